@@ -52,7 +52,7 @@ function compressed(): Plugin {
 
 /** What the pages of visitors share with one another and with other pages. */
 const SIGN_IN =
-  /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/plain-dialog|copy-text)\./
+  /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/(plain-dialog|top-dialog)|copy-text)\./
 
 /** Kept apart from our own modules, or the heaviest page would weigh more than a page may. */
 const isLibrary = (id: string): boolean => id.includes('/node_modules/')

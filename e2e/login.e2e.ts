@@ -51,9 +51,17 @@ describe('with a password', () => {
       return route.abort()
     })
     await page.getByRole('button', { name: '登录', exact: true }).click()
-    await expectSeen(page.getByText('请输入用户名或邮箱'))
-    await expectSeen(page.getByText('请输入密码'))
+    const form = page.locator('form')
+    // The first one is named by a toast too.
+    await expectSeen(page.getByRole('alert').getByText('请输入用户名或邮箱'))
+    await expectSeen(form.getByText('请输入用户名或邮箱'))
+    await expectSeen(form.getByText('请输入密码'))
     expect(sent).toBe(0)
+    // A sentence goes when its field is mended, not with the next attempt.
+    await page.getByLabel('用户名或邮箱').fill('x')
+    await expect.poll(() => form.getByText('请输入用户名或邮箱').count()).toBe(0)
+    await expectSeen(form.getByText('请输入密码'))
+    await page.getByLabel('用户名或邮箱').fill('')
   })
 
   test('a wrong one says so and keeps what was typed', async () => {

@@ -243,3 +243,26 @@ describe('the human check', () => {
     await expectSeen(page.getByText('人机验证加载失败，请检查网络后刷新页面'))
   })
 })
+
+test('closed registration is told before anything is typed, and offered nowhere', async () => {
+  await visit.setOption('RegisterEnabled', 'false')
+  const other = await visit.open('/register')
+  await expectSeen(other.page.getByText('管理员关闭了新用户注册'))
+  expect(await other.page.getByLabel('用户名').count()).toBe(0)
+  await other.page.goto(`${visit.gatehouse.url}/login`)
+  await other.page.getByRole('heading', { name: /^登录/ }).waitFor()
+  await expect
+    .poll(() => other.page.getByRole('link', { name: '注册', exact: true }).count())
+    .toBe(0)
+  await other.context.close()
+  await visit.setOption('RegisterEnabled', 'true')
+})
+
+test('who is signed in already is led on', async () => {
+  const amy = await visit.person('ledon')
+  for (const path of ['/login', '/register']) {
+    const { page: theirs, context } = await visit.open(path, amy)
+    await expectAt(theirs, '**/token')
+    await context.close()
+  }
+})

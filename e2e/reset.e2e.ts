@@ -32,7 +32,29 @@ afterAll(async () => {
 
 test('asks for an address', async () => {
   await page.getByRole('button', { name: '提交', exact: true }).click()
-  await expectSeen(page.getByText('请输入邮箱地址'))
+  await expectSeen(page.locator('form').getByText('请输入邮箱地址'))
+})
+
+test('a refused address does not lock the button', async () => {
+  await page.getByLabel('邮箱地址').fill('not an address')
+  await page.getByRole('button', { name: '提交', exact: true }).click()
+  await expectSeen(page.locator('form').getByText(/^邮箱地址无效/))
+  await expect
+    .poll(() => page.getByRole('button', { name: '提交', exact: true }).isEnabled())
+    .toBe(true)
+})
+
+test('a bad link leads to another one, after a reload too', async () => {
+  const other = await visit.open('/user/reset?email=a@example.com&token=wrong')
+  const submit = other.page.getByRole('button', { name: '提交', exact: true })
+  for (const turn of ['first', 'reloaded']) {
+    if (turn === 'reloaded') await other.page.reload()
+    await submit.click()
+    await expectSeen(other.page.locator('form').getByText('重置链接无效或已过期，请重新申请'))
+  }
+  await other.page.getByRole('link', { name: '重新申请重置', exact: true }).click()
+  await expectAt(other.page, '**/reset')
+  await other.context.close()
 })
 
 test('mails a link, and can be asked again after thirty seconds only', async () => {

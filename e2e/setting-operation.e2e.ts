@@ -308,7 +308,7 @@ describe('ratios', () => {
       .getByText('与另一个价格不同的名称只差大小写或空格，计费时按原样区分')
       .first()
       .waitFor({ state: 'attached' })
-    await page.getByRole('button', { name: /处冲突/ }).click()
+    await page.getByRole('button', { name: /处重复/ }).click()
     await page
       .getByText('在同一份 JSON 中出现了不止一次，以最后一次为准')
       .first()
@@ -316,7 +316,7 @@ describe('ratios', () => {
     await settings.press('倍率')
     await group('倍率').getByText('「o1」出现了不止一次').first().waitFor()
     expect(await option('ModelRatio')).not.toContain('GPT-4o')
-    await page.getByRole('button', { name: /处冲突/ }).click()
+    await page.getByRole('button', { name: /处重复/ }).click()
     await giveUp()
   })
 

@@ -44,6 +44,11 @@ export const Status = z
           description: '`default`, `berry` or `air`; as it was when the server started.',
           example: 'default',
         }),
+        registration: z.enum(['open', 'external', 'closed']).optional().meta({
+          description:
+            'Who may register: anybody, those who come through another provider, or nobody.',
+          example: 'open',
+        }),
         turnstile_url: z.string().meta({
           description: 'Where the widget of the human check is loaded from.',
           example: 'https://challenges.cloudflare.com',

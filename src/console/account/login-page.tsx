@@ -3,20 +3,27 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { inWords, useFieldErrors } from '../app/sign-in/field-errors.ts'
+import { mark } from '../app/i18n.ts'
 import { type PageRoute, useHasPage, usePages } from '../app/routing/pages.ts'
 import { sessionUser, setSessionUser, toSessionUser } from '../app/session.ts'
-import { systemName, useStatus } from '../app/status.ts'
+import { systemName, useMayRegister, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { useLeadOn } from './lead-on.ts'
 import { ExternalSignIn } from './external-sign-in.tsx'
 
-interface Fields {
-  username: string
-  password: string
+type Fields = Record<'username' | 'password', string>
+
+function missingFields({ username, password }: Fields): Map<keyof Fields, string> {
+  const missing = new Map<keyof Fields, string>()
+  if (username === '') missing.set('username', mark('请输入用户名或邮箱'))
+  if (password === '') missing.set('password', mark('请输入密码'))
+  return missing
 }
 
 function useSignIn(pages: readonly PageRoute[]) {
@@ -59,19 +66,18 @@ function LoginForm() {
   const hasPage = useHasPage()
   const signIn = useSignIn(usePages())
   const [fields, setFields] = useState<Fields>({ username: '', password: '' })
-  const [missing, setMissing] = useState<Partial<Fields>>({})
+  const missing = useFieldErrors<Fields>((form) => inWords(missingFields(form), t))
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    const empty = {
-      ...(fields.username === '' ? { username: t('请输入用户名或邮箱') } : {}),
-      ...(fields.password === '' ? { password: t('请输入密码') } : {}),
-    }
-    setMissing(empty)
+    const first = missing.checkAll(fields)
     setFailure('')
-    if (Object.keys(empty).length > 0) return
+    if (first !== undefined) {
+      toast.warning(first)
+      return
+    }
     setIsBusy(true)
     try {
       await signIn(fields)
@@ -83,6 +89,11 @@ function LoginForm() {
     }
   }
 
+  function change(field: keyof Fields, text: string) {
+    setFields({ ...fields, [field]: text })
+    setFailure('')
+    missing.changed(field)
+  }
   return (
     <form onSubmit={(event) => void submit(event)} noValidate className={styles['form']}>
       <PlainField
@@ -91,8 +102,8 @@ function LoginForm() {
         autoComplete="username"
         ref={focusFirst}
         value={fields.username}
-        error={missing.username}
-        onChange={(event) => setFields({ ...fields, username: event.currentTarget.value })}
+        error={missing.errors.username}
+        onChange={(event) => change('username', event.currentTarget.value)}
       />
       <div className={styles['withCorner']}>
         {hasPage(paths.reset) && (
@@ -106,15 +117,11 @@ function LoginForm() {
           name="password"
           autoComplete="current-password"
           value={fields.password}
-          error={missing.password}
-          onChange={(event) => setFields({ ...fields, password: event.currentTarget.value })}
+          error={missing.errors.password}
+          onChange={(event) => change('password', event.currentTarget.value)}
         />
       </div>
-      {failure !== '' && (
-        <p role="alert" className={styles['failure']}>
-          {failure}
-        </p>
-      )}
+      {failure !== '' && <p className={styles['failure']}>{failure}</p>}
       <PlainSubmit label={t('登录')} isBusy={isBusy} />
     </form>
   )
@@ -123,15 +130,17 @@ function LoginForm() {
 export function LoginPage() {
   const { t } = useTranslation()
   const hasPage = useHasPage()
+  const mayRegister = useMayRegister()
   const name = systemName(useStatus())
   // The address is outside input: any text may stand there.
   const { expired }: { expired?: string } = useSearch({ strict: false })
   const from = useLocation({ select: (location) => location.state.from })
   useSignInElsewhere(from)
+  useLeadOn(from)
   return (
     <section className={styles['card']}>
       <h1>{t('登录 {{name}}', { name })}</h1>
-      {hasPage(paths.register) && (
+      {mayRegister && hasPage(paths.register) && (
         <p className={styles['aside']}>
           {t('还没有账户？')}
           <Link to={paths.register}>{t('注册')}</Link>

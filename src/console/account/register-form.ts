@@ -1,13 +1,7 @@
 import { PASSWORD_LENGTH_MIN } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
 
-export interface RegisterForm {
-  username: string
-  password: string
-  password2: string
-  email: string
-  code: string
-}
+export type RegisterForm = Record<'username' | 'password' | 'password2' | 'email' | 'code', string>
 
 /**
  * What has to be mended, by field, in the order of the form; Chinese, translated where shown. The

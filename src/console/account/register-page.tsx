@@ -3,6 +3,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
+import { inWords, useFieldErrors } from '../app/sign-in/field-errors.ts'
 import { HumanCheckField, useHumanCheck } from '../app/sign-in/human-check.tsx'
 import { MailCodeFields } from '../app/sign-in/mail-code-field.tsx'
 import { systemName, useStatus } from '../app/status.ts'
@@ -12,6 +13,7 @@ import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
+import { useLeadOn } from './lead-on.ts'
 import { registerErrors, type RegisterForm } from './register-form.ts'
 
 const EMPTY: RegisterForm = { username: '', password: '', password2: '', email: '', code: '' }
@@ -21,16 +23,16 @@ function useRegister() {
   const navigate = useNavigate()
   const check = useHumanCheck()
   const needsEmail = useStatus().email_verification === true
-  const [problems, setProblems] = useState<Partial<RegisterForm>>({})
+  const problems = useFieldErrors<RegisterForm>((form) =>
+    inWords(registerErrors(form, { needsEmail }), t),
+  )
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
 
   async function register(form: RegisterForm) {
-    const errors = registerErrors(form, { needsEmail })
-    setProblems(Object.fromEntries([...errors].map(([field, text]) => [field, t(text)])))
+    const first = problems.checkAll(form)
     setFailure('')
-    const [first] = errors.values()
-    if (first !== undefined) toast.warning(t(first))
+    if (first !== undefined) toast.warning(first)
     if (first !== undefined || !check.isPassed()) return
     setIsBusy(true)
     const { username, password, password2, email, code } = form
@@ -52,14 +54,23 @@ function useRegister() {
       setIsBusy(false)
     }
   }
-  return { register, problems, failure, isBusy, check, needsEmail }
+  return { register, problems, failure, setFailure, isBusy, check, needsEmail }
 }
 
 function RegisterFields() {
   const { t } = useTranslation()
   const [form, setForm] = useState(EMPTY)
-  const { register, problems, failure, isBusy, check, needsEmail } = useRegister()
-  const change = (part: Partial<RegisterForm>) => setForm({ ...form, ...part })
+  const { register, problems, failure, setFailure, isBusy, check, needsEmail } = useRegister()
+  const { errors } = problems
+  function change(part: Partial<RegisterForm>) {
+    setForm({ ...form, ...part })
+    setFailure('')
+    // Whether both passwords are the same is a matter of either field.
+    const fields = (Object.keys(part) as (keyof RegisterForm)[]).filter(
+      (field) => part[field] !== form[field],
+    )
+    problems.changed(...fields, ...(fields.includes('password') ? ['password2' as const] : []))
+  }
   function submit(event: FormEvent) {
     event.preventDefault()
     void register(form)
@@ -73,7 +84,8 @@ function RegisterFields() {
         placeholder={t('输入用户名，最多 12 个字符')}
         ref={focusFirst}
         value={form.username}
-        error={problems.username}
+        error={errors.username}
+        onBlur={() => problems.left(form, 'username')}
         onChange={(event) => change({ username: event.currentTarget.value })}
       />
       <PlainField
@@ -83,7 +95,8 @@ function RegisterFields() {
         autoComplete="new-password"
         placeholder={t('输入密码，最短 8 位，最长 20 位')}
         value={form.password}
-        error={problems.password}
+        error={errors.password}
+        onBlur={() => problems.left(form, 'password')}
         onChange={(event) => change({ password: event.currentTarget.value })}
       />
       <PlainField
@@ -93,23 +106,20 @@ function RegisterFields() {
         autoComplete="new-password"
         placeholder={t('再输入一次密码')}
         value={form.password2}
-        error={problems.password2}
+        error={errors.password2}
+        onBlur={() => problems.left(form, 'password2')}
         onChange={(event) => change({ password2: event.currentTarget.value })}
       />
       {needsEmail && (
         <MailCodeFields
           value={form}
-          errors={problems}
+          errors={errors}
           check={check}
           onChange={({ email, code }) => change({ email, code })}
         />
       )}
       <HumanCheckField check={check} />
-      {failure !== '' && (
-        <p role="alert" className={styles['failure']}>
-          {failure}
-        </p>
-      )}
+      {failure !== '' && <p className={styles['failure']}>{failure}</p>}
       <PlainSubmit label={t('注册')} isBusy={isBusy} />
     </form>
   )
@@ -118,6 +128,8 @@ function RegisterFields() {
 export function RegisterPage() {
   const { t } = useTranslation()
   const name = systemName(useStatus())
+  const registration = useStatus().gatehouse?.registration ?? 'open'
+  useLeadOn()
   // The address is outside input: any text may stand there.
   const { aff }: { aff?: string } = useSearch({ strict: false })
   useEffect(() => {
@@ -130,7 +142,15 @@ export function RegisterPage() {
         {t('已有账户？')}
         <Link to={paths.login}>{t('登录')}</Link>
       </p>
-      <RegisterFields />
+      {registration === 'open' ? (
+        <RegisterFields />
+      ) : (
+        <p role="note" className={styles['note']}>
+          {registration === 'closed'
+            ? t('管理员关闭了新用户注册')
+            : t('管理员关闭了通过密码注册，请在登录页使用第三方账户')}
+        </p>
+      )}
     </section>
   )
 }

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
@@ -14,15 +14,31 @@ interface ResetLink {
   token: string
 }
 
-/** Reads the link of the mail and clears the address bar at once: it is as good as a password. */
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The reset link that was taken out of the address. */
+    resetLink?: ResetLink
+  }
+}
+
+/**
+ * Reads the link of the mail and clears the address bar at once: it is as good as a password. The
+ * history entry keeps it, so that a reload finds the same link.
+ */
 function useResetLink(): ResetLink {
   // The address is outside input: any text may stand there.
   const search: Partial<ResetLink> = useSearch({ strict: false })
   const navigate = useNavigate()
-  const [link] = useState<ResetLink>({ email: search.email ?? '', token: search.token ?? '' })
+  const kept = useLocation({ select: ({ state }) => state.resetLink })
+  const [link] = useState<ResetLink>({
+    email: search.email ?? kept?.email ?? '',
+    token: search.token ?? kept?.token ?? '',
+  })
   useEffect(() => {
-    if (search.token) void navigate({ to: paths.resetConfirm, search: {}, replace: true })
-  }, [search.token, navigate])
+    if (!search.token) return
+    const state = { resetLink: link }
+    void navigate({ to: paths.resetConfirm, search: {}, state, replace: true })
+  }, [search.token, navigate, link])
   return link
 }
 
@@ -55,7 +71,8 @@ export function ResetConfirmPage() {
     <section className={styles['card']}>
       <h1>{t('密码重置确认')}</h1>
       <p className={styles['aside']}>
-        <Link to={paths.login}>{t('返回登录')}</Link>
+        <Link to={paths.login}>{t('返回登录')}</Link>{' '}
+        {password === '' && <Link to={paths.reset}>{t('重新申请重置')}</Link>}
       </p>
       {!isWhole && (
         <p role="alert" className={styles['note']}>
@@ -67,11 +84,7 @@ export function ResetConfirmPage() {
         {password !== '' && (
           <PlainField label={t('新密码')} name="new_password" readOnly value={password} />
         )}
-        {problem !== '' && (
-          <p role="alert" className={styles['failure']}>
-            {problem}
-          </p>
-        )}
+        {problem !== '' && <p className={styles['failure']}>{problem}</p>}
         <PlainSubmit
           label={password === '' ? t('提交') : t('密码重置完成')}
           isBusy={isBusy}

@@ -16,6 +16,7 @@ export function ResetPage() {
   const check = useHumanCheck()
   const [email, setEmail] = useState('')
   const [problem, setProblem] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
   const [sentTo, setSentTo] = useState('')
   const [secondsLeft, startCountdown] = useCountdown('reset')
 
@@ -23,16 +24,21 @@ export function ResetPage() {
     event.preventDefault()
     const address = email.trim()
     setProblem(address === '' ? t('请输入邮箱地址') : '')
+    if (address === '') toast.warning(t('请输入邮箱地址'))
     if (address === '' || !check.isPassed()) return
-    startCountdown()
+    setIsBusy(true)
     try {
       await call('GET /api/reset_password', { query: { email: address, turnstile: check.answer } })
+      // A refused mail may be asked for again at once, with the address mended.
+      startCountdown()
       setSentTo(address)
-      toast.success(t('重置邮件发送成功，请检查邮箱！'))
+      toast.instruction(t('重置邮件发送成功，请检查邮箱！'))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setSentTo('')
       setProblem(error.message)
+    } finally {
+      setIsBusy(false)
     }
     check.again()
   }
@@ -54,10 +60,13 @@ export function ResetPage() {
           ref={focusFirst}
           value={email}
           error={problem === '' ? undefined : problem}
-          onChange={(event) => setEmail(event.currentTarget.value)}
+          onChange={(event) => {
+            setEmail(event.currentTarget.value)
+            setProblem('')
+          }}
         />
         <HumanCheckField check={check} />
-        <PlainSubmit label={label} isBusy={secondsLeft > 0} />
+        <PlainSubmit label={label} isBusy={isBusy || secondsLeft > 0} />
       </form>
       {sentTo !== '' && (
         <output className={styles['done']}>

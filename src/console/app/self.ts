@@ -2,6 +2,7 @@ import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import { useLocation } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
 import type { Self } from '../../contract/user-api.ts'
+import { paths } from '../paths.ts'
 import { CallFailure } from './call-client.ts'
 import { call, report } from './call.ts'
 import { t } from './i18n.ts'
@@ -46,6 +47,8 @@ export function useFollowSelf(client: QueryClient): void {
   useEffect(() => {
     if (seen.current === pathname) return
     seen.current = pathname
+    // Signing out leads there, while it is still known here who it was.
+    if (pathname === paths.login) return
     void refetch()
   }, [pathname, refetch])
   useEffect(() => {

@@ -100,6 +100,11 @@ const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
   inCurrency: status.display_in_currency ?? true,
 })
 
+/** Whether visitors may register with a name and a password, as far as the server says. */
+export function useMayRegister(): boolean {
+  return (useStatus().gatehouse?.registration ?? 'open') === 'open'
+}
+
 /** What the server can do beyond One API, which says nothing of the kind. */
 export function useHasFeature(): (name: Feature) => boolean {
   const features = useStatus().gatehouse?.features

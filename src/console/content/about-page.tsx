@@ -17,7 +17,7 @@ export function AboutPage() {
   if (error !== null && data === undefined) {
     return (
       <Page title={t('关于')}>
-        <LoadError what={t('关于')} error={error} onRetry={() => void refetch()} />
+        <LoadError what={t('关于页面')} error={error} onRetry={() => void refetch()} />
       </Page>
     )
   }
@@ -31,7 +31,7 @@ function DefaultAbout() {
   return (
     <Page title={t('关于')}>
       <Panel title={`${systemName(status)} ${status.version ?? ''}`}>
-        <p>{t('一个自托管的 AI 模型接口网关：一个地址、一把令牌调用多家模型，用量逐笔计入额度')}</p>
+        <p>{t('一个自托管的 AI 模型接口网关：一个地址、一个令牌调用多家模型，用量逐笔计入额度')}</p>
       </Panel>
     </Page>
   )

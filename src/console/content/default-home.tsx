@@ -18,7 +18,7 @@ function FirstStep() {
   if (user !== null) {
     return (
       <p>
-        {t('在「令牌」页创建一把令牌，它就是程序要用的密钥')}
+        {t('在「令牌」页创建一个令牌，它就是程序要用的密钥')}
         <Link to={paths.token} className={styles['follow'] ?? ''}>
           {t('打开令牌')}
         </Link>
@@ -27,7 +27,7 @@ function FirstStep() {
   }
   return (
     <p>
-      {t('登录后创建一把令牌，它就是程序要用的密钥')}
+      {t('登录后创建一个令牌，它就是程序要用的密钥')}
       <Link to={paths.login} className={styles['follow'] ?? ''}>
         {t('登录')}
       </Link>
@@ -49,7 +49,7 @@ export function DefaultHome() {
   return (
     <Page
       title={systemName(status)}
-      facts={t('一个地址、一把令牌，调用所有已接入的模型')}
+      facts={t('一个地址、一个令牌，调用所有已接入的模型')}
       actions={user !== null && <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>}
     >
       <div className={styles['steps']}>

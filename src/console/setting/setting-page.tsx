@@ -1,6 +1,7 @@
 import { Link, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { useTranslation } from 'react-i18next'
+import { isRoot, Role } from '../../contract/user.ts'
 import { mark } from '../app/i18n.ts'
 import { useTitlePart } from '../app/routing/title-part.ts'
 import { useSessionUser } from '../app/session.ts'
@@ -74,6 +75,7 @@ export function SettingPage() {
   // Our parser makes every query a record of texts.
   const search: Record<string, string> = useSearch({ strict: false })
   const mayManage = mayManageOptions(user, status)
+  const isRootOnly = isRoot(status.gatehouse?.options_min_role ?? Role.root)
   const open = tabs.filter((tab) => tab.isManaging !== true || mayManage)
   const shown = tabOf(search['tab'], open)
   useTitlePart(shown === null ? '' : t(shown.title))
@@ -93,7 +95,13 @@ export function SettingPage() {
         ))}
       </nav>
       {shown === null ? (
-        <Empty sentence={t('只有管理员可以查看和修改这些设置')} />
+        <Empty
+          sentence={
+            isRootOnly
+              ? t('只有超级管理员可以查看和修改这些设置')
+              : t('只有管理员可以查看和修改这些设置')
+          }
+        />
       ) : (
         <Suspense fallback={<Loading prompt={t(shown.title)} />}>
           <shown.content key={shown.id} />

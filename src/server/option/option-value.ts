@@ -231,3 +231,21 @@ export function nameProblem(names: Iterable<string>): Problem {
   }
   return null
 }
+
+/** A map of ratios with an entry: without any group nobody could call anything. */
+export function groupRatios(defaults: () => string): OptionSpec {
+  const spec = ratios(defaults)
+  return {
+    get default() {
+      return defaults()
+    },
+    ...(spec.mended === undefined ? {} : { mended: spec.mended }),
+    check: (text) =>
+      spec.check(text) ??
+      unless(
+        Object.keys(JSON.parse(text)).length > 0,
+        '至少需要一项，例如 {"default":1}',
+        'it has at least one entry, such as {"default":1}',
+      ),
+  }
+}

@@ -8,6 +8,7 @@ import {
   flag,
   line,
   longText,
+  groupRatios,
   orNothing,
   picture,
   ratios,
@@ -89,7 +90,7 @@ export const options = {
   LimitTimeZone: timeZone('UTC'),
   ModelRatio: ratios(() => ratioMapJson(defaultRatios().ModelRatio)),
   CompletionRatio: ratios(() => ratioMapJson(defaultRatios().CompletionRatio)),
-  GroupRatio: ratios(() => ratioMapJson(defaultRatios().GroupRatio)),
+  GroupRatio: groupRatios(() => ratioMapJson(defaultRatios().GroupRatio)),
   /** Groups that anybody may give to tokens. One API's relatives have it. */
   UserUsableGroups: usableGroups(),
   CacheRatio: ratios(() => ratioMapJson(defaultRatios().CacheRatio)),
@@ -143,12 +144,15 @@ export const isSecretOption = (key: OptionKey): boolean => {
 
 /**
  * What must be filled in before a switch may be turned on, on the wire: what One API asks for,
- * whose consoles and scripts save the rest in any order. Our console asks for all of it.
+ * whose consoles and scripts save the rest in any order, and the mail server for verification.
+ * Our console asks for all of it.
  */
 export const prerequisites: Partial<Record<OptionKey, OptionKey>> = {
   GitHubOAuthEnabled: 'GitHubClientId',
   WeChatAuthEnabled: 'WeChatServerAddress',
   TurnstileCheckEnabled: 'TurnstileSiteKey',
+  // Else nobody could register, and nobody would be told why.
+  EmailVerificationEnabled: 'SMTPServer',
   EmailDomainRestrictionEnabled: 'EmailDomainWhitelist',
 }
 

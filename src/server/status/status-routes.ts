@@ -9,6 +9,11 @@ import { ratioMapJson } from '../option/default-ratios.ts'
 import { mayUseGroup } from '../token/token-group.ts'
 import { createPriceTexts } from './price-texts.ts'
 
+const registrationOf = (options: App['options']): 'open' | 'external' | 'closed' => {
+  if (!options.flag('RegisterEnabled')) return 'closed'
+  return options.flag('PasswordRegisterEnabled') ? 'open' : 'external'
+}
+
 /** What visitors and ordinary users may know of the installation. */
 export function statusRoutes({ options, config, version, startSeconds }: App): Route[] {
   // As on the wire: a chosen theme is that of the next start.
@@ -47,6 +52,7 @@ export function statusRoutes({ options, config, version, startSeconds }: App): R
           options_min_role: config.OPTIONS_MIN_ROLE,
           features: [...FEATURES],
           theme,
+          registration: registrationOf(options),
           turnstile_url: config.TURNSTILE_BASE_URL,
         },
       },

@@ -17,6 +17,8 @@ export interface FormSaveSettings<F> {
   list: string
   /** What the toast says afterwards. */
   message: string
+  /** The message says what to do next: it stays long enough to be read. */
+  isInstruction?: boolean
   /** The list to go to afterwards. */
   to: string
 }
@@ -27,7 +29,8 @@ const MAY_BE_MADE = mark('可能已经创建，再次提交之前请先在列表
  * Saves a form of its own page: busy meanwhile, back to the list after it, the refusal kept to be
  * shown.
  */
-export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSettings<F>) {
+export function useFormSave<F>(settings: FormSaveSettings<F>) {
+  const { send, isNew, list, message, isInstruction = false, to } = settings
   const { t } = useTranslation()
   const goToList = useGoToList(to)
   const client = useQueryClient()
@@ -42,7 +45,7 @@ export function useFormSave<F>({ send, isNew, list, message, to }: FormSaveSetti
     try {
       await send(form, mayBeDone.current)
       void client.invalidateQueries({ queryKey: [list] })
-      toast.success(message)
+      toast[isInstruction ? 'instruction' : 'success'](message)
       isSaved.current = true
       // Who has gone elsewhere meanwhile stays there.
       if (isHere()) await goToList()

@@ -5,6 +5,13 @@ import { call } from '../call.ts'
 import { setSessionUser } from '../session.ts'
 import { toast } from '../toast.ts'
 
+declare module '@tanstack/react-router' {
+  interface HistoryState {
+    /** The sign-in page opens while the session is still being ended. */
+    isSigningOut?: boolean
+  }
+}
+
 /**
  * Ends the session here and on the server; a server that cannot be reached is reported, the session
  * stays.
@@ -18,7 +25,7 @@ export function useSignOut(): () => Promise<void> {
     } catch {
       return
     }
-    await navigate({ to: paths.login })
+    await navigate({ to: paths.login, state: { isSigningOut: true } })
     setSessionUser(null)
     toast.success(t('已退出登录'))
   }

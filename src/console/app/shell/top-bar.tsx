@@ -6,16 +6,27 @@ import { currentLanguage, setLanguage } from '../i18n.ts'
 import { lazyPart } from './lazy-part.ts'
 import { type PageRoute, useHasPage, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
-import { logoAddress, systemName, useStatus } from '../status.ts'
+import { logoAddress, systemName, useMayRegister, useStatus } from '../status.ts'
 import styles from './shell.module.css'
 
 const SignedInBar = lazyPart(async () => (await import('./signed-in-bar.tsx')).SignedInBar)
 
 function Brand() {
   const status = useStatus()
+  const address = logoAddress(status)
+  const [broken, setBroken] = useState('')
   return (
     <Link to={paths.home} className={styles['brand']}>
-      <img src={logoAddress(status)} alt="" width={20} height={20} />
+      {address !== broken && (
+        <img
+          src={address}
+          alt=""
+          width={20}
+          height={20}
+          // The name beside it says enough; a broken mark would only say that something is wrong.
+          onError={() => setBroken(address)}
+        />
+      )}
       <span>{systemName(status)}</span>
     </Link>
   )
@@ -66,13 +77,14 @@ function LanguageSwitch() {
 
 function VisitorLinks() {
   const { t } = useTranslation()
+  const mayRegister = useMayRegister()
   const hasPage = useHasPage()
   return (
     <>
       <Link to={paths.login} className={styles['menuWord']} activeProps={{}}>
         {t('登录')}
       </Link>
-      {hasPage(paths.register) && (
+      {mayRegister && hasPage(paths.register) && (
         <Link to={paths.register} className={styles['menuWord']} activeProps={{}}>
           {t('注册')}
         </Link>

@@ -27,21 +27,26 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
   const [isSent, setIsSent] = useState(false)
   // Toasts are behind a dialog, so what they say is said here too.
   const [failure, setFailure] = useState('')
+  const [isBusy, setIsBusy] = useState(false)
   async function send() {
     const email = value.email.trim()
-    // As the specification has it: without an address the button does nothing.
-    if (email === '' || !check.isPassed()) return
-    startCountdown()
     setIsSent(false)
-    setFailure('')
+    // As the specification has it, nothing is sent without an address.
+    setFailure(email === '' ? t('请输入邮箱地址') : '')
+    if (email === '' || !check.isPassed()) return
+    setIsBusy(true)
     try {
       await call('GET /api/verification', { query: { email, turnstile: check.answer } })
+      // A refused mail may be asked for again at once, with the address mended.
+      startCountdown()
       setIsSent(true)
-      toast.success(t('验证码发送成功，请检查您的邮箱！'))
+      toast.instruction(t('验证码发送成功，请检查您的邮箱！'))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setFailure(error.message)
       check.again()
+    } finally {
+      setIsBusy(false)
     }
   }
   return (
@@ -55,12 +60,15 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
           placeholder={t('输入邮箱地址')}
           value={value.email}
           error={errors.email ?? (failure === '' ? undefined : failure)}
-          onChange={(event) => onChange({ ...value, email: event.currentTarget.value })}
+          onChange={(event) => {
+            setFailure('')
+            onChange({ ...value, email: event.currentTarget.value })
+          }}
         />
         <button
           type="button"
           className={styles['beside']}
-          disabled={secondsLeft > 0}
+          disabled={isBusy || secondsLeft > 0}
           onClick={() => void send()}
         >
           {secondsLeft > 0

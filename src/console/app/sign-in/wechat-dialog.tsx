@@ -6,6 +6,7 @@ import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
 import { useStatus } from '../status.ts'
+import { toast } from '../toast.ts'
 import styles from './sign-in.module.css'
 
 /** What the public account answers to, in every language. */
@@ -19,7 +20,31 @@ interface WechatDialogProps {
   onClose: () => void
 }
 
-/** The public account's picture, and the code it answers with. */
+/** The image to scan; where it does not come, a sentence and another attempt. */
+function QrCode({ address }: { address: string }) {
+  const { t } = useTranslation()
+  const [hasFailed, setHasFailed] = useState(false)
+  if (!hasFailed) {
+    return (
+      <img
+        className={styles['qrCode']}
+        src={address}
+        alt={t('微信公众号二维码')}
+        onError={() => setHasFailed(true)}
+      />
+    )
+  }
+  return (
+    <p className={styles['problem']}>
+      {t('二维码加载失败')}{' '}
+      <button type="button" onClick={() => setHasFailed(false)}>
+        {t('重试')}
+      </button>
+    </p>
+  )
+}
+
+/** The public account's image, and the code it answers with. */
 export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
   const { t } = useTranslation()
   const { wechat_qrcode: configured = '' } = useStatus()
@@ -30,7 +55,10 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
   async function submit(event: FormEvent) {
     event.preventDefault()
     setProblem(code.trim() === '' ? t('请输入验证码') : '')
-    if (code.trim() === '') return
+    if (code.trim() === '') {
+      toast.warning(t('请输入验证码'))
+      return
+    }
     setIsBusy(true)
     try {
       await onCode(code.trim())
@@ -43,9 +71,7 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
   }
   return (
     <PlainDialog title={title} onClose={onClose}>
-      {picture !== '' && (
-        <img className={styles['qrCode']} src={picture} alt={t('微信公众号二维码')} />
-      )}
+      {picture !== '' && <QrCode address={picture} />}
       <p className={styles['explanation']}>{t('微信扫码，关注公众号')}</p>
       <p className={styles['explanation']}>
         {t('发送「{{word}}」获取验证码（三分钟内有效）', { word: WORD })}
@@ -57,7 +83,10 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
           autoComplete="one-time-code"
           value={code}
           error={problem === '' ? undefined : problem}
-          onChange={(event) => setCode(event.currentTarget.value)}
+          onChange={(event) => {
+            setCode(event.currentTarget.value)
+            setProblem('')
+          }}
         />
         <PlainSubmit label={submitLabel} isBusy={isBusy} />
       </form>

@@ -39,7 +39,7 @@ const OUR_KINDS = {
   options_min_role: 'number',
   theme: 'text',
   turnstile_url: 'text',
-} satisfies Record<Exclude<keyof Ours, 'features'>, Kind>
+} satisfies Record<Exclude<keyof Ours, 'features' | 'registration'>, Kind>
 
 const IS_KIND: Record<Kind, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string',
@@ -54,6 +54,9 @@ function membersOfKind(kinds: Kinds, values: Values): Values {
   return Object.fromEntries(sound.map(([name]) => [name, values[name]]))
 }
 
+/** Older servers do not say which. */
+const REGISTRATIONS = ['open', 'external', 'closed'] as const
+
 function isRecord(value: unknown): value is Values {
   return typeof value === 'object' && value !== null
 }
@@ -66,7 +69,9 @@ function ourStatus(value: unknown): Ours | null {
   const isWhole = Object.keys(sound).length === Object.keys(OUR_KINDS).length
   if (!isWhole || !Array.isArray(features)) return null
   // Each member was found to be of its kind.
-  return { ...(sound as Omit<Ours, 'features'>), features: features.map(String) }
+  const ours = { ...(sound as Omit<Ours, 'features'>), features: features.map(String) }
+  const registration = REGISTRATIONS.find((known) => known === value['registration'])
+  return registration === undefined ? ours : { ...ours, registration }
 }
 
 /**

@@ -102,7 +102,7 @@ export const logGroup: OptionGroup = {
       unit: mark('天'),
       label: mark('日志保留天数'),
       hint: mark('更早的日志会自动删除，无法恢复；余额和统计不受影响。0 为一直保留'),
-      confirmFewer: mark('从下一次整理起，{{count}} 天前的日志会自动删除，无法恢复'),
+      confirmFewer: mark('从下一次清理起，{{count}} 天前的日志会自动删除，无法恢复'),
     },
     {
       key: 'LogBodyRetentionDays',
@@ -114,7 +114,7 @@ export const logGroup: OptionGroup = {
       unit: mark('天'),
       label: mark('请求与响应保留天数'),
       hint: mark('只有开启了记录的令牌才会保存请求与响应'),
-      confirmFewer: mark('从下一次整理起，{{count}} 天前的请求与响应会自动删除，无法恢复'),
+      confirmFewer: mark('从下一次清理起，{{count}} 天前的请求与响应会自动删除，无法恢复'),
     },
     {
       key: 'LogBodyKilobytesMax',

@@ -4,7 +4,8 @@ import { useTranslation } from 'react-i18next'
 import { isComposing } from '../../ui/field/composing.ts'
 import type { RowField } from '../../ui/field/row-field.tsx'
 import { TagInput } from '../../ui/tag-input.tsx'
-import { domainsOf } from './option-field.ts'
+import { toast } from '../../app/toast.ts'
+import { domainsOf, isDomain } from './option-field.ts'
 import styles from './option.module.css'
 
 /** Offered while choosing: where most people have their mail. */
@@ -32,17 +33,26 @@ export function DomainField({ row, value, onChange }: DomainFieldProps) {
   const { t } = useTranslation()
   const [typed, setTyped] = useState('')
   const domains = domainsOf(value)
+  /** Empty and known ones change nothing; a word that is no domain is refused. */
+  function take(texts: readonly string[]): boolean {
+    const next = domainsOf(texts.join(','))
+    const wrong = next.find((domain) => !domains.includes(domain) && !isDomain(domain))
+    if (wrong !== undefined) {
+      toast.warning(t('「{{domain}}」不是域名，例如 example.com', { domain: wrong }))
+      return false
+    }
+    onChange(next.join(','))
+    return true
+  }
   function add() {
-    // Empty and known ones change nothing.
-    onChange(domainsOf([...domains, typed].join(',')).join(','))
-    setTyped('')
+    if (take([...domains, typed])) setTyped('')
   }
   return (
     <>
       <TagInput
         field={row}
         value={domains}
-        onChange={(next) => onChange(domainsOf(next.join(',')).join(','))}
+        onChange={(next) => void take(next)}
         options={KNOWN_DOMAINS}
         placeholder={t('选择或输入域名')}
       />

@@ -203,6 +203,9 @@ export function questionsOf(
 /** What an empty option counts as where none was ever saved. */
 export const isOn = (value: string): boolean => value === 'true'
 
+/** A public mail domain: words with a dot between. */
+export const isDomain = (text: string): boolean => /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+$/u.test(text)
+
 /**
  * The domains of a comma list, with or without the @ before them; empty and repeated ones are left
  * out, in whatever case.

@@ -17,9 +17,10 @@ export function UpdateCheck() {
   async function check() {
     setFailure('')
     try {
-      setRelease(await call('GET /api/release'))
+      setRelease(await call('GET /api/release', {}, { quiet: true }))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
+      // That no source is set up is no failure of the check.
       setFailure(error.message)
     }
   }

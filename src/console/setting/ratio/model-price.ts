@@ -20,6 +20,8 @@ export interface ModelPrice {
   cache: string
   /** What is wrong with the entry, as texts to translate; most have nothing. */
   conflicts: string[]
+  /** One of the texts has it more than once. */
+  isRepeated: boolean
   /** Another name differs from this one in case or spaces only and has another price. */
   hasNamesake: boolean
   /** Channels serve it, and calls are refused for want of a price. */
@@ -133,6 +135,7 @@ export function modelPrices(
       completion: ofCompletion,
       cache: cache.ratios.get(name) ?? '',
       conflicts,
+      isRepeated: repeated.has(name),
       isUnpriced: own === '' && isUnpriced.has(name),
       isFarFromBuiltIn: own !== '' && reference !== undefined && isFarApart(own, reference),
       hasNamesake: (alike.get(nameKey(name))?.size ?? 0) > 1,

@@ -88,13 +88,14 @@ function Name({ row }: { row: ModelPrice }) {
   const far = row.isFarFromBuiltIn ? t('与内置价格相差 20 倍以上') : ''
   const unpriced = row.isUnpriced ? t('已启用的渠道提供此模型，但没有价格，调用会被拒绝') : ''
   const said = [conflict, unpriced, far, namesake].filter((text) => text !== '').join(t('；'))
-  const [mark, kind] =
-    conflict !== ''
-      ? [t('冲突'), 'conflict']
-      : unpriced !== ''
-        ? [t('没有价格'), 'conflict']
-        : far !== ''
-          ? [t('相差 20 倍以上'), 'conflict']
+  const [mark, kind] = row.isRepeated
+    ? [t('重复'), 'conflict']
+    : unpriced !== ''
+      ? [t('没有价格'), 'conflict']
+      : far !== ''
+        ? [t('相差 20 倍以上'), 'conflict']
+        : conflict !== ''
+          ? [t('不生效'), 'namesake']
           : [t('名称相近'), 'namesake']
   return (
     <code className={styles['name']} title={said === '' ? row.name : `${row.name}: ${said}`}>
@@ -109,10 +110,16 @@ function Name({ row }: { row: ModelPrice }) {
   )
 }
 
-type Only = 'conflicts' | 'unpriced'
+type Only = 'repeated' | 'idle' | 'unpriced'
 
-const isAmong = (row: ModelPrice, only: Only | null): boolean =>
-  only === null || (only === 'unpriced' ? row.isUnpriced : row.conflicts.length > 0)
+/** Entries without effect are no fault: a new installation has some built in. */
+const IS_OF: Record<Only, (row: ModelPrice) => boolean> = {
+  unpriced: (row) => row.isUnpriced,
+  repeated: (row) => row.isRepeated,
+  idle: (row) => row.conflicts.length > 0 && !row.isRepeated,
+}
+
+const isAmong = (row: ModelPrice, only: Only | null): boolean => only === null || IS_OF[only](row)
 
 interface FilterProps {
   rows: readonly ModelPrice[]
@@ -131,9 +138,14 @@ function Filters({ rows, only, onChange }: FilterProps) {
       count: count('unpriced'),
     },
     {
-      kind: 'conflicts',
-      label: t('{{count}} 处冲突', { count: count('conflicts') }),
-      count: count('conflicts'),
+      kind: 'repeated',
+      label: t('{{count}} 处重复', { count: count('repeated') }),
+      count: count('repeated'),
+    },
+    {
+      kind: 'idle',
+      label: t('{{count}} 项缺少模型倍率，不生效', { count: count('idle') }),
+      count: count('idle'),
     },
   ]
   return (
