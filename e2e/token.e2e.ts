@@ -474,7 +474,7 @@ test('a token without quota says so and cannot be enabled, whatever status is st
   for (const name of ['spent', 'paused']) {
     const enable = action(name, '启用')
     await expect.poll(() => enable.isDisabled()).toBe(true)
-    expect(await enable.getAttribute('title')).toBe('令牌额度已用尽，请先编辑额度')
+    await expect.poll(() => enable.getAttribute('title')).toBe('令牌额度已用尽，请先编辑额度')
   }
 })
 

@@ -62,7 +62,7 @@ export function ChannelFilters({ state, summary }: ChannelFilterProps) {
   if (!isKnown) return null
   const chosen = channelFilters(state)
   // A chosen one stays an option when its last channel is gone.
-  const types = new Set([...(summary?.types ?? []), Number(chosen.type)].filter((type) => type > 0))
+  const types = new Set([...(summary?.types ?? []), Number(chosen.type)].filter(Boolean))
   const groups = new Set([...(summary?.groups ?? []), chosen.group].filter((name) => name !== ''))
   const options: Record<FilterName, { value: string; label: string }[]> = {
     status: [

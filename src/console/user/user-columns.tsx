@@ -76,7 +76,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.username,
       width: hasLongWords ? 80 : 94,
-      growth: hasLongWords ? 3.2 : 4,
+      growth: hasLongWords ? 3.2 : 2.8,
     },
     {
       id: 'display_name',
@@ -98,7 +98,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       ),
       sortBy: (user) => user.email,
       width: hasLongWords ? 80 : 94,
-      growth: hasLongWords ? 8 : 7.7,
+      growth: hasLongWords ? 8 : 9.6,
     },
     {
       id: 'group',
@@ -134,7 +134,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       sortBy: (user) => user.request_count,
       align: 'end',
       width: 66,
-      growth: hasLongWords ? 0.8 : 4.2,
+      growth: hasLongWords ? 0.8 : 3.5,
     },
     {
       id: 'role',

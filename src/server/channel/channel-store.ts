@@ -42,8 +42,8 @@ function filteredChannels(db: Queries, { status = 0, type = 0, group = '' }: Cha
   const groups = sql<string>`coalesce(nullif(trim("group"), ''), ${DEFAULT_GROUP})`
   return db
     .selectFrom('channels')
-    .$if(status !== 0, (query) => query.where('status', '=', status))
-    .$if(type !== 0, (query) => query.where('type', '=', type))
+    .$if(Boolean(status), (query) => query.where('status', '=', status))
+    .$if(Boolean(type), (query) => query.where('type', '=', type))
     .$if(group !== '', (query) => query.where(hasMember(groups, group)))
 }
 

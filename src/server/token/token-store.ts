@@ -67,8 +67,9 @@ export async function tokenPage(
   return { rows: rows.map(cleanWithGroup), total: total.count }
 }
 
-/** As clients write a key. */
-const LEADING_PREFIX = new RegExp(`^${TOKEN_PREFIX}`)
+/** A key as it is stored, of one that clients write with its prefix. */
+const withoutPrefix = (text: string): string =>
+  text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
 
 /** By a part of the name, by an end of the key, or by the group; own tokens only. */
 export async function searchTokens(
@@ -81,7 +82,7 @@ export async function searchTokens(
     .where(({ or, eb }) =>
       or([
         contains('name', keyword),
-        hasKeyEnd('key', keyword.replace(LEADING_PREFIX, '')),
+        hasKeyEnd('key', withoutPrefix(keyword)),
         eb('token_groups.group', '=', keyword),
       ]),
     )

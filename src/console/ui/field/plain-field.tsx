@@ -59,6 +59,9 @@ export function PlainSubmit({ label, isBusy, isDisabled = false }: PlainSubmitPr
       className={styles['submit']}
       disabled={isBusy || isDisabled}
       aria-busy={isBusy}
+      // A field that is left may get a sentence under it, and the button would move from under the
+      // pointer before the click.
+      onMouseDown={(event) => event.preventDefault()}
     >
       {label}
     </button>
