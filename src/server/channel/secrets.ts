@@ -84,8 +84,20 @@ const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
   [/\b(?:org[-_]|proj_)\w{10,}/g, '***'],
 ]
 
-/** Keys that a vendor has masked in part. */
-const MASKED_KEYS = /[\w-]*\*{3,}[\w*-]*|\b(?:sk|gsk|xai|key)-[\w-]*(?:\.{3}|…)[\w-]*/g
+/** Runs of characters in which a vendor may have masked a key in part. */
+const KEY_RUNS = /[\w*.…-]+/g
+const KEY_PREFIX = /^(?:sk|gsk|xai|key)-/
+
+/** Hides keys that are masked in part: `sk-abc***xyz`, `sk-abc...xyz`. */
+function withoutMaskedKey(run: string): string {
+  if (run.includes('***')) {
+    return run.replace(/[\w*-]+/g, (part) => (part.includes('***') ? '***' : part))
+  }
+  const isMasked = KEY_PREFIX.test(run) && (run.includes('...') || run.includes('…'))
+  if (!isMasked) return run
+  // A full stop behind the key ends the sentence.
+  return run.endsWith('.') && !run.endsWith('..') ? '***.' : '***'
+}
 
 /** Where a server is: with a port, as an address of numbers, or behind the words of a failed call. */
 const PLACES: readonly [pattern: RegExp, clean: string][] = [
@@ -106,7 +118,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   let clean = withoutAll(text, secrets)
     // No column of PostgreSQL takes one, and reasons and failures are stored.
     .replaceAll('\0', '')
-    .replace(MASKED_KEYS, '***')
+    .replace(KEY_RUNS, withoutMaskedKey)
     .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
     .replace(/\bsk-[\w-]{8,}/g, 'sk-***')
   for (const [pattern, hidden] of [...ACCOUNTS, ...PLACES]) clean = clean.replace(pattern, hidden)

@@ -271,6 +271,8 @@ const SHOWN_DECIMALS = 2
 
 /** A ratio as it is booked, with at least the two decimals that One API writes. */
 function shownRatio(ratio: string): string {
+  // `1e-3` is exact as it is.
+  if (/e/i.test(ratio)) return ratio
   const [whole = '', fraction = ''] = ratio.split('.')
   return `${whole}.${fraction.padEnd(SHOWN_DECIMALS, '0')}`
 }

@@ -15,7 +15,7 @@ import {
   type TokenUsage,
 } from './canonical/token-usage.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import { answerFault, openAnswerRoom } from './transport/answer-room.ts'
+import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from './transport/decoded-body.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'

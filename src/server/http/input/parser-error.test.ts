@@ -56,7 +56,11 @@ forEachDatabase('a request that the parser refuses', (open) => {
     ['a blank in the address', 'GET /api/é b HTTP/1.1\r\nHost: localhost\r\n\r\n', 400],
     ['another address than a path', 'GET é://x HTTP/1.1\r\nHost: localhost\r\n\r\n', 400],
     ['no HTTP', 'hello\r\n\r\n', 400],
-    ['long headers', `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    [
+      'long headers',
+      `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+    ],
   ])('for %s tells both families of clients why', async (_what, text, status) => {
     const { head, body } = await answerTo(text)
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))

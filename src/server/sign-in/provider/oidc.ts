@@ -1,3 +1,4 @@
+import { withoutTrailing } from '../../../contract/text.ts'
 import * as client from 'openid-client'
 import type { App } from '../../app.ts'
 import { jsonMembers } from '../../egress/http-call.ts'
@@ -166,11 +167,11 @@ function refuseOtherIssuer(wellKnown: string, issuer: string): void {
   )
 }
 
-const plainIssuer = ({ origin, pathname }: URL): string => origin + pathname.replace(/\/+$/, '')
+const plainIssuer = ({ origin, pathname }: URL): string => origin + withoutTrailing(pathname, '/')
 
 /** The issuer whose document is at an address: behind its own path, or before it (RFC 8414, 3.1). */
 const issuerOfAddress = ({ origin, pathname }: URL): string =>
-  origin + pathname.replace(/\/\.well-known\/[^/]+/, '').replace(/\/+$/, '')
+  origin + withoutTrailing(pathname.replace(/\/\.well-known\/[^/]+/, ''), '/')
 
 const HTTP_OK = 200
 

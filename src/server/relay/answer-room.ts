@@ -1,12 +1,12 @@
-import type { Task } from '../dialect/provider.ts'
-import type { RelayCall, RelayParts } from '../relay-call.ts'
-import type { AnswerRoom, BodyFault } from './decoded-body.ts'
+import type { Task } from './dialect/provider.ts'
+import type { RelayCall, RelayParts } from './relay-call.ts'
+import type { AnswerRoom, BodyFault } from './transport/decoded-body.ts'
 
 /** How much memory upstream responses may take that are read whole. */
 
 const MEBIBYTE = 1024 * 1024
 /** A chat response of text: more than four million tokens. */
-export const CHAT_ANSWER_BYTES_MAX = 16 * MEBIBYTE
+const CHAT_ANSWER_BYTES_MAX = 16 * MEBIBYTE
 /** The same as events, each with its frame. */
 const EVENTS_BYTES_MAX = 64 * MEBIBYTE
 /** Embeddings of a large batch, images and recordings. */
