@@ -289,7 +289,7 @@ forEachBooks('ledger operations', (shared) => {
       settled(40, 0, 60),
       reserved,
       reserved,
-      checkpointed(45),
+      checkpointed(30),
       { kind: 'released' },
       settled(60, 0, 0),
     ])

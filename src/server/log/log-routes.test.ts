@@ -262,7 +262,7 @@ forEachDatabase('log routes', (open) => {
         }),
       )
       expect((await get(`/api/log/${row.id}`)).data).toMatchObject({
-        quota: 100,
+        quota: 113,
         price: { debt: 13 },
       })
     })

@@ -353,7 +353,7 @@ forEachDatabase('a call is charged', (open) => {
       const exact = await aClient(setup, { quota: needed })
       const answer = await post(setup, exact, body)
       expect(answer.status).toBe(200)
-      expect(answer.headers['x-gatehouse-output-limit']).toBe('1')
+      expect(answer.headers['x-gatehouse-output-limit']).toBe('10')
     })
   })
 

@@ -9,14 +9,18 @@ const SENTENCE_LENGTH_MAX = 500
 const QUOTED = /[“"「].*[”"」]/su
 
 /**
- * Whatever was sent, the answer is a plain yes or one sentence in each language, with status 200.
- * Answers whether it was a yes; only a refusal is asked for again in English.
+ * Expects a plain yes, or a refusal of one sentence in each language: with status 200, or 413 for a
+ * body that is too large. Returns whether it was a yes; only a refusal is asked for again in
+ * English.
  */
 export async function expectPlainAnswer(send: SendCall): Promise<boolean> {
   const answer = await send({ 'accept-language': 'zh' })
-  expect(answer.status).toBe(200)
+  expect([200, 413]).toContain(answer.status)
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
-  if (answer.json['success'] === true) return true
+  if (answer.json['success'] === true) {
+    expect(answer.status).toBe(200)
+    return true
+  }
   const english = await send({ 'accept-language': 'en' })
   for (const { json, message } of [answer, english]) {
     expect(json).toEqual({ success: false, message: expect.stringMatching(/./) })

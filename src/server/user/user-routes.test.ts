@@ -93,15 +93,19 @@ forEachDatabase('own account', (open) => {
       expect((await login(email)).data).toMatchObject({ id: enabled.id })
     })
 
+    test('a name in other case or between blanks leads to its only owner', async () => {
+      const { id, username } = await aUser(server, { username: `a${randomText(9)}` })
+      expect((await login(username.toUpperCase())).data).toMatchObject({ id })
+      expect((await login(` ${username} `)).data).toMatchObject({ id })
+    })
+
     // One sentence for all of them: the answer must not tell which names exist.
     test('a wrong password, an unknown name and a disabled user are refused alike', async () => {
       const disabled = await aUser(server, { status: UserStatus.disabled })
-      const lettered = await aUser(server, { username: `a${randomText(9)}` })
       const answers = [
         await login(user.username, 'wrong-password'),
         await login('nobody'),
         await login(disabled.username),
-        await login(lettered.username.toUpperCase()),
       ]
       for (const answer of answers) {
         expect(answer.status).toBe(200)

@@ -287,10 +287,10 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       await saveLimits(setup.database.write, { subject: 'user', id: user.id }, limits)
       const { key } = await aToken(setup, user.id, { name: 'full', unlimited_quota: true })
       expect((await post(setup, { key }, chatBody(model, { max_tokens: 7 }))).status).toBe(200)
-      expect(await codeOf({ token: 'full', prompt_tokens: 30, completion_tokens: 12 })).toBe(
+      expect(await codeOf({ token: 'full', prompt_tokens: 41, completion_tokens: 12 })).toBe(
         undefined,
       )
-      expect(await codeOf({ prompt_tokens: 30, completion_tokens: 13 })).toBe('limit_budget')
+      expect(await codeOf({ prompt_tokens: 42, completion_tokens: 13 })).toBe('limit_budget')
       expect(await codeOf({})).toBe('limit_budget_call')
       const wrong = await manage('POST', '/api/channel/route', { model, user: 'nobody-here' })
       expect(wrong.message).toContain('没有这个用户')
