@@ -225,6 +225,7 @@ describe('a member that is read by name', () => {
     'header',
     'parameter',
     'payload',
+    'reasoning',
     'reasoning_effort',
     'temperature',
     'top_p',

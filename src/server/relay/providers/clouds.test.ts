@@ -127,13 +127,22 @@ describe.each(clouds)('$label', (cloud) => {
     expect(detail['usage_source']).toBe('counted')
   })
 
-  test.each([400, 403, 429, 503])('says %i as it means it, for nothing', async (status) => {
+  test.each([400, 429, 503])('says %i as it means it, for nothing', async (status) => {
     const { model } = await aServed(cloud, `fail-${status}`)
     for (const isStream of [false, true]) {
       const answer = await post(setup, client, speakers.openai.body(model, {}, isStream))
       expect(answer.status).toBe(status)
       if (status !== 429) expect(JSON.stringify(answer.json)).toContain(`upstream says ${status}`)
     }
+    await expectNothingCharged(setup, client)
+  })
+
+  test('a 403 is about the account: told in our words, for nothing', async () => {
+    const { model } = await aServed(cloud, 'fail-403')
+    const answer = await post(setup, client, speakers.openai.body(model, {}, false))
+    expect(answer.status).toBe(503)
+    expect(JSON.stringify(answer.json)).toContain('channel_account_refused')
+    expect(JSON.stringify(answer.json)).not.toContain('upstream says')
     await expectNothingCharged(setup, client)
   })
 
@@ -158,7 +167,8 @@ describe.each(clouds)('$label', (cloud) => {
     const key = cloud.key.replace(/[^|]+$/, 'a-secret-that-nobody-knows')
     const { model } = await aServed({ ...cloud, key })
     const answer = await post(setup, client, speakers.openai.body(model, {}, false))
-    expect(answer.status).toBe(401)
+    expect(answer.status).toBe(503)
+    expect(JSON.stringify(answer.json)).toContain('channel_account_refused')
     expect(JSON.stringify(answer.json)).not.toContain('a-secret-that')
     await expectNothingCharged(setup, client)
   })

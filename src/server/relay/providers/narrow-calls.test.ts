@@ -261,8 +261,8 @@ forEachDatabase('providers that only chat', (open) => {
     await aRoute(setup, model, { type: 34, config })
     for (const isStream of [false, true]) {
       const answer = await post(setup, client, bodyOf(model, isStream))
-      expect(answer.status).toBe(401)
-      expect(JSON.stringify(answer.json)).toContain('authentication is invalid')
+      expect(answer.status).toBe(503)
+      expect(JSON.stringify(answer.json)).toContain('channel_account_refused')
     }
     await expectNothingCharged(setup, client)
   })
@@ -436,7 +436,7 @@ forEachDatabase('providers that only chat', (open) => {
     made += 1
     const model = `spent${made}-ja`
     await aRoute(setup, model, { type: 38, words: 'fail-456', priority: 9 })
-    expect((await post(setup, client, bodyOf(model, false))).status).toBe(402)
+    expect((await post(setup, client, bodyOf(model, false))).status).toBe(503)
     await aRoute(setup, model, { type: 38 })
     expect((await post(setup, client, bodyOf(model, false))).status).toBe(200)
   })

@@ -27,6 +27,7 @@ import { googlesMedia } from './google/media.ts'
 import { formAsJson } from '../images/form-as-json.ts'
 import { roleEdits } from '../openai/message-edits.ts'
 import { namedEvents } from './named-events.ts'
+import { MISTRAL_LACKS } from './mistral/chat.ts'
 import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
 import { ndjson } from './ollama/ndjson.ts'
 import { replicateHeaders, replicateUrl } from './replicate/address.ts'
@@ -197,7 +198,12 @@ const vertexClaude: Provider = {
 }
 
 /** Refuses whatever it does not know, and tells the usage of every stream unasked. */
-const vertexMistral: Provider = { ...vertexGemini, dialect: 'openai', edits: vertexMistralEdits }
+const vertexMistral: Provider = {
+  ...vertexGemini,
+  dialect: 'openai',
+  lacks: MISTRAL_LACKS,
+  edits: vertexMistralEdits,
+}
 
 /** Models of other makers, under names like `meta/llama-3.3-70b-instruct-maas`. */
 const vertexShared: Provider = { ...vertexGemini, dialect: 'openai', asksForUsage: () => true }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { finished } from '../dialect/finish.ts'
 import { minimaxWire } from './minimax/wire.ts'
+import { MISTRAL_LACKS } from './mistral/chat.ts'
 import { providerOf } from './providers.ts'
 import { withReasoning } from './reasoning.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
@@ -78,7 +79,6 @@ describe.each<[string, Row[]]>([
     'Mistral',
     [
       [28, 'm', { temperature: 0, safe_prompt: true }, { temperature: 0, safe_prompt: true }],
-      [28, 'm', { user: 'u', store: false, safety_identifier: 's', n: 1 }, { n: 1 }],
       [28, 'm', { prompt_cache_key: 'k' }, { prompt_cache_key: 'k' }],
       [28, 'm', { max_completion_tokens: 9, seed: 7 }, { max_tokens: 9, random_seed: 7 }],
       [28, 'm', { tool_choice: 'required' }, { tool_choice: 'any' }],
@@ -202,10 +202,10 @@ test.each([
   const provider = providerOf(42, model, 'chat')
   if (provider === null) throw new Error('no provider')
   const to = aProviderCall({ model })
-  const bytes = Buffer.from(JSON.stringify({ model, user: 'u', max_completion_tokens: 9 }))
+  const bytes = Buffer.from(JSON.stringify({ model, max_completion_tokens: 9 }))
   const body = finished(provider, { channel: { ...CHANNEL, type: 42 }, to }, bytes)
   expect(JSON.parse(body.toString())).toEqual({ model: name, max_tokens: 9 })
-  expect(provider).toMatchObject({ dialect: 'openai' })
+  expect(provider).toMatchObject({ dialect: 'openai', lacks: MISTRAL_LACKS })
   expect(provider.asksForUsage({ ...CHANNEL, type: 42 }, to)).toBe(false)
 })
 

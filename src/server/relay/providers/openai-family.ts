@@ -19,7 +19,7 @@ import { samplingEdits } from '../openai/thinking/sampling.ts'
 import { draws, PICTURE_PATH, pictureEdits, pictureWalk } from './minimax/pictures.ts'
 import { speaks, SPEECH_PATH, spokenEdits, spokenWalk } from './minimax/speech.ts'
 import { minimaxWire } from './minimax/wire.ts'
-import { mistralEdits } from './mistral/chat.ts'
+import { MISTRAL_LACKS, mistralEdits } from './mistral/chat.ts'
 import { speechEdits, speechWalk, speechWire } from './mistral/speech.ts'
 import { dashscope } from './native-providers.ts'
 import { inSteps } from '../transport/upstream-steps.ts'
@@ -122,7 +122,7 @@ function minimaxFor(model: string, task: Task): Provider {
 const mistral: Provider = {
   ...plain,
   asksForUsage: () => false,
-  lacks: ['userId', 'store', 'logitBias', 'serviceTier', 'verbosity', 'topK'],
+  lacks: MISTRAL_LACKS,
   edits: mistralEdits,
 }
 

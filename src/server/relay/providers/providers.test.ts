@@ -83,9 +83,10 @@ describe.each(nativeChannels)('$label', (to) => {
     const wish: Wish = { tools: ['weather'], choice: 'required' }
     const body = speakers.openai.body(model, wish, false)
     const answer = await post(setup, client, body)
+    // Where the upstream cannot be made to call, the tool is asked for in words.
+    expect(answer.headers['x-gatehouse-adjusted'] ?? '').toBe(to.demandsTools ? '' : 'tool_choice')
     if (!to.demandsTools) {
-      expect(answer.status).toBe(400)
-      expect(JSON.stringify(answer.json)).toContain('tool_choice')
+      expect(answer.status).toBe(200)
       return
     }
     const said = speakers.openai.whole(answer.json as unknown as Record<string, unknown>)

@@ -329,20 +329,34 @@ describe('what a provider has no word for is refused by its name, for nothing', 
     ['Ollama', { messages: seen }, 'messages[0].content[0]'],
     ['Ollama', { messages: heard }, 'messages[0].content[0]'],
     ['Cohere', { n: 2 }, 'n'],
-    ['Cohere', { frequency_penalty: -1 }, 'frequency_penalty'],
     ['Cohere', { messages: heard }, 'messages[0].content[0]'],
-    ['Bedrock by Converse', { seed: 1 }, 'seed'],
-    ['Bedrock by Converse', { temperature: 1.5 }, 'temperature'],
-    ['Bedrock by Converse', { presence_penalty: 1 }, 'presence_penalty'],
-    ['Bedrock by Converse', { reasoning_effort: 'high' }, 'reasoning_effort'],
     ['Bedrock by Converse', { messages: seen }, 'messages[0].content[0]'],
-    ['Bedrock by Converse', { response_format: { type: 'json_object' } }, 'response_format'],
   ])('%s: %j', async (label, over, field) => {
     const { answer, sent } = await send(label, over)
     expect({ status: answer.status, sent }).toEqual({ status: 400, sent: undefined })
     expect(JSON.stringify(answer.json)).toContain(field)
     await expectNothingCharged(setup, client)
   })
+})
+
+test.each([
+  ['Cohere', { frequency_penalty: -1 }, 'dropped', 'frequency_penalty'],
+  ['Bedrock by Converse', { seed: 1 }, 'dropped', 'seed'],
+  ['Bedrock by Converse', { temperature: 1.5 }, 'adjusted', 'temperature'],
+  ['Bedrock by Converse', { presence_penalty: 1 }, 'dropped', 'presence_penalty'],
+  ['Bedrock by Converse', { reasoning_effort: 'high' }, 'dropped', 'reasoning_effort'],
+])('%s: %j is %s with a note', async (label, over, how, field) => {
+  const { answer } = await send(label, over)
+  expect(answer.status).toBe(200)
+  expect(answer.headers[`x-gatehouse-${how}`]).toBe(field)
+})
+
+test('Bedrock by Converse asks for JSON in words', async () => {
+  const { answer, sent } = await send('Bedrock by Converse', {
+    response_format: { type: 'json_object' },
+  })
+  expect(answer.status).toBe(200)
+  expect(JSON.stringify(sent)).toContain('JSON only')
 })
 
 test('Cohere no longer searches: a name that asks for it is refused, for nothing', async () => {
@@ -387,7 +401,7 @@ describe('credentials that are refused', () => {
     const key = 'AKIAIOSFODNN7EXAMPLE|a-secret-that-is-not-known-there|us-east-1'
     await aRoute(setup, model, { type: 33, key })
     const answer = await post(setup, client, { model, messages: TALK.slice(0, 2) })
-    expect(answer.status).toBe(401)
+    expect(answer.status).toBe(503)
     expect(JSON.stringify(answer.json)).not.toContain('a-secret-that')
     await expectNothingCharged(setup, client)
   })
@@ -415,7 +429,7 @@ describe('credentials that are refused', () => {
     const broken = 'us-east5|our-project|{"type":"service_account"}'
     await aRoute(setup, model, { type: 42, key: broken, priority: 9 })
     const refused = await post(setup, client, { model, messages: TALK.slice(0, 2) })
-    expect(refused.status).toBe(401)
+    expect(refused.status).toBe(503)
     await expectNothingCharged(setup, client)
     await aRoute(setup, model, { type: 24 })
     expect((await post(setup, client, { model, messages: TALK.slice(0, 2) })).status).toBe(200)

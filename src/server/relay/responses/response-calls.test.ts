@@ -455,9 +455,12 @@ forEachDatabase('the Responses API', (open) => {
   test('what the output may cost is held back', async () => {
     const model = await aServedModel(setup)
     const poor = await aClient(setup, { quota: 1000 })
-    expect((await ask({ model, max_output_tokens: 2000 }, poor)).status).toBe(403)
     expect((await ask({ model, tools: [{ type: 'web_search' }] }, poor)).status).toBe(403)
-    expect((await ask({ model, max_output_tokens: 500 }, poor)).status).toBe(200)
+    const limited = await ask({ model, max_output_tokens: 2000 }, poor)
+    expect(limited.status).toBe(200)
+    expect(Number(limited.headers['x-gatehouse-output-limit'])).toBeLessThan(1000)
+    const covered = await ask({ model, max_output_tokens: 500 }, poor)
+    expect(covered.headers).not.toHaveProperty('x-gatehouse-output-limit')
   })
 })
 

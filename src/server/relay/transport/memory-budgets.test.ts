@@ -73,7 +73,7 @@ function beginCall(key: string, bytes: number, path = '/v1/chat/completions'): B
   socket.on('data', (part: Buffer) => (answer += part.toString()))
   socket.on('error', () => {})
   socket.on('close', () => (isClosed = true))
-  const head = `Host: a\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${bytes + 1}`
+  const head = `Host: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${bytes + 1}`
   socket.write(`POST ${path} HTTP/1.1\r\n${head}\r\n\r\n`)
   socket.write(Buffer.alloc(bytes, ' '))
   return { answer: () => answer, isClosed: () => isClosed, end: () => socket.destroy() }
