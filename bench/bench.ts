@@ -11,6 +11,7 @@
  * faults    many channels that fail, stall, cut, throttle and recover
  * enumeration  whether guesses tell which accounts and codes exist
  * dialects  what it costs that client and upstream speak different dialects
+ * balance   calls that small balances do not cover: served, refused, cut, taken, seconds
  * memory    resident memory under withheld request bodies and packed answers
  * fuzz      random calls made from the API description
  */
@@ -25,6 +26,7 @@ const benchmarks = new Map([
   ['faults', () => import('./faults/faults.ts')],
   ['enumeration', () => import('./enumeration/enumeration.ts')],
   ['dialects', () => import('./dialects/dialects.ts')],
+  ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])

@@ -54,6 +54,8 @@ export interface StreamPlan {
   wantsCost: boolean
   /** Points held back for this call. */
   reserved: number
+  /** How many replies the call asks for. */
+  replies: number
   /** Hears that the channel has begun to answer. */
   onBegin(): void
 }
@@ -100,6 +102,8 @@ class StreamRelay {
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
+  /** Tokens of the replies by our count with which the upstream has ignored its limit. */
+  private readonly repliesMost: number
   /** Of the prompt as it is counted here; null: not counted yet. */
   private promptTokens: number | null = null
 
@@ -113,6 +117,8 @@ class StreamRelay {
     this.stream = plan.attempt.upstream.follow(USAGE_TOKENS_MAX)
     this.output = plan.attempt.output()
     this.completion = parts.counter.countCompletion(charge.modelName)
+    const most = (charge.outputLimit ?? Infinity) * plan.replies
+    this.repliesMost = most * COUNT_SLACK_FACTOR + COUNT_SLACK_TOKENS
   }
 
   run(): Promise<AttemptOutcome> {
@@ -175,7 +181,25 @@ class StreamRelay {
       return
     }
     this.bytesSinceCheckpoint += chunk.length
+    const isLimited = this.repliesMost !== Infinity
+    if (isLimited && this.completion.soFar() > this.repliesMost) this.holdBack()
     this.checkpointIfDue()
+  }
+
+  /**
+   * A reply that seems longer than the limit its upstream was told is not read on until it is
+   * counted exactly: the estimate so far may be too high by a few hundred tokens.
+   */
+  private holdBack(): void {
+    this.flow.pause()
+    void Promise.resolve(this.completion.total()).then((counted) => {
+      if (this.isEnding) return
+      if (counted > this.repliesMost) {
+        this.call.breakOff('quota_used_up')
+      } else {
+        this.flow.readOn()
+      }
+    })
   }
 
   private collectPlain(chunk: Buffer): void {

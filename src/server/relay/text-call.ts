@@ -354,6 +354,7 @@ function attempt(
           promptEstimate: estimatePromptTokens(text.body, charge.modelName),
           wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
           reserved,
+          replies: text.figures.replies ?? 1,
           onBegin,
         })
       : relayWhole(parts, call, charge, { plan: sent, prompt })
