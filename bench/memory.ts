@@ -18,8 +18,7 @@ const PASSWORD = 'UserPass1'
  *
  * Starts a server with default settings and prints its resident memory (RSS, MiB)
  *
- * 1. while an account without balance, and then one with balance, sends large bodies and withholds the
- *    last byte of each;
+ * 1. while an account without balance, then one with balance, withholds the last byte of bodies;
  * 2. while an upstream answers chat calls and image calls with small packed bodies that unpack to
  *    `--bomb` MiB each.
  */
