@@ -37,9 +37,9 @@ const action = (name: string, label: string) =>
 const submit = (name: string) => page.getByRole('button', { name, exact: true }).click()
 const goTo = (path: string) => page.goto(visit.gatehouse.url + path)
 const names = () =>
-  loadedRows(page)
-    .locator('td:first-child span:first-child')
-    .evaluateAll((cells) => cells.map((cell) => cell.textContent))
+  loadedRows(page).evaluateAll((rows) =>
+    rows.map((row) => row.querySelector('td span[title], td span')?.textContent),
+  )
 
 beforeAll(async () => {
   visit = await startVisit()
@@ -291,7 +291,7 @@ describe('an edit', () => {
     await theirs.getByLabel('名称 *').fill('lost')
     await theirs.getByRole('button', { name: '创建', exact: true }).click()
     await expectSeen(
-      theirs.getByRole('alert').getByText('可能已经创建，再次提交之前请先在列表中确认'),
+      theirs.getByRole('main').getByText('可能已经创建，再次提交之前请先在列表中确认'),
     )
     await context.close()
   })

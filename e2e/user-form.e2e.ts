@@ -58,7 +58,7 @@ describe('adding a user', () => {
     await field('密码 *').fill('12345678')
     await submit('创建')
     const form = page.getByRole('form', { name: '添加用户' })
-    await expectSeen(form.getByRole('alert').getByText('用户名「alice」已被使用'))
+    await expectSeen(form.getByText('用户名「alice」已被使用'))
     await expect.poll(() => field('用户名 *').inputValue()).toBe('alice')
   })
 })

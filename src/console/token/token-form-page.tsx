@@ -101,7 +101,7 @@ function ExpiryRow({ form }: { form: TokenFormApi }) {
             error={field.error}
             rightSection={
               <Calendar
-                label={t('过期时间')}
+                label={t('选择到期日')}
                 day={dayOf(form.values.expiry)}
                 onChoose={(day) => {
                   form.setFieldValue('expiry', `${day} 23:59:59`)

@@ -171,12 +171,10 @@ interface SaveBarProps {
 /** The server's refusal, until something in the form is changed: then it is about another form. */
 function useFailureUntilChange(
   bar: RefObject<HTMLDivElement | null>,
-  { failure = '', changes }: Pick<SaveBarProps, 'failure' | 'changes'>,
+  { failure = '' }: Pick<SaveBarProps, 'failure'>,
 ): string {
-  // Some fields are changed by buttons, without an event of input.
-  const told = JSON.stringify(changes)
-  const [shown, setShown] = useState({ failure, told, isOld: false })
-  if (shown.failure !== failure) setShown({ failure, told, isOld: false })
+  const [shown, setShown] = useState({ failure, isOld: false })
+  if (shown.failure !== failure) setShown({ failure, isOld: false })
   useEffect(() => {
     const form = bar.current?.closest('form')
     if (failure === '' || form === null || form === undefined) return
@@ -184,7 +182,7 @@ function useFailureUntilChange(
     form.addEventListener('input', forget)
     return () => form.removeEventListener('input', forget)
   }, [failure, bar])
-  return shown.isOld || shown.told !== told ? '' : failure
+  return shown.isOld ? '' : failure
 }
 
 /** Says what changed, gives it up or saves it. */

@@ -1,32 +1,14 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { USERNAME_LENGTH_MAX } from '../../contract/user.ts'
-import { NO_OBJECTS, ODD_MEMBERS } from '../test/corpora/bodies.ts'
+import { NO_OBJECTS, ODD_MEMBERS, TOO_MUCH } from '../test/corpora/bodies.ts'
 import { wrongAccessTokens, wrongCookies } from '../test/corpora/identities.ts'
-import { TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
+import { LOOK_ALIKES, TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
 import { expectPlainAnswer } from '../test/expect-plain-answer.ts'
 import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
-
-/** Members that are more, or nested deeper, than a visitor's body may be. */
-const TOO_MUCH: ReadonlySet<string> = new Set([
-  'a thousand levels',
-  'eight thousand levels',
-  'a hundred thousand members',
-  'a list of a million',
-  'a long name',
-])
-
-/** Texts that look like the name of root, or like an earlier one of the list. */
-const LOOK_ALIKES: ReadonlySet<string> = new Set([
-  'root',
-  'an ideographic space',
-  'an accent apart',
-  'wide letters',
-  'Cyrillic letters',
-])
 
 /** What visitors send to come in, to come to an account, and to get back into one. */
 forEachDatabase('hostile visitors', (open) => {

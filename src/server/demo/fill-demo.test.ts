@@ -57,7 +57,12 @@ describe('a filled demo', () => {
   }
 
   test('has books that balance, with a ledger row for each call', async () => {
-    expect(await reconcile(database)).toEqual({ differences: [], count: 0, callsWithoutLog: 0 })
+    expect(await reconcile(database)).toEqual({
+      differences: [],
+      count: 0,
+      callsWithoutLog: 0,
+      owed: { users: 0, points: 0 },
+    })
     const calls = await database.read
       .selectFrom('ledger')
       .select('id')

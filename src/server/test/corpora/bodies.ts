@@ -45,3 +45,12 @@ export const ODD_MEMBERS: readonly (readonly [what: string, members: string])[] 
   ['a name with the character 0', '"a\\u0000b":1'],
   ['names that differ by composition', '"\u00e9":1,"e\u0301":2'],
 ]
+
+/** Odd members that are more, or nested deeper, than a body below the bulk limit may be. */
+export const TOO_MUCH: ReadonlySet<string> = new Set([
+  'a thousand levels',
+  'eight thousand levels',
+  'a hundred thousand members',
+  'a list of a million',
+  'a long name',
+])

@@ -91,6 +91,15 @@ export const UNREADABLE_TEXTS: ReadonlySet<string> = new Set([
   'half a character',
 ])
 
+/** Texts that look like a reserved name, or like an earlier text of the list. */
+export const LOOK_ALIKES: ReadonlySet<string> = new Set([
+  'root',
+  'an ideographic space',
+  'an accent apart',
+  'wide letters',
+  'Cyrillic letters',
+])
+
 /** Texts around a limit, in characters of one, three and four bytes: only characters count. */
 export const textsAround = (
   max: number,
