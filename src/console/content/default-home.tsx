@@ -61,10 +61,16 @@ export function DefaultHome() {
           <CodeBlock code={environmentExample(base)} />
         </Panel>
         <Panel title={t('3. 发出第一个请求')}>
-          <p className={styles['lead']}>{t('在终端里')}</p>
-          <CodeBlock code={curlExample(base)} />
-          <p className={styles['lead']}>{t('在 Python 里')}</p>
-          <CodeBlock code={pythonExample(base)} />
+          <div className={styles['examples']}>
+            <div>
+              <p className={styles['lead']}>{t('在终端里')}</p>
+              <CodeBlock code={curlExample(base)} />
+            </div>
+            <div>
+              <p className={styles['lead']}>{t('在 Python 里')}</p>
+              <CodeBlock code={pythonExample(base)} />
+            </div>
+          </div>
         </Panel>
       </div>
     </Page>

@@ -146,8 +146,10 @@ export function TopUpPage() {
       <div className={styles['panels']}>
         <Remaining />
         <Panel title={t('兑换额度')}>
-          <RedeemForm />
-          <TopUpButton />
+          <div className={styles['ways']}>
+            <RedeemForm />
+            <TopUpButton />
+          </div>
         </Panel>
       </div>
     </Page>
