@@ -171,3 +171,29 @@ test.each(['/token/add', '/channel/add', '/user/add', '/redemption/add'])(
     await page.context().close()
   },
 )
+
+test.each([
+  { screen: SCREENS[0], isBeside: false },
+  { screen: SCREENS[1], isBeside: true },
+])('hints at $screen.width px: to the right of their fields: $isBeside', async (row) => {
+  const { page } = await openWindow(row.screen, true)
+  for (const path of ['/token/add', '/setting?tab=system', '/user/edit']) {
+    await page.goto(`${gatehouse.url}${path}`)
+    await settled(page)
+    const places = await page.evaluate(() =>
+      [...document.querySelectorAll('form [aria-describedby$="-hint"]:is(input, select)')].map(
+        (field) => {
+          const hint = document.getElementById(field.getAttribute('aria-describedby') ?? '')
+          return (hint?.getBoundingClientRect().left ?? 0) >= field.getBoundingClientRect().right
+        },
+      ),
+    )
+    expect({ path, places: [...new Set(places)] }).toEqual({ path, places: [row.isBeside] })
+    // To the right of the form only the margin of the page is left.
+    const left = await page.evaluate(
+      () => innerWidth - (document.querySelector('main form')?.getBoundingClientRect().right ?? 0),
+    )
+    expect(left).toBeLessThan(80)
+  }
+  await page.context().close()
+})

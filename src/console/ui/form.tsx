@@ -53,7 +53,10 @@ interface FormRowProps {
   children: (field: RowField) => ReactNode
 }
 
-/** Label and hint at the left, the field at the right, its error under it. */
+/**
+ * A label, a field and its error below it. The hint stands below the label; on a wide screen, to
+ * the right of the field.
+ */
 export function FormRow({ label, hint, error = '', isRequired = false, children }: FormRowProps) {
   const id = useId()
   const hasError = error !== ''
