@@ -156,7 +156,7 @@ test('fields of one channel are copied to the chosen ones, after what changes is
   await expect.poll(() => part('直通').innerText()).toContain('不复制「模型」：此类型没有')
   expect(await violations(page)).toEqual([])
   expect((await stored('批 13')).models).toBe('old-a,old-b')
-  // Toasts are behind the dialog.
+  // The toast stands in the dialog: outside of it nobody could read or close it.
   const refusal = { json: { success: false, message: '数据库正忙' } }
   await page.route('**/api/channel/batch/copy', (route) => route.fulfill(refusal), { times: 1 })
   await dialog.getByRole('button', { name: '应用到 4 个渠道', exact: true }).click()

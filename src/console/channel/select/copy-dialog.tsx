@@ -150,12 +150,6 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
         )}
       </div>
       <div className={styles['foot']}>
-        {/* The toast is behind the dialog. */}
-        {copying.error !== null && (
-          <p role="alert" className={styles['failure']}>
-            {copying.error.message}
-          </p>
-        )}
         <Button variant="default" onClick={onClose}>
           {t('取消')}
         </Button>

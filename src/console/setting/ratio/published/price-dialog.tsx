@@ -103,12 +103,6 @@ export function PriceDialog({ onClose }: { onClose: () => void }) {
         )}
       </div>
       <div className={styles['foot']}>
-        {/* The toast is behind the dialog. */}
-        {setting.error !== null && (
-          <p role="alert" className={styles['failure']}>
-            {setting.error.message}
-          </p>
-        )}
         <Button variant="default" onClick={onClose}>
           {t('取消')}
         </Button>
