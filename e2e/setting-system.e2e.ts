@@ -34,7 +34,7 @@ test('the server address loses its last slash', async () => {
 
 test('password sign-in is turned off only after a warning', async () => {
   const toggle = group('登录与注册').getByLabel('允许通过密码登录')
-  await toggle.click({ force: true })
+  await toggle.press('Space')
   await page
     .getByText(
       '关闭密码登录后，没有绑定其他登录方式的用户（包括管理员）都将无法登录。确定要关闭吗？',
@@ -42,7 +42,7 @@ test('password sign-in is turned off only after a warning', async () => {
     .waitFor()
   await page.getByRole('button', { name: '取消', exact: true }).click()
   await expect.poll(() => toggle.isChecked()).toBe(true)
-  await toggle.click({ force: true })
+  await toggle.press('Space')
   await page.getByRole('button', { name: '关闭密码登录', exact: true }).click()
   await expect.poll(() => toggle.isChecked()).toBe(false)
   await settings.save('登录与注册')
@@ -59,7 +59,7 @@ test.each([
   ['启用 Turnstile 人机验证', 'Turnstile Site Key'],
 ])('%s: refused, and it says what is missing', async (label, missing) => {
   const form = group('登录与注册')
-  await form.getByLabel(label).click({ force: true })
+  await form.getByLabel(label).press('Space')
   await settings.press('登录与注册')
   await form
     .getByText(new RegExp(`前，请先填写.*${missing}`))
@@ -81,14 +81,14 @@ test('a secret is written, said to be set, never shown, and cleared', async () =
   await expect.poll(() => secret.getAttribute('placeholder')).toBe('已设置，留空则不修改')
   expect(await page.content()).not.toContain('very hidden')
 
-  await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').click({ force: true })
+  await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').press('Space')
   await settings.save('登录与注册')
   expect(await option('GitHubOAuthEnabled')).toBe('true')
 
   await form.getByLabel('Client ID', { exact: true }).fill('')
   await settings.press('GitHub OAuth')
   await form.getByText('请先将其关闭再清空').first().waitFor()
-  await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').click({ force: true })
+  await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').press('Space')
   await settings.save('登录与注册')
   await form.getByRole('button', { name: '清除', exact: true }).click()
   await settings.save('GitHub OAuth')
@@ -99,7 +99,7 @@ test('values and the switch that needs them can be saved together', async () => 
   const form = group('邮箱域名白名单')
   await visit.setOption('EmailDomainWhitelist', '')
   await reload()
-  await form.getByLabel('启用邮箱域名白名单').click({ force: true })
+  await form.getByLabel('启用邮箱域名白名单').press('Space')
   await settings.press('邮箱域名白名单')
   await form
     .getByText(/前，请先填写.*允许的邮箱域名/)

@@ -82,6 +82,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   /** Sends one change after the other; those that arrived are no edits any more. */
   async function send() {
     let sent = 0
+    let refusal = ''
     try {
       for (const change of changes) {
         await sendOne(change, seen)
@@ -92,9 +93,15 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
       if (!(error instanceof CallFailure)) throw error
       const refused = changes[sent]?.field.key
       if (refused !== undefined) setProblems({ [refused]: error.message })
-      setFailure(error.message)
+      refusal = error.message
     }
-    if (sent === 0) return
+    if (sent > 0) await keepUnsent(sent)
+    // Last: the save bar drops a refusal when the changes under it become others.
+    setFailure(refusal)
+  }
+
+  /** Takes the first changes, which are saved, out of the edits. */
+  async function keepUnsent(sent: number) {
     // The saved values first: for a moment the fields would show the old ones.
     await refresh()
     const done = new Set(changes.slice(0, sent).map(({ field }) => field.key))
