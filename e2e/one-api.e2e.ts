@@ -183,9 +183,9 @@ describe('failures', () => {
     [500, '错误：服务器内部错误，请联系管理员！'],
   ])('%i without a word has one of ours', async (status, sentence) => {
     const { page } = await open('userone', '/token')
-    await page.getByRole('row').filter({ hasText: 'past' }).waitFor()
+    const row = page.getByRole('row').filter({ hasText: '第三个令牌' })
+    await row.waitFor()
     server.answerOnce('/api/token', { status, body: '' })
-    const row = page.getByRole('row').filter({ hasText: 'past' })
     await row.getByRole('button', { name: '禁用', exact: true }).click()
     await expectSeen(page.getByText(sentence))
     await page.close()
