@@ -160,7 +160,7 @@ test('fields of one channel are copied to the chosen ones, after what changes is
   const refusal = { json: { success: false, message: '数据库正忙' } }
   await page.route('**/api/channel/batch/copy', (route) => route.fulfill(refusal), { times: 1 })
   await dialog.getByRole('button', { name: '应用到 4 个渠道', exact: true }).click()
-  await dialog.getByRole('alert').getByText('数据库正忙').first().waitFor()
+  await dialog.getByRole('alert').getByText('数据库正忙').waitFor()
   await dialog.getByRole('button', { name: '应用到 4 个渠道', exact: true }).click()
   await expectText('已更新 4 个渠道')
   const { models } = await stored('蓝本')
