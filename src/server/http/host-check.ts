@@ -35,9 +35,8 @@ const isForwarded = (headers: IncomingHttpHeaders): boolean =>
 
 /** The host of a `Host` header in lower case, without port and brackets; null if it is not one. */
 export function hostNameOf(header: string): string | null {
-  const address = `http://${header}`
-  if (/[/?#@\\]/.test(header) || !URL.canParse(address)) return null
-  return new URL(address).hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '')
+  const url = /[/?#@\\]/.test(header) ? null : URL.parse(`http://${header}`)
+  return url?.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '') ?? null
 }
 
 /** Whether a name, as `hostNameOf` returns it, is one that leads to the caller's own machine. */

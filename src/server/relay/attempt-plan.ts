@@ -234,8 +234,9 @@ function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
 function withOutputLimit(call: RelayCall, planned: PlannedCall, model: string): PlannedCall {
   const { outputLimit = Infinity, body, asked, figures } = planned
   const { maxCompletionTokens, replies = 1 } = figures
-  const known = WRITING_TASKS.has(asked.surface.task) ? outputLimitOf(model) : null
-  const isAbove = known !== null && (maxCompletionTokens ?? 0) / replies > known
+  const isSaid = maxCompletionTokens !== null && WRITING_TASKS.has(asked.surface.task)
+  const known = isSaid ? outputLimitOf(model) : null
+  const isAbove = isSaid && known !== null && maxCompletionTokens / replies > known
   const limit = Math.min(outputLimit, isAbove ? known : Infinity)
   setHeader(call, 'X-Gatehouse-Output-Limit', limit === Infinity ? null : String(limit))
   if (limit === Infinity) return planned

@@ -140,14 +140,14 @@ function replyCosts(
   promptEstimate: number,
 ): Omit<Costs, 'tokens'> {
   const { maxCompletionTokens, replies = 1 } = figures
-  const extras = plan.extras ?? figures.extras
+  const other = present({ extras: plan.extras ?? figures.extras })
   let promptTokens = promptEstimate
   const pointsOf = (eachTokens: number, read = promptTokens): number =>
     costOf(charge.price, {
       promptTokens: read,
       cachedTokens: 0,
       completionTokens: eachTokens * replies,
-      ...present({ extras }),
+      ...other,
     })
   const said = maxCompletionTokens === null ? Infinity : maxCompletionTokens / replies
   const known = Math.min(said, outputLimitOf(charge.modelName) ?? Infinity)
@@ -156,7 +156,8 @@ function replyCosts(
     Math.floor(COMPLETION_TOKENS_MAX / replies),
   )
   const longestWithin = (points: number, read = promptTokens): number => {
-    let [fits, above] = [0, most + 1]
+    if (pointsOf(most, read) <= points) return most
+    let [fits, above] = [0, most]
     while (above - fits > 1) {
       const middle = Math.floor((fits + above) / 2)
       if (pointsOf(middle, read) <= points) fits = middle
