@@ -4,6 +4,8 @@
  * machine does falls on all of them. Ratios count; absolute figures belong to the machine.
  */
 import os from 'node:os'
+import path from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import {
   contenderMakers,
@@ -36,6 +38,8 @@ const BODY = JSON.stringify({
   temperature: 0.5,
 })
 
+const OTHER_STATE = 'the other state'
+
 /** Until then Gatehouse spends a tenth of its time compiling; the others get as long. */
 const FIRST_WARMUP_SECONDS = 10
 
@@ -62,6 +66,7 @@ export async function main(args: string[]) {
       seconds: { type: 'string', default: '5' },
       only: { type: 'string', default: [...contenderMakers.keys()].join(',') },
       'portkey-node': { type: 'string' },
+      other: { type: 'string' },
     },
   })
   const loadBefore = os.loadavg()[0] ?? 0
@@ -80,6 +85,7 @@ export async function main(args: string[]) {
     }
     const otherNode = values['portkey-node']
     if (otherNode !== undefined) contenders.push(await portkey(upstream.url, otherNode))
+    if (values.other !== undefined) contenders.push(await otherState(values.other, upstream.url))
     const rounds = Number(values.rounds)
     const measured = await measure(contenders, { rounds, seconds: Number(values.seconds) })
     const machine = describeMachine(clock, loadBefore)
@@ -94,6 +100,16 @@ export async function main(args: string[]) {
     }
     await upstream.process.stop()
   }
+}
+
+/** Gatehouse on SQLite as another checkout with its packages has it: the state to compare with. */
+async function otherState(folder: string, upstream: string): Promise<Contender> {
+  const file = pathToFileURL(path.resolve(folder, 'bench/contenders.ts')).href
+  // A checkout of this repository: its contenders have the same shape.
+  const other = (await import(file)) as { contenderMakers: typeof contenderMakers }
+  const make = other.contenderMakers.get('sqlite')
+  if (!make) throw new Error(`${folder} has no benchmark of Gatehouse on SQLite`)
+  return { ...(await make(upstream)), name: OTHER_STATE }
 }
 
 async function measure(
@@ -145,7 +161,7 @@ function describe(measured: Measured[], machine: string): string {
   const base = (pick: (round: Round) => number) => median(directly?.rounds.map(pick) ?? [])
   const perSecond = (result: Measured | undefined) =>
     median(result?.rounds.map(({ parallel }) => parallel.perSecond) ?? [])
-  const peers = measured.filter(({ name }) => /^(bare proxy|Portkey)/.test(name))
+  const peers = measured.filter(({ name }) => /^(bare proxy|Portkey|the other state)/.test(name))
   const rows = measured.map((result) => {
     const sequential = (pick: (load: LoadResult) => number) =>
       median(result.rounds.map((round) => pick(round.sequential)))
