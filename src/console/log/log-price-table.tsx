@@ -1,7 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import type { PriceFactors } from '../../contract/log-api.ts'
 import { mark } from '../app/i18n.ts'
-import { priceStory, type PriceLine } from './log-price.ts'
+import type { PriceLine } from '../../contract/call-cost.ts'
+import { priceStory } from './log-price.ts'
 import styles from './log.module.css'
 
 const kinds: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import { type Decimal, times } from '../../ui/figures/decimal.ts'
+import { type Decimal, times } from '../../../contract/decimal.ts'
 import { fixedText, readDecimal, TWO } from '../ratio/decimal.ts'
 import { readRatioText } from '../ratio/ratio-text.ts'
 

@@ -1,5 +1,4 @@
-import type { Decimal } from '../../ui/figures/decimal.ts'
-import { withoutTrailing } from '../../../contract/text.ts'
+import type { Decimal } from '../../../contract/decimal.ts'
 
 /**
  * Ratios as decimals of any length: a price is twice a ratio, and no digit of either may be
@@ -28,15 +27,6 @@ export function readJsonNumber(source: string): Decimal | null {
   return decimals >= 0
     ? { digits, decimals }
     : { digits: digits * 10n ** BigInt(-decimals), decimals: 0 }
-}
-
-/** Without zeros at the end. */
-export function decimalText({ digits, decimals }: Decimal): string {
-  const padded = digits.toString().padStart(decimals + 1, '0')
-  const point = padded.length - decimals
-  const fraction = withoutTrailing(padded.slice(point), '0')
-  const whole = padded.slice(0, point)
-  return fraction === '' ? whole : `${whole}.${fraction}`
 }
 
 export const TWO: Decimal = { digits: 2n, decimals: 0 }

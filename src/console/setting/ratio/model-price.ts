@@ -1,6 +1,6 @@
 import { mark } from '../../app/i18n.ts'
-import { type Decimal, times } from '../../ui/figures/decimal.ts'
-import { cutToRatio, decimalText, divided, isTooLarge, readDecimal, TWO } from './decimal.ts'
+import { decimalText, times, type Decimal } from '../../../contract/decimal.ts'
+import { cutToRatio, divided, isTooLarge, readDecimal, TWO } from './decimal.ts'
 import { isFarApart } from './published/price-difference.ts'
 import { readRatioText, type RatioText, withRatio } from './ratio-text.ts'
 

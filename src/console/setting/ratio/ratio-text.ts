@@ -1,4 +1,5 @@
-import { decimalText, readJsonNumber } from './decimal.ts'
+import { decimalText } from '../../../contract/decimal.ts'
+import { readJsonNumber } from './decimal.ts'
 
 /** A flat map of ratios as its JSON text has it. */
 export interface RatioText {

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  cutToRatio,
-  decimalText,
-  divided,
-  fixedText,
-  readDecimal,
-  readJsonNumber,
-} from './decimal.ts'
+import { decimalText } from '../../../contract/decimal.ts'
+import { cutToRatio, divided, fixedText, readDecimal, readJsonNumber } from './decimal.ts'
 import {
   figureOf,
   modelPrices,

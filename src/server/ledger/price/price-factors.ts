@@ -1,8 +1,7 @@
 import type { PriceFactors } from '../../../contract/log-api.ts'
-import { QUOTA_MAX } from '../../../contract/quota.ts'
+import { bookedCost, type BookedPrice } from '../../../contract/call-cost.ts'
 import type { Price, UsedTokens } from '../price.ts'
-import { decimal } from './decimal.ts'
-import { pointsOfLines, priceLines } from './price-lines.ts'
+import { priceLines } from './price-lines.ts'
 
 /** What is booked beside a cost, so that anybody can compute it again. */
 export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>
@@ -63,28 +62,9 @@ function linesOf(
 export function costOfFactors(detail: string): number | null {
   try {
     // Written by `bookedFactors`, or by something else that has no digest.
-    const factors = JSON.parse(detail) as Partial<BookedFactors> | null
-    return typeof factors?.price_version === 'string' ? costAsBooked(factors) : null
+    const factors = JSON.parse(detail) as (BookedPrice & { price_version?: unknown }) | null
+    return typeof factors?.price_version === 'string' ? bookedCost(factors) : null
   } catch {
     return null
   }
-}
-
-function costAsBooked(factors: Partial<BookedFactors>): number {
-  const { model_ratio: model = '', group_ratio: group = '', lines = plainLines(factors) } = factors
-  const points = pointsOfLines(lines, group, QUOTA_MAX)
-  const { prompt_tokens = 0, completion_tokens = 0, model_price } = factors
-  const isFree = [model, group].some((ratio) => decimal(ratio).digits === 0n)
-  const isNothing = isFree || prompt_tokens + completion_tokens === 0
-  return isNothing || model_price !== undefined ? points : Math.max(1, points)
-}
-
-function plainLines(factors: Partial<BookedFactors>) {
-  const { prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0 } = factors
-  const { model_ratio: model = '', cache_ratio = '', completion_ratio = '' } = factors
-  return [
-    { count: prompt_tokens - cached_tokens, ratios: [model], per: 1 },
-    { count: cached_tokens, ratios: [model, cache_ratio], per: 1 },
-    { count: completion_tokens, ratios: [model, completion_ratio], per: 1 },
-  ]
 }

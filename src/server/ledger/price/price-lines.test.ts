@@ -12,7 +12,7 @@ import {
   type PricedName,
   type UsedTokens,
 } from '../price.ts'
-import { pointsOfLines, priceLines, type LineKind, type UsedExtras } from './price-lines.ts'
+import { priceLines, type LineKind, type UsedExtras } from './price-lines.ts'
 
 const mapOf = (entries: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries))
@@ -317,7 +317,6 @@ describe('whatever is used', () => {
           Number(sold.modelRatio) * Number(sold.groupRatio) === 0 ||
           of.promptTokens + of.completionTokens === 0
         expect(costOf(sold, of)).toBe(isFree ? expected : Math.max(1, expected))
-        expect(pointsOfLines(lines, sold.groupRatio, QUOTA_MAX)).toBe(expected)
       }),
     )
   })

@@ -1,5 +1,5 @@
+import type { PriceLine as ToldLine } from '../../../contract/call-cost.ts'
 import type { Price, UsedTokens } from '../price.ts'
-import { decimal } from './decimal.ts'
 
 /**
  * What a call used that is not simply text tokens. Token figures are parts of the call's prompt and
@@ -41,16 +41,9 @@ interface ToolTokens {
   used: UsedTokens
 }
 
-/** One term of a call's cost: `count × ratios ÷ per` points, before the group's ratio. */
-export interface PriceLine {
+export interface PriceLine extends ToldLine {
   kind: LineKind
-  /** Of what, where the kind does not say: the tool, the model it ran, or the picture's size. */
-  name?: string
-  count: number
-  /** Decimals as they were applied. */
   ratios: string[]
-  /** 1, 60 (a price per minute) or 1000 (a price per thousand). */
-  per: number
 }
 
 export type LineKind =
@@ -177,33 +170,4 @@ function pieceLines(price: Price, used: UsedTokens): PriceLine[] {
     lines.push({ kind: 'second', count: seconds, ratios, per: SECONDS_PER_MINUTE })
   }
   return lines
-}
-
-/** Divisible by everything a line may be divided by. */
-const PARTS = 60_000
-
-/** Points of all lines in a group, rounded once, up; above `max` it is `max`. */
-export function pointsOfLines(
-  lines: readonly Pick<PriceLine, 'count' | 'ratios' | 'per'>[],
-  groupRatio: string,
-  max: number,
-): number {
-  let sum = 0n
-  let decimals = 0
-  for (const { count, ratios, per } of lines) {
-    let digits = BigInt(count) * BigInt(PARTS / per)
-    let own = 0
-    for (const ratio of ratios) {
-      const factor = decimal(ratio)
-      digits *= factor.digits
-      own += factor.decimals
-    }
-    const common = Math.max(decimals, own)
-    sum = sum * 10n ** BigInt(common - decimals) + digits * 10n ** BigInt(common - own)
-    decimals = common
-  }
-  const group = decimal(groupRatio)
-  const unit = BigInt(PARTS) * 10n ** BigInt(decimals + group.decimals)
-  const points = (sum * group.digits + unit - 1n) / unit
-  return points > max ? max : Number(points)
 }

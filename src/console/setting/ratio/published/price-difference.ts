@@ -1,5 +1,5 @@
 import type { ListedRatios, PublishedPrice } from '../../../../contract/price-api.ts'
-import { type Decimal, times } from '../../../ui/figures/decimal.ts'
+import { type Decimal, times } from '../../../../contract/decimal.ts'
 import { fixedText, readDecimal, TWO } from '../decimal.ts'
 
 /** Dollars for a million tokens; empty: nobody says. */

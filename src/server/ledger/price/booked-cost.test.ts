@@ -1,21 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { priceStory } from '../src/console/log/log-price.ts'
-import { bookedFactors, costOfFactors } from '../src/server/ledger/price/price-factors.ts'
-import { priceLines } from '../src/server/ledger/price/price-lines.ts'
-import {
-  costOf,
-  findPrice,
-  priceAt,
-  type Price,
-  type UsedTokens,
-} from '../src/server/ledger/price.ts'
-import { PLAIN_RATIOS } from '../src/server/test/plain-ratios.ts'
-
-/*
- * The ledger charges a call, the console tells why it cost what it did, and neither may import the
- * other: here both compute the price of the same calls. So does `reconcile`, from what is booked.
- */
+import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
+import { costOf, costOfLines, findPrice, priceAt, type Price, type UsedTokens } from '../price.ts'
+import { bookedFactors, costOfFactors } from './price-factors.ts'
 
 const digits = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)).map((drawn) => drawn.join(''))
 /** From nothing at all to more than any model costs, with as few decimals as people write. */
@@ -102,31 +89,13 @@ const ASKED = {
   priceVersion: '9f86d081884c7d65',
 } as const
 
-/** What the log keeps of a call, with the terms of its cost or the ratios alone. */
-function toldBy(ordinary: Price, used: UsedTokens, withLines: boolean): number | undefined {
-  const price = priceAt(ordinary, used.promptTokens)
-  const { lines: _, ...factors } = bookedFactors(price, used, ASKED)
-  const told = withLines ? { ...factors, lines: priceLines(price, used) } : factors
-  return priceStory({ ...told, debt: 0 })?.total
-}
-
-test('the console tells of every call what the ledger has charged for it', () => {
+test('factors multiplied out beforehand give what the lines of the price give', () => {
   fc.assert(
-    fc.property(aPrice, aCall, (price, used) => {
-      expect(toldBy(price, used, true)).toBe(costOf(price, used))
+    fc.property(aPrice, aCall, (ordinary, used) => {
+      const price = priceAt(ordinary, used.promptTokens)
+      expect(costOf(ordinary, used)).toBe(costOfLines(price, used))
     }),
     { numRuns: 500 },
-  )
-})
-
-test('also where a call of text alone has left its ratios and no terms', () => {
-  fc.assert(
-    fc.property(aPrice, count, count, count, (price, fresh, cachedTokens, completionTokens) => {
-      fc.pre(price.perCall === null)
-      const used = { promptTokens: fresh + cachedTokens, cachedTokens, completionTokens }
-      expect(toldBy(price, used, false)).toBe(costOf(price, used))
-    }),
-    { numRuns: 200 },
   )
 })
 

@@ -1,0 +1,37 @@
+import { withoutTrailing } from './text.ts'
+
+/** Exact arithmetic on decimals of any length: `0.075` is 75 with 3 decimals. */
+export interface Decimal {
+  digits: bigint
+  decimals: number
+}
+
+/** Null for a text that is no decimal from 0 up, such as `1e-3`. */
+export function decimalOf(text: string): Decimal | null {
+  const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
+  if (match === null) return null
+  const fraction = match[2] ?? ''
+  return { digits: BigInt(`${match[1]}${fraction}`), decimals: fraction.length }
+}
+
+export const wholeNumber = (count: number): Decimal => ({ digits: BigInt(count), decimals: 0 })
+
+export const times = (a: Decimal, b: Decimal): Decimal => ({
+  digits: a.digits * b.digits,
+  decimals: a.decimals + b.decimals,
+})
+
+export function plus(a: Decimal, b: Decimal): Decimal {
+  const decimals = Math.max(a.decimals, b.decimals)
+  const scaled = (value: Decimal): bigint => value.digits * 10n ** BigInt(decimals - value.decimals)
+  return { digits: scaled(a) + scaled(b), decimals }
+}
+
+/** Without zeros at the end. */
+export function decimalText({ digits, decimals }: Decimal): string {
+  const padded = digits.toString().padStart(decimals + 1, '0')
+  const point = padded.length - decimals
+  const fraction = withoutTrailing(padded.slice(point), '0')
+  const whole = padded.slice(0, point)
+  return fraction === '' ? whole : `${whole}.${fraction}`
+}
