@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
+import type { RecordingFile } from '../../src/server/relay/record/recording-file.ts'
 
 /**
  * Answers that public projects recorded of real providers, with what an independent reader finds
- * in them: `fixtures/traffic/answers/README.md`.
+ * in them: `fixtures/traffic/answers/README.md`. Files of `gatehouse record` have the same shape.
  */
 export interface RecordedAnswer {
   /** `<provider>/<recording>.<number>`, unique. */
@@ -22,6 +23,8 @@ export interface RecordedAnswer {
   bodyBase64?: string
   /** Null for what is no answer of a model. */
   meta: Meaning | null
+  /** The call around the answer, in files of `gatehouse record`. */
+  exchange?: RecordingFile['exchange']
 }
 
 export type RecordedApi =
@@ -37,6 +40,8 @@ export type RecordedApi =
   | 'gembed'
   | 'invoke-embed'
   | 'rerank'
+  /** Of a path that `gatehouse record` does not know. */
+  | 'other'
 
 /** What the official SDK, or a reader of a few lines, makes of an answer. */
 export interface Meaning {

@@ -76,7 +76,7 @@ function keysIn({ type, key, config = {} }: ChannelWithSecrets): string[] {
  * How vendors name the account that was refused: Google's project, Amazon's user, Ark's account,
  * xAI's team and key, organizations and projects of OpenAI and Moonshot.
  */
-const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
+export const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
   [/\b(projects?(?:_number)?[/:]|in project )[^\s/"',]+/g, '$1***'],
   [/\barn:aws[\w-]*:[^\s"'<>)]+/g, '***'],
   [/\b(account:? )\d{6,}/gi, '$1***'],

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { inspect } from 'node:util'
 import { ConfigError, parseConfig, type Config } from '../config.ts'
 import { readEnvFile } from './env-file.ts'
+import type { RecordOptions } from './record.ts'
 import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */
@@ -20,7 +21,8 @@ lists them. Exit codes: 0, and 1 for a failure; of reconcile 1 for a difference,
 Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
   DATA_DIR=/var/lib/gatehouse gatehouse    its database and secrets elsewhere
-  gatehouse reconcile                      compare every balance with the ledger`
+  gatehouse reconcile                      compare every balance with the ledger
+  gatehouse record --channel 7 --calls 3   record three calls of channel 7 into ./recordings`
 
 function addServe(program: Command, settings: ReadSettings, environment: Environment): void {
   program
@@ -82,6 +84,23 @@ function addMove(program: Command, settings: ReadSettings): void {
     })
 }
 
+function addRecord(program: Command, settings: ReadSettings): void {
+  program
+    .command('record')
+    .description(
+      'record the next calls of a channel or token of the running server, without secrets, to report a fault',
+    )
+    .option('--channel <id>', 'record calls that this channel is asked to answer')
+    .option('--token <id>', 'record calls that this token makes; with --channel, only those there')
+    .option('--calls <number>', 'end after so many calls, at most 100', '1')
+    .option('--minutes <number>', 'end after so many minutes, at most 60', '10')
+    .option('--to <folder>', 'where the files go, one a call', 'recordings')
+    .action(async (options: RecordOptions) => {
+      const { record } = await import('./record.ts')
+      await record(settings(), options)
+    })
+}
+
 /** The default command would take the word for an argument of its own. */
 function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   const [, , word = 'serve'] = argv
@@ -128,6 +147,7 @@ export async function runCommandLine(
       await importDumps(settings(), files)
     })
   addMove(program, settings)
+  addRecord(program, settings)
   program
     .command('demo')
     .description('start the server on a throw-away database full of believable data')

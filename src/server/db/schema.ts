@@ -270,6 +270,23 @@ interface ChannelNoticeRow {
   reason: string
 }
 
+/** Calls that an operator wants recorded; 0: of any channel, of any token. */
+export interface RecordingRow {
+  id: string
+  channel_id: number
+  token_id: number
+  calls_left: number
+  expires_at: number
+}
+
+/** A recorded call. `file`: deflated JSON; empty if `reason` says why there is none. */
+export interface RecordedCallRow {
+  request_id: string
+  recording_id: string
+  file: Uint8Array
+  reason: string
+}
+
 export interface Schema {
   users: UserRow
   tokens: TokenRow
@@ -329,6 +346,8 @@ export interface Schema {
   channel_key_pauses: ChannelKeyPauseRow
   route_traces: { request_id: string; created_at: number; trace: string }
   channel_notices: ChannelNoticeRow
+  recordings: RecordingRow
+  recorded_calls: RecordedCallRow
   limits: LimitRow
   limit_seconds: { subject: string; id: number; second: number; requests: number; tokens: number }
   limit_holds: {

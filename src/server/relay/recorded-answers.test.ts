@@ -4,6 +4,7 @@ import {
   definedUsage,
   recordedAnswers,
   type MeantChoice,
+  type MeantUsage,
   type RecordedAnswer,
   type RecordedApi,
 } from '../../../tools/traffic/recorded-answers.ts'
@@ -31,7 +32,9 @@ import { serverSentEvents } from './transport/wire.ts'
  * found in them, and what clients of every dialect are told of them. `RECORDED_ANSWERS` names
  * another folder of recordings to play.
  */
-const recordings = recordedAnswers(process.env['RECORDED_ANSWERS'] || undefined)
+const folder = process.env['RECORDED_ANSWERS'] || undefined
+const isOtherFolder = folder !== undefined
+const recordings = recordedAnswers(folder)
 
 const SPOKEN: Readonly<Partial<Record<RecordedApi, UpstreamName>>> = {
   chat: 'openai',
@@ -400,7 +403,31 @@ test('what ended without an answer is an error', () => {
   }
 })
 
-test('every reason not to compare a recording has one', () => {
+/** Files of `gatehouse record`: until somebody adds `meta`, they must agree with themselves. */
+const unjudged = recordings.filter(
+  ({ exchange, meta, status, api }) =>
+    exchange !== undefined && meta === null && status === 200 && SPOKEN[api] !== undefined,
+)
+
+test.each(unjudged.map((recorded): [string, RecordedAnswer] => [recorded.name, recorded]))(
+  '%s is read, and is told alike to clients of every dialect',
+  (_name, recorded) => {
+    const { answer, reading } = read(recorded)
+    const choices = answer.choices.map(meantBy)
+    const usage = reading.usage === null ? null : asMeantUsage(reading.usage)
+    const judged: RecordedAnswer = { ...recorded, meta: { choices, usage } }
+    expectTold(judged)
+    const gatherer = upstreamOf(judged).gatherer?.()
+    if (judged.stream && gatherer !== undefined) expectGathered(judged, gatherer)
+  },
+)
+
+const asMeantUsage = (usage: TokenUsage): MeantUsage => ({
+  ...figuresOf(usage),
+  total: null,
+})
+
+test.skipIf(isOtherFolder)('every reason not to compare a recording has one', () => {
   const unused = EXCEPTIONS.filter(([, applies]) => !recordings.some(applies))
   expect(unused.map(([why]) => why)).toEqual([])
 })

@@ -19,6 +19,7 @@ import {
   type RelaySetup,
   type ScriptedUpstream,
 } from '../test/relay-setup.ts'
+import { playExchange } from '../test/play-exchange.ts'
 import { responsesSpeaker } from '../test/responses-client.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 
@@ -153,3 +154,17 @@ test.each(chosen.map((recorded): [string, RecordedAnswer] => [recorded.name, rec
     }
   },
 )
+
+/** Files of `gatehouse record` in another folder: each must come to what its client got then. */
+const folder = process.env['RECORDED_ANSWERS'] || undefined
+const exchanges = folder === undefined ? [] : recordedAnswers(folder)
+
+test.each(
+  exchanges
+    .filter(({ exchange }) => exchange !== undefined)
+    .map((recorded): [string, RecordedAnswer] => [recorded.name, recorded]),
+)('%s comes to what its client got', async (_name, recorded) => {
+  const { requests, answer: got, recorded: wanted } = await playExchange(setup, recorded)
+  expect(requests).toEqual([])
+  expect(got).toEqual(wanted)
+})

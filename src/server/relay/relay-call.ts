@@ -24,6 +24,8 @@ import type { Metering } from './dialect/metering.ts'
 import type { RelayError } from './dialect/relay-error.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import type { ChatOnly } from './responses/chat-only.ts'
+import type { CallRecording } from './record/call-recording.ts'
+import type { Recorder } from './record/recorder.ts'
 import type { ByteBudget, Lease } from './transport/byte-budget.ts'
 
 /** What the parts of the relay share. */
@@ -42,6 +44,7 @@ export interface RelayParts {
   egress: Egress
   counter: TokenCounter
   captures: Captures
+  recorder: Recorder
   traces: Traces
   waiting: WaitingCalls
   /** Memory for the bodies of all calls under way. */
@@ -77,6 +80,8 @@ export interface RelayCall {
   isGone: boolean
   /** What is kept of the call's texts; null for tokens that keep nothing. */
   capture: CallCapture | null
+  /** Its raw bytes on all ways; null if nobody records it. */
+  recording: CallRecording | null
   /** What the request that was sent last left out or changed; null: none was sent. */
   notes: RequestNotes | null
   /** Whose call it is; null: nobody's yet. */

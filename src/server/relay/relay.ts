@@ -37,6 +37,7 @@ import { createLiveStatus } from './routing/live-status.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
 import { listModels, retrieveModel } from './models.ts'
 import { createProbe, type Probe } from './probe.ts'
+import { createRecorder } from './record/recorder.ts'
 import { relayProxy } from './proxy/proxy-call.ts'
 import { proxyCallOf } from './proxy/proxy-place.ts'
 import { authenticateCall } from './routing/authenticate.ts'
@@ -125,6 +126,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     counter: createTokenCounter((error) => app.trace.warn({ err: error }, 'tokens were estimated')),
     random: () => randomInt(RANDOM_UNIT) / RANDOM_UNIT,
     captures: await createCaptures(app),
+    recorder: await createRecorder(app),
     traces: createTraces(app),
     waiting: new WaitingCalls(app.clock, app.config.RELAY_QUOTA_WAIT * 1000),
     ...memoryBudgets(app.config, metrics),
@@ -169,6 +171,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       clearTimeout(deadline)
       releaseLeases(call)
       if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
+      if (call.recording !== null) parts.recorder.end(call.recording)
       const isRefused = call.response.statusCode >= HTTP_REFUSED || call.isRefusedInStream
       if (call.attempted !== null && isRefused) failures.add(call.attempted, toldBy(call))
       if (call.end !== null) {
@@ -190,7 +193,12 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       await untilEmpty(running, limitMs)
       for (const call of running.all()) call.breakOff('busy')
       await untilEmpty(running, SETTLE_LIMIT_MS)
-      await Promise.all([parts.captures.drain(), parts.traces.drain(), failures.close()])
+      await Promise.all([
+        parts.captures.drain(),
+        parts.recorder.close(),
+        parts.traces.drain(),
+        failures.close(),
+      ])
       await parts.egress.close()
       await parts.counter.close()
     },
@@ -267,6 +275,7 @@ function beginCall(
     upstreamMs: 0,
     isGone: false,
     capture: null,
+    recording: null,
     notes: null,
     caller: null,
     attempted: null,

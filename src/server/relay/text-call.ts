@@ -174,7 +174,7 @@ function requestedModel(body: ScannedBody, { model }: SurfaceCall): string {
 
 /** Tries channels until one answers; the quota is reserved once, whatever the number of attempts. */
 async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): Promise<void> {
-  const { app } = parts
+  const { app, recorder } = parts
   const attemptsMax = text.route.isPinned ? 1 : 1 + app.options.number('RetryTimes')
   const tried = new Set<number>()
   let attempts = 0
@@ -219,7 +219,10 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       // A trial is our wish and not the client's: it takes none of its attempts.
       if (!isTrial) attempts += 1
       const sending = { ...ready, prompt, reserved: points, isTrial }
-      const outcome = await watchedAttempt(parts, call, limited, sending)
+      const tapped = recorder.isOn
+        ? recorder.tapped(parts, call, recordedAttempt(text, sending))
+        : parts
+      const outcome = await watchedAttempt(tapped, call, limited, sending)
       if (outcome.kind !== 'failed') {
         held = null
         if (isWell(outcome)) noteAnswer(parts, call, { channel, text, isTrial })
@@ -257,6 +260,14 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
   if (last?.told !== undefined && isRefusedByAll) call.headers.push('X-Should-Retry', 'false')
   if (error !== null) sendRefusal(call, text, { error, nowSeconds: nowSeconds() })
 }
+
+const recordedAttempt = ({ caller, model, body, form }: TextCall, { charge }: Prepared) => ({
+  caller,
+  channel: charge.channel,
+  body: form?.bytes ?? body.bytes,
+  modelRequested: model,
+  modelSent: charge.modelName,
+})
 
 function refusalOf(call: RelayCall, refusal: AppError): RelayError {
   refuseCall(call, refusal.code)

@@ -234,11 +234,12 @@ export interface ScriptedUpstream {
 
 /** An upstream that does what a test says, for what the fake one cannot be told. */
 export async function startScriptedUpstream(
-  answer: (request: IncomingMessage, response: http.ServerResponse) => void,
+  answer: (request: IncomingMessage, response: http.ServerResponse, body: Buffer) => void,
 ): Promise<ScriptedUpstream> {
   const server = http.createServer((request, response) => {
-    request.resume()
-    request.on('end', () => answer(request, response))
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => answer(request, response, Buffer.concat(parts)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // A server listening on TCP has an address object.

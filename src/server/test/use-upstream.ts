@@ -35,9 +35,9 @@ export function useScriptedUpstream(
   let upstream: ScriptedUpstream
   let egress: Egress
   beforeAll(async () => {
-    upstream = await startScriptedUpstream((request, response) => {
+    upstream = await startScriptedUpstream((request, response, body) => {
       asked.push(`${request.method} ${request.url}`)
-      script(request, response)
+      script(request, response, body)
     })
     egress = createEgress({ allowPrivate: true })
     keep({ upstream, egress, asked })

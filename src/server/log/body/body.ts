@@ -110,36 +110,40 @@ const SECRET_NAME =
   '(?:access|auth|refresh|session|bearer)[_-]?token|authorization|credentials?)'
 
 /**
- * Each with what takes its place. Anybody may send anything, so that every pattern has to be
- * linear: what may be long begins at the beginning of its run, or ends after so many characters.
+ * Each with the number of groups before the secret, which stay, and what stays behind it. Anybody
+ * may send anything, so that every pattern has to be linear: what may be long begins at the
+ * beginning of its run, or ends after so many characters.
  */
-const SECRETS: readonly (readonly [RegExp, string])[] = [
+const SECRETS: readonly (readonly [pattern: RegExp, groups: number, end?: string])[] = [
   // Keys of files, also where line ends are escaped; one that is cut off goes to the end.
-  [
-    /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g,
-    MASK,
-  ],
+  [/-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g, 0],
   // Files inside a text: large, and nobody reads them.
-  [/(data:[\w.+-]{1,40}\/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=_-]{64,}/g, `$1${MASK}`],
+  [/(data:[\w.+-]{1,40}\/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=_-]{64,}/g, 1],
   // First, whether the run ends as one with a web token in it does: looked at once for each run.
-  [
-    /(?<![\w-])(?=[\w-]+\.[\w-]{8,}\.[\w-]{8})([\w-]*?\b|)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g,
-    `$1${MASK}`,
-  ],
-  [/\b(Bearer|Basic)(\s+)[\w.~+/=-]{12,}/gi, `$1$2${MASK}`],
-  [/(:\/\/[^\s/:@"']{1,100}:)[^\s/@"']{1,200}@/g, `$1${MASK}@`],
-  [/\b(?:sk|pk|rk|xai|gsk|hf|glpat|npm|r8)[-_][A-Za-z0-9][\w-]{14,}/g, MASK],
-  [/\b(?:gh[pousr]|github_pat)_\w{20,}/g, MASK],
-  [/\bxox[a-z]-[\w-]{10,}/g, MASK],
-  [/\bAIza[\w-]{30,}/g, MASK],
-  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, MASK],
-  [new RegExp(`(\\\\?"${SECRET_NAME}\\\\?"\\s*:\\s*\\\\?")[^"\\\\]{1,4000}`, 'gi'), `$1${MASK}`],
-  [new RegExp(`((?<![\\w-])${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), `$1${MASK}`],
+  [/(?<![\w-])(?=[\w-]+\.[\w-]{8,}\.[\w-]{8})([\w-]*?\b|)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, 1],
+  [/\b(Bearer|Basic)(\s+)[\w.~+/=-]{12,}/gi, 2],
+  [/(:\/\/[^\s/:@"']{1,100}:)[^\s/@"']{1,200}@/g, 1, '@'],
+  [/\b(?:sk|pk|rk|xai|gsk|hf|glpat|npm|r8)[-_][A-Za-z0-9][\w-]{14,}/g, 0],
+  [/\b(?:gh[pousr]|github_pat)_\w{20,}/g, 0],
+  [/\bxox[a-z]-[\w-]{10,}/g, 0],
+  [/\bAIza[\w-]{30,}/g, 0],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, 0],
+  [new RegExp(`(\\\\?"${SECRET_NAME}\\\\?"\\s*:\\s*\\\\?")[^"\\\\]{1,4000}`, 'gi'), 1],
+  [new RegExp(`((?<![\\w-])${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), 1],
 ]
 
-/** The text with what looks like a credential replaced. */
-export function redacted(text: string): string {
-  return SECRETS.reduce((done, [pattern, mask]) => done.replace(pattern, mask), text)
+const masked = (): string => MASK
+
+/** The text with what looks like a credential replaced; `mask` says by what. */
+export function redacted(text: string, mask: (secret: string) => string = masked): string {
+  return SECRETS.reduce(
+    (done, [pattern, groups, end = '']) =>
+      done.replace(pattern, (match: string, ...captured: unknown[]) => {
+        const before = captured.slice(0, groups).join('')
+        return before + mask(match.slice(before.length, match.length - end.length)) + end
+      }),
+    text,
+  )
 }
 
 /** Members of a request that are settings and hold no words of anybody. */

@@ -21,18 +21,21 @@ const TOKEN_SHARE = 0.25
 const USER_SHARE = 0.5
 
 /** Reads the body within the memory for all bodies; the call holds its part until it has ended. */
-export function readCallBody(
-  { app, requestBytes }: RelayParts,
+export async function readCallBody(
+  { app, recorder, requestBytes }: RelayParts,
   call: RelayCall,
-  { token, user }: Caller,
+  caller: Caller,
 ): Promise<Buffer> {
+  const { token, user } = caller
   call.requestLease = requestBytes.lease([
     { name: `token ${token.id}`, share: TOKEN_SHARE },
     { name: `user ${user.id}`, share: USER_SHARE },
   ])
   const bytesMax = app.config.MAX_BODY_MB * 1024 * 1024
   const room = { bytesMax, lease: call.requestLease }
-  return readBody(call.request, room, app.timeLimits.relayBodyMs)
+  const body = await readBody(call.request, room, app.timeLimits.relayBodyMs)
+  if (recorder.isOn) recorder.begin(call, { caller, channelId: null, body })
+  return body
 }
 
 /** Throws `relay_body_invalid` and its like for what is neither, and `body_too_large`. */

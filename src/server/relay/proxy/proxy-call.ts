@@ -47,7 +47,10 @@ export async function relayProxy(
   const wanted = exactly(app.options.number('ProxyCallQuota'))
   const reserved = await reserve(parts, call, caller, { ...wanted, tokens: 0 })
   if (reserved === null) return
-  await new ProxyRelay(parts, call, { caller, channel }).run(
+  const { recorder } = parts
+  const attempted = { caller, channel, body, modelRequested: MODEL, modelSent: MODEL }
+  const tapped = recorder.isOn ? recorder.tapped(parts, call, attempted) : parts
+  await new ProxyRelay(tapped, call, { caller, channel }).run(
     requestOf(parts, call, { url, method, body, channel }),
   )
 }

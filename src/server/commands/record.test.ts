@@ -1,0 +1,108 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startFakeUpstream } from '../../../tools/fake-upstream/fake-upstream.ts'
+import { recordedAnswers } from '../../../tools/traffic/recorded-answers.ts'
+import { newFolder } from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { runProgram } from '../test/run-program.ts'
+
+const LIMIT_MS = 30_000
+
+async function serve(env: Record<string, string>): Promise<string> {
+  const started = runProgram(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env }, newFolder())
+  const pattern = /"address":"([^"]+)"/
+  await expect.poll(() => started.said.out, { timeout: LIMIT_MS }).toMatch(pattern)
+  return pattern.exec(started.said.out)?.[1] ?? ''
+}
+
+/** Makes a channel and a token as an admin does; answers the token's key. */
+async function aServedToken(url: string, upstream: string): Promise<string> {
+  const ask = async (where: string, body: unknown, cookie = '') => {
+    const answer = await fetch(url + where, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', cookie },
+      body: JSON.stringify(body),
+    })
+    const cookies = answer.headers.getSetCookie().map((set) => set.split(';')[0])
+    const json = (await answer.json()) as { success: boolean; message: string; data: unknown }
+    expect(json).toMatchObject({ success: true })
+    return { cookie: cookies.join('; '), data: Object(json.data) as Record<string, unknown> }
+  }
+  const { cookie } = await ask('api/user/login', { username: 'root', password: 'RootPass1' })
+  await ask(
+    'api/channel/',
+    { type: 1, name: 'c', key: 'sk-up', base_url: upstream, models: 'gpt-4o', group: 'default' },
+    cookie,
+  )
+  const token = { name: 't', unlimited_quota: true, expired_time: -1, remain_quota: 0 }
+  const { data } = await ask('api/token/', token, cookie)
+  return String(data['key'])
+}
+
+const chat = (url: string, key: string) =>
+  fetch(`${url}v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer sk-${key}` },
+    body: '{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}],"stream":true}',
+  }).then((answer) => answer.text())
+
+test.each(['sqlite', 'postgres'])(
+  'calls of running servers on %s become files that the suite can play',
+  async (engine) => {
+    const upstream = await startFakeUpstream()
+    onTestFinished(() => upstream.close())
+    const env: Record<string, string> = { INITIAL_ROOT_PASSWORD: 'RootPass1' }
+    if (engine === 'postgres') {
+      const { url, drop } = await createTestDatabase()
+      onTestFinished(drop)
+      env['SQL_DSN'] = url
+      env['DATA_DIR'] = newFolder()
+    } else env['DATA_DIR'] = newFolder()
+    const first = await serve(env)
+    const servers = engine === 'postgres' ? [first, await serve(env)] : [first, first]
+    const key = await aServedToken(first, upstream.url)
+
+    const folder = path.join(newFolder(), 'reports')
+    const args = ['record', '--channel', '1', '--calls', '2', '--to', folder]
+    const command = runProgram(args, env, newFolder())
+    await expect.poll(() => command.said.out, { timeout: LIMIT_MS }).toContain('Recording the next')
+    for (const server of servers) {
+      // Until this server has noticed: files come by its calls alone.
+      const before = countIn(folder)
+      await expect
+        .poll(async () => (await chat(server, key), countIn(folder)), {
+          timeout: LIMIT_MS,
+          interval: 1500,
+        })
+        .toBeGreaterThan(before)
+    }
+    const { code, out, err } = await command.ended
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toContain('2 of 2 calls recorded')
+    const files = fs.readdirSync(folder).map((name) => path.join(folder, name))
+    expect(files.map((file) => fs.statSync(file).mode & 0o777)).toEqual([0o600, 0o600])
+    expect(recordedAnswers(folder)).toMatchObject([
+      { provider: 'openai', api: 'chat', stream: true, status: 200 },
+      { provider: 'openai', api: 'chat', stream: true, status: 200 },
+    ])
+  },
+  120_000,
+)
+
+const countIn = (folder: string): number =>
+  fs.existsSync(folder) ? fs.readdirSync(folder).length : 0
+
+test.each([
+  [[], 'name the calls to record: --channel <id> or --token <id>'],
+  [['--channel', 'x'], '--channel: got "x", wants an id'],
+  [['--channel', '1', '--calls', '101'], '--calls: got "101", wants a whole number from 1 to 100'],
+  [['--token', '1', '--minutes', '0'], '--minutes: got "0", wants a whole number from 1 to 60'],
+])('record %j is refused in one line', async (args, said) => {
+  const { code, err } = await runProgram(
+    ['record', ...args],
+    { DATA_DIR: newFolder() },
+    newFolder(),
+  ).ended
+  expect([code, err]).toEqual([1, `${said}\n`])
+})

@@ -1,0 +1,177 @@
+import fs from 'node:fs/promises'
+import path from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { inflateRaw } from 'node:zlib'
+import { ConfigError, type Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
+import type { RecordedCallRow } from '../db/schema.ts'
+import { RECORDINGS_MESSAGE } from '../relay/record/recorder.ts'
+import {
+  deleteRecordedCall,
+  deleteRecording,
+  insertRecording,
+  oneRecordedCall,
+  recordingById,
+} from '../relay/record/recording-store.ts'
+import { randomText } from '../secrets.ts'
+import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
+import { openOurs } from './open-ours.ts'
+
+/** As written on the command line. */
+export interface RecordOptions {
+  channel?: string
+  token?: string
+  calls: string
+  minutes: string
+  to: string
+}
+
+interface Wish {
+  channelId: number
+  tokenId: number
+  calls: number
+  minutes: number
+  folder: string
+}
+
+const CALLS_MAX = 100
+const MINUTES_MAX = 60
+const ID_LENGTH = 20
+const POLL_MS = 500
+/** For calls that have begun in time and are still being stored. */
+const GRACE_SECONDS = 5
+
+const inflate = promisify(inflateRaw)
+
+/**
+ * Has the running servers record the next calls of a channel or token, and writes each to a file.
+ * Ends after so many calls, when the time is over, or with Ctrl-C. Throws `ConfigError`.
+ */
+export async function record(config: Config, options: RecordOptions): Promise<void> {
+  const wish = wishOf(options)
+  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  await (await openOurs(config)).close()
+  const database = await openConfigured(config)
+  const stopper = new AbortController()
+  const stop = (): void => stopper.abort()
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const id = randomText(ID_LENGTH)
+  try {
+    await mustExist(database, wish)
+    await prepareFolder(wish.folder)
+    const written = await fetchCalls(database, { id, wish, signal: stopper.signal })
+    process.stdout.write(
+      `${written} of ${wish.calls} calls recorded. Look the files over before you send them.\n`,
+    )
+    process.exitCode = written === 0 ? 1 : 0
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const address = configuredAddress(config)
+    const reason = whyOf(address, error, { readonly: false })
+    throw new ConfigError(`${placeOf(address)} has failed, try it again: ${reason}`)
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+    await deleteRecording(database.write, id).catch(() => {})
+    await database.close().catch(() => {})
+  }
+}
+
+function wishOf({ channel, token, calls, minutes, to }: RecordOptions): Wish {
+  if (channel === undefined && token === undefined) {
+    throw new ConfigError('name the calls to record: --channel <id> or --token <id>')
+  }
+  return {
+    channelId: channel === undefined ? 0 : numberOf('--channel', channel, Number.MAX_SAFE_INTEGER),
+    tokenId: token === undefined ? 0 : numberOf('--token', token, Number.MAX_SAFE_INTEGER),
+    calls: numberOf('--calls', calls, CALLS_MAX),
+    minutes: numberOf('--minutes', minutes, MINUTES_MAX),
+    folder: path.resolve(to),
+  }
+}
+
+function numberOf(name: string, text: string, max: number): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : 0
+  if (number >= 1 && number <= max) return number
+  const range = max === Number.MAX_SAFE_INTEGER ? 'an id' : `a whole number from 1 to ${max}`
+  throw new ConfigError(`${name}: got "${text}", wants ${range}`)
+}
+
+async function mustExist({ read }: Database, { channelId, tokenId }: Wish): Promise<void> {
+  const find = (table: 'channels' | 'tokens', id: number) =>
+    read.selectFrom(table).select('id').where('id', '=', id).executeTakeFirst()
+  if (channelId > 0 && (await find('channels', channelId)) === undefined) {
+    throw new ConfigError(`--channel: there is no channel ${channelId}`)
+  }
+  if (tokenId > 0 && (await find('tokens', tokenId)) === undefined) {
+    throw new ConfigError(`--token: there is no token ${tokenId}`)
+  }
+}
+
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    await fs.mkdir(folder, { recursive: true, mode: 0o700 })
+    await fs.access(folder, fs.constants.W_OK)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new ConfigError(`--to: files cannot be written to ${folder}: ${code}`)
+  }
+}
+
+async function fetchCalls(
+  database: Database,
+  { id, wish, signal }: { id: string; wish: Wish; signal: AbortSignal },
+): Promise<number> {
+  const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+  const { channelId, tokenId, calls, minutes, folder } = wish
+  const endsAt = nowSeconds() + minutes * 60
+  await insertRecording(database.write, {
+    id,
+    channel_id: channelId,
+    token_id: tokenId,
+    calls_left: calls,
+    expires_at: endsAt,
+  })
+  await database.announce(RECORDINGS_MESSAGE)
+  const subjects = [
+    ...(channelId === 0 ? [] : [`channel ${channelId}`]),
+    ...(tokenId === 0 ? [] : [`token ${tokenId}`]),
+  ]
+  process.stdout.write(
+    `Recording the next ${calls} calls of ${subjects.join(' by ')} into ${folder}, ` +
+      `for up to ${minutes} minutes. A running server begins within 3 seconds; Ctrl-C ends it.\n`,
+  )
+  let written = 0
+  for (;;) {
+    const call = await oneRecordedCall(database.read, id)
+    if (call !== undefined) {
+      if (await writeFile(folder, call)) written += 1
+      await deleteRecordedCall(database.write, call.request_id)
+      continue
+    }
+    const left = (await recordingById(database.read, id))?.calls_left ?? 0
+    if (left === 0 || signal.aborted || nowSeconds() > endsAt + GRACE_SECONDS) return written
+    await setTimeout(POLL_MS, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** Whether the call had a file. */
+async function writeFile(folder: string, call: RecordedCallRow): Promise<boolean> {
+  if (call.file.length === 0) {
+    process.stderr.write(`call ${call.request_id} was not recorded: ${call.reason}\n`)
+    return false
+  }
+  const text = (await inflate(call.file)).toString('utf8')
+  const file = path.join(folder, `${call.request_id}.json`)
+  try {
+    await fs.writeFile(file, `${JSON.stringify(JSON.parse(text), null, 2)}\n`, {
+      mode: 0o600,
+      flag: 'wx',
+    })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    throw new ConfigError(`--to: ${file} cannot be written: ${code}`)
+  }
+  process.stdout.write(`${file}\n`)
+  return true
+}

@@ -1,0 +1,166 @@
+import { promisify } from 'node:util'
+import { deflateRaw } from 'node:zlib'
+import type { App } from '../../app.ts'
+import type { RecordingRow } from '../../db/schema.ts'
+import type { RelayCall, RelayParts } from '../relay-call.ts'
+import type { Caller } from '../routing/caller.ts'
+import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { CallRecording } from './call-recording.ts'
+import { recordingFile } from './recording-file.ts'
+import { allRecordings, deleteRecording, insertRecordedCall } from './recording-store.ts'
+
+/**
+ * Records calls for `gatehouse record`. The command writes a row that says which calls, how many
+ * and until when; every process on the database reads it and stores the files of those calls
+ * beside it, without their secrets, for the command to fetch.
+ */
+export interface Recorder {
+  /** False while no recording is wanted: the relay then does nothing else for it. */
+  readonly isOn: boolean
+  /** Begins to record a call if it is wanted. `channelId`: null before a channel is chosen. */
+  begin(call: RelayCall, wanted: WantedCall): void
+  /** The parts with which this attempt is recorded, or the same if it is not. */
+  tapped(parts: RelayParts, call: RelayCall, attempt: RecordedAttempt): RelayParts
+  /** Stores the recording of a call that has ended. Does not wait for it. */
+  end(recording: CallRecording): void
+  close(): Promise<void>
+}
+
+interface WantedCall {
+  caller: Caller
+  channelId: number | null
+  body: Buffer
+}
+
+export interface RecordedAttempt {
+  caller: Caller
+  channel: RoutableChannel
+  body: Buffer
+  modelRequested: string
+  modelSent: string
+}
+
+/** Announced when a recording begins. SQLite carries it to no other process. */
+export const RECORDINGS_MESSAGE = 'recordings'
+/** How often the table is read, for a command beside a SQLite server. */
+const INTERVAL_MS = 2000
+/** Calls that are recorded at once by one process: what they take in memory is bounded by it. */
+const RUNNING_MAX = 8
+/** How long what was recorded waits for a command that has died. */
+const KEPT_SECONDS = 60
+
+const deflate = promisify(deflateRaw)
+
+export async function createRecorder({
+  database,
+  clock,
+  trace,
+}: Pick<App, 'database' | 'clock' | 'trace'>): Promise<Recorder> {
+  let wanted: RecordingRow[] = await allRecordings(database.read)
+  /** By the call's recording: the row it is for. */
+  const running = new Map<CallRecording, string>()
+  let refreshing: Promise<void> | null = null
+  let storing = Promise.resolve()
+
+  async function refresh(): Promise<void> {
+    try {
+      const rows = await allRecordings(database.read)
+      const nowSeconds = clock.nowSeconds()
+      for (const { id, expires_at } of rows) {
+        if (expires_at + KEPT_SECONDS < nowSeconds) await deleteRecording(database.write, id)
+      }
+      const known = new Set(wanted.map(({ id }) => id))
+      wanted = rows.filter((row) => row.calls_left > 0 && row.expires_at > nowSeconds)
+      for (const row of wanted) {
+        if (known.has(row.id)) continue
+        const { channel_id: channelId, token_id: tokenId, calls_left: calls } = row
+        trace.warn({ channelId, tokenId, calls }, 'calls are being recorded')
+      }
+    } catch (error) {
+      trace.debug({ err: error }, 'recordings could not be read')
+    } finally {
+      refreshing = null
+    }
+  }
+  const refreshSoon = (): void => void (refreshing ??= refresh())
+  database.onAnnouncement((message) => {
+    if (message === RECORDINGS_MESSAGE || message === 'everything') refreshSoon()
+  })
+  const timer = setInterval(refreshSoon, INTERVAL_MS)
+  timer.unref()
+
+  /** The recording that wants this call and has room for another one. */
+  function wantedBy(tokenId: number, channelId: number | null): RecordingRow | undefined {
+    if (running.size >= RUNNING_MAX) return undefined
+    const nowSeconds = clock.nowSeconds()
+    return wanted.find((row) => {
+      const isTokens = row.token_id === 0 || row.token_id === tokenId
+      const isChannels =
+        channelId === null ? row.channel_id === 0 : [0, channelId].includes(row.channel_id)
+      const under = [...running.values()].filter((id) => id === row.id).length
+      return isTokens && isChannels && row.expires_at > nowSeconds && under < row.calls_left
+    })
+  }
+
+  function begin(call: RelayCall, { caller, channelId, body }: WantedCall): void {
+    if (call.recording !== null) return
+    const row = wantedBy(caller.token.id, channelId)
+    if (row === undefined) return
+    const { request } = call
+    const times = {
+      startedAt: new Date(clock.nowMs()),
+      sinceStart: () => clock.monotonicMs() - call.startedMs,
+    }
+    const { method = '', url = '', headers } = request
+    const asked = { method, address: url, headers }
+    const recording = new CallRecording({ id: call.requestId, ...times }, asked, body)
+    recording.noteCaller(caller)
+    recording.tapResponse(call.response)
+    running.set(recording, row.id)
+    call.recording = recording
+  }
+
+  async function store(recording: CallRecording, recordingId: string): Promise<void> {
+    const row = { request_id: recording.id, recording_id: recordingId }
+    let file: Uint8Array = new Uint8Array()
+    let reason = ''
+    try {
+      file = await deflate(JSON.stringify(await recordingFile(recording)))
+    } catch (error) {
+      reason = error instanceof Error ? error.message : String(error)
+    }
+    try {
+      await database.write
+        .transaction()
+        .execute((trx) => insertRecordedCall(trx, { ...row, file, reason }))
+      await refresh()
+    } catch (error) {
+      trace.warn({ err: error, requestId: recording.id }, 'a recorded call was not stored')
+    }
+    running.delete(recording)
+  }
+
+  return {
+    get isOn() {
+      return wanted.length > 0
+    },
+    begin,
+    tapped(parts, call, { caller, channel, body, modelRequested, modelSent }) {
+      begin(call, { caller, channelId: channel.id, body })
+      const { recording } = call
+      if (recording === null) return parts
+      recording.modelRequested = modelRequested
+      return { ...parts, egress: recording.through(parts.egress, channel, modelSent) }
+    },
+    end(recording) {
+      const recordingId = running.get(recording)
+      if (recordingId === undefined) return
+      storing = storing.then(() => store(recording, recordingId))
+    },
+    async close() {
+      clearInterval(timer)
+      await storing
+      await refreshing
+    },
+  }
+}
