@@ -3,18 +3,21 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { inflateRaw } from 'node:zlib'
+import { findChannel } from '../channel/channel-store.ts'
+import { systemClock } from '../clock.ts'
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import type { RecordedCallRow } from '../db/schema.ts'
-import { RECORDINGS_MESSAGE } from '../relay/record/recorder.ts'
 import {
   deleteRecordedCall,
   deleteRecording,
   insertRecording,
   oneRecordedCall,
   recordingById,
-} from '../relay/record/recording-store.ts'
+  RECORDINGS_MESSAGE,
+} from '../recording/recording-store.ts'
 import { randomText } from '../secrets.ts'
+import { findTokenById } from '../token/token-store.ts'
 import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
@@ -36,6 +39,8 @@ interface Wish {
 }
 
 const CALLS_MAX = 100
+/** Of the columns on PostgreSQL. */
+const ID_MAX = 2 ** 31 - 1
 const MINUTES_MAX = 60
 const ID_LENGTH = 20
 const POLL_MS = 500
@@ -82,8 +87,8 @@ function wishOf({ channel, token, calls, minutes, to }: RecordOptions): Wish {
     throw new ConfigError('name the calls to record: --channel <id> or --token <id>')
   }
   return {
-    channelId: channel === undefined ? 0 : numberOf('--channel', channel, Number.MAX_SAFE_INTEGER),
-    tokenId: token === undefined ? 0 : numberOf('--token', token, Number.MAX_SAFE_INTEGER),
+    channelId: channel === undefined ? 0 : numberOf('--channel', channel, ID_MAX),
+    tokenId: token === undefined ? 0 : numberOf('--token', token, ID_MAX),
     calls: numberOf('--calls', calls, CALLS_MAX),
     minutes: numberOf('--minutes', minutes, MINUTES_MAX),
     folder: path.resolve(to),
@@ -93,17 +98,15 @@ function wishOf({ channel, token, calls, minutes, to }: RecordOptions): Wish {
 function numberOf(name: string, text: string, max: number): number {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : 0
   if (number >= 1 && number <= max) return number
-  const range = max === Number.MAX_SAFE_INTEGER ? 'an id' : `a whole number from 1 to ${max}`
+  const range = max === ID_MAX ? 'an id' : `a whole number from 1 to ${max}`
   throw new ConfigError(`${name}: got "${text}", wants ${range}`)
 }
 
 async function mustExist({ read }: Database, { channelId, tokenId }: Wish): Promise<void> {
-  const find = (table: 'channels' | 'tokens', id: number) =>
-    read.selectFrom(table).select('id').where('id', '=', id).executeTakeFirst()
-  if (channelId > 0 && (await find('channels', channelId)) === undefined) {
+  if (channelId > 0 && (await findChannel(read, channelId)) === null) {
     throw new ConfigError(`--channel: there is no channel ${channelId}`)
   }
-  if (tokenId > 0 && (await find('tokens', tokenId)) === undefined) {
+  if (tokenId > 0 && (await findTokenById(read, tokenId)) === null) {
     throw new ConfigError(`--token: there is no token ${tokenId}`)
   }
 }
@@ -122,7 +125,7 @@ async function fetchCalls(
   database: Database,
   { id, wish, signal }: { id: string; wish: Wish; signal: AbortSignal },
 ): Promise<number> {
-  const nowSeconds = (): number => Math.floor(Date.now() / 1000)
+  const { nowSeconds } = systemClock
   const { channelId, tokenId, calls, minutes, folder } = wish
   const endsAt = nowSeconds() + minutes * 60
   await insertRecording(database.write, {
@@ -143,13 +146,14 @@ async function fetchCalls(
   )
   let written = 0
   for (;;) {
+    // Looked at first: a call that is stored after it is found below, or in the next round.
+    const left = (await recordingById(database.read, id))?.calls_left ?? 0
     const call = await oneRecordedCall(database.read, id)
     if (call !== undefined) {
       if (await writeFile(folder, call)) written += 1
       await deleteRecordedCall(database.write, call.request_id)
       continue
     }
-    const left = (await recordingById(database.read, id))?.calls_left ?? 0
     if (left === 0 || signal.aborted || nowSeconds() > endsAt + GRACE_SECONDS) return written
     await setTimeout(POLL_MS, undefined, { signal }).catch(() => {})
   }

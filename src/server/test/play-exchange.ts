@@ -25,7 +25,7 @@ export async function playExchange(setup: RelaySetup, file: RecordedAnswer): Pro
   const server = await startScriptedUpstream((request, response, body) => {
     const recorded = upstream[at]
     at += 1
-    if (recorded?.response == null) {
+    if (!recorded?.response) {
       response.destroy()
       return
     }

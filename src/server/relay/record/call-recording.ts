@@ -108,7 +108,8 @@ export class CallRecording {
         get: (target, name) => {
           if (name !== 'dispatch') {
             const value: unknown = Reflect.get(target, name, target)
-            return typeof value === 'function' ? (value.bind(target) as unknown) : value
+            if (typeof value !== 'function') return value
+            return (...args: unknown[]): unknown => Reflect.apply(value, target, args)
           }
           return (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
             target.dispatch(options, this.watched(options, handler, { channel, modelSent }))

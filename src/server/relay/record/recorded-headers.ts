@@ -39,7 +39,7 @@ const SHOWN_PARAMETERS: ReadonlySet<string> = new Set(['alt', 'api-version', 'be
 
 const isShown = (name: string): boolean => SHOWN.has(name) || SHOWN_PREFIX.test(name)
 
-export const MASKED = '[redacted]'
+const MASKED = '[redacted]'
 
 /** Headers by their name in small letters; values that may be secret are `[redacted]`. */
 export function recordedHeaders(headers: HeaderValues, redactor: Redactor): Record<string, string> {

@@ -18,10 +18,14 @@ import {
   type ScriptedUpstream,
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
+import {
+  deleteRecording,
+  insertRecording,
+  recordingById,
+  RECORDINGS_MESSAGE,
+} from '../../recording/recording-store.ts'
 import { updateUser } from '../../user/user-store.ts'
-import { RECORDINGS_MESSAGE } from './recorder.ts'
 import type { RecordingFile } from './recording-file.ts'
-import { deleteRecording, insertRecording, recordingById } from './recording-store.ts'
 
 const ANTHROPIC = 14
 
@@ -252,7 +256,7 @@ forEachDatabase('recorder', (open) => {
       ],
       [
         'a key over several events',
-        () => ({ type: EVENTS_TYPE, body: events('it is ', ...KEY.match(/.{1,4}/g)!, ' so') }),
+        () => ({ type: EVENTS_TYPE, body: events('it is ', ...KEY.split(/(?=[hijk-])/), ' so') }),
       ],
       [
         'headers',

@@ -2,12 +2,17 @@ import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
 import type { App } from '../../app.ts'
 import type { RecordingRow } from '../../db/schema.ts'
+import {
+  allRecordings,
+  deleteRecording,
+  insertRecordedCall,
+  RECORDINGS_MESSAGE,
+} from '../../recording/recording-store.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { CallRecording } from './call-recording.ts'
 import { recordingFile } from './recording-file.ts'
-import { allRecordings, deleteRecording, insertRecordedCall } from './recording-store.ts'
 
 /**
  * Records calls for `gatehouse record`. The command writes a row that says which calls, how many
@@ -40,8 +45,6 @@ export interface RecordedAttempt {
   modelSent: string
 }
 
-/** Announced when a recording begins. SQLite carries it to no other process. */
-export const RECORDINGS_MESSAGE = 'recordings'
 /** How often the table is read, for a command beside a SQLite server. */
 const INTERVAL_MS = 2000
 /** Calls that are recorded at once by one process: what they take in memory is bounded by it. */

@@ -173,7 +173,7 @@ async function recordedExchange(
 function pathBehindBase({ origin, baseUrl, address }: UpstreamExchange): string {
   if (!URL.canParse(baseUrl)) return address
   const base = new URL(baseUrl)
-  const path = base.pathname.replace(/\/+$/, '')
+  const path = base.pathname.endsWith('/') ? base.pathname.slice(0, -1) : base.pathname
   return base.origin === origin && address.startsWith(`${path}/`)
     ? address.slice(path.length)
     : address

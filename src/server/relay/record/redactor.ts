@@ -127,7 +127,7 @@ function spellingsOf(secret: string): string[] {
   const plain = secret.trim()
   if (plain.length < SECRET_LENGTH_MIN) return []
   const json = JSON.stringify(plain).slice(1, -1)
-  const base64 = Buffer.from(plain).toString('base64').replace(/=+$/, '')
+  const base64 = Buffer.from(plain).toString('base64').replaceAll('=', '')
   const spellings = [
     plain,
     encodeURIComponent(plain.toWellFormed()),
@@ -141,10 +141,10 @@ function spellingsOf(secret: string): string[] {
 /** The text with JSON's escapes and percent signs resolved, roughly: it is only searched. */
 const unescaped = (text: string): string =>
   text
-    .replace(/\\+u([\da-f]{4})/gi, (_match, code: string) =>
+    .replace(/\\u([\da-f]{4})/gi, (_match, code: string) =>
       String.fromCharCode(Number.parseInt(code, 16)),
     )
-    .replace(/\\+(.)/g, '$1')
+    .replaceAll('\\', '')
     .replace(/%([2-7][\da-f])/gi, (_match, code: string) =>
       String.fromCharCode(Number.parseInt(code, 16)),
     )

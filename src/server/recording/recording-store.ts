@@ -1,5 +1,8 @@
-import type { Queries } from '../../db/database.ts'
-import type { RecordedCallRow, RecordingRow } from '../../db/schema.ts'
+import type { Queries } from '../db/database.ts'
+import type { RecordedCallRow, RecordingRow } from '../db/schema.ts'
+
+/** Announced when a recording begins. SQLite carries it to no other process. */
+export const RECORDINGS_MESSAGE = 'recordings'
 
 export const allRecordings = (db: Queries): Promise<RecordingRow[]> =>
   db.selectFrom('recordings').selectAll().execute()
