@@ -141,8 +141,8 @@ async function fetchCalls(
     ...(tokenId === 0 ? [] : [`token ${tokenId}`]),
   ]
   process.stdout.write(
-    `Recording the next ${calls} calls of ${subjects.join(' by ')} into ${folder}, ` +
-      `for up to ${minutes} minutes. A running server begins within 3 seconds; Ctrl-C ends it.\n`,
+    `Recording the next ${calls === 1 ? 'call' : `${calls} calls`} of ${subjects.join(' by ')} into ${folder}, ` +
+      `for up to ${minutes} min. A running server begins within 3 seconds; Ctrl-C ends it.\n`,
   )
   let written = 0
   for (;;) {
