@@ -31,6 +31,7 @@ import {
 import { providerOf } from './providers/providers.ts'
 import { withReasoning } from './providers/reasoning.ts'
 import { outputLimitEdits } from './conversion/output-limit.ts'
+import { declaresSearch, searchExtras, withSearchAt } from './conversion/search.ts'
 import { outputLimitOf } from './models/output-limit.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
@@ -57,7 +58,7 @@ import {
   wantsResponses,
   withoutThoughts,
 } from './responses/with-tools.ts'
-import { searchedByName } from './search/searched-chat.ts'
+import { searchedByName, SEARCHING } from './search/searched-chat.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
 /**
@@ -182,7 +183,7 @@ export function planAttempt(
       notes,
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
-      extras: (metering ?? charge.metering)?.extras,
+      extras: metering?.extras ?? answering.extras ?? charge.metering?.extras,
       limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
       upstream:
         metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
@@ -317,10 +318,15 @@ function taskOf(
     const isOther = dialect !== 'openai' || spokenIn !== undefined
     const wants = isOther ? wantsResponses : chatWantsResponses
     const isForced = isResponse === true || responsesOnly.has(channel, model)
-    if (!isForced && !wants(channel.type, modelName, body)) return task
+    const isSearch = isOther && searchesByResponses(channel.type, modelName, body)
+    if (!isForced && !isSearch && !wants(channel.type, modelName, body)) return task
   }
   return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
+
+/** OpenAI's models search by the Responses API, but for those that search by chat only. */
+const searchesByResponses = (type: number, model: string, body: ScannedBody): boolean =>
+  isOfOpenai(type) && !SEARCHING.test(model) && declaresSearch(body)
 
 interface UpstreamPlace {
   to: ProviderCall
@@ -357,6 +363,7 @@ function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): S
 type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
   sent: Buffer
   estimate?: TokenUsage | undefined
+  extras?: UsedExtras
 }
 
 interface ToSplice {
@@ -444,10 +451,14 @@ function converting(
     const isThoughtless =
       dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
     const said = planned.isForgetful === true ? withoutThoughts(read) : read
-    const request = {
-      ...(isThoughtless ? thoughtless(said) : said),
-      messages: withOwnCallIds(said.messages),
-    }
+    const searchTarget = { dialect, type: charge.channel.type, model: modelName }
+    const request = withSearchAt(
+      {
+        ...(isThoughtless ? thoughtless(said) : said),
+        messages: withOwnCallIds(said.messages),
+      },
+      searchTarget,
+    )
     // Pictures in the answer are for the asking nowhere else.
     if (request.modalities !== undefined && dialect !== 'gemini') {
       throw cannotSay(request, 'modalities')
@@ -458,6 +469,7 @@ function converting(
     return {
       sent: bytesOf(upstream.writeRequest(request, target)),
       estimate: upstream.estimate?.(request),
+      extras: searchExtras(request, searchTarget),
       convert: (answer, usage) =>
         client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
       output: () => output(answering),

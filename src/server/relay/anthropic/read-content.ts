@@ -177,13 +177,17 @@ export function readAssistant(message: Members): AssistantPart[] {
   return message.objects('content').filter(isSaid).map(readAssistantPart)
 }
 
-/** Whether it is no part of a search for tools that Anthropic has run: that is over, and found them. */
+/**
+ * Whether it is no part of a search that the vendor has run, for tools or in the web: it is over.
+ * The tools that it found are declared, and what it found in the web stands in the text after it.
+ */
 function isSaid(block: Members): boolean {
   const type = block.text('type')
-  const isSearch =
-    type === 'server_tool_use' && (block.text('name') ?? '').startsWith('tool_search_tool')
-  return !isSearch && type !== 'tool_search_tool_result'
+  if (type === 'tool_search_tool_result' || type === 'web_search_tool_result') return false
+  return type !== 'server_tool_use' || !SEARCHES.test(block.text('name') ?? '')
 }
+
+const SEARCHES = /^(?:tool_search_tool|web_search$)/
 
 function readAssistantPart(block: Members): AssistantPart {
   switch (block.textOrThrow('type')) {

@@ -14,6 +14,13 @@ import {
 } from '../canonical/reading.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
+import {
+  isAnthropicSearch,
+  locationOption,
+  plainSearch,
+  textsOption,
+  type WebSearch,
+} from '../canonical/web-search.ts'
 import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
 
 /**
@@ -24,12 +31,15 @@ import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
 export interface Conversation extends Pick<ChatRequest, 'system' | 'messages'> {
   /** What the model may call by now. */
   tools: readonly Tool[]
+  search: WebSearch | undefined
   /** As the last message has it that says one. */
   effort: Effort | null
 }
 
 export function readConversation(request: Members): Conversation {
-  const tools = new Tools(request.objects('tools').filter(isCallable).map(readTool))
+  const declared = request.objects('tools')
+  const search = declared.find(isSearch)
+  const tools = new Tools(declared.filter(isCallable).map(readTool))
   const said: Said[] = []
   let effort: Effort | null = null
   const sent = request.objects('messages')
@@ -47,7 +57,12 @@ export function readConversation(request: Members): Conversation {
     else throw invalidField(message.place('role'))
     message.done()
   }
-  return { ...conversationOf(said), tools: tools.offered(), effort }
+  return {
+    ...conversationOf(said),
+    tools: tools.offered(),
+    search: search && readSearch(search),
+    effort,
+  }
 }
 
 /** The effort that an `output_config` asks for. */
@@ -110,6 +125,22 @@ function objectOrThrow(owner: Members, name: string): Members {
   return object
 }
 
+const isSearch = (tool: Members): boolean => isAnthropicSearch(tool.text('type'))
+
+function readSearch(tool: Members): WebSearch {
+  tool.ignore('name', 'allowed_callers', 'defer_loading', 'strict', 'cache_control')
+  tool.ignore('response_inclusion')
+  const search: WebSearch = {
+    ...plainSearch(tool.textOrThrow('type'), tool.place('type')),
+    allowedDomains: textsOption(tool, 'allowed_domains'),
+    blockedDomains: textsOption(tool, 'blocked_domains'),
+    location: locationOption(tool),
+    usesMax: { value: tool.count('max_uses'), at: tool.place('max_uses') },
+  }
+  tool.done()
+  return search
+}
+
 /**
  * Whether the client runs the tool. A hosted search for tools is left out: deferred tools are
  * declared from the beginning, so that it has nothing to find.
@@ -117,8 +148,9 @@ function objectOrThrow(owner: Members, name: string): Members {
 function isCallable(tool: Members): boolean {
   const type = tool.text('type') ?? 'custom'
   if (type === 'custom') return true
+  if (isSearch(tool)) return false
   if (type.startsWith('tool_search_tool')) tool.notes.adjust(tool.at)
-  else dropHostedTool(tool, type, tool.place('type'))
+  else dropHostedTool(tool.notes, type, tool.place('type'))
   return false
 }
 

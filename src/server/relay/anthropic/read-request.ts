@@ -9,12 +9,12 @@ import { invalidField, Members, unsupportedField } from '../canonical/reading.ts
 import { RequestNotes } from '../canonical/request-notes.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { readTexts } from './read-content.ts'
-import { readConversation, readEffort } from './read-conversation.ts'
+import { readConversation, readEffort, type Conversation } from './read-conversation.ts'
 
 /**
  * A Messages request in the canonical form. Source: Anthropic's API reference, "Create a message".
- * Tools that Anthropic runs itself (`web_search_…`, `code_execution_…`) are refused: no other
- * provider has them.
+ * Of the tools that Anthropic runs itself others have its search; the rest (`code_execution_…`)
+ * are refused.
  */
 export function readAnthropicRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(body, '', notes)
@@ -28,7 +28,7 @@ export function readAnthropicRequest(body: JsonRecord, notes = new RequestNotes(
     system: [...readTexts(request, 'system'), ...conversation.system],
     messages: conversation.messages,
     tools: conversation.tools,
-    toolChoice: readToolChoice(choice),
+    ...withSearch(readToolChoice(choice), conversation),
     parallelTools: choice?.flag('disable_parallel_tool_use') === true ? false : null,
     output: readFormat(config?.object('format') ?? request.object('output_format')),
     maxCompletionTokens: readLimit(request),
@@ -115,4 +115,15 @@ function readToolChoice(choice: Members | null): ToolChoice | null {
     default:
       throw invalidField('tool_choice.type')
   }
+}
+
+/** A choice that names the search demands it. */
+function withSearch(
+  toolChoice: ToolChoice | null,
+  { search, tools }: Conversation,
+): Pick<ChatRequest, 'search' | 'toolChoice'> {
+  const isNamed = toolChoice?.kind === 'tool' && toolChoice.name === 'web_search'
+  const isFunction = tools.some(({ name }) => name === 'web_search')
+  if (search === undefined || !isNamed || isFunction) return { search, toolChoice }
+  return { search: { ...search, isForced: true }, toolChoice: null }
 }

@@ -19,13 +19,21 @@ const SERVE_CLAUDE: ReadonlySet<number> = new Set([
   ChannelTypeNumber.vertex,
 ])
 
-/** An unsealed thought, and the seal of another maker as `wrapSignature` writes it. */
-const FOREIGN = ['"signature":""', '"signature": ""', 'Z2F0ZWhvdXNlO']
+/** An unsealed thought or search, and the seal of another maker as `wrapSignature` writes it. */
+const FOREIGN = [
+  '"signature":""',
+  '"signature": ""',
+  'Z2F0ZWhvdXNlO',
+  '"encrypted_content":""',
+  '"encrypted_content": ""',
+  '"encrypted_index":""',
+  '"encrypted_index": ""',
+]
 
 /**
- * Leaves out thoughts of other makers, which a conversation has that began with their models:
- * Claude refuses them with "Invalid `signature` in `thinking` block". A message of nothing else
- * goes too. Models that think by a budget must have thought before the calls that are being
+ * Leaves out thoughts and searches of other makers, which a conversation has that began with their
+ * models: Claude refuses them with "Invalid `signature` in `thinking` block". A message of nothing
+ * else goes too. Models that think by a budget must have thought before the calls that are being
  * answered; where that thought goes, they answer without thinking.
  */
 export function withoutForeignThoughts(
@@ -49,9 +57,40 @@ export function withoutForeignThoughts(
 function withOwnThoughts(message: unknown): unknown {
   if (!isRecord(message) || message.role !== 'assistant') return message
   const content = arrayOr(message.content)
-  const own = content.filter((block) => !isForeignThought(recordOr(block)))
-  if (own.length === content.length) return message
+  const searches = foreignSearches(content)
+  const own = content
+    .filter((block) => !isForeignThought(recordOr(block)) && !isOf(recordOr(block), searches))
+    .map(withOwnCitations)
+  if (own.length === content.length && own.every((block, index) => block === content[index])) {
+    return message
+  }
   return own.length === 0 ? null : { ...message, content: own }
+}
+
+/** The ids of searches that another maker has run: what they found bears no seal of Anthropic's. */
+const foreignSearches = (content: readonly unknown[]): ReadonlySet<unknown> =>
+  new Set(
+    content
+      .map(recordOr)
+      .filter(({ type, content: found }) => type === 'web_search_tool_result' && isUnsealed(found))
+      .map(({ tool_use_id: id }) => id),
+  )
+
+const isUnsealed = (found: unknown): boolean =>
+  Array.isArray(found) && found.every((page) => textOr(recordOr(page).encrypted_content) === '')
+
+const isOf = ({ type, id, tool_use_id }: JsonRecord, searches: ReadonlySet<unknown>): boolean =>
+  (type === 'server_tool_use' && searches.has(id)) ||
+  (type === 'web_search_tool_result' && searches.has(tool_use_id))
+
+/** A text without citations of what other makers have found. */
+function withOwnCitations(block: unknown): unknown {
+  if (!isRecord(block) || block.type !== 'text') return block
+  const sent = arrayOr(block.citations)
+  const own = sent.filter((citation) => recordOr(citation).encrypted_index !== '')
+  if (own.length === sent.length) return block
+  const { citations: _foreign, ...text } = block
+  return own.length === 0 ? text : { ...text, citations: own }
 }
 
 function isForeignThought({ type, signature }: JsonRecord): boolean {

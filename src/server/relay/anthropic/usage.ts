@@ -9,6 +9,7 @@ import {
   type UsageFault,
   type UsageReading,
 } from '../canonical/token-usage.ts'
+import { searchUsage } from './search-blocks.ts'
 import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -129,6 +130,7 @@ function cacheCreationOf(iterations: readonly unknown[]): JsonRecord {
 
 /** Writes usage. The figures add up to the prompt: what was both read and written counts as read. */
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
+  const searches = searchUsage(usage.extras?.tools)
   const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = usage
   const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens - cacheOverlapTokens
   const hour = Math.min(usage.cacheWriteHourTokens, written)
@@ -145,5 +147,6 @@ export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
           },
         }),
     output_tokens: usage.completionTokens,
+    ...(searches === null ? {} : { server_tool_use: searches }),
   }
 }

@@ -9,10 +9,12 @@ import { ArgumentsText } from '../canonical/arguments-text.ts'
 import { dataUrl } from '../canonical/media.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { wrapSignature } from '../canonical/signature.ts'
+import type { RunSearch } from '../canonical/web-search.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 import { clientCallId } from './call-ids.ts'
+import { citationMember, searchBlocks } from './search-blocks.ts'
 import { writeAnthropicUsage } from './usage.ts'
 
 /** A message, whole or streamed, for clients of Anthropic's dialect. They get one choice. */
@@ -21,7 +23,7 @@ export function writeAnthropicAnswer(answer: ChatAnswer, head: AnswerHead): Json
   const finish = choice?.finish ?? { reason: 'stop' as const, stopSequence: null }
   return {
     ...headOf(answer.id, head),
-    content: (choice?.parts ?? []).flatMap(writePart),
+    content: withCitations(choice?.parts ?? []),
     ...stopOf(finish),
     usage: answer.usage === null ? NOTHING_USED : writeAnthropicUsage(answer.usage),
   }
@@ -52,6 +54,20 @@ const stopOf = ({ reason, stopSequence }: Finish): JsonRecord => ({
 const sealText = (signature: Signature | null): string =>
   signature === null ? '' : wrapSignature(signature, 'anthropic')
 
+/** The blocks; what a text is based on stands in its block. */
+function withCitations(parts: readonly AnswerPart[]): JsonRecord[] {
+  const blocks: JsonRecord[] = []
+  for (const part of parts) {
+    const last = blocks.at(-1)
+    if (part.kind !== 'citation') blocks.push(...writePart(part))
+    else if (last?.type === 'text') {
+      const citations = [...arrayOr(last.citations), citationMember(part.citation)]
+      blocks.splice(-1, 1, { ...last, citations })
+    }
+  }
+  return blocks
+}
+
 function writePart(part: AnswerPart): JsonRecord[] {
   switch (part.kind) {
     case 'text':
@@ -73,6 +89,10 @@ function writePart(part: AnswerPart): JsonRecord[] {
         ? [call]
         : [{ type: 'thinking', thinking: '', signature: sealText(signature) }, call]
     }
+    case 'search':
+      return searchBlocks(part.search)
+    case 'citation':
+      return []
     default:
       return part satisfies never
   }
@@ -86,6 +106,8 @@ const BLOCKS: ReadonlySet<ChatEvent['kind']> = new Set([
   'thinking',
   'signature',
   'redacted',
+  'search',
+  'citation',
 ])
 
 type BlockKind = 'text' | 'thinking' | 'call'
@@ -146,6 +168,13 @@ export class AnthropicStreamWriter implements StreamWriter {
         return this.seal(event.signature)
       case 'redacted':
         return this.whole({ type: 'redacted_thinking', data: event.redacted })
+      case 'search':
+        return this.search(event.search)
+      case 'citation': {
+        const citation = citationMember(event.citation)
+        // A text that is over can be based on nothing more.
+        return this.open === 'text' ? [this.delta({ type: 'citations_delta', citation })] : []
+      }
       case 'toolCall':
         return this.beginCall(event)
       case 'toolArguments':
@@ -238,6 +267,18 @@ export class AnthropicStreamWriter implements StreamWriter {
 
   private whole(content: JsonRecord): StreamPiece[] {
     return [...this.close(), ...this.openBlock('text', content), ...this.closeOpen()]
+  }
+
+  private search(search: RunSearch): StreamPiece[] {
+    const [call, result] = searchBlocks(search)
+    const partial_json = JSON.stringify(call.input)
+    return [
+      ...this.close(),
+      ...this.openBlock('text', { ...call, input: {} }),
+      this.delta({ type: 'input_json_delta', partial_json }),
+      ...this.closeOpen(),
+      ...this.whole(result),
+    ]
   }
 
   private beginCall(event: ChatEvent & { kind: 'toolCall' }): StreamPiece[] {

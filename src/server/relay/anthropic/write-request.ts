@@ -18,6 +18,7 @@ import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { cannotSay, dropField, fieldName } from '../dialect/field-names.ts'
+import { locationMember, type WebSearch } from '../canonical/web-search.ts'
 import { withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { answerSchema, strictSchemas } from './schema.ts'
@@ -100,22 +101,43 @@ const writeText = ({ text, cache }: TextPart): JsonRecord => ({
 })
 
 function toolsOf(request: ChatRequest, strict: ReadonlyMap<Tool, JsonRecord>): JsonRecord {
-  const { tools, toolChoice, parallelTools } = request
-  if (tools.length === 0) return {}
+  const { tools, toolChoice, parallelTools, search } = request
+  if (tools.length === 0 && search === undefined) return {}
   const isSingle = parallelTools === false ? { disable_parallel_tool_use: true } : {}
-  const chosen = choiceOf(toolChoice)
+  const chosen = search?.isForced === true ? FORCED_SEARCH : choiceOf(toolChoice)
   // Only with a choice can it be said that calls are to come one at a time.
   const choice = chosen ?? (parallelTools === false ? { type: 'auto' } : null)
   return {
-    tools: tools.map((tool) => ({
-      name: plainName(tool.name),
-      ...present({ description: tool.description, strict: strict.has(tool) ? true : null }),
-      input_schema: strict.get(tool) ?? { type: 'object', ...tool.schema },
-      ...cacheOf(tool.cache),
-    })),
+    tools: [
+      ...tools.map((tool) => ({
+        name: plainName(tool.name),
+        ...present({ description: tool.description, strict: strict.has(tool) ? true : null }),
+        input_schema: strict.get(tool) ?? { type: 'object', ...tool.schema },
+        ...cacheOf(tool.cache),
+      })),
+      ...(search === undefined ? [] : [searchTool(search)]),
+    ],
     ...(choice === null
       ? {}
       : { tool_choice: { ...choice, ...(choice.type === 'none' ? {} : isSingle) } }),
+  }
+}
+
+const SEARCH_NAME = 'web_search'
+const FORCED_SEARCH: JsonRecord = { type: 'tool', name: SEARCH_NAME }
+
+/** The version that every model and cloud with a search has. */
+function searchTool(search: WebSearch): JsonRecord {
+  const { allowedDomains, blockedDomains, usesMax } = search
+  return {
+    type: 'web_search_20250305',
+    name: SEARCH_NAME,
+    ...present({
+      max_uses: usesMax.value,
+      allowed_domains: allowedDomains.value.length === 0 ? null : allowedDomains.value,
+      blocked_domains: blockedDomains.value.length === 0 ? null : blockedDomains.value,
+      user_location: locationMember(search),
+    }),
   }
 }
 

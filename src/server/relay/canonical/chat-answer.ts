@@ -1,6 +1,7 @@
 import { textOr } from '../json/json-value.ts'
 import type { Signature } from './chat-request.ts'
 import type { TokenUsage } from './token-usage.ts'
+import type { Citation, RunSearch } from './web-search.ts'
 
 /** A whole chat answer as no provider spells it; see chat-request.ts. */
 export interface ChatAnswer {
@@ -28,6 +29,10 @@ export type AnswerPart =
     }
   /** A picture the model has made; base64. */
   | { kind: 'image'; mimeType: string; data: string }
+  /** The vendor has searched the web. */
+  | { kind: 'search'; search: RunSearch }
+  /** What the text before it is based on. */
+  | { kind: 'citation'; citation: Citation }
 
 /** Why the model stopped. */
 export interface Finish {
@@ -69,6 +74,8 @@ export type ChatEvent =
     }
   | { kind: 'toolArguments'; choice: number; call: number; text: string }
   | { kind: 'image'; choice: number; mimeType: string; data: string }
+  | { kind: 'search'; choice: number; search: RunSearch }
+  | { kind: 'citation'; choice: number; citation: Citation }
   | { kind: 'finish'; choice: number; finish: Finish }
   /** The provider is still at work. */
   | { kind: 'ping' }
@@ -113,6 +120,9 @@ function eventsOfPart(part: AnswerPart, choice: number, call: number): ChatEvent
         { kind: 'toolArguments', choice, call, text: argumentsJson },
       ]
     }
+    case 'search':
+    case 'citation':
+      return [{ ...part, choice }]
     case 'image':
       return [{ kind: 'image', choice, mimeType: part.mimeType, data: part.data }]
     default:

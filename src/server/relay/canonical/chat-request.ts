@@ -1,5 +1,6 @@
 import type { JsonRecord } from '../json/json-value.ts'
 import { RequestNotes } from './request-notes.ts'
+import type { WebSearch } from './web-search.ts'
 
 /**
  * A chat request as no provider spells it and all of them mean it. Readers make it from a client's
@@ -18,6 +19,8 @@ export interface ChatRequest {
   messages: readonly Message[]
   tools: readonly Tool[]
   toolChoice: ToolChoice | null
+  /** A search of the web by the vendor of the model; absent: none. */
+  search?: WebSearch | undefined
   /** Whether the model may call several tools in one turn. */
   parallelTools: boolean | null
   output: OutputFormat | null

@@ -1,5 +1,5 @@
 import { AppError } from '../../app-error.ts'
-import type { Members } from './reading.ts'
+import type { RequestNotes } from './request-notes.ts'
 
 /**
  * A tool that its vendor runs, and that another upstream cannot have. It is left out with a note if
@@ -7,8 +7,7 @@ import type { Members } from './reading.ts'
  *
  * @param type The client's word for the tool, such as `web_search` or `googleSearch`.
  */
-export function dropHostedTool(tool: Members, type: string, field: string): void {
-  const { notes } = tool
+export function dropHostedTool(notes: RequestNotes, type: string, field: string): void {
   if (notes.dropsHostedTools) {
     notes.drop(`tools.${type.replace(/[^\w.-]/g, '_')}`)
     return

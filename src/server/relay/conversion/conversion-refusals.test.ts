@@ -3,6 +3,7 @@ import { AppError } from '../../app-error.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
 import { dialects } from './dialects.ts'
+import { withSearchAt } from './search.ts'
 
 /** What one dialect can ask for and another has no word for is refused by the client's own name. */
 
@@ -29,7 +30,8 @@ function refused(client: DialectName, upstream: DialectName, body: object, model
   try {
     // Requests are objects; that is all the reader relies on.
     const strict = new RequestNotes(true)
-    const request = dialects[client].readRequest(body as Record<string, unknown>, strict)
+    const read = dialects[client].readRequest(body as Record<string, unknown>, strict)
+    const request = withSearchAt(read, { dialect: upstream, type: 50, model })
     dialects[upstream].writeRequest(request, { model, isStream: false, asksForUsage: false })
     return null
   } catch (error) {

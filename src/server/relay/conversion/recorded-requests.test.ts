@@ -6,6 +6,7 @@ import type { SpokenName, UpstreamName } from '../canonical/chat-request.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { responsesClient } from '../responses/client.ts'
 import { dialects, upstreamDialects } from './dialects.ts'
+import { withSearchAt } from './search.ts'
 
 /**
  * Requests that clients sent to real providers (`fixtures/traffic/requests/`), as every other
@@ -35,10 +36,14 @@ const TARGETS: readonly [UpstreamName, string][] = [
   ['tencent', 'hunyuan-turbos'],
 ]
 
+/** Of vendors that search the web. */
+const CHANNEL_TYPES: Partial<Record<UpstreamName, number>> = { responses: 1, anthropic: 14 }
+
 /** Whatever else is refused is a fault: what each of these asks for, no such upstream can do. */
 const RIGHTLY_REFUSED: readonly RegExp[] = [
   // Tools that a vendor runs, and what is left of them in a conversation.
-  /(?:tool|search)_unsupported tools/,
+  /(?:tool|search)_unsupported (?:tools|web_search_options)/,
+  /unsupported tools\[\]\.(?:filters\.)?(?:allowed|blocked)_domains$/,
   /unsupported (?:mcp_servers|messages\[\]\.content\[\]\.type|input\[\]\.type)$/,
   /unsupported contents\[\]\.parts\[\]\.(?:toolCall|toolResponse|executableCode|codeExecutionResult)$/,
   // Files that lie at a vendor, state that it keeps, and other models that it would ask.
@@ -60,7 +65,9 @@ test.each(TARGETS)('recorded requests reach %s (%s)', (upstream, model) => {
     if (client === upstream) continue
     try {
       const reader = client === 'responses' ? responsesClient(body) : dialects[client]
-      const request = reader.readRequest(body, new RequestNotes())
+      const read = reader.readRequest(body, new RequestNotes())
+      const type = CHANNEL_TYPES[upstream] ?? 50
+      const request = withSearchAt(read, { dialect: upstream, type, model })
       upstreamDialects[upstream].writeRequest(request, {
         model,
         isStream: false,

@@ -1,3 +1,4 @@
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type {
   DeltaText,
@@ -37,11 +38,18 @@ export class FollowedStream implements StreamFollower {
   isDone = false
 
   private readonly inspect: (value: JsonRecord) => EventReport
+  private readonly usedExtras: (() => UsedExtras) | undefined
   private hasFinished = false
   private flaw: StreamFlaw = null
 
-  constructor(inspect: (value: JsonRecord) => EventReport) {
+  /** `extras`: what has been used beside tokens until now. */
+  constructor(inspect: (value: JsonRecord) => EventReport, extras?: () => UsedExtras) {
     this.inspect = inspect
+    this.usedExtras = extras
+  }
+
+  get extras(): UsedExtras {
+    return this.usedExtras?.() ?? {}
   }
 
   read({ data }: SseEvent): FollowedChunk {

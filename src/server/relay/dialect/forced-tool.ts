@@ -2,17 +2,19 @@ import { adjustField } from './field-names.ts'
 import type { ChatRequest } from '../canonical/chat-request.ts'
 
 /** Whether the client demands that a tool is called. */
-export const isForced = ({ tools, toolChoice }: ChatRequest): boolean =>
-  tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool')
+export const isForced = ({ tools, toolChoice, search }: ChatRequest): boolean =>
+  search?.isForced === true ||
+  (tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'))
 
 /**
  * The request for an upstream that cannot be told to call a tool: a named tool is shown alone, and
  * the call is asked for in the instructions. Noted as a changed `tool_choice`.
  */
 export function withDemandInWords(request: ChatRequest): ChatRequest {
-  const { tools, toolChoice, system } = request
+  const { tools, toolChoice, system, search } = request
   if (!isForced(request)) return request
   adjustField(request, 'toolChoice')
+  if (search?.isForced === true) return { ...request, search: { ...search, isForced: false } }
   const named =
     toolChoice?.kind === 'tool' ? tools.filter(({ name }) => name === toolChoice.name) : []
   const shown = named.length === 0 ? tools : named

@@ -29,7 +29,12 @@ function withNewIds(
 ): UpstreamDialect {
   return withChanges(dialect, () => {
     const taken = new Set(earlier)
+    let searches = 0
     const renamed = <T extends AnswerPart | ChatEvent>(said: T): T => {
+      if (said.kind === 'search' && said.search.id === '') {
+        const search = { ...said.search, id: madeId(`${requestId} search ${(searches += 1)}`) }
+        return { ...said, search }
+      }
       if (said.kind !== 'toolCall') return said
       const isNew = said.id !== '' && !taken.has(said.id)
       const id = isNew ? said.id : madeId(`${requestId} ${taken.size}`)

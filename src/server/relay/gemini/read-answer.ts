@@ -11,6 +11,7 @@ import { objectText } from '../canonical/arguments-text.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { StreamReader } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { joinedGrounding, readGrounding } from './grounding.ts'
 import { readGeminiUsage } from './usage.ts'
 
 /**
@@ -66,9 +67,25 @@ function readCandidate(candidate: JsonRecord): AnswerChoice {
   const seal = sent.map(textSeal).findLast((found) => found !== null) ?? null
   const joined = parts.reduce<AnswerPart[]>(joinTexts, [])
   return {
-    parts: hasCalls ? joined : withSeal(joined, seal),
+    parts: withGrounding(hasCalls ? joined : withSeal(joined, seal), candidate),
     finish: finishOf(candidate.finishReason, hasCalls),
   }
+}
+
+/** With the search before the first text, and what the texts are based on behind the last. */
+function withGrounding(parts: AnswerPart[], { groundingMetadata }: JsonRecord): AnswerPart[] {
+  const isText = ({ kind }: AnswerPart): boolean => kind === 'text'
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  const { search, citations } = readGrounding(groundingMetadata, text)
+  const [first, last] = [parts.findIndex(isText), parts.findLastIndex(isText) + 1]
+  const at = first < 0 ? parts.length : first
+  return [
+    ...parts.slice(0, at),
+    ...(search === null ? [] : [{ kind: 'search' as const, search }]),
+    ...parts.slice(at, Math.max(at, last)),
+    ...citations.map((citation) => ({ kind: 'citation' as const, citation })),
+    ...parts.slice(Math.max(at, last)),
+  ]
 }
 
 /** Seals the last thought: it is what the seal on the text behind it is about. */
@@ -141,6 +158,9 @@ export class GeminiStreamReader implements StreamReader {
   /** Candidates that have shown a thought, and the seals of texts that wait for their end. */
   private readonly thinking = new Set<number>()
   private readonly seals = new Map<number, Signature>()
+  /** What candidates have said, which their grounding names places of, and the last of that. */
+  private readonly texts = new Map<number, string>()
+  private readonly groundings = new Map<number, unknown>()
 
   read(answer: JsonRecord): ChatEvent[] {
     const events: ChatEvent[] = []
@@ -162,6 +182,9 @@ export class GeminiStreamReader implements StreamReader {
     const choice = typeof candidate.index === 'number' ? candidate.index : place
     const parts = partsOf(candidate)
     const events = parts.flatMap((part) => this.readPart(part, choice))
+    if (isRecord(candidate.groundingMetadata)) {
+      this.groundings.set(choice, joinedGrounding(this.groundings.get(choice), candidate))
+    }
     for (const part of parts) {
       const seal = textSeal(part)
       if (seal !== null) this.seals.set(choice, seal)
@@ -173,6 +196,17 @@ export class GeminiStreamReader implements StreamReader {
       events.push({ kind: 'finish', choice, finish })
     }
     return events
+  }
+
+  /** What the search has found, which is told in one of the last events, or in several. */
+  end(): ChatEvent[] {
+    return [...this.groundings].flatMap(([choice, metadata]) => {
+      const { search, citations } = readGrounding(metadata, this.texts.get(choice) ?? '')
+      return [
+        ...citations.map((citation) => ({ kind: 'citation' as const, choice, citation })),
+        ...(search === null ? [] : [{ kind: 'search' as const, choice, search }]),
+      ]
+    })
   }
 
   private seal(choice: number): ChatEvent[] {
@@ -205,8 +239,12 @@ export class GeminiStreamReader implements StreamReader {
         case 'image':
           return [{ kind: 'image', choice, mimeType: part.mimeType, data: part.data }]
         case 'text':
+          this.texts.set(choice, (this.texts.get(choice) ?? '') + part.text)
+          return [{ kind: 'text', choice, text: part.text }]
         case 'refusal':
-          return [{ kind: part.kind, choice, text: part.text }]
+        case 'search':
+        case 'citation':
+          return []
         default:
           return part satisfies never
       }

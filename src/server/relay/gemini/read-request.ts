@@ -18,26 +18,33 @@ import { invalidField, missingField, unsupportedField, type Members } from '../c
 import { RequestNotes } from '../canonical/request-notes.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
+import { plainSearch, textsOption, type WebSearch } from '../canonical/web-search.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
 import { jsonSchemaOf } from './schema.ts'
 
 /**
  * A generateContent request in the canonical form. Source: Gemini API reference, "Generating
- * content". Tools that Gemini runs itself (`googleSearch`, `codeExecution`) are refused: no other
- * provider has them.
+ * content". Of the tools that Gemini runs itself others have its search; the rest (`codeExecution`)
+ * are refused.
  */
 export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = geminiMembers(body, '', notes)
   const config =
     geminiObject(request, 'generationConfig') ?? geminiMembers({}, 'generationConfig', notes)
   const system = geminiObject(request, 'systemInstruction')
+  const declared = geminiObjects(request, 'tools')
+  const search = declared.reduce<WebSearch | undefined>(
+    (last, tool) => readSearch(tool) ?? last,
+    undefined,
+  )
   const read: ChatRequest = {
     spokenIn: 'gemini',
     notes,
     system: system === null ? [] : geminiObjects(system, 'parts').map(readText),
     messages: readContents(request),
-    ...readToolChoice(request, geminiObjects(request, 'tools').flatMap(readTools)),
+    ...readToolChoice(request, declared.flatMap(readTools)),
+    search,
     parallelTools: null,
     output: readFormat(config),
     maxCompletionTokens: config.count('maxOutputTokens') || null,
@@ -126,6 +133,20 @@ function readFormat(config: Members): OutputFormat | null {
   return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null, at }
 }
 
+/** Google's search, which an empty object asks for; undefined: another tool. */
+function readSearch(tool: Members): WebSearch | undefined {
+  const name = 'googleSearch'
+  const sent = geminiObject(tool, name)
+  if (sent === null) return undefined
+  const search = plainSearch(name, tool.place(name))
+  const types = geminiObject(sent, 'searchTypes')
+  types?.ignore('webSearch')
+  types?.done()
+  const blockedDomains = textsOption(sent, 'excludeDomains')
+  sent.done()
+  return { ...search, blockedDomains }
+}
+
 function readTools(tool: Members): Tool[] {
   const tools = geminiObjects(tool, 'functionDeclarations').map((declared): Tool => {
     const older = declared.record('parameters')
@@ -142,7 +163,7 @@ function readTools(tool: Members): Tool[] {
   })
   // An empty object is how a tool of Google's is asked for.
   const [hosted] = tool.unreadNames()
-  if (hosted !== undefined) dropHostedTool(tool, hosted, tool.place(hosted))
+  if (hosted !== undefined) dropHostedTool(tool.notes, hosted, tool.place(hosted))
   return tools
 }
 
@@ -156,6 +177,8 @@ function readToolChoice(
   const config = geminiObject(request, 'toolConfig')
   if (config === null) return { tools, toolChoice: null }
   const calling = geminiObject(config, 'functionCallingConfig')
+  // Others tell of their searches by what these have found.
+  config.ignore('includeServerSideToolInvocations')
   config.done()
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')

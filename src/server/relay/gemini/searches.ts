@@ -15,7 +15,8 @@ const PAID_BY_ANSWER = /gemini-[12]\./
 
 type SearchTool = 'google_search' | 'google_enterprise_search' | 'google_maps'
 
-const toolOf = (tool: SearchTool, model: string): string =>
+/** What has the price of a search. */
+export const searchToolOf = (tool: SearchTool, model: string): string =>
   PAID_BY_ANSWER.test(model) ? `${tool}_prompt` : tool
 
 /** What an answer does not say of its searches, and its request does. */
@@ -71,10 +72,10 @@ export class Searches {
     const isMapOnly = hasPlaces && !hasPages
     const tools: Record<string, number> = {}
     if (queries.size > 0 && !isMapOnly) {
-      tools[toolOf(asked.web, model)] = byAnswer ? 1 : queries.size
+      tools[searchToolOf(asked.web, model)] = byAnswer ? 1 : queries.size
     }
     if (isMapOnly || (hasPlaces && byAnswer)) {
-      tools[toolOf('google_maps', model)] = byAnswer ? 1 : Math.max(1, queries.size)
+      tools[searchToolOf('google_maps', model)] = byAnswer ? 1 : Math.max(1, queries.size)
     }
     if (asked.ofDocuments && hasDocuments) tools.google_retrieval = 1
     return Object.keys(tools).length === 0 ? {} : { tools }
@@ -131,7 +132,7 @@ export function declaredSearch(body: ScannedBody, model: string): DeclaredSearch
     .map(camelName)
     .includes('vertexAiSearch')
   const tools = [...SEARCHES].flatMap(([name, tool]) =>
-    declared.has(name) ? [[toolOf(tool, model), 1] as const] : [],
+    declared.has(name) ? [[searchToolOf(tool, model), 1] as const] : [],
   )
   if (ofDocuments) tools.push(['google_retrieval', 1])
   if (tools.length === 0) return null

@@ -7,9 +7,11 @@ import type {
 } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
+import type { Citation, RunSearch } from '../canonical/web-search.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { writeGrounding } from './grounding.ts'
 import { writeGeminiUsage } from './usage.ts'
 
 /** A GenerateContentResponse, whole or streamed, for clients of Gemini's dialect. */
@@ -19,10 +21,18 @@ export function writeGeminiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRec
       content: { role: 'model', parts: parts.flatMap(writePart) },
       finishReason: FINISHES[finish.reason],
       index,
+      ...groundingOf(parts),
     })),
     ...(answer.usage === null ? {} : { usageMetadata: writeGeminiUsage(answer.usage) }),
     ...tailOf(answer.id, head),
   }
+}
+
+function groundingOf(parts: readonly AnswerPart[]): JsonRecord {
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  const searches = parts.flatMap((part) => (part.kind === 'search' ? [part.search] : []))
+  const citations = parts.flatMap((part) => (part.kind === 'citation' ? [part.citation] : []))
+  return writeGrounding(text, searches, citations)
 }
 
 const tailOf = (id: string, head: AnswerHead): JsonRecord => ({
@@ -54,6 +64,9 @@ function writePart(part: AnswerPart): JsonRecord[] {
         : [{ text: '', thought: true, thoughtSignature: sealOfHidden(part.redacted, 'gemini') }]
     case 'toolCall':
       return [callPart(part, part.argumentsJson)]
+    case 'search':
+    case 'citation':
+      return []
     default:
       return part satisfies never
   }
@@ -66,6 +79,12 @@ function callPart(
   const args = parseJson(argumentsJson)
   const functionCall = { id, name, args: isRecord(args) ? args : {} }
   return { functionCall, ...sealed(signature) }
+}
+
+function addTo<Item>(lists: Map<number, Item[]>, choice: number, item: Item): void {
+  const list = lists.get(choice)
+  if (list === undefined) lists.set(choice, [item])
+  else list.push(item)
 }
 
 interface OpenCall {
@@ -81,6 +100,10 @@ export class GeminiStreamWriter implements StreamWriter {
   private id = ''
   private readonly calls = new Map<number, Map<number, OpenCall>>()
   private readonly finishes = new Map<number, Finish>()
+  /** What goes out with the end of each choice, and the text that it names places of. */
+  private readonly texts = new Map<number, string>()
+  private readonly searches = new Map<number, RunSearch[]>()
+  private readonly citations = new Map<number, Citation[]>()
 
   constructor(head: StreamHead) {
     this.head = head
@@ -92,6 +115,14 @@ export class GeminiStreamWriter implements StreamWriter {
         this.id = event.id
         return []
       case 'text':
+        this.texts.set(event.choice, (this.texts.get(event.choice) ?? '') + event.text)
+        return this.part(event.choice, { text: event.text })
+      case 'search':
+        addTo(this.searches, event.choice, event.search)
+        return []
+      case 'citation':
+        addTo(this.citations, event.choice, event.citation)
+        return []
       case 'refusal':
         return this.part(event.choice, { text: event.text })
       case 'thinking':
@@ -137,6 +168,11 @@ export class GeminiStreamWriter implements StreamWriter {
       content: { role: 'model', parts: [{ text: '' }] },
       finishReason: FINISHES[reason],
       index,
+      ...writeGrounding(
+        this.texts.get(index) ?? '',
+        this.searches.get(index) ?? [],
+        this.citations.get(index) ?? [],
+      ),
     }))
     const last = { candidates, usageMetadata: writeGeminiUsage(usage) }
     return [...calls, this.piece(last)]

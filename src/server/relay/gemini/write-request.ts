@@ -1,3 +1,4 @@
+import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -14,7 +15,7 @@ import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
-import { cannotSay } from '../dialect/field-names.ts'
+import { adjustField, cannotSay } from '../dialect/field-names.ts'
 import { fittingStops, withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
 import { geminiThinking, thinksByLevel } from './thinking.ts'
@@ -64,7 +65,7 @@ export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     contents: contentsOf(request.messages, to.model),
     ...(texts.length === 0 ? {} : { systemInstruction: { parts: texts } }),
-    ...toolsOf(request),
+    ...toolsOf(request, to),
     ...safetyOf(to),
     ...(Object.keys(config).length === 0 ? {} : { generationConfig: config }),
   }
@@ -86,16 +87,32 @@ function formatOf(output: OutputFormat | null): JsonRecord {
   return output.kind === 'json' ? type : { ...type, responseJsonSchema: output.schema }
 }
 
-function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
-  if (tools.length === 0) return {}
+/**
+ * Beside functions, the Gemini API must be told that its search is run; Vertex has no such member.
+ * Source: Google's SDK, `ToolConfig`.
+ */
+function toolsOf(request: ChatRequest, { type }: Target): JsonRecord {
+  const { tools, toolChoice, search } = request
+  // Google's search cannot be demanded.
+  if (search?.isForced === true) adjustField(request, 'toolChoice')
+  const domains = search?.blockedDomains.value ?? []
+  const googleSearch = domains.length === 0 ? {} : { excludeDomains: domains }
+  const searching = search === undefined ? [] : [{ googleSearch }]
+  if (tools.length === 0) return search === undefined ? {} : { tools: searching }
+  const isTold = search !== undefined && type !== ChannelTypeNumber.vertex
   const declared = tools.map(({ name, description, schema }) =>
     present({ name, description, parametersJsonSchema: schema }),
   )
   return {
-    tools: [{ functionDeclarations: declared }],
-    ...(toolChoice === null
+    tools: [...searching, { functionDeclarations: declared }],
+    ...(toolChoice === null && !isTold
       ? {}
-      : { toolConfig: { functionCallingConfig: callingOf(toolChoice) } }),
+      : {
+          toolConfig: {
+            ...(toolChoice === null ? {} : { functionCallingConfig: callingOf(toolChoice) }),
+            ...(isTold ? { includeServerSideToolInvocations: true } : {}),
+          },
+        }),
   }
 }
 

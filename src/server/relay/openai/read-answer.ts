@@ -21,6 +21,7 @@ import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { objectText } from '../canonical/arguments-text.ts'
 import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
 import { callSeals, detailedThoughts, picturesOf } from './answer-parts.ts'
+import { citationsIn } from './citations.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
 import { readUsage } from './usage.ts'
 
@@ -43,7 +44,13 @@ function readChoice(choice: JsonRecord): AnswerChoice {
     return [{ kind: 'toolCall', id, name, argumentsJson, signature }]
   })
   return {
-    parts: [...thoughtsOf(message), ...textsOf(message), ...picturesOf(message), ...calls],
+    parts: [
+      ...thoughtsOf(message),
+      ...textsOf(message),
+      ...citationsOf(message),
+      ...picturesOf(message),
+      ...calls,
+    ],
     finish: finishNamed(FINISHES, choice.finish_reason),
   }
 }
@@ -110,6 +117,9 @@ function textsOf(message: JsonRecord): AnswerPart[] {
   ]
 }
 
+const citationsOf = ({ annotations }: JsonRecord) =>
+  citationsIn(arrayOr(annotations)).map((citation) => ({ kind: 'citation' as const, citation }))
+
 function sealOf(call: JsonRecord) {
   const seal = recordOr(recordOr(call.extra_content).google).thought_signature
   return typeof seal === 'string' ? unwrapSignature(seal, 'gemini') : null
@@ -171,6 +181,7 @@ export class OpenaiStreamReader implements StreamReader {
         said.push({ ...part, choice: index })
       }
     }
+    said.push(...citationsOf(delta).map((part) => ({ ...part, choice: index })))
     const opened = said.length === 0 ? [] : this.calls.open(index)
     const events = [...opened, ...said, ...this.readSeals(delta, index)]
     for (const [place, call] of callsOf(delta).entries()) {

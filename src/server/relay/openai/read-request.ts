@@ -21,6 +21,14 @@ import { RequestNotes } from '../canonical/request-notes.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
+import {
+  isOpenaiSearch,
+  locationOption,
+  plainSearch,
+  readSearchTool,
+  sizeOption,
+  type WebSearch,
+} from '../canonical/web-search.ts'
 import { geminiObject } from '../gemini/names.ts'
 import { readThinkingConfig } from '../gemini/read-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
@@ -41,11 +49,14 @@ import {
  */
 export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(withTools(body), '', notes)
+  const declared = request.objects('tools')
+  const search = readSearch(request, declared)
   const read: ChatRequest = {
     spokenIn: 'openai',
     notes,
     ...conversationOf(request.objects('messages').map(readMessage)),
-    ...readToolChoice(request, request.objects('tools').flatMap(readTool), namedFunction),
+    ...readToolChoice(request, declared.filter(isNoSearch).flatMap(readTool), namedFunction),
+    search,
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: readLimit(request),
@@ -64,10 +75,6 @@ export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()):
     ...readModalities(request),
   }
   leaveOutHints(request)
-  // An empty object asks for a search, too.
-  if (request.any('web_search_options') !== null) {
-    dropHostedTool(request, 'web_search_options', 'web_search_options')
-  }
   request.done()
   return read
 }
@@ -253,11 +260,32 @@ function readFormat(request: Members): OutputFormat | null {
   return readSchema(described)
 }
 
+/** A search by OpenAI's member for it, of which an empty object is one too, or by its tool. */
+function readSearch(request: Members, tools: readonly Members[]): WebSearch | undefined {
+  const name = 'web_search_options'
+  const options = request.object(name)
+  const tool = tools.find((declared) => !isNoSearch(declared))
+  if (options === null) {
+    const usesMax = { value: null, at: name }
+    return tool && readSearchTool(tool, usesMax)
+  }
+  const search: WebSearch = {
+    ...plainSearch(name, name),
+    location: locationOption(options),
+    contextSize: sizeOption(options),
+  }
+  options.done()
+  return search
+}
+
+const isNoSearch = (tool: Members): boolean =>
+  !isOpenaiSearch({ type: tool.text('type'), web_search: tool.any('web_search') })
+
 /** Cursor writes some flat, as the Responses API and Anthropic have them. */
 function readTool(tool: Members): Tool[] {
   const type = tool.text('type') ?? 'function'
   if (type !== 'function') {
-    dropHostedTool(tool, type, tool.place('type'))
+    dropHostedTool(tool.notes, type, tool.place('type'))
     return []
   }
   // How its calls come.

@@ -11,6 +11,7 @@ import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { chatAnnotation } from './citations.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 import { writeCompletionDetails, writePromptDetails } from './usage.ts'
 
@@ -56,12 +57,21 @@ function writeChoice({ parts, finish }: AnswerChoice, index: number): JsonRecord
     role: 'assistant',
     content: text === '' && (calls.length > 0 || refusal !== '') ? null : text,
     ...(refusal === '' ? {} : { refusal }),
+    ...annotationsOf(parts, text.length),
     ...thoughtsOf(parts),
     ...(calls.length === 0
       ? {}
       : { tool_calls: calls.map((call) => writeCall(call, call.argumentsJson)) }),
   }
   return { index, message, logprobs: null, finish_reason: FINISHES[finish.reason] }
+}
+
+/** The dialect tells of no searches, only of what was found. */
+function annotationsOf(parts: readonly AnswerPart[], length: number): JsonRecord {
+  const annotations = parts.flatMap((part) =>
+    part.kind === 'citation' ? [chatAnnotation(part.citation, length)] : [],
+  )
+  return annotations.length === 0 ? {} : { annotations }
 }
 
 const joined = (parts: readonly AnswerPart[], kind: 'refusal' | 'thinking'): string =>
@@ -132,6 +142,12 @@ export class OpenaiStreamWriter implements StreamWriter {
         return this.delta(event.choice, { content: event.text })
       case 'image':
         return this.delta(event.choice, { content: pictureText(event) })
+      case 'search':
+        return []
+      case 'citation': {
+        const annotations = [chatAnnotation(event.citation, Infinity)]
+        return this.delta(event.choice, { annotations })
+      }
       case 'refusal':
         return this.delta(event.choice, { refusal: event.text })
       case 'thinking':

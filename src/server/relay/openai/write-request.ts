@@ -58,12 +58,21 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
       response_format: formatOf(request),
       user: request.userId === null ? null : shortId(request.userId),
       prompt_cache_key: cacheKeyOf(request, to),
+      web_search_options: searchOf(request),
     }),
     ...(stop.length === 0 ? {} : { stop }),
     ...(request.choices === 1 ? {} : { n: request.choices }),
     ...(to.isStream ? { stream: true } : {}),
     ...(to.asksForUsage ? { stream_options: { include_usage: true } } : {}),
   }
+}
+
+/** Of models that always search. */
+function searchOf({ search }: ChatRequest): JsonRecord | null {
+  if (search === undefined) return null
+  const { location, contextSize } = search
+  const place = location.value && { type: 'approximate', approximate: location.value }
+  return present({ user_location: place, search_context_size: contextSize.value })
 }
 
 /** The name of the limit of a reply in the chat of OpenAI and its family. */

@@ -4,7 +4,7 @@ import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
 import { textsOfResponses } from '../responses/texts.ts'
 import { GatheredResponse } from '../gathering/gathered-response.ts'
 import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
-import { inspectResponses, lookAtResponses } from '../responses/upstream/stream.ts'
+import { followResponses, lookAtResponses } from '../responses/upstream/stream.ts'
 import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
 import {
   baiduEvents,
@@ -163,7 +163,7 @@ export const nativeDialects = {
     look: lookAtResponses,
     textsOf: textsOfResponses,
     readAnswer: readResponsesAnswer,
-    follow: (tokensMax) => new FollowedStream((event) => inspectResponses(event, tokensMax)),
+    follow: followResponses,
     streamReader: () => new ResponsesStreamReader(),
     gatherer: () => new GatheredResponse(),
     statusOf: statedStatus,

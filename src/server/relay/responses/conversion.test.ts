@@ -228,7 +228,12 @@ test.each<[object, string, string]>([
 })
 
 test.each([
-  [{ type: 'web_search' }, 'relay_field_search_unsupported', 'tools[0].type', 'web_search'],
+  [
+    { type: 'code_interpreter' },
+    'relay_field_tool_unsupported',
+    'tools[0].type',
+    'code_interpreter',
+  ],
   [
     { type: 'namespace', name: 'x', tools: [{ type: 'mcp' }] },
     'relay_field_tool_unsupported',

@@ -1,19 +1,19 @@
-import type { ChatRequest, OutputFormat, Thinking } from '../canonical/chat-request.ts'
+import type { ChatRequest, OutputFormat, Thinking, Tool } from '../canonical/chat-request.ts'
 import { invalidField, isAskedFor, Members, unsupportedField } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { readSchema, readToolChoice, thinkingOfEffort } from '../openai/request-members.ts'
 import { USUAL_TIERS } from '../openai/read-request.ts'
 import { textPart } from './input/read-content.ts'
 import { readInput } from './input/read-items.ts'
-import { onceEach, readTools } from './tools/read-tools.ts'
+import { onceEach, readTools, readWebSearch } from './tools/read-tools.ts'
 import { SEARCH, ToolNames, type ClientTool } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
 
 /**
  * A request of the Responses API in the canonical form, for channels that have no such call.
  * Source: OpenAI's API reference, "Create a model response". What such a channel cannot have is
- * refused by name: stored state, and tools that OpenAI runs itself.
+ * refused by name: stored state, and tools that OpenAI runs itself, but for its search.
  */
 export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(body, '', notes)
@@ -27,7 +27,7 @@ export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes(
     notes,
     system: [...(instructions === null ? [] : [textPart(instructions)]), ...system],
     messages,
-    ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)),
+    ...readChoice(request, tools, names),
     parallelTools: request.flag('parallel_tool_calls'),
     output: readFormat(request),
     maxCompletionTokens: request.count('max_output_tokens'),
@@ -73,7 +73,7 @@ function leaveOutHints(request: Members): void {
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
   request.drop('context_management', 'provider', ...OF_CHAT)
   if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
-  // Sealed thoughts are always told; the others belong to tools that are refused.
+  // Sealed thoughts and the pages of a search are always told; the others belong to refused tools.
   if (request.texts('include').includes('message.output_text.logprobs')) {
     throw unsupportedField('include')
   }
@@ -81,6 +81,20 @@ function leaveOutHints(request: Members): void {
 
 /** Parameters of chat that clients send here, too, and that this API does not have. */
 const OF_CHAT = ['seed', 'stop', 'presence_penalty', 'frequency_penalty', 'top_k', 'logit_bias']
+
+/** The tools that may be called, the search of the web, and whether one of them must be. */
+function readChoice(
+  request: Members,
+  tools: readonly Tool[],
+  names: ToolNames,
+): Pick<ChatRequest, 'tools' | 'toolChoice' | 'search'> {
+  const search = readWebSearch(request)
+  const type = wordOf(recordOr(request.any('tool_choice')).type)
+  if (search !== undefined && type.startsWith('web_search')) {
+    return { tools, toolChoice: null, search: { ...search, isForced: true } }
+  }
+  return { ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)), search }
+}
 
 /** Which function stands for the tool that must be called, or may be; null: none of the client's. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {

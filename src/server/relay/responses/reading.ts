@@ -31,6 +31,7 @@ import {
 } from './containers.ts'
 import type { EventNumbers } from './stream-writer.ts'
 import { textsOfEvent, textsOfResponses } from './texts.ts'
+import { isLook } from './tools/searches.ts'
 import { drawnTokens, withBilledSearches, withToldCounts } from './tools/told-usage.ts'
 
 /**
@@ -281,10 +282,3 @@ const citesPage = (item: unknown): boolean =>
   arrayOr(recordOr(item).content)
     .flatMap((part) => arrayOr(recordOr(part).annotations))
     .some((annotation) => recordOr(annotation).type === 'url_citation')
-
-/**
- * Opening a page and looking for words in it come as searches too, but only a search has a price.
- * Source: OpenAI's guide, "Web search: output and citations". One that does not say is a search.
- */
-const isLook = ({ action }: JsonRecord): boolean =>
-  ['open_page', 'find_in_page', 'find'].includes(wordOf(recordOr(action).type))

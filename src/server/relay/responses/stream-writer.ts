@@ -3,10 +3,13 @@ import type { Signature } from '../canonical/chat-request.ts'
 import { dataUrl } from '../canonical/media.ts'
 import { sealOfHidden, wrapSignature } from '../canonical/signature.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { Citation, RunSearch } from '../canonical/web-search.ts'
 import type { AnswerHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
+import { annotationOf } from '../openai/citations.ts'
 import { writeCompletionDetails, writePromptDetails } from '../openai/usage.ts'
 import { OpenCall } from './tools/open-call.ts'
+import { actionOf } from './tools/searches.ts'
 import type { ToolNames } from './tools/tool-names.ts'
 
 /**
@@ -19,6 +22,8 @@ export class ResponseWriter implements StreamWriter {
   private readonly output: JsonRecord[] = []
   private readonly numbers: EventNumbers
   private hasBegun = false
+  /** The length of all text so far, whose places citations name. */
+  private said = 0
   private message: OpenMessage | null = null
   private thought: OpenThought | null = null
   /** Calls whose arguments are still coming, by their number: they may come side by side. */
@@ -47,6 +52,12 @@ export class ResponseWriter implements StreamWriter {
         break
       case 'image':
         pieces.push(...this.say('text', `![image](${dataUrl(event)})`))
+        break
+      case 'search':
+        pieces.push(...this.search(event.search))
+        break
+      case 'citation':
+        pieces.push(...this.cite(event.citation))
         break
       case 'thinking':
         pieces.push(...this.think(event.text))
@@ -141,7 +152,7 @@ export class ResponseWriter implements StreamWriter {
     const pieces = this.closeThought()
     if (this.message === null) {
       const place = this.open('msg')
-      this.message = { ...place, content: [], kind: null, text: '' }
+      this.message = { ...place, content: [], kind: null, text: '', annotations: [] }
       pieces.push(this.added(place.index, messageItem(this.message, 'in_progress')))
     }
     const { message } = this
@@ -152,6 +163,7 @@ export class ResponseWriter implements StreamWriter {
       pieces.push(this.piece('response.content_part.added', { ...partPlace(message), part }))
     }
     message.text += text
+    if (kind === 'text') this.said += text.length
     const logprobs = kind === 'text' ? { logprobs: [] } : {}
     pieces.push(
       this.piece(`response.${WORDS[kind]}.delta`, {
@@ -163,11 +175,42 @@ export class ResponseWriter implements StreamWriter {
     return pieces
   }
 
+  /** A text that is over can be based on nothing more. */
+  private cite(citation: Citation): StreamPiece[] {
+    const { message } = this
+    if (message?.kind !== 'text') return []
+    const { length } = message.text
+    const annotation = annotationOf(citation, { base: this.said - length, length })
+    const annotation_index = message.annotations.push(annotation) - 1
+    return [
+      this.piece('response.output_text.annotation.added', {
+        ...partPlace(message),
+        annotation_index,
+        annotation,
+      }),
+    ]
+  }
+
+  private search(search: RunSearch): StreamPiece[] {
+    const pieces = [...this.closeTexts(), ...this.closeWholeCalls()]
+    const { id, index } = this.open('ws')
+    const place = { output_index: index, item_id: id }
+    const item = { id, type: 'web_search_call', status: 'completed', action: actionOf(search) }
+    return [
+      ...pieces,
+      this.added(index, { ...item, status: 'in_progress' }),
+      ...['in_progress', 'searching', 'completed'].map((state) =>
+        this.piece(`response.web_search_call.${state}`, place),
+      ),
+      this.done(index, item),
+    ]
+  }
+
   private closePart(message: OpenMessage): StreamPiece[] {
     const { kind, text } = message
     if (kind === null) return []
     const place = partPlace(message)
-    const part = partOf(kind, text)
+    const part = partOf(kind, text, message.annotations.splice(0))
     const whole = kind === 'text' ? { text, logprobs: [] } : { refusal: text }
     message.content.push(part)
     message.kind = null
@@ -310,6 +353,8 @@ interface OpenMessage extends Place {
   /** Of the part that is open; null: none is. */
   kind: PartKind | null
   text: string
+  /** What its text is based on. */
+  annotations: JsonRecord[]
 }
 
 interface OpenThought extends Place {
@@ -331,9 +376,13 @@ const REASONS = {
 
 const WORDS = { text: 'output_text', refusal: 'refusal' } as const
 
-const partOf = (kind: PartKind, text: string): JsonRecord =>
+const partOf = (
+  kind: PartKind,
+  text: string,
+  annotations: readonly JsonRecord[] = [],
+): JsonRecord =>
   kind === 'text'
-    ? { type: 'output_text', text, annotations: [], logprobs: [] }
+    ? { type: 'output_text', text, annotations, logprobs: [] }
     : { type: 'refusal', refusal: text }
 
 const partPlace = ({ id, index, content }: OpenMessage): JsonRecord => ({

@@ -22,7 +22,7 @@ import {
 } from './asked-search.ts'
 
 /** OpenAI's models that always search; the first of them at an older, dearer price. */
-const SEARCHING = /-search-(api|preview)\b/
+export const SEARCHING = /-search-(api|preview)\b/
 
 /**
  * How chat of OpenAI's dialect is measured that may search the web before it answers; undefined: it

@@ -1,17 +1,30 @@
 import type { Tool } from '../../canonical/chat-request.ts'
 import { dropHostedTool } from '../../canonical/hosted-tools.ts'
 import type { Members } from '../../canonical/reading.ts'
+import { isOpenaiSearch, readSearchTool, type WebSearch } from '../../canonical/web-search.ts'
 import { recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { readFunction } from '../../openai/request-members.ts'
 import { readCustomTool } from './custom-tools.ts'
 import { hasSealed, SEARCH, type ToolNames } from './tool-names.ts'
 
 /**
- * The tools that an object declares, as functions: the client runs them. What OpenAI runs itself,
- * nobody runs here.
+ * The tools that an object declares, as functions: the client runs them. Of what OpenAI runs
+ * itself, others have its search of the web.
  */
 export const readTools = (declaring: Members, names: ToolNames): Tool[] =>
-  declaring.objects('tools').flatMap((tool) => readTool(tool, names))
+  declaring
+    .objects('tools')
+    .filter((tool) => !isSearch(tool))
+    .flatMap((tool) => readTool(tool, names))
+
+/** OpenAI's search of the web; undefined if there is none. */
+export function readWebSearch(request: Members): WebSearch | undefined {
+  const usesMax = { value: request.count('max_tool_calls'), at: 'max_tool_calls' }
+  const tool = request.objects('tools').find(isSearch)
+  return tool && readSearchTool(tool, usesMax)
+}
+
+const isSearch = (tool: Members): boolean => isOpenaiSearch({ type: tool.text('type') })
 
 /** Searches find some tools again. */
 export function onceEach(tools: readonly Tool[]): Tool[] {
@@ -37,7 +50,7 @@ function readTool(tool: Members, names: ToolNames): Tool[] {
 function readNamed(tool: Members, names: ToolNames, namespace: string | null): Tool[] {
   const type = tool.text('type')
   if (type !== 'function' && type !== 'custom') {
-    dropHostedTool(tool, type ?? '', tool.place('type'))
+    dropHostedTool(tool.notes, type ?? '', tool.place('type'))
     return []
   }
   const name = names.functionOf({ type, name: tool.textOrThrow('name'), namespace })

@@ -12,7 +12,9 @@ import type { Signature } from '../../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import type { StreamReader } from '../../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { citationsIn } from '../../openai/citations.ts'
 import { readUsage } from '../../openai/usage.ts'
+import { searchOf } from '../tools/searches.ts'
 import { sealOf } from './seal.ts'
 
 /**
@@ -22,7 +24,12 @@ import { sealOf } from './seal.ts'
  */
 export function readResponsesAnswer(response: JsonRecord): ChatAnswer {
   const items = arrayOr(response.output).map(recordOr)
-  const parts = items.flatMap((item, index) => readItem(item, items[index - 1], items[index + 1]))
+  let said = 0
+  const parts = items.flatMap((item, index) => {
+    const read = readItem(item, [items[index - 1], items[index + 1]], said)
+    for (const part of read) if (part.kind === 'text') said += part.text.length
+    return read
+  })
   return {
     id: textOr(response.id),
     choices: [{ parts, finish: finishOf(response) }],
@@ -44,12 +51,14 @@ const isCall = (item: JsonRecord | undefined): boolean => item?.type === 'functi
 
 function readItem(
   item: JsonRecord,
-  before: JsonRecord | undefined,
-  after: JsonRecord | undefined,
+  [before, after]: readonly [JsonRecord | undefined, JsonRecord | undefined],
+  said: number,
 ): AnswerPart[] {
   switch (item.type) {
     case 'message':
-      return arrayOr(item.content).flatMap((part) => readPart(recordOr(part)))
+      return readMessage(item, said)
+    case 'web_search_call':
+      return searchOf(item).map((search) => ({ kind: 'search', search }))
     case 'reasoning': {
       const text = thoughtText(item)
       const signature = isCall(after) ? null : sealOf(item)
@@ -71,6 +80,18 @@ const nameOf = ({ call_id: id, name }: JsonRecord): { id: string; name: string }
   id: textOr(id),
   name: textOr(name),
 })
+
+/** `base`: the length of the texts before. */
+function readMessage(item: JsonRecord, base: number): AnswerPart[] {
+  let said = base
+  return arrayOr(item.content).flatMap((sent): AnswerPart[] => {
+    const part = recordOr(sent)
+    const citations = citationsIn(arrayOr(part.annotations), said)
+    const read = readPart(part)
+    for (const one of read) if (one.kind === 'text') said += one.text.length
+    return [...read, ...citations.map((citation) => ({ kind: 'citation' as const, citation }))]
+  })
+}
 
 function readPart({ text, refusal }: JsonRecord): AnswerPart[] {
   if (textOr(refusal) !== '') return [{ kind: 'refusal', text: textOr(refusal) }]
@@ -113,6 +134,9 @@ export class ResponsesStreamReader implements StreamReader {
   private readonly told = new Set<unknown>()
   /** Of a thought that is complete, until it is known what came of it. */
   private seal: Signature | null = null
+  /** The length of the text so far, and where the open part of it begins. */
+  private said = 0
+  private partStart = 0
 
   read(event: JsonRecord): ChatEvent[] {
     if (BEGINNINGS.has(event.type)) return []
@@ -131,6 +155,11 @@ export class ResponsesStreamReader implements StreamReader {
     switch (event.type) {
       case 'response.output_item.added':
         return this.begin(place, recordOr(event.item))
+      case 'response.content_part.added':
+        this.partStart = this.said
+        return []
+      case 'response.output_text.annotation.added':
+        return citationEvents([event.annotation], this.partStart)
       case 'response.output_text.delta':
         return this.say(place, textEvent('text', delta))
       case 'response.refusal.delta':
@@ -156,11 +185,13 @@ export class ResponsesStreamReader implements StreamReader {
 
   private say(place: unknown, events: ChatEvent[]): ChatEvent[] {
     if (events.length > 0) this.told.add(place)
+    for (const event of events) if (event.kind === 'text') this.said += event.text.length
     return [...this.assembly.open(0), ...events]
   }
 
   private begin(place: unknown, item: JsonRecord): ChatEvent[] {
     const opened = this.assembly.open(0)
+    this.partStart = this.said
     if (!isCall(item)) return [...opened, ...this.sealThought()]
     const call = this.assembly.begin(0)
     this.calls.set(place, call)
@@ -195,9 +226,27 @@ export class ResponsesStreamReader implements StreamReader {
       return [...begun, ...named, ...given, ...(call === undefined ? [] : this.assembly.end(call))]
     }
     const sealed = item.type === 'reasoning' ? this.sealThought() : []
-    const missing = this.told.has(place) ? [] : this.say(place, wordsOf(item))
+    const missing = this.told.has(place) ? [] : this.sayWhole(place, item)
     if (item.type === 'reasoning') this.seal = sealOf(item)
     return [...sealed, ...missing]
+  }
+
+  /** What has come in no pieces: a search always, words where their server sends none. */
+  private sayWhole(place: unknown, item: JsonRecord): ChatEvent[] {
+    const searches = searchOf(item).map((search) => ({
+      kind: 'search' as const,
+      choice: 0,
+      search,
+    }))
+    if (searches.length > 0) {
+      this.told.add(place)
+      return [...this.assembly.open(0), ...searches]
+    }
+    const base = this.said
+    const annotations = arrayOr(item.type === 'message' ? item.content : []).flatMap((part) =>
+      arrayOr(recordOr(part).annotations),
+    )
+    return [...this.say(place, wordsOf(item)), ...citationEvents(annotations, base)]
   }
 
   private finish(response: JsonRecord): ChatEvent[] {
@@ -214,6 +263,9 @@ export class ResponsesStreamReader implements StreamReader {
     ]
   }
 }
+
+const citationEvents = (annotations: readonly unknown[], base: number): ChatEvent[] =>
+  citationsIn(annotations, base).map((citation) => ({ kind: 'citation', choice: 0, citation }))
 
 const isGiven = (value: unknown): boolean => isRecord(value) || textOr(value) !== ''
 

@@ -13,6 +13,7 @@ import { plainName } from '../../canonical/plain-name.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { strictAtOpenai } from '../../canonical/strict-schema.ts'
 import { turnsOf } from '../../canonical/turns.ts'
+import { locationMember, type WebSearch } from '../../canonical/web-search.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
@@ -51,6 +52,7 @@ export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord
     ...toolsOf(request),
     ...openaiSampling(request, to.model, effort),
     ...present({
+      max_tool_calls: request.search?.usesMax.value,
       max_output_tokens: limit === null ? null : Math.max(limit, OUTPUT_TOKENS_MIN),
       reasoning: reasoningOf(request, effort),
       text: formatOf(request),
@@ -58,7 +60,10 @@ export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord
       prompt_cache_key: cacheKeyOf(request, to),
     }),
     store: false,
-    include: ['reasoning.encrypted_content'],
+    include: [
+      'reasoning.encrypted_content',
+      ...(request.search === undefined ? [] : ['web_search_call.action.sources']),
+    ],
     ...(to.isStream ? { stream: true } : {}),
   }
 }
@@ -97,15 +102,36 @@ function formatOf(request: ChatRequest): JsonRecord | null {
 }
 
 function toolsOf(request: ChatRequest): JsonRecord {
-  const { tools, toolChoice, parallelTools } = request
-  if (tools.length === 0) return {}
+  const { tools, toolChoice, parallelTools, search } = request
+  if (tools.length === 0 && search === undefined) return {}
   const choice =
     toolChoice?.kind === 'tool'
       ? { type: 'function', name: plainName(toolChoice.name) }
       : (toolChoice?.kind ?? null)
   return {
-    tools: tools.map(writeTool(request)),
-    ...present({ tool_choice: choice, parallel_tool_calls: parallelTools }),
+    tools: [
+      ...tools.map(writeTool(request)),
+      ...(search === undefined ? [] : [searchTool(search)]),
+    ],
+    ...present({
+      tool_choice: search?.isForced === true ? { type: SEARCH_TYPE } : choice,
+      parallel_tool_calls: parallelTools,
+    }),
+  }
+}
+
+const SEARCH_TYPE = 'web_search'
+
+function searchTool(search: WebSearch): JsonRecord {
+  const { allowedDomains, contextSize } = search
+  const { value: domains } = allowedDomains
+  return {
+    type: SEARCH_TYPE,
+    ...present({
+      filters: domains.length === 0 ? null : { allowed_domains: domains },
+      user_location: locationMember(search),
+      search_context_size: contextSize.value,
+    }),
   }
 }
 

@@ -1,0 +1,43 @@
+import type { RunSearch } from '../../canonical/web-search.ts'
+import { arrayOr, recordOr, textOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+
+/** Searches of the web among the items of a response. */
+
+/**
+ * Opening a page and looking for words in it come as searches too, but only a search has a price.
+ * Source: OpenAI's guide, "Web search: output and citations". One that does not say is a search.
+ */
+export const isLook = ({ action }: JsonRecord): boolean =>
+  ['open_page', 'find_in_page', 'find'].includes(wordOf(recordOr(action).type))
+
+/** What an item has searched for; empty if it is another, or has failed. */
+export function searchOf(item: JsonRecord): RunSearch[] {
+  if (item.type !== 'web_search_call' || item.status === 'failed' || isLook(item)) return []
+  const { query, queries, sources } = recordOr(item.action)
+  const asked = arrayOr(queries).map(textOr)
+  const found = arrayOr(sources)
+    .map((source) => textOr(recordOr(source).url))
+    .filter((url) => url !== '')
+  return [
+    {
+      id: textOr(item.id).replace(/^ws_/, ''),
+      queries: (asked.length > 0 ? asked : [textOr(query)]).filter((text) => text !== ''),
+      found: found.map((url) => ({ url, title: null })),
+    },
+  ]
+}
+
+/** The action of a search for clients. */
+export const actionOf = ({ queries, found }: RunSearch): JsonRecord => ({
+  type: 'search',
+  query: queries.join('; '),
+  queries,
+  sources: found.map(({ url }) => ({ type: 'url', url })),
+})
+
+/**
+ * The searches that a response is billed for, as a converted one is charged: it is asked for with
+ * `web_search`, never with the dearer `web_search_preview`.
+ */
+export const searchesIn = (items: readonly unknown[]): number =>
+  items.map(recordOr).filter((item) => searchOf(item).length > 0).length
