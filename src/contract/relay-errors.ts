@@ -177,13 +177,13 @@ export const relayErrors = {
   relay_field_tool_unsupported: {
     status: 400,
     code: 'unsupported_parameter',
-    zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它，或请管理员开启“去掉模型无法使用的内置工具”',
+    zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它，或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
     en: 'The channels of this model lack the built-in tool {tool} ({field}): turn it off in the client, or ask the administrator to drop such tools',
   },
   relay_field_search_unsupported: {
     status: 400,
     code: 'unsupported_parameter',
-    zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它（Codex：在 config.toml 中设置 web_search = "disabled"），或请管理员开启“去掉模型无法使用的内置工具”',
+    zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它（Codex：在 config.toml 中设置 web_search = "disabled"），或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
     en: 'The channels of this model lack the built-in tool {tool} ({field}): turn it off in the client (Codex: web_search = "disabled" in config.toml), or ask the administrator to drop such tools',
   },
   relay_feature_not_offered: {

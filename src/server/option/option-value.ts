@@ -1,3 +1,4 @@
+import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { isApiPath } from '../../contract/own-api-path.ts'
 import { isReadable, length } from '../../contract/text.ts'
 import { senderAddress } from '../mail/mail.ts'
@@ -154,6 +155,38 @@ export const domains = (value: string): OptionSpec => ({
     )
   },
 })
+
+const ALL = '*'
+
+/** A comma list of channel types by their numbers, `*` for all; empty: none. */
+export const typeList = (): OptionSpec => ({
+  default: '',
+  check(text) {
+    const wrong = text
+      .split(',')
+      .map((number) => number.trim())
+      .find((number) => text !== '' && text !== ALL && !isKnownType(number))
+    return (
+      lineProblem(text) ??
+      unless(
+        wrong === undefined,
+        `「${wrong?.slice(0, 100)}」不是渠道类型的编号，例如 50,36；* 表示所有类型`,
+        `“${wrong?.slice(0, 100)}” is no number of a channel type; write numbers like 50,36, or * for all types`,
+      )
+    )
+  },
+  // It was a switch.
+  mended: (text) => (text === 'true' ? ALL : text === 'false' ? '' : text),
+})
+
+const isKnownType = (number: string): boolean =>
+  Object.values(ChannelTypeNumber).some((type) => String(type) === number)
+
+/** Whether a type is in such a list. */
+export const holdsType = (list: string, type: number): boolean =>
+  list === ALL ||
+  list === 'true' ||
+  list.split(',').some((number) => number.trim() === String(type))
 
 /** Whom mails come from. */
 export const sender = (): OptionSpec =>

@@ -15,6 +15,7 @@ import {
   secret,
   sender,
   timeZone,
+  typeList,
   whole,
   type OptionSpec,
 } from './option-value.ts'
@@ -123,8 +124,11 @@ export const options = {
   LogBodyKilobytesMax: whole(64, 0, 1024),
   /** Parameters that an upstream does not have are refused instead of left out. Ours. */
   StrictParameters: flag(false),
-  /** Tools that a vendor runs are left out where the model cannot have them. Ours. */
-  DropHostedTools: flag(false),
+  /**
+   * Channel types at which tools that a vendor runs are left out where the model cannot have them:
+   * a comma list of numbers, or `*` for all; empty: they are refused. Ours.
+   */
+  DropHostedTools: typeList(),
   /** Of errors to programs that name no language and whose owner's is not known. Ours. */
   DefaultLanguage: choice('zh', LANGUAGES),
   RetryTimes: whole(2, 0, 100),

@@ -1,5 +1,6 @@
 import { channelType } from '../../contract/channel-types.ts'
 import { AppError } from '../app-error.ts'
+import { holdsType } from '../option/option-value.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
 import { PAID_BY_THE_PIECE } from './attempt.ts'
@@ -131,7 +132,8 @@ export function planAttempt(
   const provider = providerOf(channel.type, modelName, surface.task)
   const { isStream } = asking.figures
   const task = taskOf(parts, asking, charge)
-  const notes = new RequestNotes(isStrict(parts, call), parts.app.options.flag('DropHostedTools'))
+  const dropsHostedTools = holdsType(parts.app.options.text('DropHostedTools'), channel.type)
+  const notes = new RequestNotes(isStrict(parts, call), dropsHostedTools)
   const wanted = {
     ...providerCallOf(parts.app, { task, model: modelName, isStream }, call),
     isReasoningMissing: asking.isReasoningMissing ?? false,

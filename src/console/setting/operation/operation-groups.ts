@@ -51,9 +51,12 @@ export const generalGroup: OptionGroup = {
     },
     {
       key: 'DropHostedTools',
-      kind: 'toggle',
+      kind: 'text',
       label: mark('去掉模型无法使用的内置工具'),
-      hint: mark('例如 Codex 默认启用的 web_search；关闭时拒绝这样的请求'),
+      hint: mark(
+        '渠道类型的编号，* 表示所有类型；例如 Codex 默认启用的 web_search。留空则拒绝这样的请求',
+      ),
+      placeholder: mark('例如 50,36 或 *'),
     },
     {
       key: 'DefaultLanguage',

@@ -30,7 +30,7 @@ test.each([
       ['单位美元额度', 'QuotaPerUnit', 'number'],
       ['失败重试次数', 'RetryTimes', 'number'],
       ['拒绝上游不支持的参数', 'StrictParameters', 'toggle'],
-      ['去掉模型无法使用的内置工具', 'DropHostedTools', 'toggle'],
+      ['去掉模型无法使用的内置工具', 'DropHostedTools', 'text'],
       ['错误提示的默认语言', 'DefaultLanguage', 'choice'],
       ['以货币形式显示额度', 'DisplayInCurrencyEnabled', 'toggle'],
       ['接口返回令牌额度', 'DisplayTokenStatEnabled', 'toggle'],

@@ -56,7 +56,7 @@ export function writeGrounding(
   if (searches.length === 0 && citations.length === 0) return {}
   const pages = new Map<string, FoundPage>()
   for (const page of [...searches.flatMap(({ found }) => found), ...citations]) {
-    if (pages.get(page.url)?.title == null) pages.set(page.url, page)
+    if ((pages.get(page.url)?.title ?? null) === null) pages.set(page.url, page)
   }
   const urls = [...pages.keys()]
   const bytesTo = (place: number): number => Buffer.byteLength(text.slice(0, place))

@@ -106,9 +106,11 @@ forEachDatabase('a server that only chats', (open) => {
       })
       expect(asked, `call ${times}`).toEqual([path])
     }
-    await setup.app.options.set('DropHostedTools', 'true')
+    await setup.app.options.set('DropHostedTools', '36')
+    expect((await ask({ model, tools: [{ type: 'web_search' }] })).status).toBe(400)
+    await setup.app.options.set('DropHostedTools', '36, 50')
     const answer = await ask({ model, tools: [{ type: 'web_search' }] })
-    await setup.app.options.set('DropHostedTools', 'false')
+    await setup.app.options.set('DropHostedTools', '')
     expect(answer.headers['x-gatehouse-dropped']).toBe('tools.web_search')
     expect(answer.json).toMatchObject({ object: 'response', status: 'completed' })
   })
