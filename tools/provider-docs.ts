@@ -131,7 +131,8 @@ ${table(['type', 'name', 'protocol', 'address', 'key', 'can be asked for'], rows
 ## Parameters that are left out
 
 Parameters that only steer the answer and that the upstream does not have, as OpenAI's chat names them. They are left out
-with a note (\`docs/dialects.md\`). Types that are not listed have all of them.
+with a note (\`docs/dialects.md\`), but for \`stop\`, at which converted answers are cut here. Types that are not listed
+have all of them.
 
 ${table(['type', 'name', 'left out'], lacking)}
 `

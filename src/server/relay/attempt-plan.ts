@@ -38,6 +38,7 @@ import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
+import { withStopTexts } from './dialect/stop-texts.ts'
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
 import { answerBytesMax } from './answer-room.ts'
 import { silenceLimits } from './transport/silence-limits.ts'
@@ -467,9 +468,11 @@ function converting(
     }
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type: charge.channel.type }
-    const answering = withToolsAsAsked(upstream, read, call.requestId)
+    const sent = bytesOf(upstream.writeRequest(request, target))
+    const cut = withStopTexts(upstream, notes.stops, request.choices)
+    const answering = withToolsAsAsked(cut, read, call.requestId)
     return {
-      sent: bytesOf(upstream.writeRequest(request, target)),
+      sent,
       estimate: upstream.estimate?.(request),
       extras: searchExtras(request, searchTarget),
       convert: (answer, usage) =>

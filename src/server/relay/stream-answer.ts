@@ -93,6 +93,8 @@ class StreamRelay {
   private onGone: (() => void) | null = null
   private hasBegun = false
   private isEnding = false
+  /** A stop text has come that the upstream was not told: the client has the whole answer. */
+  private isCut = false
   /** The upstream's own error behind the beginning of its answer. */
   private said: RelayError | null = null
   /** Runs while the client hears nothing. */
@@ -173,6 +175,12 @@ class StreamRelay {
     if (this.reader.fault !== null) {
       this.flow.abort()
       this.onEnd('oversized')
+      return
+    }
+    if (this.output.isOver === true) {
+      this.isCut = true
+      this.flow.abort()
+      this.onEnd('end')
       return
     }
     if (this.stream.isDone) {
@@ -385,7 +393,8 @@ class StreamRelay {
     if (last !== null && this.hasBegun) this.takeLast(last)
     // An event stream without a single event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
-    const result = this.stream.outcome(ending)
+    const outcome = this.stream.outcome(ending)
+    const result = this.isCut && outcome === 'truncated' ? 'usage-missing' : outcome
     const { completion, stream } = this
     const measured = await measureStream(stream, result, { ...this.plan, completion })
     const settled = await settleCall(this.parts, this.call, this.charge, {

@@ -355,11 +355,12 @@ test('a user who says nothing still has the last word', () => {
   expect(asked({ messages })).toHaveProperty('messages.2', silent)
 })
 
-test('a stop text of blanks is left out with a note; an empty one is none', () => {
+test('a stop text of blanks is not sent, and the answer is cut there; an empty one is none', () => {
   const notes = new RequestNotes()
   expect(asked({ stop: ['END', '\n'] }, undefined, { notes })).toHaveProperty('stop_sequences', [
     'END',
   ])
-  expect(notes.dropped).toEqual(['stop'])
+  expect(notes.dropped).toEqual([])
+  expect(notes.stops).toEqual(['\n'])
   expect(asked({ stop: '' })).not.toHaveProperty('stop_sequences')
 })

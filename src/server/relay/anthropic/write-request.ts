@@ -17,7 +17,7 @@ import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { dialogueOf, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
-import { cannotSay, dropField, fieldName } from '../dialect/field-names.ts'
+import { cannotSay, fieldName } from '../dialect/field-names.ts'
 import { locationMember, type WebSearch } from '../canonical/web-search.ts'
 import { withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
@@ -82,8 +82,8 @@ function cappedTemperature(request: ChatRequest): number | null {
 
 /** "stop_sequences: each stop sequence must contain non-whitespace". */
 function stopsOf(request: ChatRequest): string[] {
-  const { stop } = request
-  if (stop.some((text) => text !== '' && text.trim() === '')) dropField(request, 'stop')
+  const { stop, notes } = request
+  notes.cutAt(stop.filter((text) => text.trim() === ''))
   return stop.filter((text) => text.trim() !== '')
 }
 

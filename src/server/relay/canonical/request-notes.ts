@@ -5,7 +5,7 @@ import { AppError } from '../../app-error.ts'
  * and providers note it here; the client finds it in the headers `X-Gatehouse-Dropped` and
  * `X-Gatehouse-Adjusted`, an administrator in the detail of the log row.
  *
- * Rule: a parameter that only steers how the answer is made (`stop`, `seed`, penalties, efforts) is
+ * Rule: a parameter that only steers how the answer is made (`seed`, penalties, efforts) is
  * left out with a note. A parameter that changes what the answer is (tools, format, images, several
  * answers) is refused with `unsupportedField`. A strict call refuses both.
  *
@@ -15,6 +15,9 @@ export class RequestNotes {
   private readonly isStrict: boolean
   private readonly droppedFields = new Set<string>()
   private readonly adjustedFields = new Set<string>()
+
+  /** Texts that end the answer and that the upstream cannot be told: it is cut here. */
+  private readonly stopTexts = new Set<string>()
 
   /** Whether tools that a vendor runs are left out where the upstream cannot have them. */
   readonly dropsHostedTools: boolean
@@ -47,6 +50,15 @@ export class RequestNotes {
   /** Notes a parameter whose value is always changed, even in a strict call. */
   reportAdjusted(field: string): void {
     this.adjustedFields.add(field)
+  }
+
+  /** Has the answer cut here at texts that the upstream cannot be told. */
+  cutAt(texts: readonly string[]): void {
+    for (const text of texts) if (text !== '') this.stopTexts.add(text)
+  }
+
+  get stops(): readonly string[] {
+    return [...this.stopTexts]
   }
 
   get dropped(): readonly string[] {

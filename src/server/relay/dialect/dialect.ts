@@ -203,6 +203,8 @@ export interface StreamReader {
   read(value: JsonRecord): ChatEvent[]
   /** What was held back until the stream is over; absent: nothing ever is. */
   end?(): ChatEvent[]
+  /** The answer has been cut here: what the upstream adds is not wanted; absent: never. */
+  readonly isOver?: boolean
 }
 
 export interface StreamWriter {

@@ -59,8 +59,7 @@ function withoutField(request: ChatRequest, field: Steering): ChatRequest {
   }
   switch (field) {
     case 'stop':
-      if (request.stop.length === 0) return request
-      dropField(request, 'stop')
+      request.notes.cutAt(request.stop)
       return { ...request, stop: [] }
     case 'thinking':
       dropThinking(request)
@@ -123,13 +122,13 @@ export function lackingEdits(
 
 const NAMES_OF_USERS: ReadonlySet<string> = new Set(OPENAI_NAMES.userId)
 
-/** The stop texts that an upstream takes; longer ones and those beyond `count` are left out. */
+/** The stop texts that an upstream takes; at longer ones and those beyond `count` we cut. */
 export function fittingStops(
   request: ChatRequest,
   { count, length = Infinity }: { count: number; length?: number },
 ): readonly string[] {
   const fitting = request.stop.filter((text) => text.length <= length).slice(0, count)
-  if (fitting.length < request.stop.length) dropField(request, 'stop')
+  request.notes.cutAt(request.stop.filter((text) => !fitting.includes(text)))
   return fitting
 }
 

@@ -29,6 +29,8 @@ export interface StreamOutput {
   ping(): Buffer | null
   /** An answer that came in one piece. */
   whole(answer: JsonRecord): Buffer
+  /** The client has the whole answer, whatever the upstream adds; absent: not before its end. */
+  readonly isOver?: boolean
   /** What it cost, for clients that ask; others take a comment for a sign of life. */
   cost(charged: number): Buffer
   /** The last words. */
@@ -155,6 +157,9 @@ export function convertedOutput(
   return {
     contentType: layout.contentType,
     take: (_event, { value }) => (value === null ? null : take(value)),
+    get isOver() {
+      return reader.isOver === true
+    },
     idle: () => pingOf(client, layout),
     ping: () => pingOf(client, layout),
     whole: (answer) => Buffer.from(textOf(piecesOf(eventsOfAnswer(upstream.readAnswer(answer))))),

@@ -111,13 +111,18 @@ const withOneCall = (dialect: UpstreamDialect): UpstreamDialect =>
   })
 
 /** What is changed of one answer, whole or streamed. */
-interface AnswerChanges {
+export interface AnswerChanges {
   choice(choice: AnswerChoice): AnswerChoice
   events(events: readonly ChatEvent[]): ChatEvent[]
+  /** Whether nothing more of the stream is wanted; absent: all of it is. */
+  isOver?(): boolean
 }
 
 /** `begin` is called for each answer. */
-const withChanges = (dialect: UpstreamDialect, begin: () => AnswerChanges): UpstreamDialect => ({
+export const withChanges = (
+  dialect: UpstreamDialect,
+  begin: () => AnswerChanges,
+): UpstreamDialect => ({
   ...dialect,
   readAnswer(sent) {
     const answer = dialect.readAnswer(sent)
@@ -125,10 +130,14 @@ const withChanges = (dialect: UpstreamDialect, begin: () => AnswerChanges): Upst
   },
   streamReader() {
     const reader = dialect.streamReader()
-    const { events } = begin()
+    const changes = begin()
+    const events = changes.events.bind(changes)
     return {
       read: (value) => events(reader.read(value)),
       end: () => events(reader.end?.() ?? []),
+      get isOver() {
+        return reader.isOver === true || changes.isOver?.() === true
+      },
     }
   },
 })

@@ -9,7 +9,7 @@ import { dataUrl, mediaFamily } from '../../canonical/media.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import { turnsOf } from '../../canonical/turns.ts'
 import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay, dropField } from '../../dialect/field-names.ts'
+import { cannotSay } from '../../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
@@ -106,9 +106,9 @@ function refuseTheUnsayable(request: ChatRequest): void {
 
 /** Stop texts are one text there, separated by commas. */
 function stopsOf(request: ChatRequest): string | null {
-  const { stop } = request
+  const { stop, notes } = request
   const fitting = stop.filter((text) => !text.includes(','))
-  if (fitting.length < stop.length) dropField(request, 'stop')
+  notes.cutAt(stop.filter((text) => text.includes(',')))
   return fitting.length === 0 ? null : fitting.join(',')
 }
 

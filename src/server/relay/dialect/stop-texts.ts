@@ -1,0 +1,109 @@
+import type { AnswerChoice, AnswerPart, ChatEvent, Finish } from '../canonical/chat-answer.ts'
+import type { UpstreamDialect } from './dialect.ts'
+import { withChanges } from './tool-calls.ts'
+
+/**
+ * The dialect for one call whose upstream cannot be told some of the texts that end its answer: the
+ * answer is cut here, before the first of them. Thoughts and calls are not looked into.
+ */
+export function withStopTexts(
+  dialect: UpstreamDialect,
+  stops: readonly string[],
+  choices: number,
+): UpstreamDialect {
+  if (stops.length === 0) return dialect
+  return withChanges(dialect, () => {
+    const cutters = new Map<number, TextCutter>()
+    const cutterOf = (choice: number): TextCutter => {
+      const known = cutters.get(choice)
+      if (known !== undefined) return known
+      const made = new TextCutter(stops)
+      cutters.set(choice, made)
+      return made
+    }
+    return {
+      choice: (choice) => cutChoice(choice, new TextCutter(stops)),
+      events: (events) =>
+        events.flatMap((event) =>
+          'choice' in event ? cutEvent(event, cutterOf(event.choice)) : [event],
+        ),
+      isOver: () => [...cutters.values()].filter(({ found }) => found !== null).length >= choices,
+    }
+  })
+}
+
+const cutBy = (stopSequence: string): Finish => ({ reason: 'stop', stopSequence })
+
+function cutEvent(event: ChatEvent & { choice: number }, cutter: TextCutter): ChatEvent[] {
+  if (cutter.found !== null) return []
+  const { choice } = event
+  const said = (text: string): ChatEvent[] => (text === '' ? [] : [{ kind: 'text', choice, text }])
+  if (event.kind !== 'text') return [...said(cutter.rest()), event]
+  const events = said(cutter.push(event.text))
+  const { found } = cutter
+  return found === null ? events : [...events, { kind: 'finish', choice, finish: cutBy(found) }]
+}
+
+function cutChoice({ parts, finish }: AnswerChoice, cutter: TextCutter): AnswerChoice {
+  const kept: AnswerPart[] = []
+  const say = (text: string): void => {
+    const last = kept.at(-1)
+    if (text === '') return
+    if (last?.kind === 'text') kept.splice(-1, 1, { kind: 'text', text: last.text + text })
+    else kept.push({ kind: 'text', text })
+  }
+  for (const part of parts) {
+    if (part.kind !== 'text') {
+      say(cutter.rest())
+      kept.push(part)
+      continue
+    }
+    say(cutter.push(part.text))
+    if (cutter.found !== null) return { parts: kept, finish: cutBy(cutter.found) }
+  }
+  say(cutter.rest())
+  return { parts: kept, finish }
+}
+
+/** Passes a text on in pieces, but for what may be the beginning of a stop text. */
+class TextCutter {
+  /** The stop text that has come; null if none has. */
+  found: string | null = null
+
+  private readonly stops: readonly string[]
+  private held = ''
+
+  constructor(stops: readonly string[]) {
+    this.stops = stops
+  }
+
+  push(piece: string): string {
+    const text = this.held + piece
+    this.held = ''
+    let at = Infinity
+    for (const stop of this.stops) {
+      const place = text.indexOf(stop)
+      if (place < 0 || place >= at) continue
+      at = place
+      this.found = stop
+    }
+    if (this.found !== null) return text.slice(0, at)
+    const heldLength = Math.max(...this.stops.map((stop) => beginningAtEnd(text, stop)))
+    this.held = text.slice(text.length - heldLength)
+    return text.slice(0, text.length - heldLength)
+  }
+
+  /** What was held back and is no stop text after all. */
+  rest(): string {
+    const { held } = this
+    this.held = ''
+    return held
+  }
+}
+
+/** How much of the end of a text is the beginning of a stop text. */
+function beginningAtEnd(text: string, stop: string): number {
+  let length = Math.min(text.length, stop.length - 1)
+  while (length > 0 && !text.endsWith(stop.slice(0, length))) length -= 1
+  return length
+}
