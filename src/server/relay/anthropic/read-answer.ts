@@ -36,8 +36,7 @@ export function readAnthropicAnswer(message: JsonRecord): ChatAnswer {
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
-  // The search has taken long, and the client is to ask Anthropic to go on.
-  pause_turn: 'length',
+  pause_turn: 'stop',
   max_tokens: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'toolCalls',

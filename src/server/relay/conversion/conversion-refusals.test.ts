@@ -80,7 +80,6 @@ describe('a client of OpenAI', () => {
       'messages[0].content[0]',
     ],
     ['gemini', { messages: picture('http://pictures.example/a.png') }, 'messages[0].content[0]'],
-    ['gemini', { stop: ['a', 'b', 'c', 'd', 'e', 'f'] }, 'stop'],
     ['gemini', { reasoning_effort: 'none' }, 'reasoning_effort', 'gemini-2.5-pro'],
     ['gemini', { reasoning_effort: 'low' }, 'reasoning_effort', 'gemini-1.5-pro'],
     ['gemini', { verbosity: 'high' }, 'verbosity'],
@@ -140,7 +139,6 @@ describe('a client of OpenAI', () => {
 
 describe('a client of Anthropic', () => {
   const cases: [DialectName, object, string, string?][] = [
-    ['openai', { stop_sequences: ['a', 'b', 'c', 'd', 'e'] }, 'stop_sequences'],
     ['openai', { max_tokens: 0 }, 'max_tokens'],
     ['openai', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0].type'],
     ['openai', { container: 'c' }, 'container'],
