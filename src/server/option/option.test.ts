@@ -149,6 +149,10 @@ describe('values', () => {
     ['EmailDomainWhitelist', 'example.com, 例子.中国', true],
     ['EmailDomainWhitelist', 'me@example.com', false],
     ['EmailDomainWhitelist', 'a.com,,b.com', false],
+    ['EmailDomainWhitelist', 'not a domain', false],
+    // Then no group would exist, and nobody could be put into one.
+    ['GroupRatio', '{}', false],
+    ['GroupRatio', '{"default":1}', true],
   ])('%s: %j is %s', (key, value, expected) => {
     expect(problem(key, value) === null).toBe(expected)
   })
