@@ -164,7 +164,7 @@ describe('editing a user', () => {
     const admin = await visit.person('boss', 10)
     const other = await visit.open('/user/edit/1', admin)
     await expectSeen(
-      other.page.getByRole('alert').getByRole('link', { name: '返回列表', exact: true }),
+      other.page.getByRole('main').getByRole('link', { name: '返回列表', exact: true }),
     )
     await other.context.close()
   })

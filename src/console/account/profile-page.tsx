@@ -224,7 +224,7 @@ export function ProfilePage() {
   return (
     <Page title={t('个人信息')}>
       {sessionUser()?.must_change_password === true && (
-        <p role="alert" className={styles['mustChange']}>
+        <p role="note" className={styles['mustChange']}>
           {t('您正在使用默认密码，任何人都可能猜到它。设置新密码之前，其他功能不可用')}
         </p>
       )}

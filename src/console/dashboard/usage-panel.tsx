@@ -187,6 +187,7 @@ function Chart({ title, series, texts }: SeriesProps & { title: string }) {
   if (isError) {
     return (
       <LoadError
+        isAlert
         what={title}
         error={new Error(t(MISSING_FILE))}
         onRetry={() => location.reload()}

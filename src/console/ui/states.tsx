@@ -20,12 +20,14 @@ interface LoadErrorProps {
   what: string
   error: Error
   onRetry: () => void
+  /** No toast has said it. */
+  isAlert?: boolean
 }
 
-export function LoadError({ what, error, onRetry }: LoadErrorProps) {
+export function LoadError({ what, error, onRetry, isAlert = false }: LoadErrorProps) {
   const { t } = useTranslation()
   return (
-    <div className={styles['failure']} role="alert">
+    <div className={styles['failure']} role={isAlert ? 'alert' : undefined}>
       <strong>{t('{{what}}加载失败', { what })}</strong>
       <p>{error.message}</p>
       <Button variant="default" size="xs" onClick={onRetry}>

@@ -38,9 +38,7 @@ export function StoredThing<Thing>(props: StoredThingProps<Thing>) {
     // Asking again would be refused again.
     return (
       <Page title={title}>
-        <div role="alert">
-          <Empty sentence={error.message} action={<Link to={list}>{t('返回列表')}</Link>} />
-        </div>
+        <Empty sentence={error.message} action={<Link to={list}>{t('返回列表')}</Link>} />
       </Page>
     )
   }

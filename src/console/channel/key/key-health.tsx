@@ -102,7 +102,7 @@ export function KeyHealth({ channelId, count }: { channelId: number; count: numb
   return (
     <FactRow label={t('各个密钥')}>
       {error !== null && (
-        <LoadError what={t('各个密钥')} error={error} onRetry={() => void refetch()} />
+        <LoadError isAlert what={t('各个密钥')} error={error} onRetry={() => void refetch()} />
       )}
       {data === undefined && error === null && <Skeleton width={240} />}
       {data !== undefined && (

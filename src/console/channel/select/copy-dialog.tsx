@@ -1,5 +1,4 @@
 import '@mantine/core/styles/Button.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
 import { Button } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -9,6 +8,7 @@ import type { CopyReport } from '../../../contract/channel-batch-api.ts'
 import { COPY_FIELDS, type CopyField, hasCopyField } from '../../../contract/channel-copy.ts'
 import { call } from '../../app/call.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
+import { BusyButton } from '../../ui/busy/busy-button.tsx'
 import { CheckBox } from '../../ui/field/check-box.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
 import { LoadError, Skeleton } from '../../ui/states.tsx'
@@ -134,6 +134,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
       <div className={styles['outcome']} aria-busy={preview.isFetching} tabIndex={-1}>
         {isAsked && preview.error !== null && (
           <LoadError
+            isAlert
             what={t('将要发生的变化')}
             error={preview.error}
             onRetry={() => void preview.refetch()}
@@ -153,11 +154,11 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
         <Button variant="default" onClick={onClose}>
           {t('取消')}
         </Button>
-        <Button disabled={!isReady} loading={copying.isPending} onClick={() => copying.mutate()}>
+        <BusyButton isIdle={!isReady} isBusy={copying.isPending} onClick={() => copying.mutate()}>
           {report === undefined || report.changed === 0
             ? t('应用')
             : t('应用到 {{count}} 个渠道', { count: report.changed })}
-        </Button>
+        </BusyButton>
       </div>
     </PlainDialog>
   )
