@@ -197,3 +197,42 @@ test.each([
   }
   await page.context().close()
 })
+
+test('long texts of the settings take the room beside them on a wide screen', async () => {
+  const { page } = await openWindow(SCREENS[1], true)
+  await page.goto(`${gatehouse.url}/setting?tab=other`)
+  await settled(page)
+  const areas = await page.evaluate(() =>
+    [...document.querySelectorAll('main form textarea')].map((area) => {
+      const form = area.closest('form')?.getBoundingClientRect()
+      const { left, right, width } = area.getBoundingClientRect()
+      return {
+        isBesideLabel: left - (form?.left ?? 0) < 280,
+        rest: (form?.right ?? 0) - right,
+        width,
+      }
+    }),
+  )
+  expect(areas.length).toBeGreaterThan(3)
+  for (const { isBesideLabel, rest, width } of areas) {
+    expect(isBesideLabel).toBe(true)
+    expect(rest).toBeLessThan(40)
+    expect(width).toBeGreaterThan(700)
+  }
+  await page.context().close()
+})
+
+test('the steps of the home page stand in two columns on a wide screen', async () => {
+  const { page } = await openWindow(SCREENS[1], false)
+  await page.goto(gatehouse.url)
+  await settled(page)
+  const lefts = await page.evaluate(() =>
+    [...document.querySelectorAll('main pre')].map((code) =>
+      Math.round(code.getBoundingClientRect().left),
+    ),
+  )
+  // The address, the example for the terminal and the one in Python, under the address.
+  expect(lefts).toHaveLength(3)
+  expect(Math.abs((lefts[2] ?? 0) - (lefts[0] ?? 0))).toBeLessThan(2)
+  await page.context().close()
+})

@@ -94,6 +94,29 @@ test('name and logo show at once', async () => {
   await visit.setOption('Logo', '')
 })
 
+test('a logo that does not come is told where it is set, and nowhere a broken picture', async () => {
+  await page.route('**/missing.png', (route) => route.abort())
+  await group('个性化').getByLabel('Logo 图片地址').fill('https://pictures.example/missing.png')
+  await settings.save('个性化')
+  const failure = group('个性化').getByText('图片加载失败，请检查地址')
+  await failure.waitFor()
+  await expect.poll(() => page.locator('header img').count()).toBe(0)
+  expect(await group('个性化').locator('img').count()).toBe(0)
+  await page.getByRole('banner').getByRole('link', { name: '我的网关' }).waitFor()
+  await page.unroute('**/missing.png')
+  await page.route('**/missing.png', (route) =>
+    route.fulfill({
+      contentType: 'image/svg+xml',
+      body: '<svg xmlns="http://www.w3.org/2000/svg"/>',
+    }),
+  )
+  await failure.getByRole('button', { name: '重试', exact: true }).click()
+  await group('个性化').getByRole('img', { name: '当前图片' }).waitFor()
+  await visit.setOption('Logo', '')
+  await page.reload()
+  await settled(page)
+})
+
 test('each theme is an accent, from the next start on', async () => {
   const accents = new Set<string>()
   const accent = () =>

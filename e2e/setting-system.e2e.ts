@@ -118,6 +118,24 @@ test('values and the switch that needs them can be saved together', async () => 
   expect(await option('EmailDomainRestrictionEnabled')).toBe('true')
 })
 
+test('a word that is no domain is refused, and stays to be mended', async () => {
+  const form = group('邮箱域名白名单')
+  const tags = form.getByLabel('允许的邮箱域名', { exact: true })
+  const box = form.getByRole('textbox', { name: '添加新的允许的邮箱域名', exact: true })
+  for (const field of [box, tags]) {
+    await quiet(page)
+    await field.fill('not a domain')
+    await field.press('Enter')
+    await page
+      .getByRole('alert')
+      .getByText(/「.+」不是域名，例如 example.com/)
+      .waitFor()
+  }
+  await expect.poll(() => box.inputValue()).toBe('not a domain')
+  // Nothing was added: there is nothing to save.
+  expect(await form.getByRole('button', { name: '放弃', exact: true }).count()).toBe(0)
+})
+
 test('the port is 587 until somebody says otherwise, and a port', async () => {
   const form = group('SMTP')
   await expect.poll(() => form.getByLabel('SMTP 端口').inputValue()).toBe('587')

@@ -288,8 +288,15 @@ describe('an edit', () => {
     await theirs.getByLabel('名称 *').fill('lost')
     await theirs.getByRole('button', { name: '创建', exact: true }).click()
     await expectSeen(
-      theirs.getByRole('form').getByText('可能已经创建，再次提交之前请先在列表中确认'),
+      theirs
+        .getByRole('form')
+        .getByRole('alert')
+        .getByText('可能已经创建，再次提交之前请先在列表中确认'),
     )
+    // The toast is the alert of the failure itself. The doubt outlasts what is typed after it.
+    expect(await theirs.getByRole('form').getByRole('alert').count()).toBe(1)
+    await theirs.getByLabel('名称 *').fill('lost again')
+    await expectSeen(theirs.getByRole('form').getByText('可能已经创建'))
     await context.close()
   })
 
@@ -337,8 +344,11 @@ describe('an edit', () => {
 
   test('a token that is gone says so, and leads back', async () => {
     await goTo('/token/edit/99999')
-    const answer = page.getByRole('alert').filter({ hasText: '没有找到该记录' })
-    await answer.getByRole('link', { name: '返回列表', exact: true }).click()
+    // The toast is the alert.
+    await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
+    await expect.poll(() => page.getByText('没有找到该记录').count()).toBe(2)
+    expect(await page.getByRole('alert').getByText('没有找到该记录').count()).toBe(1)
+    await page.getByRole('main').getByRole('link', { name: '返回列表', exact: true }).click()
     await expectSeen(row('renamed'))
   })
 })

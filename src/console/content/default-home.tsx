@@ -1,10 +1,9 @@
-import { Link } from '@tanstack/react-router'
 import { useTranslation } from 'react-i18next'
 import { publicBase } from '../app/base.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { useHasPage } from '../app/routing/pages.ts'
 import { useSessionUser } from '../app/session.ts'
-import { systemName, useStatus } from '../app/status.ts'
+import { systemName, useMayRegister, useStatus } from '../app/status.ts'
 import { paths } from '../paths.ts'
 import { CodeBlock } from '../ui/copy/copy-button.tsx'
 import { Page, Panel } from '../ui/page.tsx'
@@ -14,29 +13,32 @@ import { curlExample, environmentExample, pythonExample } from './examples.ts'
 function FirstStep() {
   const { t } = useTranslation()
   const user = useSessionUser()
+  const mayRegister = useMayRegister()
   const hasPage = useHasPage()
   if (user !== null) {
     return (
-      <p>
-        {t('在「令牌」页创建一个令牌，它就是程序要用的密钥')}
-        <Link to={paths.token} className={styles['follow'] ?? ''}>
-          {t('打开令牌')}
-        </Link>
-      </p>
+      <>
+        <p>{t('在「令牌」页创建一个令牌，它就是程序要用的密钥')}</p>
+        <div className={styles['follow']}>
+          <LinkButton to={paths.token} variant="default">
+            {t('打开令牌')}
+          </LinkButton>
+        </div>
+      </>
     )
   }
   return (
-    <p>
-      {t('登录后创建一个令牌，它就是程序要用的密钥')}
-      <Link to={paths.login} className={styles['follow'] ?? ''}>
-        {t('登录')}
-      </Link>
-      {hasPage(paths.register) && (
-        <Link to={paths.register} className={styles['follow'] ?? ''}>
-          {t('注册')}
-        </Link>
-      )}
-    </p>
+    <>
+      <p>{t('登录后创建一个令牌，它就是程序要用的密钥')}</p>
+      <div className={styles['follow']}>
+        <LinkButton to={paths.login}>{t('登录')}</LinkButton>
+        {mayRegister && hasPage(paths.register) && (
+          <LinkButton to={paths.register} variant="default">
+            {t('注册')}
+          </LinkButton>
+        )}
+      </div>
+    </>
   )
 }
 

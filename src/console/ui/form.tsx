@@ -50,6 +50,8 @@ interface FormRowProps {
   /** One sentence with an example; empty: the field is fine. */
   error?: string | undefined
   isRequired?: boolean
+  /** On a wide screen a long text takes the room beside it, and its hint stays below the label. */
+  isWide?: boolean
   children: (field: RowField) => ReactNode
 }
 
@@ -57,11 +59,12 @@ interface FormRowProps {
  * A label, a field and its error below it. The hint stands below the label; on a wide screen, to
  * the right of the field.
  */
-export function FormRow({ label, hint, error = '', isRequired = false, children }: FormRowProps) {
+export function FormRow(props: FormRowProps) {
+  const { label, hint, error = '', isRequired = false, isWide = false, children } = props
   const id = useId()
   const hasError = error !== ''
   return (
-    <div className={styles['row']}>
+    <div className={styles['row']} data-wide={isWide}>
       <div className={styles['label']}>
         <label htmlFor={id}>
           {breakable(label)}
@@ -161,6 +164,8 @@ interface SaveBarProps {
   isBusy: boolean
   /** What the server answered last; empty: nothing wrong. */
   failure?: string
+  /** What the last attempt may have done nevertheless; it stays until the next one. */
+  doubt?: string
   /** Shown while nothing is changed. */
   note?: string
   changes: readonly Change[]
@@ -190,7 +195,7 @@ function useFailureUntilChange(
 
 /** Says what changed, gives it up or saves it. */
 export function SaveBar(props: SaveBarProps) {
-  const { ref, label, isBusy, note, changes, needsChanges = false } = props
+  const { ref, label, isBusy, doubt = '', note, changes, needsChanges = false } = props
   const { t } = useTranslation()
   const bar = useRef<HTMLDivElement>(null)
   const merged = useMergedRef(bar, ref)
@@ -204,6 +209,12 @@ export function SaveBar(props: SaveBarProps) {
           <p className={styles['error']}>{failure}</p>
         ) : (
           <p>{changes.length > 0 ? <ChangeList changes={changes} /> : note}</p>
+        )}
+        {doubt !== '' && (
+          // No toast says this.
+          <p role="alert" className={styles['error']}>
+            {doubt}
+          </p>
         )}
       </div>
       {props.cancelLabel !== '' && (

@@ -12,7 +12,7 @@ interface FormPageProps<Values> {
   name: string | undefined
   actions?: ReactNode
   onSubmit: () => void
-  saving: { isBusy: boolean; failure: string; isSaved: () => boolean }
+  saving: { isBusy: boolean; failure: string; doubt: string; isSaved: () => boolean }
   typed: TypedValues<Values>
   /** What differs from what is stored. */
   changes: readonly Change[]
@@ -41,6 +41,7 @@ export function FormPage<Values>(props: FormPageProps<Values>) {
           label={isNew ? t('创建') : t('保存')}
           isBusy={saving.isBusy}
           failure={saving.failure}
+          doubt={saving.doubt}
           note={note}
           changes={isNew ? [] : changes}
           needsChanges={!isNew}

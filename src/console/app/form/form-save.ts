@@ -36,12 +36,14 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
   const client = useQueryClient()
   const [isBusy, setIsBusy] = useState(false)
   const [failure, setFailure] = useState('')
+  const [doubt, setDoubt] = useState('')
   const mayBeDone = useRef(false)
   const isSaved = useRef(false)
   const isHere = useIsHere()
   async function save(form: F) {
     setIsBusy(true)
     setFailure('')
+    setDoubt('')
     try {
       await send(form, mayBeDone.current)
       void client.invalidateQueries({ queryKey: [list] })
@@ -52,13 +54,13 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       if (error.isUncertain) mayBeDone.current = true
-      const doubt = isNew && error.isUncertain
-      setFailure(doubt ? [error.message, t(MAY_BE_MADE)].join(t('；')) : error.message)
+      if (isNew && error.isUncertain) setDoubt(t(MAY_BE_MADE))
+      setFailure(error.message)
     } finally {
       setIsBusy(false)
     }
   }
-  return { save, isBusy, failure, isSaved: () => isSaved.current }
+  return { save, isBusy, failure, doubt, isSaved: () => isSaved.current }
 }
 
 /**

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
+import { Picture } from '../../ui/picture.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
@@ -18,30 +19,6 @@ interface WechatDialogProps {
   /** Rejects with a `CallFailure` when the code was refused. */
   onCode: (code: string) => Promise<void>
   onClose: () => void
-}
-
-/** The image to scan; where it does not come, a sentence and another attempt. */
-function QrCode({ address }: { address: string }) {
-  const { t } = useTranslation()
-  const [hasFailed, setHasFailed] = useState(false)
-  if (!hasFailed) {
-    return (
-      <img
-        className={styles['qrCode']}
-        src={address}
-        alt={t('微信公众号二维码')}
-        onError={() => setHasFailed(true)}
-      />
-    )
-  }
-  return (
-    <p className={styles['problem']}>
-      {t('二维码加载失败')}{' '}
-      <button type="button" onClick={() => setHasFailed(false)}>
-        {t('重试')}
-      </button>
-    </p>
-  )
 }
 
 /** The public account's image, and the code it answers with. */
@@ -71,7 +48,14 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
   }
   return (
     <PlainDialog title={title} onClose={onClose}>
-      {picture !== '' && <QrCode address={picture} />}
+      {picture !== '' && (
+        <Picture
+          className={styles['qrCode']}
+          address={picture}
+          alt={t('微信公众号二维码')}
+          failure={t('二维码加载失败')}
+        />
+      )}
       <p className={styles['explanation']}>{t('微信扫码，关注公众号')}</p>
       <p className={styles['explanation']}>
         {t('发送「{{word}}」获取验证码（三分钟内有效）', { word: WORD })}

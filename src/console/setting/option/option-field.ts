@@ -16,7 +16,11 @@ interface OptionText {
 }
 
 type OptionKind =
-  | { kind: 'text' }
+  | {
+      kind: 'text'
+      /** The address of a picture, which is shown under the field once it is saved. */
+      isPicture?: true
+    }
   | { kind: 'secret' }
   | { kind: 'domains' }
   | {

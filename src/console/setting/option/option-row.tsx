@@ -6,6 +6,8 @@ import type { RowField } from '../../ui/field/row-field.tsx'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import { FormRow } from '../../ui/form.tsx'
+import { Picture } from '../../ui/picture.tsx'
+import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { Toggle } from '../../ui/toggle.tsx'
 import { ConfirmedToggle } from './confirmed-toggle.tsx'
 import { DomainField } from './domain-field.tsx'
@@ -118,18 +120,30 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
           placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
         />
       )
-    default:
+    default: {
+      const picture = field.kind === 'text' && field.isPicture ? form.options.value(field.key) : ''
       return (
-        <TextInput
-          {...row}
-          autoComplete="off"
-          inputMode={field.kind === 'address' ? 'url' : 'text'}
-          spellCheck={false}
-          placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
-          value={value}
-          onChange={(event) => change(event.currentTarget.value)}
-        />
+        <>
+          <TextInput
+            {...row}
+            autoComplete="off"
+            inputMode={field.kind === 'address' ? 'url' : 'text'}
+            spellCheck={false}
+            placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
+            value={value}
+            onChange={(event) => change(event.currentTarget.value)}
+          />
+          {picture !== '' && !isOwnApi(picture) && (
+            <Picture
+              className={styles['picture']}
+              address={picture}
+              alt={t('当前图片')}
+              failure={t('图片加载失败，请检查地址')}
+            />
+          )}
+        </>
       )
+    }
   }
 }
 
@@ -143,6 +157,7 @@ export function OptionRow({ form, field }: { form: OptionForm; field: OptionFiel
       label={t(field.label)}
       {...(field.hint === undefined ? {} : { hint: t(field.hint) })}
       error={form.problem(field.key)}
+      isWide={field.kind === 'long' || field.kind === 'ratios'}
     >
       {(row) => <Control form={form} field={field} row={row} />}
     </FormRow>

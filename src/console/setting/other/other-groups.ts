@@ -42,6 +42,7 @@ export const otherGroups: readonly OptionGroup[] = [
       {
         key: 'Logo',
         kind: 'text',
+        isPicture: true,
         label: mark('Logo 图片地址'),
         placeholder: mark('例如 https://example.com/logo.png'),
       },

@@ -55,15 +55,15 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
   })
   return [
     { id: 'name', head: t('模型'), cell: (row) => <Name row={row} /> },
-    figure('model', t('模型倍率'), 100),
-    figure('promptPrice', t('提示 $/1M'), 100),
-    figure('completion', t('补全倍率'), 100),
-    figure('completionPrice', t('补全 $/1M'), 100),
-    ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 92)]),
+    figure('model', t('模型倍率'), 92),
+    figure('promptPrice', t('提示 $/1M'), 92),
+    figure('completion', t('补全倍率'), 84),
+    figure('completionPrice', t('补全 $/1M'), 92),
+    ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 84)]),
     {
       id: 'remove',
       head: <span className="heard">{t('操作')}</span>,
-      width: 72,
+      width: 56,
       align: 'end',
       cell: ({ name }) => (
         <button

@@ -195,6 +195,7 @@ export const systemGroups: readonly OptionGroup[] = [
       {
         key: 'WeChatAccountQRCodeImageURL',
         kind: 'text',
+        isPicture: true,
         label: mark('公众号二维码图片链接'),
         hint: mark('登录时让用户扫码关注'),
       },
