@@ -71,6 +71,25 @@ describe('with a password', () => {
     expect(await person()).toBeNull()
   })
 
+  test('the button keeps the focus of the keyboard when it is refused', async () => {
+    const button = page.getByRole('button', { name: '登录', exact: true })
+    await page.getByLabel('用户名或邮箱').fill('root')
+    await page.getByLabel('密码', { exact: true }).fill('not-the-password')
+    await button.press('Enter')
+    await expectSeen(page.getByRole('alert').getByText('用户名或密码错误'))
+    await button.and(page.locator(':focus')).waitFor()
+  })
+
+  test('a refused sign-in stays at the form, whatever its status', async () => {
+    await page.route('**/api/user/login', (route) =>
+      route.fulfill({ status: 401, json: { success: false, message: '不在允许的时间内' } }),
+    )
+    await signIn('root')
+    await expectSeen(page.locator('form').getByText('不在允许的时间内'))
+    await settled(page)
+    expect(page.url()).toBe(`${visit.gatehouse.url}/login`)
+  })
+
   test('the right one leads to the tokens, and the person is remembered', async () => {
     await signIn('root')
     await expectAt(page, '**/token')
@@ -141,6 +160,19 @@ describe('ways in beside the password', () => {
       await expect.poll(width).toBeGreaterThan(0)
       await page.keyboard.press('Escape')
       await dialog().waitFor({ state: 'detached' })
+    })
+
+    test('a picture that does not come is told, and can be asked for again', async () => {
+      await page.keyboard.press('Escape')
+      await page.route('**/qrcode.svg', (route) => route.abort())
+      await page.getByRole('button', { name: '使用微信登录', exact: true }).click()
+      await expectSeen(dialog().getByText('二维码加载失败'))
+      expect(await dialog().locator('img').count()).toBe(0)
+      await page.unroute('**/qrcode.svg')
+      await dialog().getByRole('button', { name: '重试', exact: true }).click()
+      const picture = dialog().getByRole('img', { name: '微信公众号二维码' })
+      const width = () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)
+      await expect.poll(width).toBeGreaterThan(0)
     })
 
     test('a wrong code is refused where it was typed', async () => {

@@ -8,6 +8,7 @@ import {
 } from '../tools/sign-in-providers/wechat-provider.ts'
 import { callModel, connectUpstream, makeKey } from './call-model.ts'
 import { clipboard, expectAt, expectSeen } from './expect-page.ts'
+import { settled } from './settled.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
 
 /** 设置 → 个人设置: who one is, what one may call, and what one may do about the own account. */
@@ -264,11 +265,15 @@ describe('deleting the own account', () => {
   })
 
   test('then the account is gone, and so is the session', async () => {
+    const refused: string[] = []
+    page.on('response', (answer) => answer.status() === 401 && refused.push(answer.url()))
     await press('删除个人账户')
     await dialog().getByRole('textbox').fill('personal')
     await dialog().getByRole('button', { name: '确认删除', exact: true }).click()
     await expectSeen(page.getByText('账户已删除！'))
     await expectAt(page, '**/login')
+    await settled(page)
+    expect(refused).toEqual([])
     expect((await callAs({ cookie: person.cookie })).success).toBe(false)
   })
 

@@ -159,11 +159,17 @@ describe('the guard', () => {
 
   test('signing out ends the session', async () => {
     const someone = await visit.person('leaver')
-    const { page, context } = await visit.open('/token', someone)
+    const { page, context, problems } = await visit.open('/token', someone)
+    const refused: string[] = []
+    page.on('response', (answer) => answer.status() === 401 && refused.push(answer.url()))
     await page.getByRole('button', { name: /的账户菜单/ }).click()
     await page.getByRole('menuitem', { name: '退出登录', exact: true }).click()
     await page.waitForURL('**/login')
     await expect.poll(() => page.context().cookies()).toEqual([])
+    // Nothing asks who is signed in when nobody is any more.
+    await settled(page)
+    expect(refused).toEqual([])
+    expect(problems).toEqual([])
     const self = await fetch(`${visit.gatehouse.url}/api/user/self`, {
       headers: { cookie: someone.cookie },
     })
@@ -325,6 +331,9 @@ test('a page that had no net asks again when there is one', async () => {
   await page.route('**/api/token/**', (route) => route.abort())
   await page.goto(`${visit.gatehouse.url}/token`)
   await expectSeen(page.getByText('令牌加载失败'))
+  // A toast says it aloud; the sentence in its place does not say it once more.
+  await expectSeen(page.getByRole('alert').getByText(/^错误：/))
+  await expect.poll(() => page.getByRole('alert').count()).toBe(1)
   await page.unroute('**/api/token/**')
   await page.evaluate(() => {
     window.dispatchEvent(new Event('offline'))

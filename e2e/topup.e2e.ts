@@ -48,6 +48,9 @@ test('a server that cannot be reached is told', async () => {
   await page.route('**/api/user/topup', (route) => route.abort())
   await redeem('anything')
   await expectSeen(page.getByText(/^请求失败：/))
+  // The keyboard goes on from the button.
+  const button = page.getByRole('button', { name: '兑换', exact: true })
+  await button.and(page.locator(':focus')).waitFor()
   await page.unroute('**/api/user/topup')
 })
 

@@ -79,8 +79,8 @@ function ProviderButton({ provider, label, children }: ProviderButtonProps) {
       className={styles['provider']}
       title={label}
       aria-label={label}
-      disabled={isLeaving}
-      onClick={() => void leave()}
+      aria-disabled={isLeaving}
+      onClick={() => !isLeaving && void leave()}
     >
       {children}
     </button>

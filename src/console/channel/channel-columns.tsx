@@ -109,14 +109,14 @@ function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) 
       className={styles['balance']}
       data-known={isKnown}
       aria-busy={isBusy}
-      disabled={isBusy}
+      aria-disabled={isBusy}
       aria-label={t('「{{name}}」的余额 {{text}}，点击更新', { name: channel.name, text })}
       title={
         isKnown
           ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(askedAt) })
           : t('还没有查询过，点击更新')
       }
-      onClick={() => void refresh()}
+      onClick={() => !isBusy && void refresh()}
     >
       {text}
     </button>

@@ -1,6 +1,5 @@
 import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Input.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
 import { Button, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
@@ -12,6 +11,7 @@ import { selfQuery } from '../app/self.ts'
 import { useSessionUser } from '../app/session.ts'
 import { useQuotaText, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
+import { BusyButton } from '../ui/busy/busy-button.tsx'
 import { asTyped } from '../ui/field/as-typed.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { Page, Panel } from '../ui/page.tsx'
@@ -108,9 +108,9 @@ function RedeemForm() {
           value={code}
           onChange={(event) => setCode(event.currentTarget.value)}
         />
-        <Button type="submit" loading={isBusy}>
+        <BusyButton type="submit" isBusy={isBusy}>
           {t('兑换')}
-        </Button>
+        </BusyButton>
       </div>
     </form>
   )

@@ -1,9 +1,9 @@
 import '@mantine/core/styles/Button.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
 import { Button } from '@mantine/core'
 import type { TFunction } from 'i18next'
 import { type ReactNode, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { BusyButton } from '../../ui/busy/busy-button.tsx'
 import { downloadBlob } from '../../ui/file/download.ts'
 import { TaskPopover } from '../../ui/float/task-popover.tsx'
 import { CallFailure } from '../call-client.ts'
@@ -90,13 +90,13 @@ export function DownloadTask({ label, fileName, makeFile, children }: DownloadTa
               {t('取消')}
             </Button>
           )}
-          <Button
+          <BusyButton
             size="xs"
-            loading={isBusy}
+            isBusy={isBusy}
             onClick={() => void run().then((isDone) => isDone && setIsOpen(false))}
           >
             {t('下载文件')}
-          </Button>
+          </BusyButton>
         </>
       }
     >

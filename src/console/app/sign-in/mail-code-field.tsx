@@ -28,6 +28,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
   // Toasts are behind a dialog, so what they say is said here too.
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
+  const isWaiting = isBusy || secondsLeft > 0
   async function send() {
     const email = value.email.trim()
     setIsSent(false)
@@ -68,8 +69,9 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
         <button
           type="button"
           className={styles['beside']}
-          disabled={isBusy || secondsLeft > 0}
-          onClick={() => void send()}
+          // It keeps the focus while it waits.
+          aria-disabled={isWaiting}
+          onClick={() => !isWaiting && void send()}
         >
           {secondsLeft > 0
             ? t('{{seconds}} 秒后可重发', { seconds: secondsLeft })

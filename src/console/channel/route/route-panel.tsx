@@ -1,7 +1,5 @@
-import '@mantine/core/styles/Button.layer.css'
 import '@mantine/core/styles/Input.layer.css'
-import '@mantine/core/styles/Loader.layer.css'
-import { Button, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
@@ -11,6 +9,7 @@ import { call } from '../../app/call.ts'
 import { ChannelLine, ChannelList, Omitted, TraceLists } from '../../app/route/route-lists.tsx'
 import { useCostText } from '../../app/status.ts'
 import { stampText } from '../../app/time.ts'
+import { BusyButton } from '../../ui/busy/busy-button.tsx'
 import { ChoiceButtons } from '../../ui/field/choice-buttons.tsx'
 import { SidePanel } from '../../ui/float/side-panel.tsx'
 import styles from './route-panel.module.css'
@@ -174,9 +173,9 @@ function ForecastForm() {
           placeholder="prompt_cache_key"
           {...form.getInputProps('conversation')}
         />
-        <Button type="submit" loading={asked.isPending}>
+        <BusyButton type="submit" isBusy={asked.isPending}>
           {t('试算')}
-        </Button>
+        </BusyButton>
       </form>
       {asked.data !== undefined && <Forecast told={asked.data} />}
     </section>
@@ -205,9 +204,9 @@ function TraceForm() {
           value={requestId}
           onChange={(event) => setRequestId(event.currentTarget.value)}
         />
-        <Button type="submit" variant="default" loading={found.isPending}>
+        <BusyButton type="submit" variant="default" isBusy={found.isPending}>
           {t('查看')}
-        </Button>
+        </BusyButton>
       </form>
       <div aria-live="polite">
         {found.data !== undefined && (

@@ -65,7 +65,13 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
           <button type="button" className={styles['plain']} onClick={onClose}>
             {t('取消')}
           </button>
-          <button type="submit" className={styles['remove']} disabled={isBusy} aria-busy={isBusy}>
+          <button
+            type="submit"
+            className={styles['remove']}
+            aria-disabled={isBusy}
+            aria-busy={isBusy}
+            onClick={(event) => isBusy && event.preventDefault()}
+          >
             {t('确认删除')}
           </button>
         </div>

@@ -51,14 +51,17 @@ interface PlainSubmitProps {
   isDisabled?: boolean
 }
 
-/** The one button of such a page. */
+/** The one button of such a page. It keeps the focus while it cannot be pressed, like `BusyButton`. */
 export function PlainSubmit({ label, isBusy, isDisabled = false }: PlainSubmitProps) {
+  const isOff = isBusy || isDisabled
   return (
     <button
       type="submit"
       className={styles['submit']}
-      disabled={isBusy || isDisabled}
+      aria-disabled={isOff}
       aria-busy={isBusy}
+      // Enter in a field presses it too.
+      onClick={(event) => isOff && event.preventDefault()}
       // A field that is left may get a sentence under it, and the button would move from under the
       // pointer before the click.
       onMouseDown={(event) => event.preventDefault()}

@@ -6,6 +6,7 @@ import { useTranslation } from 'react-i18next'
 import type { PublishedPrice } from '../../../../contract/price-api.ts'
 import { call } from '../../../app/call.ts'
 import { toast } from '../../../app/toast.ts'
+import { BusyButton } from '../../../ui/busy/busy-button.tsx'
 import { isComposing } from '../../../ui/field/composing.ts'
 import { LoadError, Skeleton } from '../../../ui/states.tsx'
 import { PlainDialog } from '../../../ui/float/plain-dialog.tsx'
@@ -49,9 +50,9 @@ function SourceForm({ isBusy, onAsk }: SourceFormProps) {
           onKeyDown={onKeyDown}
         />
       )}
-      <Button disabled={!canAsk} loading={isBusy} onClick={() => onAsk(address)}>
+      <BusyButton isIdle={!canAsk} isBusy={isBusy} onClick={() => onAsk(address)}>
         {t('获取')}
-      </Button>
+      </BusyButton>
     </div>
   )
 }
@@ -106,13 +107,13 @@ export function PriceDialog({ onClose }: { onClose: () => void }) {
         <Button variant="default" onClick={onClose}>
           {t('取消')}
         </Button>
-        <Button
-          disabled={picked.length === 0}
-          loading={setting.isPending}
+        <BusyButton
+          isIdle={picked.length === 0}
+          isBusy={setting.isPending}
           onClick={() => setting.mutate(picked)}
         >
           {picked.length === 0 ? t('应用') : t('应用 {{count}} 个价格', { count: picked.length })}
-        </Button>
+        </BusyButton>
       </div>
     </PlainDialog>,
     document.body,
