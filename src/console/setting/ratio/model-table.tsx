@@ -57,13 +57,13 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
     { id: 'name', head: t('模型'), cell: (row) => <Name row={row} /> },
     figure('model', t('模型倍率'), 92),
     figure('promptPrice', t('提示 $/1M'), 92),
-    figure('completion', t('补全倍率'), 84),
+    figure('completion', t('补全倍率'), 92),
     figure('completionPrice', t('补全 $/1M'), 92),
     ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 84)]),
     {
       id: 'remove',
       head: <span className="heard">{t('操作')}</span>,
-      width: 56,
+      width: 72,
       align: 'end',
       cell: ({ name }) => (
         <button
