@@ -156,7 +156,6 @@ describe('a request', () => {
     ['logprobs', { logprobs: true }],
     ['presence_penalty', { presence_penalty: 1 }],
     ['frequency_penalty', { frequency_penalty: 0.5 }],
-    ['stop', { stop: ['a word that is far too long'] }],
     ['reasoning_effort', { reasoning_effort: 'high' }],
     ['tool_choice', { tools: [tool('f'), tool('g')], tool_choice: 'required' }],
     ['messages[0].content[0]', { messages: [{ role: 'user', content: [picture] }] }],

@@ -158,7 +158,6 @@ describe('a request', () => {
     ['top_p', { top_p: 0.5 }],
     ['top_k', { top_k: 7 }],
     ['seed', { seed: 1 }],
-    ['stop', { stop: 'END' }],
     ['logprobs', { logprobs: true }],
     ['presence_penalty', { presence_penalty: 1 }],
     ['frequency_penalty', { frequency_penalty: 1 }],

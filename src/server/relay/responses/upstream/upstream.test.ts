@@ -290,7 +290,6 @@ describe('a request', () => {
   })
 
   test.each([
-    [() => ofAnthropic({ stop_sequences: ['x'] }, {}, new RequestNotes(true)), 'stop_sequences'],
     [() => ofGemini({ candidateCount: 2 }), 'generationConfig.candidateCount'],
     [() => ofGemini({ seed: 1 }), 'generationConfig.seed'],
     [
