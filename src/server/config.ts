@@ -1,4 +1,5 @@
 import net from 'node:net'
+import path from 'node:path'
 import { z } from 'zod'
 import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
@@ -99,6 +100,15 @@ export const settings = {
     oneOf(['FULL', 'NORMAL']),
     '`FULL` survives power loss, `NORMAL` survives the death of the process only',
     'FULL',
+  ),
+  BACKUP_DIR: setting(
+    text,
+    'folder that `gatehouse backup` and daily backups write to (default `$DATA_DIR/backups`)',
+  ),
+  BACKUP_KEEP: setting(
+    wholeNumber(0, 1000),
+    'daily backups to keep: the server makes one a day and deletes the oldest; 0 makes none; SQLite only',
+    '0',
   ),
   SESSION_SECRET: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
@@ -319,6 +329,16 @@ export type Config = {
       : V | undefined
     : never
 }
+
+/** Where a SQLite file is, or would be if the settings named no PostgreSQL. */
+export const configuredFile = (config: Config): string =>
+  withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'))
+
+/**
+ * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
+ * new file, and an empty installation beside the one that is meant.
+ */
+const withoutParameters = (file: string): string => file.split('?', 1)[0] ?? ''
 
 /** A wrong setting: one line that names the variable, what it got and what it wants. */
 export class ConfigError extends Error {}

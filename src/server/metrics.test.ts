@@ -7,6 +7,7 @@ const linesOf = async (metrics: ReturnType<typeof createMetrics>, name: string) 
 
 const SOURCES = {
   version: '1.2.3',
+  backups: { lastDone: () => Promise.resolve(1_800_000_000), failures: () => 3 },
   ledgerPending: () => 3,
   connections: () => ({ open: 4, max: 100, refused: 2 }),
   channelsByStatus: () =>

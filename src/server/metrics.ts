@@ -28,6 +28,8 @@ export interface MetricSources {
   channelsByStatus(): Promise<ReadonlyMap<number, number>>
   /** The listener's connections. */
   connections(): ConnectionCounts
+  /** Daily backups. `lastDone` rejects while the database does not answer. */
+  backups: { lastDone(): Promise<number | null>; failures(): number }
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -106,6 +108,25 @@ function addGauges(registry: Registry, sources: MetricSources): void {
       this.inc(sources.connections().refused)
     },
   })
+  const backup = new Gauge({
+    name: 'gatehouse_backup_last_success_timestamp_seconds',
+    help: 'When the last daily backup was complete; 0 without one',
+    registers: [],
+    async collect() {
+      // While the database does not answer, the figure before is right.
+      const seconds = await sources.backups.lastDone().catch(() => null)
+      if (seconds !== null) this.set(seconds)
+    },
+  })
+  const backupFailures = new Counter({
+    name: 'gatehouse_backup_failures_total',
+    help: 'Daily backups that failed',
+    registers: [],
+    collect() {
+      this.reset()
+      this.inc(sources.backups.failures())
+    },
+  })
   const build = new Gauge({
     name: 'gatehouse_build_info',
     help: 'Always 1; the version is its label',
@@ -113,9 +134,8 @@ function addGauges(registry: Registry, sources: MetricSources): void {
     registers: [],
   })
   build.set({ version: sources.version }, 1)
-  for (const metric of [pending, channels, open, most, refused, build]) {
-    registry.registerMetric(metric)
-  }
+  const metrics = [pending, channels, open, most, refused, backup, backupFailures, build]
+  for (const metric of metrics) registry.registerMetric(metric)
 }
 
 /** The figures of budgets for memory; whoever calls it adds a budget. */

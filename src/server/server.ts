@@ -16,6 +16,7 @@ import type { App } from './app.ts'
 import type { AppError } from './app-error.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
 import { createBackground } from './background.ts'
+import { startDailyBackup, type DailyBackup } from './backup/daily-backup.ts'
 import {
   createFirstRoot,
   replaceDefaultPassword,
@@ -98,6 +99,8 @@ export interface ServerSettings {
   database: Database
   trace: Logger
   clock?: Clock
+  /** Environment variables whose settings go into daily backups. */
+  environment?: Readonly<Record<string, string | undefined>>
   /** Work factor of new password hashes; tests take a cheap one. */
   passwordCost?: number
   /** Folder of the built console. */
@@ -180,8 +183,9 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
+  const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
-    ...metricSources(app),
+    ...metricSources(app, dailyBackup),
     connections: () => connections.counts(),
   })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
@@ -234,6 +238,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
   const stopUpkeep = async () => {
+    await dailyBackup.stop()
     await logUpkeep.stop()
     await recovery.stop()
   }
@@ -266,10 +271,17 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   }
 }
 
-const metricSources = ({ ledger, database }: App): Omit<MetricSources, 'connections'> => ({
+const metricSources = (
+  { ledger, database }: App,
+  dailyBackup: DailyBackup,
+): Omit<MetricSources, 'connections'> => ({
   version: packageVersion(),
   ledgerPending: () => ledger.pending,
   channelsByStatus: () => inTime(countByStatus(database.read)),
+  backups: {
+    lastDone: () => inTime(dailyBackup.lastDone()),
+    failures: dailyBackup.failures,
+  },
 })
 
 /** What answers the management API. */

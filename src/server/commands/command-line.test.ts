@@ -62,9 +62,8 @@ test('--version and --help answer and end', async () => {
   expect(version).toMatchObject({ code: 0, out: `${packageVersion()}\n` })
   const help = await start(['--help']).ended
   expect(help.code).toBe(0)
-  for (const command of ['serve', 'reconcile', 'adopt', 'import', 'move', 'demo', 'reset-root']) {
-    expect(help.out).toContain(command)
-  }
+  const commands = 'serve reconcile backup restore adopt import move demo reset-root'.split(' ')
+  for (const command of commands) expect(help.out).toContain(command)
 })
 
 test('a wrong setting stops the start with one line and code 1', async () => {

@@ -7,7 +7,7 @@ import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */
 const FAILED = 1
-/** Of `reconcile`, whose 1 says that the books do not balance. */
+/** Of `reconcile` and `backup`, whose 1 says that the books do not balance. */
 const NOT_RECONCILED = 2
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -16,15 +16,17 @@ type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
 Settings are environment variables, or lines of the file .env in the folder it is started in; README.md
-lists them. Exit codes: 0, and 1 for a failure; of reconcile 1 for a difference, 2 for a failure.
+lists them. Exit codes: 0, and 1 for a failure; of reconcile and backup 1 for a difference, 2 for a
+failure.
 
 Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
   DATA_DIR=/var/lib/gatehouse gatehouse    its database and secrets elsewhere
   gatehouse reconcile                      compare every balance with the ledger
-  gatehouse record --channel 7 --calls 3   record three calls of channel 7 into ./recordings`
+  gatehouse record --channel 7 --calls 3   record three calls of channel 7 into ./recordings
+  gatehouse backup --to /mnt/backups       save database, session secret and settings, and check them`
 
-function addServe(program: Command, settings: ReadSettings, environment: Environment): void {
+function addServe(program: Command, settings: ReadSettings, given: () => Environment): void {
   program
     .command('serve', { isDefault: true })
     .description('start the server; what happens where no command is named')
@@ -42,7 +44,10 @@ function addServe(program: Command, settings: ReadSettings, environment: Environ
           ...(options.port === undefined ? {} : { PORT: options.port }),
           ...(options.host === undefined ? {} : { HOST: options.host }),
         }),
-        { isUnderNpm: environment['npm_lifecycle_event'] !== undefined },
+        {
+          isUnderNpm: given()['npm_lifecycle_event'] !== undefined,
+          environment: given(),
+        },
       )
     })
 }
@@ -54,15 +59,45 @@ function addReconcile(program: Command, settings: ReadSettings): void {
       'recompute every balance from the ledger and print the differences; changes nothing',
     )
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_RECONCILED))
-    .action(async () => {
-      const { reconcileCommand } = await import('./reconcile.ts')
-      try {
-        process.exitCode = (await reconcileCommand(settings())) ? 0 : FAILED
-      } catch (error) {
-        const isTold = error instanceof ConfigError
-        process.stderr.write(`${isTold ? error.message : inspect(error)}\n`)
-        process.exit(NOT_RECONCILED)
-      }
+    .action(() =>
+      exitByBooks(async () => {
+        const { reconcileCommand } = await import('./reconcile.ts')
+        return reconcileCommand(settings())
+      }),
+    )
+}
+
+/** 0 if the books balance, 1 if they do not, 2 if that could not be told. */
+async function exitByBooks(areBalanced: () => Promise<boolean>): Promise<void> {
+  try {
+    process.exitCode = (await areBalanced()) ? 0 : FAILED
+  } catch (error) {
+    const isTold = error instanceof ConfigError
+    process.stderr.write(`${isTold ? error.message : inspect(error)}\n`)
+    process.exit(NOT_RECONCILED)
+  }
+}
+
+function addBackup(program: Command, settings: ReadSettings, given: () => Environment): void {
+  program
+    .command('backup')
+    .description(
+      'save database, session secret and settings beside a running server, and check them',
+    )
+    .option('--to <folder>', 'where the backup’s own folder is made (BACKUP_DIR)')
+    .action((options: { to?: string }) =>
+      exitByBooks(async () => {
+        const { backupCommand } = await import('./backup.ts')
+        return backupCommand(settings(), given(), options.to)
+      }),
+    )
+  program
+    .command('restore')
+    .description('put a backup in the place of the database; what was there is kept')
+    .argument('<backup>', 'a folder that backup has made, or a SQLite file')
+    .action(async (backup: string) => {
+      const { restore } = await import('./restore.ts')
+      await restore(settings(), backup)
     })
 }
 
@@ -115,12 +150,9 @@ export async function runCommandLine(
   argv: readonly string[],
   environment: Environment,
 ): Promise<void> {
+  const given = (): Environment => ({ ...readEnvFile(process.cwd()), ...environment })
   const settings: ReadSettings = (overrides = {}) => {
-    const { config, notes } = parseConfig({
-      ...readEnvFile(process.cwd()),
-      ...environment,
-      ...overrides,
-    })
+    const { config, notes } = parseConfig({ ...given(), ...overrides })
     for (const note of notes) process.stderr.write(`${note}\n`)
     return config
   }
@@ -128,8 +160,9 @@ export async function runCommandLine(
     .description('A self-hosted gateway for AI-model APIs with a web console')
     .version(packageVersion())
     .addHelpText('after', HELP)
-  addServe(program, settings, environment)
+  addServe(program, settings, given)
   addReconcile(program, settings)
+  addBackup(program, settings, given)
   program
     .command('adopt')
     .description('take over a database that One API has written; serve does it too')

@@ -1,10 +1,10 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { ConfigError, type Config } from '../config.ts'
+import { ConfigError, configuredFile, type Config } from '../config.ts'
 import { openBare } from '../db/database.ts'
 import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'
-import { configuredFile, mustBeThere, reasonOf, taken, whyOf } from './open.ts'
+import { mustBeThere, reasonOf, taken, whyOf } from './open.ts'
 
 /**
  * Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. Of a

@@ -2,7 +2,7 @@ import { readOrigin } from '../adopt/adopt-store.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { openBare, type BareDatabase } from '../db/database.ts'
 import { schemaAge } from '../db/migrate.ts'
-import { cannotBeOpened, configuredAddress, mustBeThere, placeOf } from './open.ts'
+import { cannotBeOpened, configuredAddress, mustBeThere, placeOf, whyOf } from './open.ts'
 
 /**
  * The database that the settings name, to be looked at: nothing in it is made, adopted or brought
@@ -13,8 +13,8 @@ export async function openOurs(config: Config): Promise<BareDatabase> {
   mustBeThere(address)
   const database = await openBare(address, { readonly: true })
   try {
-    const otherwise = await whatElse(database)
-    if (otherwise !== null) throw new ConfigError(`${placeOf(address)}${otherwise}`)
+    const { trouble } = await whatIsThere(database)
+    if (trouble !== '') throw new ConfigError(`${placeOf(address)}${trouble}`)
     return database
   } catch (error) {
     await database.close().catch(() => {})
@@ -22,18 +22,46 @@ export async function openOurs(config: Config): Promise<BareDatabase> {
   }
 }
 
-/** What the database is instead of one of ours, to be said after its name; null: it is one. */
-async function whatElse({ db, engine }: BareDatabase): Promise<string | null> {
-  const { origin } = await readOrigin(db, engine)
-  if (origin.kind === 'empty') return ' holds no tables of Gatehouse'
-  if (origin.kind === 'one-api') return ' is One API’s; take it over first: gatehouse adopt'
-  if (origin.kind === 'foreign') return `: ${origin.reason}`
-  switch (await schemaAge(db, engine)) {
-    case 'older':
-      return ' is of an older Gatehouse: use that version, or start this one’s server on it first'
-    case 'newer':
-      return ' was written by a newer Gatehouse: use that version'
-    case 'current':
-      return null
+/**
+ * Whether a SQLite file of ours is of this version or an older one. Throws `ConfigError` when it is
+ * of a newer one, of One API, of another program, or cannot be opened.
+ */
+export async function ageOfOurs(file: string): Promise<'older' | 'current'> {
+  const address = { engine: 'sqlite', path: file } as const
+  const database = await openBare(address, { readonly: true })
+  try {
+    const { age, trouble } = await whatIsThere(database)
+    if (age === 'current' || age === 'older') return age
+    throw new ConfigError(`${file}${trouble}`)
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    const reason = whyOf(address, error, { readonly: true })
+    throw new ConfigError(`${file} cannot be opened: ${reason}`)
+  } finally {
+    await database.close().catch(() => {})
   }
+}
+
+interface Found {
+  /** Null: it is not ours. */
+  age: 'older' | 'current' | 'newer' | null
+  /** Why this version cannot work with it, to be said after its name; empty: it can. */
+  trouble: string
+}
+
+async function whatIsThere({ db, engine }: BareDatabase): Promise<Found> {
+  const { origin } = await readOrigin(db, engine)
+  if (origin.kind === 'empty') return { age: null, trouble: ' holds no tables of Gatehouse' }
+  if (origin.kind === 'one-api') {
+    return { age: null, trouble: ' is One API’s; take it over first: gatehouse adopt' }
+  }
+  if (origin.kind === 'foreign') return { age: null, trouble: `: ${origin.reason}` }
+  const age = await schemaAge(db, engine)
+  return { age, trouble: TROUBLE[age] }
+}
+
+const TROUBLE = {
+  older: ' is of an older Gatehouse: use that version, or start this one’s server on it first',
+  newer: ' was written by a newer Gatehouse: use that version',
+  current: '',
 }

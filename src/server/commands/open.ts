@@ -1,8 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import fs from 'node:fs'
-import path from 'node:path'
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { ConfigError, type Config } from '../config.ts'
+import { ConfigError, configuredFile, type Config } from '../config.ts'
 import { openDatabase } from './open-database.ts'
 import type { Database, DatabaseAddress } from '../db/database.ts'
 import { LostThread } from '../db/sqlite-connection.ts'
@@ -17,16 +16,6 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
         synchronous: config.SQLITE_SYNCHRONOUS,
       }
     : { engine: 'postgres', url: config.SQL_DSN }
-
-/** Where a SQLite file is, or would be if the settings named no PostgreSQL. */
-export const configuredFile = (config: Config): string =>
-  withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'))
-
-/**
- * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
- * new file, and an empty installation beside the one that is meant.
- */
-const withoutParameters = (file: string): string => file.split('?', 1)[0] ?? ''
 
 /** Throws `ConfigError` where a command that only looks at what is there would make a database. */
 export function mustBeThere(address: DatabaseAddress): void {

@@ -9,16 +9,30 @@ import { cannotBeOpened, configuredAddress, createTrace, openForServer } from '.
 /** Starts the server, which stays until a signal ends it. Answers its address. */
 export async function serve(
   config: Config,
-  { isUnderNpm = false }: { isUnderNpm?: boolean } = {},
+  {
+    isUnderNpm = false,
+    environment = {},
+  }: {
+    isUnderNpm?: boolean
+    /** What the settings were read from. */
+    environment?: Readonly<Record<string, string | undefined>>
+  } = {},
 ): Promise<string> {
+  if (config.SQL_DSN !== undefined && config.BACKUP_KEEP > 0) {
+    throw new ConfigError(
+      'BACKUP_KEEP: daily backups are for SQLite; set it to 0 and schedule pg_dump (docs/operating.md)',
+    )
+  }
   // A server goes on when nobody reads its output any more.
   process.stdout.on('error', () => {})
   buildConsoleIfNeeded()
   const trace = createTrace(config)
   const database = await openForServer(config)
-  const server = await createServer({ config, database, trace }).catch((error: unknown) => {
-    throw sayTrouble(config, error)
-  })
+  const server = await createServer({ config, database, trace, environment }).catch(
+    (error: unknown) => {
+      throw sayTrouble(config, error)
+    },
+  )
   // Before anything else can fail: nobody will ever see it again.
   showPassword(server)
   const address = await listen(config, server)

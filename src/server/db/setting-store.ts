@@ -20,6 +20,16 @@ export async function readOrCreateSetting(
   return row.value
 }
 
+/** A fact of this installation; null if not set. */
+export async function readSetting(db: Queries, name: string): Promise<string | null> {
+  const row = await db
+    .selectFrom('settings')
+    .select('value')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row?.value ?? null
+}
+
 /** Rejects when the database does not answer. */
 export async function ping(db: Queries): Promise<void> {
   await sql`SELECT 1`.execute(db)

@@ -209,6 +209,30 @@ export interface ChannelChange {
   reason: Record<Language, string>
 }
 
+/** To root, when a daily backup could not be made. `folder`: where it was to be. */
+export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
+  letter({
+    systemName,
+    languages: ['zh', 'en'],
+    centre: { kind: 'none' },
+    words: {
+      zh: {
+        subject: `${systemName} 每日备份失败`,
+        lead: [`每日备份未能写入 ${folder}，一小时后会重试。原因见服务器日志。`],
+        notes: ['请检查该目录的权限和磁盘空间；也可以运行 gatehouse backup 立即备份。'],
+      },
+      en: {
+        subject: `${systemName}: the daily backup failed`,
+        lead: [
+          `The daily backup could not be written to ${folder}; it is tried again in an hour. The server's output has the reason.`,
+        ],
+        notes: [
+          'Check the rights and the free space of that folder; gatehouse backup makes a backup at once.',
+        ],
+      },
+    },
+  })
+
 const COLON: Record<Language, string> = { zh: '：', en: ': ' }
 
 function letter({ systemName, languages, words, centre }: LetterPlan): Letter {

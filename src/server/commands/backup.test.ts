@@ -1,0 +1,242 @@
+import Sqlite from 'better-sqlite3'
+import fs from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, onTestFinished, test } from 'vitest'
+import { startFastUpstream } from '../../../tools/fake-upstream/fast-upstream.ts'
+import { openDatabase } from './open-database.ts'
+import { newFolder } from '../test/one-api-databases.ts'
+import { createTestDatabase } from '../test/postgres.ts'
+import { runProgram } from '../test/run-program.ts'
+
+const ACCESS_TOKEN = 'a'.repeat(32)
+const TOKEN = 'k'.repeat(48)
+const CALL = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] })
+
+/** Runs a command in a folder of its own, away from other settings. */
+const run = (args: string[], env: Record<string, string> = {}, cwd = newFolder()) =>
+  runProgram(args, env, cwd).ended
+
+async function serve(env: Record<string, string>, cwd = newFolder()) {
+  const server = runProgram(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env }, cwd)
+  const address = /"address":"([^"]+)"/
+  await expect.poll(() => server.said.out, { timeout: 30_000 }).toMatch(address)
+  return { ...server, url: address.exec(server.said.out)?.[1] ?? '' }
+}
+
+const relayed = async (url: string): Promise<number> => {
+  const headers = { authorization: `Bearer sk-${TOKEN}`, 'content-type': 'application/json' }
+  const response = await fetch(`${url}v1/chat/completions`, { method: 'POST', headers, body: CALL })
+  await response.arrayBuffer()
+  return response.status
+}
+
+/** Calls one after another until it is told to stop. Answers how many were answered. */
+function keepCalling(url: string): { stop(): Promise<number> } {
+  const stopper = new AbortController()
+  const worker = async (): Promise<number> => {
+    let answered = 0
+    while (!stopper.signal.aborted) {
+      expect(await relayed(url)).toBe(200)
+      answered += 1
+    }
+    return answered
+  }
+  const workers = Promise.all(Array.from({ length: 4 }, worker))
+  return {
+    async stop() {
+      stopper.abort()
+      return (await workers).reduce((sum, count) => sum + count, 0)
+    },
+  }
+}
+
+const backupIn = (folder: string): string => {
+  const [name = ''] = fs.readdirSync(folder)
+  return path.join(folder, name)
+}
+
+async function emptyDatabase(file: string): Promise<void> {
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+}
+
+test('a backup made under load starts elsewhere: books, sessions, tokens and settings are in it', async () => {
+  const upstream = await startFastUpstream()
+  onTestFinished(() => upstream.close())
+  const [DATA_DIR, cwd, to] = [newFolder(), newFolder(), newFolder()]
+  fs.writeFileSync(path.join(cwd, '.env'), "GEMINI_VERSION=v1\nTEST_PROMPT='it''s'\n")
+  const env = {
+    DATA_DIR,
+    INITIAL_ROOT_PASSWORD: 'RootPass1',
+    INITIAL_ROOT_ACCESS_TOKEN: ACCESS_TOKEN,
+    INITIAL_ROOT_TOKEN: TOKEN,
+    GLOBAL_API_RATE_LIMIT: '0',
+  }
+  const server = await serve(env, cwd)
+  const channel = {
+    type: 1,
+    key: 'sk-upstream',
+    group: 'default',
+    name: 'fast',
+    base_url: upstream.url,
+    models: 'gpt-4o-mini',
+  }
+  await fetch(`${server.url}api/channel/`, {
+    method: 'POST',
+    headers: { authorization: ACCESS_TOKEN },
+    body: JSON.stringify(channel),
+  })
+  const signedIn = await fetch(`${server.url}api/user/login`, {
+    method: 'POST',
+    body: JSON.stringify({ username: 'root', password: 'RootPass1' }),
+  })
+  const cookie = signedIn.headers.getSetCookie().map((set) => set.split(';')[0])
+
+  const load = keepCalling(server.url)
+  await sleep(300)
+  const backup = await run(['backup', '--to', to], env, cwd)
+  await sleep(100)
+  const answered = await load.stop()
+  expect(backup).toMatchObject({ code: 0, err: '' })
+  const folder = backupIn(to)
+  const [line = ''] = backup.out.split('\n')
+  expect(line).toMatch(/^backup saved and checked: .+ \(\d+\.\d MB\); its books balance$/)
+  expect(line).toContain(`${folder} (`)
+  expect(fs.statSync(folder).mode & 0o777).toBe(0o700)
+  const names = fs.readdirSync(folder).toSorted()
+  expect(names).toEqual(['gatehouse.db', 'session-secret', 'settings.env'])
+  const modes = names.map((name) => fs.statSync(path.join(folder, name)).mode & 0o777)
+  expect(modes).toEqual([0o600, 0o600, 0o600])
+  const saved = fs.readFileSync(path.join(folder, 'settings.env'), 'utf8')
+  expect(saved).toContain("GEMINI_VERSION='v1'")
+  expect(saved).toContain("INITIAL_ROOT_PASSWORD='RootPass1'")
+  expect(saved).not.toContain('PATH=/')
+
+  // The server is in the way of a restore over it, and notices nothing.
+  const early = await run(['restore', folder], env, cwd)
+  expect(early).toMatchObject({ code: 1, out: '' })
+  expect(early.err).toBe(
+    `SQLITE_PATH: a server runs on ${path.join(DATA_DIR, 'gatehouse.db')}; stop it, then restore\n`,
+  )
+  expect(await relayed(server.url)).toBe(200)
+  server.program.kill('SIGTERM')
+  await server.ended
+
+  const elsewhere = path.join(newFolder(), 'new')
+  const restored = await run(['restore', folder], { DATA_DIR: elsewhere })
+  expect(restored).toMatchObject({ code: 0, err: '' })
+  expect(restored.out).toMatch(/^restored .+ from .+; its books balance\n$/)
+  const after = await serve({ DATA_DIR: elsewhere })
+  const self = await fetch(`${after.url}api/user/self`, { headers: { cookie: cookie.join('; ') } })
+  const { data } = (await self.json()) as { data: { username: string; request_count: number } }
+  expect(data.username).toBe('root')
+  expect(data.request_count).toBeGreaterThan(0)
+  expect(data.request_count).toBeLessThan(answered)
+  expect(await relayed(after.url)).toBe(200)
+  const books = await run(['reconcile'], { DATA_DIR: elsewhere })
+  expect(books).toMatchObject({ code: 0, out: 'the books balance: 0 differences\n' })
+}, 120_000)
+
+test('a restore keeps what was there, and the old write-ahead log spoils nothing', async () => {
+  const [DATA_DIR, to] = [newFolder(), newFolder()]
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await emptyDatabase(file)
+  fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'of the backup')
+  expect(await run(['backup', '--to', to], { DATA_DIR })).toMatchObject({ code: 0 })
+  // A process that died left its newest rows in the log.
+  const died = new Sqlite(file)
+  died.exec(`INSERT INTO options (key, value) VALUES ('Notice', 'later')`)
+  fs.copyFileSync(`${file}-wal`, `${file}-kept`)
+  died.close()
+  fs.renameSync(`${file}-kept`, `${file}-wal`)
+  fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'of now')
+  const { code, out } = await run(['restore', backupIn(to)], { DATA_DIR })
+  expect(code).toBe(0)
+  const aside = /what was there is in (.+)\n/.exec(out)?.[1] ?? ''
+  expect(fs.readdirSync(aside).toSorted()).toEqual([
+    'gatehouse.db',
+    'gatehouse.db-wal',
+    'session-secret',
+  ])
+  expect(fs.readFileSync(path.join(aside, 'session-secret'), 'utf8')).toBe('of now')
+  expect(fs.readFileSync(path.join(DATA_DIR, 'session-secret'), 'utf8')).toBe('of the backup')
+  expect(fs.existsSync(`${file}-wal`)).toBe(false)
+  const database = new Sqlite(file, { readonly: true })
+  expect(database.prepare('SELECT * FROM options').all()).toEqual([])
+  database.close()
+}, 60_000)
+
+test('what is damaged, newer, another program’s or no backup is refused, and nothing is changed', async () => {
+  const DATA_DIR = newFolder()
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await emptyDatabase(file)
+  const before = fs.readFileSync(file)
+  const backup = path.join(newFolder(), 'copy.db')
+  const refusal = async (from: string): Promise<string> => {
+    const { code, out, err } = await run(['restore', from], { DATA_DIR })
+    expect([code, out]).toEqual([1, ''])
+    expect(fs.readFileSync(file).equals(before)).toBe(true)
+    return err
+  }
+  fs.copyFileSync(file, backup)
+  fs.truncateSync(backup, fs.statSync(backup).size - 3 * 4096)
+  expect(await refusal(backup)).toMatch(/is damaged: |cannot be opened: /)
+  fs.copyFileSync(file, backup)
+  const newer = new Sqlite(backup)
+  newer.exec(`INSERT INTO schema_migrations VALUES (9000, 'later', 0);
+    INSERT INTO settings (name, value) VALUES ('schema_contract', '9000')`)
+  newer.close()
+  expect(await refusal(backup)).toBe(
+    `${backup} was written by a newer Gatehouse: use that version\n`,
+  )
+  fs.copyFileSync('fixtures/databases/one-api.sqlite', backup)
+  expect(await refusal(backup)).toContain('is One API’s')
+  expect(await refusal('no-such-folder')).toBe('there is no backup no-such-folder\n')
+  expect(await refusal(DATA_DIR)).toContain('is the database that the settings name')
+  const folder = newFolder()
+  expect(await refusal(folder)).toBe(`${folder} is no backup: it has no gatehouse.db\n`)
+}, 60_000)
+
+test('without room on the disk there is no backup, and nothing is left', async () => {
+  const [DATA_DIR, to] = [newFolder(), newFolder()]
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await emptyDatabase(file)
+  // A file with a hole takes no room itself.
+  fs.writeFileSync(`${file}-wal`, '')
+  fs.truncateSync(`${file}-wal`, 2 ** 43)
+  const { code, out, err } = await run(['backup', '--to', to], { DATA_DIR })
+  expect([code, out]).toEqual([2, ''])
+  expect(err).toMatch(/^no backup was made: .+ has [\d.]+ MB free, and the copy may take 8796093/)
+  expect(fs.readdirSync(to)).toEqual([])
+}, 60_000)
+
+test('differences in the books are told, and the backup is kept', async () => {
+  const [DATA_DIR, to] = [newFolder(), newFolder()]
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await emptyDatabase(file)
+  const edited = new Sqlite(file)
+  edited.exec(`INSERT INTO users (username, password, quota, aff_code) VALUES ('ada', '', 7, 'a')`)
+  edited.close()
+  const { code, out } = await run(['backup', '--to', to], { DATA_DIR })
+  expect(code).toBe(1)
+  expect(out).toMatch(/^user 1: /)
+  expect(out).toContain('; its books have 1 differences')
+  expect(fs.readdirSync(to)).toHaveLength(1)
+}, 60_000)
+
+test('on PostgreSQL the settings are saved and pg_dump is named; nothing else pretends to be a backup', async () => {
+  const { url, drop } = await createTestDatabase()
+  onTestFinished(drop)
+  await (await openDatabase({ engine: 'postgres', url })).close()
+  const to = newFolder()
+  const { code, out } = await run(['backup', '--to', to], { SQL_DSN: url, TEST_PROMPT: 'Hi' })
+  expect(code).toBe(0)
+  expect(out).toContain('pg_dump -Fc -f gatehouse.dump "$SQL_DSN"')
+  expect(fs.readdirSync(backupIn(to))).toEqual(['settings.env'])
+  const restored = await run(['restore', backupIn(to)], { SQL_DSN: url })
+  expect(restored).toMatchObject({ code: 1 })
+  expect(restored.err).toContain('pg_restore')
+  const served = await run(['serve'], { SQL_DSN: url, BACKUP_KEEP: '7' })
+  expect(served).toMatchObject({ code: 1 })
+  expect(served.err).toMatch(/^BACKUP_KEEP: daily backups are for SQLite/)
+}, 60_000)

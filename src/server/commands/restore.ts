@@ -1,0 +1,142 @@
+import fs from 'node:fs'
+import path from 'node:path'
+import {
+  bytesOf,
+  DATABASE_FILE,
+  megabytes,
+  mustHaveRoom,
+  reconcileFile,
+  SECRET_FILE,
+  stampOf,
+  syncFolder,
+  writeSecretFile,
+} from '../backup/make-backup.ts'
+import { systemClock } from '../clock.ts'
+import { ConfigError, configuredFile, type Config } from '../config.ts'
+import { checkPages, copySqlite } from '../db/sqlite-copy-store.ts'
+import { reasonOf, taken } from './open.ts'
+import { ageOfOurs } from './open-ours.ts'
+
+/** What a backup holds. */
+interface Source {
+  database: string
+  /** Null in a backup that is a database file alone. */
+  secret: string | null
+}
+
+/**
+ * Puts a backup where the settings say the data is: a folder that `backupCommand` has made, or a
+ * SQLite file. What was there is kept in a folder beside it. Throws `ConfigError`, and has changed
+ * nothing, when the backup is damaged or a server uses the data.
+ */
+export async function restore(config: Config, from: string): Promise<void> {
+  if (config.SQL_DSN !== undefined) {
+    throw new ConfigError('SQL_DSN: restore PostgreSQL with pg_restore (docs/operating.md)')
+  }
+  const target = configuredFile(config)
+  const source = sourceOf(from)
+  if (path.resolve(source.database) === path.resolve(target)) {
+    throw new ConfigError(`${from} is the database that the settings name, not a backup of it`)
+  }
+  const found = await checked(source.database)
+  const giveBack = taken(target, 'stop it, then restore')
+  try {
+    const aside = await putInPlace(config, { source, target })
+    say(`restored ${target} (${megabytes(fs.statSync(target).size)}) from ${from}; ${found}`)
+    if (aside !== null) say(`what was there is in ${aside}`)
+  } catch (error) {
+    throw new ConfigError(`nothing was restored: ${reasonOf(error)}`)
+  } finally {
+    giveBack()
+  }
+  sayOfSecret(config, source.secret)
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+function sourceOf(from: string): Source {
+  const found = fs.statSync(from, { throwIfNoEntry: false })
+  if (found === undefined) throw new ConfigError(`there is no backup ${from}`)
+  if (!found.isDirectory()) return { database: from, secret: null }
+  const database = path.join(from, DATABASE_FILE)
+  if (!fs.existsSync(database))
+    throw new ConfigError(`${from} is no backup: it has no ${DATABASE_FILE}`)
+  const secret = path.join(from, SECRET_FILE)
+  return {
+    database,
+    secret: fs.existsSync(secret) ? fs.readFileSync(secret, 'utf8').trim() : null,
+  }
+}
+
+/** Checks a backup; answers what is to be said of its books. */
+async function checked(file: string): Promise<string> {
+  const age = await ageOfOurs(file)
+  try {
+    await checkPages(file)
+  } catch (error) {
+    throw new ConfigError(`${file} is damaged: ${reasonOf(error)}`)
+  }
+  if (age === 'older') return 'it is of an older version, which the next start brings up to date'
+  const { count } = await reconcileFile(file)
+  return count === 0
+    ? 'its books balance'
+    : `its books have ${count} differences (gatehouse reconcile)`
+}
+
+/** Answers where what was there is kept; null if nothing was. */
+async function putInPlace(
+  config: Config,
+  { source, target }: { source: Source; target: string },
+): Promise<string | null> {
+  const folder = path.dirname(path.resolve(target))
+  mustHaveRoom(folder, bytesOf(source.database))
+  const secretFile = path.join(config.DATA_DIR, SECRET_FILE)
+  // Of a server that is given its secret, the file is not used.
+  const secret = config.SESSION_SECRET === undefined ? source.secret : null
+  const [freshDatabase, freshSecret] = [`${target}.restoring`, `${secretFile}.restoring`]
+  const removeFresh = (): void => {
+    for (const file of [freshDatabase, freshSecret]) fs.rmSync(file, { force: true })
+  }
+  removeFresh()
+  try {
+    await copySqlite(source.database, freshDatabase)
+    if (secret !== null) {
+      fs.mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
+      writeSecretFile(freshSecret, secret)
+    }
+    const aside = path.join(folder, `before-restore-${stampOf(new Date(systemClock.nowMs()))}`)
+    const isKept = keepAside(target, secret === null ? null : secretFile, aside)
+    fs.renameSync(freshDatabase, target)
+    if (secret !== null) fs.renameSync(freshSecret, secretFile)
+    syncFolder(folder)
+    return isKept ? aside : null
+  } catch (error) {
+    removeFresh()
+    throw error
+  }
+}
+
+/**
+ * Keeps what a restore replaces; false if nothing is there. The write-ahead log belongs to the old
+ * file and would spoil the new one. The secret, perhaps on another disk, is copied.
+ */
+function keepAside(target: string, secretFile: string | null, aside: string): boolean {
+  const files = ['', '-wal', '-shm']
+    .map((end) => `${target}${end}`)
+    .filter((one) => fs.existsSync(one))
+  const hasSecret = secretFile !== null && fs.existsSync(secretFile)
+  if (files.length === 0 && !hasSecret) return false
+  fs.mkdirSync(aside, { mode: 0o700 })
+  if (hasSecret) fs.copyFileSync(secretFile, path.join(aside, SECRET_FILE))
+  for (const file of files) fs.renameSync(file, path.join(aside, path.basename(file)))
+  return true
+}
+
+function sayOfSecret(config: Config, secret: string | null): void {
+  if (secret !== null && config.SESSION_SECRET !== undefined && config.SESSION_SECRET !== secret) {
+    say('SESSION_SECRET is not the one of the backup: everybody signs in again')
+  }
+  if (secret === null && config.SESSION_SECRET === undefined) {
+    say(`the backup has no ${SECRET_FILE}: where it is another one, everybody signs in again`)
+  }
+}
