@@ -94,7 +94,8 @@ test('a backup is as it was after it was checked, be it of this version or of an
   expect(older.err).toBe(
     `SQLITE_PATH: ${backup} is of an older Gatehouse: use that version, or start this one’s server on it first\n`,
   )
-  await plainSqlite(backup).run(`INSERT INTO schema_migrations VALUES (9999, 'later', 0)`)
+  await plainSqlite(backup).run(`INSERT INTO schema_migrations VALUES (9999, 'later', 0);
+    INSERT INTO settings (name, value) VALUES ('schema_contract', '9999')`)
   const newer = await runOnFile(['reconcile'], backup)
   expect(newer.err).toContain('was written by a newer Gatehouse')
 })

@@ -1,11 +1,12 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
+import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import { openBare } from './database.ts'
-import { migrate, migrations, type RunScript } from './migrate.ts'
+import { migrate, migrations, schemaAge, type RunScript } from './migrate.ts'
 
 const WITH_ROWIDS = 15
 const WITH_NAME_KEYS = 22
@@ -35,6 +36,25 @@ function writeEarlierReservation(file: string): void {
     .run(...Object.values(OPEN_CALL))
   database.close()
 }
+
+/** Makes the tables of the version before a script. */
+async function writeVersion(location: DatabaseLocation, before: number): Promise<void> {
+  const bare = await openBare(location)
+  await bare.db.transaction().execute(async (trx) => {
+    await sql`CREATE TABLE schema_migrations (
+      version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`.execute(trx)
+    for (const { version, name, script } of migrations(bare.engine)) {
+      if (version >= before) continue
+      await bare.runScript(script, trx)
+      await trx.insertInto('schema_migrations').values({ version, name, applied_at: 0 }).execute()
+    }
+  })
+  await bare.close()
+}
+
+const waitingLocks = async (client: pg.Client): Promise<number> =>
+  (await client.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'relation'`))
+    .rowCount ?? 0
 
 forEachDatabase('migrating', (open) => {
   async function empty(): Promise<{ location: DatabaseLocation; drop: () => Promise<void> }> {
@@ -92,27 +112,53 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('a database of a later version is left alone', async () => {
+  test('what a later version has only added is left alone; what it has changed is refused', async () => {
     const { location, drop } = await empty()
     const today = await openDatabase(location)
     const later = { version: 9000, name: 'later', applied_at: 0 }
     await today.write.insertInto('schema_migrations').values(later).execute()
     await today.close()
+    const beside = await openDatabase(location)
+    expect(await schemaAge(beside.read, location.engine)).toBe('current')
+    await beside.write
+      .insertInto('settings')
+      .values({ name: 'schema_contract', value: '9000' })
+      .execute()
+    expect(await schemaAge(beside.read, location.engine)).toBe('newer')
+    await beside.close()
     await expect(openDatabase(location)).rejects.toThrow('newer Gatehouse (migration 9000)')
+    await drop()
+  })
+
+  test('a migration steps back while a table is read, so that others are not held up', async () => {
+    const { location, drop } = await empty()
+    if (location.engine === 'sqlite') return
+    await writeVersion(location, WITH_NAME_KEYS)
+    const [reader, other] = [new pg.Client(location.url), new pg.Client(location.url)]
+    await Promise.all([reader.connect(), other.connect()])
+    await reader.query('BEGIN')
+    await reader.query('SELECT count(*) FROM sessions')
+    const opening = openDatabase(location)
+    await expect
+      .poll(() => waitingLocks(other), { timeout: 10_000, interval: 20 })
+      .toBeGreaterThan(0)
+    // It queues behind the migration, which waits for the reader.
+    await other.query('SELECT count(*) FROM sessions')
+    expect((await other.query('SELECT 1 FROM schema_migrations WHERE version = 23')).rowCount).toBe(
+      0,
+    )
+    await reader.query('COMMIT')
+    const database = await opening
+    expect(await schemaAge(database.read, 'postgres')).toBe('current')
+    await Promise.all([reader.end(), other.end(), database.close()])
     await drop()
   })
 
   test('0022 binds WeChat identities to the present helper, and frees those of deleted users', async () => {
     const { location, drop } = await empty()
+    await writeVersion(location, WITH_NAME_KEYS)
     const bare = await openBare(location)
     await bare.db.transaction().execute(async (trx) => {
-      await sql`CREATE TABLE schema_migrations (
-        version integer PRIMARY KEY, name text NOT NULL, applied_at bigint NOT NULL)`.execute(trx)
-      for (const { version, name, script } of migrations(bare.engine)) {
-        if (version >= WITH_NAME_KEYS) continue
-        await bare.runScript(script, trx)
-        await trx.insertInto('schema_migrations').values({ version, name, applied_at: 0 }).execute()
-      }
       await sql`INSERT INTO users (id, username, password, status, wechat_id, aff_code) VALUES
         (1, 'bound', '', 1, 'wx_bound', 'a'), (2, 'adopted', '', 1, 'wx_adopted', 'b'),
         (3, 'twin', '', 1, 'wx_twin', 'c'), (4, 'other twin', '', 1, 'wx_twin', 'd'),

@@ -1,8 +1,10 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 import fs from 'node:fs'
 import path from 'node:path'
+import { setTimeout as passed } from 'node:timers/promises'
 import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
+import { readSetting } from './setting-store.ts'
 
 /** The two kinds of database. */
 export type Engine = 'sqlite' | 'postgres'
@@ -38,8 +40,8 @@ export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<un
  * Applies the scripts that a database does not have yet, each in a transaction of its own; to an
  * empty one all in one, because with One API's tables and without ours it would be One API's.
  * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
- * lock), and look again once it is their turn. Throws, and changes nothing, where a later version
- * has been at work.
+ * lock), and look again once it is their turn. What a later version has added is left alone.
+ * Throws, and changes nothing, where it has changed what this version works with.
  */
 export async function migrate(
   db: Kysely<Schema>,
@@ -49,11 +51,9 @@ export async function migrate(
   await alone(db, engine, createMigrationTable)
   const applied = new Set(await versions(db))
   const known = migrations(engine)
-  const newest = Math.max(...applied, 0)
-  // What a later version has changed, this one would misread.
-  if (newest > Math.max(...known.map(({ version }) => version))) {
+  if ((await schemaAge(db, engine)) === 'newer') {
     throw new Error(
-      `it was written by a newer Gatehouse (migration ${newest}): ` +
+      `it was written by a newer Gatehouse (migration ${Math.max(...applied)}): ` +
         'install that version, or restore the backup from before the update',
     )
   }
@@ -63,7 +63,34 @@ export async function migrate(
   }
   for (const migration of known) {
     if (applied.has(migration.version)) continue
-    await alone(db, engine, (trx) => apply(trx, engine, { migration, runScript }))
+    await untilLocked(() =>
+      alone(db, engine, async (trx) => {
+        if (engine === 'postgres') await sql`SET LOCAL lock_timeout = ${LOCK_WAIT}`.execute(trx)
+        await apply(trx, engine, { migration, runScript })
+      }),
+    )
+  }
+}
+
+/**
+ * How long a migration waits for a table that others read. Whoever comes after it to the table
+ * waits too, so it steps back and tries again: processes that serve meanwhile are not held up.
+ */
+const LOCK_WAIT = sql.lit('2s')
+const LOCK_PAUSE_MS = 500
+const LOCK_TRIES_MAX = 200
+const LOCK_NOT_AVAILABLE = '55P03'
+
+async function untilLocked(work: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      const isBusy = error instanceof Error && 'code' in error && error.code === LOCK_NOT_AVAILABLE
+      if (!isBusy || tries === LOCK_TRIES_MAX) throw error
+      await passed(LOCK_PAUSE_MS)
+    }
   }
 }
 
@@ -102,6 +129,7 @@ async function apply(
   const { version, name, script } = migration
   if ((await versions(trx)).includes(version)) return
   await runScript(script, trx)
+  if (isContract(script)) await noteContract(trx, version)
   const now = nowSeconds(engine)
   await trx.insertInto('schema_migrations').values({ version, name, applied_at: now }).execute()
 }
@@ -117,15 +145,40 @@ async function versions(db: Queries): Promise<number[]> {
   return rows.map(({ version }) => version)
 }
 
-/** How a database of ours stands to this version's scripts. */
+/**
+ * How a database of ours stands to this version's scripts. One to which a later version has only
+ * added something is current. `newer`: this version cannot work with it.
+ */
 export async function schemaAge(
   db: Queries,
   engine: Engine,
 ): Promise<'older' | 'current' | 'newer'> {
   const applied = await versions(db)
   const known = migrations(engine).map(({ version }) => version)
-  if (Math.max(...applied, 0) > Math.max(...known)) return 'newer'
+  const newest = Math.max(...known)
+  if (Math.max(...applied, 0) > newest && (await lastContract(db)) > newest) return 'newer'
   return known.every((version) => applied.includes(version)) ? 'current' : 'older'
+}
+
+/**
+ * Whether a script takes away or changes what earlier versions work with. All others only add, so
+ * that earlier versions can serve beside this one and after it (CONTRIBUTING.md, "A migration").
+ */
+export const isContract = (script: string): boolean => script.startsWith('-- contract:')
+
+/** Number of the last such script that was applied. */
+const CONTRACT = 'schema_contract'
+
+async function noteContract(trx: Queries, version: number): Promise<void> {
+  await trx
+    .insertInto('settings')
+    .values({ name: CONTRACT, value: String(version) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ value: String(version) }))
+    .execute()
+}
+
+async function lastContract(db: Queries): Promise<number> {
+  return Number((await readSetting(db, CONTRACT)) ?? 0)
 }
 
 /** Any number, the same in every process. */

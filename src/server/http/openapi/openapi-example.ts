@@ -85,7 +85,7 @@ const VALUES: Record<string, readonly unknown[]> = {
   keyword: ['li'],
   key: ['9c1b6a4e0f7d4c58a2e3b1d0c9f8e7a6'],
   config: ['{"region":"us-east-1"}'],
-  version: ['v0.1.0'],
+  version: ['v0.2.0'],
   system_name: ['Gatehouse'],
   server_address: ['https://gatehouse.example.com'],
   quota_per_unit: [500_000],
