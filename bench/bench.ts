@@ -13,6 +13,7 @@
  * dialects  what it costs that client and upstream speak different dialects
  * balance   calls that small balances do not cover: served, refused, cut, taken, seconds
  * memory    resident memory under withheld request bodies and packed answers
+ * upgrade   from the previous version to this one under load, and back
  * fuzz      random calls made from the API description
  */
 const benchmarks = new Map([
@@ -28,6 +29,7 @@ const benchmarks = new Map([
   ['dialects', () => import('./dialects/dialects.ts')],
   ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
+  ['upgrade', () => import('./upgrade/upgrade.ts')],
   ['fuzz', () => import('./fuzz.ts')],
 ])
 

@@ -114,7 +114,7 @@ export async function crashRounds(options: {
 }
 
 /** Three users, two tokens each: one with a limit, one without. Resolves to the tokens' keys. */
-async function prepare(
+export async function prepare(
   { url }: GatehouseServer,
   upstreams: { quick: string; paced: string },
 ): Promise<string[]> {
@@ -138,7 +138,7 @@ async function prepare(
   return keys
 }
 
-type Round = {
+export type Round = {
   /** Request ids of the calls whose last byte was read, and whether they were streams. */
   complete: Map<string, boolean>
   /** Calls under way when the server died. */
@@ -199,7 +199,7 @@ async function firstAnswer(round: Round): Promise<boolean> {
 }
 
 /** The mix each connection goes through: plain, streamed at once, streamed over time. */
-function requestsOf(target: URL, key: string): Buffer[] {
+export function requestsOf(target: URL, key: string): Buffer[] {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const messages = [{ role: 'user', content: 'What is the answer?' }]
   const bodies = [
@@ -212,7 +212,7 @@ function requestsOf(target: URL, key: string): Buffer[] {
   return bodies.map((body) => requestBytes(target, { path, headers, body: JSON.stringify(body) }))
 }
 
-function note(round: Round, { status, head, body }: RawResponse) {
+export function note(round: Round, { status, head, body }: RawResponse) {
   const id = /\r\nx-oneapi-request-id: *(\S+)/i.exec(head)?.[1]
   const isStream = /\r\ncontent-type: *text\/event-stream/i.test(head)
   const isWhole = body.includes(isStream ? 'data: [DONE]' : '"total_tokens":18')
@@ -222,7 +222,7 @@ function note(round: Round, { status, head, body }: RawResponse) {
   else round.complete.set(id, isStream)
 }
 
-async function problemsOf(
+export async function problemsOf(
   gatehouse: GatehouseServer,
   round: Round,
   billed: BilledCall[],
@@ -249,7 +249,7 @@ async function problemsOf(
   return problems.slice(0, PROBLEMS_SHOWN)
 }
 
-function repeated(billed: BilledCall[]): string[] {
+export function repeated(billed: BilledCall[]): string[] {
   const byId = Map.groupBy(billed, ({ requestId }) => requestId)
   return [...byId].flatMap(([id, calls]) => (calls.length > 1 ? [id] : []))
 }

@@ -13,13 +13,22 @@ export type DatabaseKind = 'sqlite' | 'postgres'
 /** A Gatehouse of our own: temporary directory, own database, limits off, started when told. */
 export type GatehouseServer = {
   url: string
-  start(): Promise<ServerProcess>
+  /** Its data on SQLite, and its output. */
+  directory: string
+  start(process?: OneProcess): Promise<ServerProcess>
   /** Runs `gatehouse reconcile` on its database. */
   reconcile(): Promise<{ exitCode: number; output: string }>
   /** Consumption rows written after the given log id, oldest first. */
   billedCalls(afterId?: number): Promise<BilledCall[]>
   /** Removes everything; the server must have been stopped. */
   remove(): Promise<void>
+}
+
+/** One of several processes, or one of another version. */
+export type OneProcess = {
+  /** Arguments of Node before the command; absent means this working tree. */
+  program?: readonly string[]
+  port?: number
 }
 
 export type BilledCall = {
@@ -70,17 +79,18 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
   }
   return {
     url,
-    start: () =>
+    start: (one = {}) =>
       startServer({
         name: `gatehouse on ${options.database}`,
-        args: [...program, 'serve'],
-        env,
-        readyUrl: `${url}/api/status`,
+        args: [...(one.program ?? program), 'serve'],
+        env: { ...env, PORT: String(one.port ?? port) },
+        readyUrl: `http://127.0.0.1:${one.port ?? port}/readyz`,
         core: options.core ?? null,
         outputFile: path.join(directory, 'output.log'),
         ...(options.openFilesMin === undefined ? {} : { openFilesMin: options.openFilesMin }),
       }),
     reconcile: () => runReconcile(env),
+    directory,
     billedCalls: (afterId = 0) =>
       cluster ? billedInPostgres(cluster.url, afterId) : billedInSqlite(sqlitePath, afterId),
     remove: async () => {

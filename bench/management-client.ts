@@ -1,6 +1,7 @@
 /** The few management calls the benchmarks need, over the same wire as any console. */
 
 export type Session = {
+  cookie: string
   /** Calls the management API; throws with its message when it refuses. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
 }
@@ -15,13 +16,15 @@ export async function signIn({ url, username, password }: Credentials): Promise<
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ username, password }),
   })
-  const cookie = response.headers.getSetCookie().map((line) => line.split(';')[0])
+  const cookies = response.headers.getSetCookie().map((line) => line.split(';')[0])
+  const cookie = cookies.join('; ')
   dataOf(`sign in as ${username}`, response.status, await response.text())
   return {
+    cookie,
     call: async (method, path, body) => {
       const answer = await fetch(url + path, {
         method,
-        headers: { cookie: cookie.join('; '), 'content-type': 'application/json' },
+        headers: { cookie, 'content-type': 'application/json' },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       })
       return dataOf(`${method} ${path}`, answer.status, await answer.text())
