@@ -13,8 +13,10 @@ export type DatabaseKind = 'sqlite' | 'postgres'
 /** A Gatehouse of our own: temporary directory, own database, limits off, started when told. */
 export type GatehouseServer = {
   url: string
-  /** Its data on SQLite, and its output. */
-  directory: string
+  /** Where its data is on SQLite. */
+  sqlitePath: string
+  /** Where it is on PostgreSQL; empty on SQLite. */
+  postgresUrl: string
   start(process?: OneProcess): Promise<ServerProcess>
   /** Runs `gatehouse reconcile` on its database. */
   reconcile(): Promise<{ exitCode: number; output: string }>
@@ -90,7 +92,8 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
         ...(options.openFilesMin === undefined ? {} : { openFilesMin: options.openFilesMin }),
       }),
     reconcile: () => runReconcile(env),
-    directory,
+    sqlitePath,
+    postgresUrl: cluster?.url ?? '',
     billedCalls: (afterId = 0) =>
       cluster ? billedInPostgres(cluster.url, afterId) : billedInSqlite(sqlitePath, afterId),
     remove: async () => {
