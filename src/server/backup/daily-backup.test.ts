@@ -106,5 +106,16 @@ test('a backup that was broken off is removed a day later', async () => {
   await daily.look()
   expect(fs.existsSync(left)).toBe(false)
   expect(daily.failures()).toBe(0)
+  const count = names().length
+  // A process that stops in the middle has begun one and completed none.
+  await server.database.write
+    .updateTable('settings')
+    .set({ value: String(server.clock.nowSeconds() + 1) })
+    .where('name', '=', 'daily_backup_begun_at')
+    .execute()
+  server.clock.advanceSeconds(SECONDS_PER_HOUR + 1)
+  await daily.look()
+  expect(names()).toHaveLength(count)
+  expect(names().at(-1)).toBe('gatehouse-daily-20270120T110001Z')
   await daily.stop()
 })

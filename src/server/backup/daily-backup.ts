@@ -10,7 +10,7 @@ import { backupFolder, planBackup } from './backup-plan.ts'
 
 /** How often is looked whether a backup is due. */
 const LOOK_MS = 60_000
-/** After what time a backup that failed is tried again. */
+/** After what time a backup that was not completed is tried again. */
 const RETRY_SECONDS = SECONDS_PER_HOUR
 
 /** When a daily backup was begun last: of processes that look at the same time, one moves it. */
@@ -41,18 +41,17 @@ export function startDailyBackup(app: App, environment: GivenSettings): DailyBac
   let running = Promise.resolve()
 
   async function look(): Promise<void> {
-    const begun = await begin(app).catch((error: unknown) => {
+    const isDue = await begin(app).catch((error: unknown) => {
       trace.warn({ err: error }, 'a daily backup did not begin')
-      return null
+      return false
     })
-    if (begun === null) return
+    if (!isDue) return
     try {
       await make(app, environment)
       isTold = false
     } catch (error) {
       failures += 1
       trace.error({ err: error, folder: backupFolder(config) }, 'the daily backup failed')
-      await retryLater(app, begun).catch(() => {})
       if (!isTold) tellRoot(app)
       isTold = true
     }
@@ -78,14 +77,16 @@ export function startDailyBackup(app: App, environment: GivenSettings): DailyBac
   }
 }
 
-/** The time that this process has begun a backup at, as it is stored; null: none is due. */
-async function begin({ clock, database }: App): Promise<string | null> {
+/** Claims the backup that is due for this process. False: none is, or another process has it. */
+async function begin({ clock, database }: App): Promise<boolean> {
   const nowSeconds = clock.nowSeconds()
   const from = await readOrCreateSetting(database.write, BEGUN_AT, '0')
+  const done = Number((await readSetting(database.write, DONE_AT)) ?? 0)
+  // One that failed, or whose process stopped, is begun again sooner.
+  const pauseSeconds = done < Number(from) ? RETRY_SECONDS : SECONDS_PER_DAY
   // One of the future was begun by a clock that was ahead.
-  if (Math.abs(nowSeconds - Number(from)) < SECONDS_PER_DAY) return null
-  const to = String(nowSeconds)
-  return (await moveSetting(database.write, BEGUN_AT, { from, to })) ? to : null
+  if (Math.abs(nowSeconds - Number(from)) < pauseSeconds) return false
+  return moveSetting(database.write, BEGUN_AT, { from, to: String(nowSeconds) })
 }
 
 async function make(app: App, environment: GivenSettings): Promise<void> {
@@ -103,12 +104,6 @@ async function make(app: App, environment: GivenSettings): Promise<void> {
     trace.error({ differences }, 'the books of the daily backup differ: run gatehouse reconcile')
   }
 }
-
-const retryLater = ({ database }: App, begun: string): Promise<boolean> =>
-  moveSetting(database.write, BEGUN_AT, {
-    from: begun,
-    to: String(Number(begun) - SECONDS_PER_DAY + RETRY_SECONDS),
-  })
 
 function tellRoot(app: App): void {
   app.background.run('mail', 'a letter about the daily backup', async () => {
