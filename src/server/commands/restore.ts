@@ -106,7 +106,12 @@ async function putInPlace(
     }
     const aside = path.join(folder, `before-restore-${stampOf(new Date(systemClock.nowMs()))}`)
     const isKept = keepAside(target, secret === null ? null : secretFile, aside)
-    fs.renameSync(freshDatabase, target)
+    try {
+      fs.renameSync(freshDatabase, target)
+    } catch (error) {
+      if (isKept) putBack(target, aside)
+      throw error
+    }
     if (secret !== null) fs.renameSync(freshSecret, secretFile)
     syncFolder(folder)
     return isKept ? aside : null
@@ -130,6 +135,13 @@ function keepAside(target: string, secretFile: string | null, aside: string): bo
   if (hasSecret) fs.copyFileSync(secretFile, path.join(aside, SECRET_FILE))
   for (const file of files) fs.renameSync(file, path.join(aside, path.basename(file)))
   return true
+}
+
+/** Undoes `keepAside` for the database. */
+function putBack(target: string, aside: string): void {
+  for (const name of fs.readdirSync(aside).filter((one) => one !== SECRET_FILE)) {
+    fs.renameSync(path.join(aside, name), path.join(path.dirname(target), name))
+  }
 }
 
 function sayOfSecret(config: Config, secret: string | null): void {
