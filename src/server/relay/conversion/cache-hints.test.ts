@@ -29,6 +29,41 @@ test('the mark of a chat client on the result of a tool is the result’s at Ant
   ])
 })
 
+test('the mark of a chat client on a message is that of its last part at Anthropic', () => {
+  const cache_control = { type: 'ephemeral' }
+  const call = { id: 'c1', type: 'function', function: { name: 'get', arguments: '{}' } }
+  const sent = convert('openai', 'anthropic', {
+    messages: [
+      { role: 'system', content: 'S', cache_control },
+      { role: 'user', content: 'Hi', cache_control },
+      { role: 'assistant', content: 'T', tool_calls: [call], cache_control },
+      { role: 'tool', tool_call_id: 'c1', content: 'R', cache_control },
+    ],
+  })
+  const marked = [list(sent.system), ...list(sent.messages).map(({ content }) => list(content))]
+  expect(marked.map((parts) => parts.map((part) => part.cache_control))).toEqual([
+    [cache_control],
+    [cache_control],
+    [undefined, cache_control],
+    [cache_control],
+  ])
+})
+
+test('the mark of a chat client on a tool call is the call’s at Anthropic', () => {
+  const cache_control = { type: 'ephemeral' }
+  const called = { type: 'function', function: { name: 'get', arguments: '{}' } }
+  const tool_calls = [
+    { ...called, id: 'c1' },
+    { ...called, id: 'c2', cache_control },
+  ]
+  const results = ['c1', 'c2'].map((id) => ({ role: 'tool', tool_call_id: id, content: 'R' }))
+  const sent = convert('openai', 'anthropic', {
+    messages: [...messages, { role: 'assistant', tool_calls }, ...results],
+  })
+  const calls = list(list(sent.messages)[1]?.content)
+  expect(calls.map((call) => call.cache_control)).toEqual([undefined, cache_control])
+})
+
 test.each([1, 3])(
   'Claude Code’s session is the cache key at type %i, by chat and responses',
   (type) => {

@@ -305,8 +305,17 @@ function readMessage(message: Members): Said {
   // Who of several speaks: a hint that no other dialect has a place for. Of a tool it is read.
   if (role !== 'tool') message.ignore('name')
   const said = readSaid(message, role)
+  const mark = role === 'tool' ? null : readCacheMark(message)
   message.done()
-  return said
+  return mark === null ? said : markedAtEnd(said, mark)
+}
+
+/** A cache mark on a message is that of its last part, as the AI SDK's clients write it. */
+function markedAtEnd(said: Said, cache: CacheMark): Said {
+  const last = said.parts.length - 1
+  const parts = said.parts.map((part, index) => (index === last ? { ...part, cache } : part))
+  // Each part keeps its kind, and so the message its role.
+  return { ...said, parts } as Said
 }
 
 function readSaid(message: Members, role: string): Said {
@@ -367,7 +376,7 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
     argumentsJson: called.text('arguments') ?? '',
     // Unwrapped as Gemini's own: this is the member that its surface seals calls by.
     signature: seal === null ? null : unwrapSignature(seal, 'gemini'),
-    cache: null,
+    cache: readCacheMark(call),
   }
   call.done()
   return read
