@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { readDirectives, type Directives } from './directives.ts'
+import type { Script } from './script.ts'
 
 export type Json = Record<string, unknown>
 
@@ -20,6 +21,8 @@ export type Call = {
   directives: Directives
   /** What the flaky counter is kept under: path and model as they arrived. */
   flakyKey: string
+  /** The script that the model follows; absent: it answers as README.md says. */
+  script?: Script | null
 }
 
 /** `words`: what steers it beside what its path, query, header and model say, which win. */

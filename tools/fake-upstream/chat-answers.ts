@@ -1,6 +1,7 @@
 import { jsonAnswer, range, streamAnswer, type Answer } from './answer.ts'
 import { countOf, objectOf, type Call, type Json } from './call.ts'
 import { produceChat, produceText, type Produced } from './produced-text.ts'
+import { answerId } from './script.ts'
 import { usageMembers, type UsageCounts } from './usage.ts'
 
 const CREATED_SECONDS = 1_700_000_000
@@ -14,7 +15,11 @@ export function chatAnswer(call: Call): Answer {
   const choiceCount = countOf(call.json.n) ?? 1
   const counts = countsOf(call, produced, CHAT_PROMPT_TOKENS)
   if (isStreamed(call)) return chatStream(call, produced, counts)
-  const head = { id: 'chatcmpl-fixed', object: 'chat.completion', created: CREATED_SECONDS }
+  const head = {
+    id: answerId(call, 'chatcmpl-'),
+    object: 'chat.completion',
+    created: CREATED_SECONDS,
+  }
   const choices = range(choiceCount).map((index) => ({
     index,
     message: chatMessage(produced),
@@ -73,7 +78,7 @@ function chatMessage(produced: Produced): Json {
 
 function chatStream(call: Call, produced: Produced, counts: UsageCounts): Answer {
   const head = {
-    id: 'chatcmpl-fixed',
+    id: answerId(call, 'chatcmpl-'),
     object: 'chat.completion.chunk',
     created: CREATED_SECONDS,
     model: call.model,

@@ -40,6 +40,7 @@ import {
 } from './openai/media-answers.ts'
 import { responsesAnswer, storedResponseAnswer } from './openai/responses-answers.ts'
 import { chatProblem } from './openai/thinking-checks.ts'
+import type { Script } from './script.ts'
 
 /** One request that arrived. The object stays live: `outcome` is filled in as the call ends. */
 export type SeenCall = {
@@ -79,13 +80,22 @@ type State = {
   isRemembering: boolean
   flakyCalls: Map<string, number>
   wordsFor: WordsFor
+  script: () => Script | null
+}
+
+type Options = {
+  port?: number
+  wordsFor?: WordsFor
+  /** The script that chat models follow at the moment. */
+  script?: () => Script | null
 }
 
 export async function startFakeUpstream({
   port = 0,
   wordsFor = () => '',
-}: { port?: number; wordsFor?: WordsFor } = {}): Promise<FakeUpstream> {
-  const state: State = { seen: [], isRemembering: true, flakyCalls: new Map(), wordsFor }
+  script = () => null,
+}: Options = {}): Promise<FakeUpstream> {
+  const state: State = { seen: [], isRemembering: true, flakyCalls: new Map(), wordsFor, script }
   const server = http.createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
@@ -126,7 +136,7 @@ async function serve(
   bytes: Buffer,
 ) {
   const words = state.wordsFor(request.url ?? '')
-  const call = readCall(request, bytes, words)
+  const call = { ...readCall(request, bytes, words), script: state.script() }
   const control = controlAnswer(state, call)
   if (control) return deliver(call, control, response)
   if (state.isRemembering) remember(state, response, { request, call, words })

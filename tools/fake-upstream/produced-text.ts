@@ -1,5 +1,6 @@
 import { NOW_MARK } from './answer.ts'
 import { countOf, isObject, listOf, objectOf, textOf, type Call, type Json } from './call.ts'
+import { scriptedTurn } from './script.ts'
 
 /** What a model "produced": deterministic, and countable by hand (see README). */
 export type Produced = {
@@ -26,7 +27,11 @@ const LONG_TEXT_CHUNKS = 20
 const chatRecorded: Recorded = { pieces: ANSWER_PIECES, completionTokens: 7 }
 
 export function produceChat(call: Call): Produced {
-  const toolCalls = callTools(call)
+  const turn = call.script ? scriptedTurn(call.script, call, toolsOf(call)) : null
+  if (turn !== null && 'text' in turn) {
+    return produceText(call, { ...chatRecorded, pieces: turn.text.split(/(?<= )/) })
+  }
+  const toolCalls = turn === null ? callTools(call) : [turn.toolCall]
   if (toolCalls.length > 0) {
     const completionTokens = call.directives.completionTokens ?? chatRecorded.completionTokens
     return { pieces: [], completionTokens, finishReason: 'tool_calls', toolCalls }
@@ -90,12 +95,15 @@ function jsonText(call: Call): Recorded | null {
   return null
 }
 
+const toolsOf = (call: Call): Json[] =>
+  listOf(call.json.tools).map((tool) => objectOf(objectOf(tool).function))
+
 /**
  * Tools are called when `tool_choice` demands one, or when the last message is a user's and says
  * "tool" or the name of a tool. Every tool named is called, at least the first one.
  */
 function callTools(call: Call): ToolCall[] {
-  const tools = listOf(call.json.tools).map((tool) => objectOf(objectOf(tool).function))
+  const tools = toolsOf(call)
   const choice = call.json.tool_choice
   if (tools.length === 0 || choice === 'none') return []
   const demanded = textOf(objectOf(objectOf(choice).function).name)

@@ -2,6 +2,7 @@ import { jsonAnswer, type Answer, type StreamEvent } from '../answer.ts'
 import { checkedMessages } from './anthropic-checks.ts'
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { isStreamed } from '../chat-answers.ts'
+import { answerId } from '../script.ts'
 import { produceNative, textsOf, wordsOf, type NativeProduced } from './native-wishes.ts'
 
 const PROMPT_TOKENS = 11
@@ -20,7 +21,7 @@ export function anthropicAnswer(call: Call): Answer {
     stop_sequence: produced.stopSequence,
   }
   const head = {
-    id: 'msg_fixed',
+    id: answerId(call, 'msg_'),
     type: 'message',
     role: 'assistant',
     model: call.model,

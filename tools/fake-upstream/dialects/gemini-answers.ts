@@ -2,6 +2,7 @@ import { bytesAnswer, jsonAnswer, range, type Answer, type StreamEvent } from '.
 import { countOf, listOf, objectOf, type Call, type Json } from '../call.ts'
 import { vectorOf } from '../other-answers.ts'
 import { geminiMediaAnswer } from './gemini-media.ts'
+import { answerId } from '../script.ts'
 import { produceNative, textsOf, wordsOf, type NativeProduced } from './native-wishes.ts'
 
 const PROMPT_TOKENS = 11
@@ -193,7 +194,7 @@ function responsesOf(call: Call, produced: NativeProduced, isStream: boolean): J
     })),
     ...usageOf(call, tokens),
     modelVersion: call.model,
-    responseId: 'resp-fixed',
+    responseId: answerId(call, 'resp-'),
   })
   const end = { finishReason: finishReason === 'length' ? 'MAX_TOKENS' : 'STOP' }
   if (!isStream) return [response([...parts, ...calls], end)]

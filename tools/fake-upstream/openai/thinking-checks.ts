@@ -89,10 +89,10 @@ export function responsesProblem({ model, json }: Call): Answer | null {
       sampling,
     )
   }
-  return inputProblem(listOf(json.input).map(objectOf))
+  return inputProblem(listOf(json.input).map(objectOf), json.store !== false)
 }
 
-function inputProblem(items: Json[]): Answer | null {
+function inputProblem(items: Json[], isStored: boolean): Answer | null {
   const calls = new Set<unknown>()
   for (const [index, item] of items.entries()) {
     const place = `input[${index}]`
@@ -101,7 +101,9 @@ function inputProblem(items: Json[]): Answer | null {
       return refused(`No tool call found for function call output ${place}.`, 'input')
     }
     if (item.type !== 'reasoning') continue
-    if (item.encrypted_content !== OPENAI_SEAL) {
+    // A stored thought is found by its id.
+    const isFound = isStored && item.encrypted_content === undefined && item.id === THOUGHT_ID
+    if (!isFound && item.encrypted_content !== OPENAI_SEAL) {
       const message = 'The encrypted content could not be verified.'
       return refused(message, place, 'invalid_encrypted_content')
     }
@@ -122,10 +124,11 @@ export function thoughtItem({ model, json }: Call): Json | null {
   const isSealed = listOf(json.include).includes('reasoning.encrypted_content')
   return {
     type: 'reasoning',
-    id: 'rs_fixed',
+    id: THOUGHT_ID,
     summary: summary === undefined ? [] : [{ type: 'summary_text', text: THOUGHTS.join('') }],
     ...(isSealed ? { encrypted_content: OPENAI_SEAL } : {}),
   }
 }
 
+const THOUGHT_ID = 'rs_fixed'
 export const THOUGHTS = ['Six times ', 'seven.']
