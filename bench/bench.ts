@@ -15,6 +15,7 @@
  * memory    resident memory under withheld request bodies and packed answers
  * upgrade   from the previous version to this one under load, and back
  * fuzz      random calls made from the API description
+ * clients   real client programs run a task with tools, through every upstream protocol
  */
 const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
@@ -31,6 +32,7 @@ const benchmarks = new Map([
   ['memory', () => import('./memory.ts')],
   ['upgrade', () => import('./upgrade/upgrade.ts')],
   ['fuzz', () => import('./fuzz.ts')],
+  ['clients', () => import('./clients/clients.ts')],
 ])
 
 const [name = '', ...args] = process.argv.slice(2)
