@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 import { pageParts } from './tools/page-parts.ts'
+import { thirdParty } from './tools/third-party.ts'
 
 const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('package.json', import.meta.url), 'utf8'),
@@ -72,7 +73,13 @@ export default defineConfig(({ command }) => {
   if (command === 'build') process.env['NODE_ENV'] = 'production'
   return {
     base: './',
-    plugins: [react(), basePath(), pageParts(import.meta.dirname), compressed()],
+    plugins: [
+      react(),
+      basePath(),
+      pageParts(import.meta.dirname),
+      compressed(),
+      thirdParty(join(import.meta.dirname, 'dist/console-licences.txt')),
+    ],
     define: { __CONSOLE_VERSION__: JSON.stringify(version) },
     html: { cspNonce: '%GATEHOUSE_NONCE%' },
     build: {

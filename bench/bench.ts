@@ -17,6 +17,9 @@
  * fuzz      random calls made from the API description
  * clients   real client programs run a task with tools, through every upstream protocol
  */
+import { resolve } from 'node:path'
+import { buildIfStale } from '../tools/build.ts'
+
 const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
   ['crash', () => import('./crash.ts')],
@@ -35,6 +38,7 @@ const benchmarks = new Map([
   ['clients', () => import('./clients/clients.ts')],
 ])
 
+await buildIfStale(resolve(import.meta.dirname, '..'))
 const [name = '', ...args] = process.argv.slice(2)
 const load = benchmarks.get(name)
 if (load) await (await load()).main(args)

@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import manifest from '../package.json' with { type: 'json' }
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { startPostgresCluster } from '../tools/postgres-cluster.ts'
@@ -52,15 +51,8 @@ export type GatehouseOptions = {
 
 export const ROOT_PASSWORD = 'RootPass1'
 const CONSUMPTION_LOG_TYPE = 2
-/** As `npm start` does it: options of Node, then the program. */
-const program = startScript().map((part) =>
-  part.startsWith('-') ? part : path.join(import.meta.dirname, '..', part),
-)
-
-function startScript(): string[] {
-  const [, ...args] = manifest.scripts.gatehouse.split(' ')
-  return args
-}
+/** The built server, as `npm start` runs it. */
+const PROGRAM = path.join(import.meta.dirname, '../dist/server/gatehouse.js')
 
 export async function createGatehouse(options: GatehouseOptions): Promise<GatehouseServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-bench-'))
@@ -84,7 +76,7 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
     start: (one = {}) =>
       startServer({
         name: `gatehouse on ${options.database}`,
-        args: [...(one.program ?? program), 'serve'],
+        args: [...(one.program ?? [PROGRAM]), 'serve'],
         env: { ...env, PORT: String(one.port ?? port) },
         readyUrl: `http://127.0.0.1:${one.port ?? port}/readyz`,
         core: options.core ?? null,
@@ -113,7 +105,7 @@ function runReconcile(env: Record<string, string>) {
     const options = { env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 }
     const child = execFile(
       process.execPath,
-      [...program, 'reconcile'],
+      [PROGRAM, 'reconcile'],
       options,
       (_error, out, err) => {
         resolve({ exitCode: child.exitCode ?? -1, output: `${out}${err}` })

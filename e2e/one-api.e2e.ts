@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { buildConsoleIfNeeded } from '../src/server/commands/console-build.ts'
 import { startOneApi, type OneApiServer } from '../tools/one-api/one-api-server.ts'
 import { launchBrowser } from './browser.ts'
 import { expectAt, expectSeen } from './expect-page.ts'
@@ -20,8 +19,6 @@ let browser: Browser
 const windows: Partial<Record<string, BrowserContext>> = {}
 
 beforeAll(async () => {
-  // The check that every server here makes; a build by contents would remove what others serve.
-  buildConsoleIfNeeded(ROOT)
   server = await startOneApi(join(ROOT, 'dist/console'))
   browser = await launchBrowser()
   for (const username of ['root', 'userone']) windows[username] = await signIn(username)

@@ -13,8 +13,8 @@ export interface RunningGatehouse {
 }
 
 const ROOT = resolve(import.meta.dirname, '..')
-const PROGRAM = join(ROOT, 'src/server/gatehouse.js')
-/** The first one builds the console. Less than a test's preparation may take, so that it says why. */
+const PROGRAM = join(ROOT, 'dist/server/gatehouse.js')
+/** Less than a test's preparation may take, so that it says why. */
 const START_LIMIT_MS = 110_000
 
 /** Starts on a free port with a database of its own: a new SQLite file, or the given PostgreSQL. */

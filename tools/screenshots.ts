@@ -49,7 +49,7 @@ interface Shot {
 }
 
 async function startDemo(password: string): Promise<{ url: string; server: ChildProcess }> {
-  const server = spawn(process.execPath, [join(ROOT, 'src/server/gatehouse.js'), 'demo'], {
+  const server = spawn(process.execPath, [join(ROOT, 'dist/server/gatehouse.js'), 'demo'], {
     env: {
       ...process.env,
       PORT: '0',

@@ -1,11 +1,11 @@
 /**
- * `npm test`: builds the console if its sources changed, runs all test files, or those whose path
- * contains one of the given words, and ends with the line `N passed, N failed`. Takes vitest's
- * options.
+ * `npm test`: builds console and server if their sources changed, runs all test files, or those
+ * whose path contains one of the given words, and ends with the line `N passed, N failed`. Takes
+ * vitest's options.
  */
 import { parseCLI, startVitest } from 'vitest/node'
 import type { Vitest } from 'vitest/node'
-import { buildConsoleIfStale } from './build-console.ts'
+import { buildIfStale } from './build.ts'
 
 interface Totals {
   passed: number
@@ -32,10 +32,10 @@ function closingLine({ passed, failed, skipped }: Totals): string {
   return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 }
 
-const isConsoleBroken = await buildConsoleIfStale(process.cwd()).then(
+const isBuildBroken = await buildIfStale(process.cwd()).then(
   () => false,
   (error: unknown) => {
-    console.error('The console does not build; its pages are tested as last built.', error)
+    console.error('The build fails; programs and pages are tested as last built.', error)
     return true
   },
 )
@@ -43,7 +43,7 @@ const isConsoleBroken = await buildConsoleIfStale(process.cwd()).then(
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)])
 const vitest = await startVitest(filter, { reporters: ['default'], ...options, watch: false })
 const result = totals(vitest)
-if (isConsoleBroken) result.failed += 1
+if (isBuildBroken) result.failed += 1
 await vitest.close()
 
 console.log(closingLine(result))

@@ -119,15 +119,6 @@ export interface Server {
   close(): Promise<void>
 }
 
-/**
- * What goes in and out is checked by the contract's own shapes. The framework's compilers of JSON
- * schemas, which it loads where nobody names others, take 3 MiB.
- */
-const noSchema = () => () => {
-  throw new Error('a route has no schema but the contract’s')
-}
-const NO_SCHEMAS = { compilersFactory: { buildValidator: noSchema, buildSerializer: noSchema } }
-
 /** Puts a server together. It owns everything but the database, which its caller opened and closes. */
 export async function createServer(settings: ServerSettings): Promise<Server> {
   const { config, database, trace, clock = systemClock } = settings
@@ -215,7 +206,6 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     bodyLimit: BODY_LIMITS.public.bytesMax,
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
-    schemaController: NO_SCHEMAS,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerParserError,
     // A path that cannot be read meets no hook.

@@ -21,11 +21,8 @@ const BELOW_DIALECTS: ReadonlyMap<string, RegExp> = new Map([
 ])
 /** Puts the parts together. */
 const SERVER_TOP = 'src/server/server.ts'
-/**
- * What the lowest layer may know: itself, the ledger's batches, which it runs, and what its threads
- * start with.
- */
-const BELOW_DB = /^src\/server\/(db\/|ledger\/(batch\/|operations\.ts$)|slots\.ts$|code-cache\/)/
+/** What the lowest layer may know: itself, and the ledger's batches, which it runs. */
+const BELOW_DB = /^src\/server\/(db\/|ledger\/(batch\/|operations\.ts$)|slots\.ts$)/
 
 /** Folders of the console that any of its pages may use. */
 const CONSOLE_SHARED = ['app', 'ui']

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events'
 import fs from 'node:fs'
 import pino, { type DestinationStream, type Logger } from 'pino'
 import { ConfigError, configuredFile, type Config } from '../config.ts'
@@ -115,14 +114,14 @@ export const reasonOf = (error: unknown): string => {
 }
 
 /** The program's own output: JSON lines, or for people on a terminal. */
-export function createTrace(config: Config): Logger {
+export async function createTrace(config: Config): Promise<Logger> {
   const format = config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json')
   const settings = {
     level: config.LOG_LEVEL,
     // Whatever is handed to a trace by mistake, these never get out.
     redact: ['*.key', '*.password', '*.authorization', '*.cookie', 'headers'],
   }
-  return pino(settings, format === 'json' ? jsonLines() : prettyLines())
+  return pino(settings, format === 'json' ? jsonLines() : await prettyLines())
 }
 
 /** What waits for an output that takes nothing; the newest lines are given up beyond it. */
@@ -138,9 +137,9 @@ function jsonLines(): DestinationStream {
   return lines
 }
 
-function prettyLines(): DestinationStream {
-  const options = { ignore: 'pid,hostname' }
-  const lines: DestinationStream & EventEmitter = pino.transport({ target: 'pino-pretty', options })
-  lines.on('error', () => {})
-  return lines
+async function prettyLines(): Promise<DestinationStream> {
+  const { prettyFactory } = await import('pino-pretty')
+  const pretty = prettyFactory({ ignore: 'pid,hostname' })
+  // `serve` has taken care of the output's errors.
+  return { write: (line) => void process.stdout.write(pretty(line)) }
 }

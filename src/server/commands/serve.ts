@@ -3,7 +3,6 @@ import type { Database } from '../db/database.ts'
 import { isOutage } from '../db/outage.ts'
 import { createServer, type Server } from '../server.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
-import { buildConsoleIfNeeded } from './console-build.ts'
 import { cannotBeOpened, configuredAddress, createTrace, openForServer } from './open.ts'
 
 /** Starts the server, which stays until a signal ends it. Answers its address. */
@@ -25,8 +24,7 @@ export async function serve(
   }
   // A server goes on when nobody reads its output any more.
   process.stdout.on('error', () => {})
-  buildConsoleIfNeeded()
-  const trace = createTrace(config)
+  const trace = await createTrace(config)
   const database = await openForServer(config)
   const server = await createServer({ config, database, trace, environment }).catch(
     (error: unknown) => {

@@ -1,6 +1,5 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 import fs from 'node:fs'
-import path from 'node:path'
 import { setTimeout as passed } from 'node:timers/promises'
 import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
@@ -9,7 +8,7 @@ import { readSetting } from './setting-store.ts'
 /** The two kinds of database. */
 export type Engine = 'sqlite' | 'postgres'
 
-const FOLDER = path.join(import.meta.dirname, 'migrations')
+const FOLDER = new URL('migrations/', import.meta.url)
 
 interface Migration {
   version: number
@@ -29,7 +28,7 @@ export function migrations(engine: Engine): Migration[] {
     .map((file) => ({
       version: Number(file.slice(0, 4)),
       name: file.slice(5, -`.${engine}.sql`.length),
-      script: fs.readFileSync(path.join(FOLDER, file), 'utf8'),
+      script: fs.readFileSync(new URL(file, FOLDER), 'utf8'),
     }))
 }
 

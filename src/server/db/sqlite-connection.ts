@@ -59,11 +59,8 @@ export class SqliteConnection {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('../code-cache/worker-entry.js', import.meta.url), {
-      workerData: {
-        module: new URL('./sqlite-worker.ts', import.meta.url).href,
-        settings: this.#settings,
-      },
+    const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+      workerData: { settings: this.#settings },
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
     })
     worker.on('message', (reply: WorkerAnswer) => this.#settle(reply))

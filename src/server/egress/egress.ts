@@ -1,8 +1,7 @@
 import dns from 'node:dns'
 import net from 'node:net'
-import type { Dispatcher } from 'undici'
+import { Pool, ProxyAgent, type Dispatcher } from 'undici'
 import { addressClass } from './address-class.ts'
-import { Pool, ProxyAgent } from './undici.ts'
 
 /**
  * The one way out. Names are resolved here, every address is classified, and the connection goes to

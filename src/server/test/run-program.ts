@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** What a command line starts. */
-export const PROGRAM = path.join(import.meta.dirname, '../gatehouse.js')
+/** What a command line starts: the built server. `npm test` builds it. */
+export const PROGRAM = path.join(import.meta.dirname, '../../../dist/server/gatehouse.js')
 
 /** How a program ended, and all it said. */
 export interface Ended {

@@ -58,9 +58,7 @@ export class CountThread {
   }
 
   private start(): Worker {
-    const worker = new Worker(new URL('../../code-cache/worker-entry.js', import.meta.url), {
-      workerData: { module: this.script.href },
-    })
+    const worker = new Worker(this.script)
     worker.unref()
     worker.on('message', (reply: CountReply) => {
       const asked = this.waiting.get(reply.id)

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 
 /**
  * The vocabularies of OpenAI's tokenizers, as tables in shared memory.
@@ -37,6 +36,12 @@ const O200K_MODEL = /^(?:gpt-(?!2|3|4(?![o.]))|chatgpt-|o\d|codex-mini|computer-
 
 const HEADER_WORDS = 4
 
+/** The package's data files. */
+const FILES: Record<EncodingName, string> = {
+  o200k_base: import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken'),
+  cl100k_base: import.meta.resolve('gpt-tokenizer/data/cl100k_base.tiktoken'),
+}
+
 /** The bytes of every token, one after the other by rank, and where those of each rank start. */
 export interface TokenBytes {
   bytes: Uint8Array
@@ -50,8 +55,7 @@ export interface TokenBytes {
  * rank.
  */
 export function readTokens(encoding: EncodingName): TokenBytes {
-  const { resolve } = createRequire(import.meta.url)
-  const file = readFileSync(resolve(`gpt-tokenizer/data/${encoding}.tiktoken`))
+  const file = readFileSync(new URL(FILES[encoding]))
   // The tokens are shorter than their base64.
   const bytes = Buffer.alloc(file.length)
   const starts = [0]

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { buildConsoleIfStale } from './build-console.ts'
+import { buildIfStale } from './build.ts'
 
 let root: string
 
@@ -20,8 +20,8 @@ function write(path: string, text: string): void {
   writeFileSync(join(root, path), text)
 }
 
-test('without a Vite configuration there is nothing to build', async () => {
-  expect(await buildConsoleIfStale(root)).toBe('none')
+test('a project without either part has nothing to build', async () => {
+  expect(await buildIfStale(root)).toEqual([])
 })
 
 // The browser tests run against what is built: a stale console would be tested instead of ours.
@@ -29,22 +29,22 @@ test('builds once, and again after any source changed or the output went', async
   write('vite.config.ts', `export default { build: { outDir: 'dist/console' } }`)
   write('index.html', '<script type="module" src="/src/console/main.ts"></script>')
   write('src/console/main.ts', `document.title = 'first'`)
-  expect(await buildConsoleIfStale(root)).toBe('built')
-  expect(await buildConsoleIfStale(root)).toBe('fresh')
+  expect(await buildIfStale(root)).toEqual(['console'])
+  expect(await buildIfStale(root)).toEqual([])
 
   write('src/console/main.ts', `document.title = 'other'`)
-  expect(await buildConsoleIfStale(root)).toBe('built')
+  expect(await buildIfStale(root)).toEqual(['console'])
 
   write('src/contract/token.ts', 'export const a = 1')
-  expect(await buildConsoleIfStale(root)).toBe('built')
+  expect(await buildIfStale(root)).toEqual(['console'])
 
   rmSync(join(root, 'dist'), { recursive: true })
-  expect(await buildConsoleIfStale(root)).toBe('built')
+  expect(await buildIfStale(root)).toEqual(['console'])
   expect(readFileSync(join(root, 'dist/console/index.html'), 'utf8')).toContain('<script')
 })
 
 test('a console that does not build is an error', async () => {
   write('vite.config.ts', 'export default {}')
   write('index.html', '<script type="module" src="/src/console/gone.ts"></script>')
-  await expect(buildConsoleIfStale(root)).rejects.toThrow('gone.ts')
+  await expect(buildIfStale(root)).rejects.toThrow('gone.ts')
 })

@@ -1,0 +1,50 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Plugin } from 'rolldown'
+
+/** Between two packages of a list. */
+const RULE = `\n${'='.repeat(80)}\n`
+const LICENCE_FILE = /^(licen[cs]e|copying|notice)\b/i
+
+/** Writes the licences of the packages that a bundle contains to `file`. */
+export function thirdParty(file: string): Plugin {
+  return {
+    name: 'third-party',
+    writeBundle(_, bundle) {
+      const modules = Object.values(bundle).flatMap((item) =>
+        item.type === 'chunk' ? item.moduleIds : item.originalFileNames,
+      )
+      const folders = new Set(modules.flatMap((id) => packageFolder(id) ?? []))
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, [...folders].map(licencesOf).toSorted().join(RULE))
+    },
+  }
+}
+
+/** Joins the lists of both bundles in `THIRD-PARTY.txt`, each package once. */
+export function uniteThirdParty(folder: string): void {
+  const lists = ['console-licences.txt', 'server-licences.txt'].map((name) => join(folder, name))
+  const packages = lists.filter(existsSync).flatMap((list) => {
+    return readFileSync(list, 'utf8').split(RULE)
+  })
+  const text = [...new Set(packages)].toSorted().join(RULE)
+  writeFileSync(join(folder, 'THIRD-PARTY.txt'), `${HEAD}${RULE}${text}`)
+}
+
+const HEAD = 'Gatehouse contains parts of these packages, under these licences.\n'
+
+/** The innermost package that a module belongs to; null for modules of ours. */
+function packageFolder(id: string): string | null {
+  const path = (id.split('?', 1)[0] ?? '').replace(/^\0/, '').replaceAll('\\', '/')
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? null
+}
+
+function licencesOf(folder: string): string {
+  // Every package that npm installs has these.
+  const { name, version, license } = JSON.parse(
+    readFileSync(join(folder, 'package.json'), 'utf8'),
+  ) as { name: string; version: string; license?: string }
+  const files = readdirSync(folder).filter((file) => LICENCE_FILE.test(file))
+  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim())
+  return [`${name} ${version}: ${license ?? 'see below'}`, ...texts].join('\n\n') + '\n'
+}
