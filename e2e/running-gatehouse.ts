@@ -17,9 +17,12 @@ const PROGRAM = join(ROOT, 'dist/server/gatehouse.js')
 /** Less than a test's preparation may take, so that it says why. */
 const START_LIMIT_MS = 110_000
 
-/** Starts on a free port with a database of its own: a new SQLite file, or the given PostgreSQL. */
+/**
+ * Starts on a free port with a database of its own: a new SQLite file, or the given PostgreSQL.
+ * `program` names another installation than this project.
+ */
 export async function startGatehouse(
-  settings: { postgresUrl?: string; env?: Record<string, string> } = {},
+  settings: { postgresUrl?: string; env?: Record<string, string>; program?: string } = {},
 ): Promise<RunningGatehouse> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-e2e-'))
   const env = {
@@ -32,12 +35,13 @@ export async function startGatehouse(
     ...(settings.postgresUrl === undefined ? {} : { SQL_DSN: settings.postgresUrl }),
     ...settings.env,
   }
-  const server = spawn(process.execPath, [PROGRAM, 'serve'], { env, cwd: folder })
+  const { program = PROGRAM } = settings
+  const server = spawn(process.execPath, [program, 'serve'], { env, cwd: folder })
   const url = await addressOf(server)
   return {
     url,
     async reconcile() {
-      return output(spawn(process.execPath, [PROGRAM, 'reconcile'], { env, cwd: folder }))
+      return output(spawn(process.execPath, [program, 'reconcile'], { env, cwd: folder }))
     },
     async stop() {
       const ended = new Promise((done) => server.once('exit', done))
