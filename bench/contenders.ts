@@ -1,6 +1,9 @@
-import { spawnSync } from 'node:child_process'
-import { createRequire } from 'node:module'
+import { execFile, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rename } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { createGatehouse, ROOT_PASSWORD, type DatabaseKind } from './gatehouse-server.ts'
 import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
 import { freePort, startServer, type ServerProcess } from './server-process.ts'
@@ -84,12 +87,12 @@ export async function portkey(upstream: string, node?: string): Promise<Contende
   const name = node === undefined ? 'Portkey' : `Portkey on Node ${versionOf(node)}`
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
-  const manifest = createRequire(import.meta.url).resolve('@portkey-ai/gateway/package.json')
+  const folder = await fetchPortkey()
   const server = await startServer({
     name,
     ...(node === undefined ? {} : { node }),
     args: [
-      path.join(path.dirname(manifest), 'build/start-server.js'),
+      path.join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js'),
       `--port=${port}`,
       '--headless',
     ],
@@ -102,6 +105,22 @@ export async function portkey(upstream: string, node?: string): Promise<Contende
     'x-portkey-provider': 'openai',
     'x-portkey-custom-host': `${upstream}/v1`,
   })
+}
+
+const PORTKEY_VERSION = '1.15.2'
+
+/** npm fetches it into a temporary folder, which later runs use again. */
+async function fetchPortkey(): Promise<string> {
+  const folder = path.join(tmpdir(), `gatehouse-bench-portkey-${PORTKEY_VERSION}`)
+  if (existsSync(folder)) return folder
+  const aside = await mkdtemp(`${folder}-`)
+  await promisify(execFile)(
+    'npm',
+    ['install', '--ignore-scripts', `@portkey-ai/gateway@${PORTKEY_VERSION}`],
+    { cwd: aside },
+  )
+  await rename(aside, folder)
+  return folder
 }
 
 function versionOf(node: string): string {

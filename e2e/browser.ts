@@ -3,7 +3,7 @@
  *
  * `@sparticuz/chromium` holds a compressed headless Chromium for Linux x64. It is unpacked once per
  * version into the temporary directory, together with the shared libraries a bare Debian lacks and
- * with Chinese fonts. Of that package we take the files only: its recommended arguments switch web
+ * with a Chinese font. Of that package we take the files only: its recommended arguments switch web
  * security off, and a test under them proves nothing. Elsewhere an installed Chrome or Chromium
  * does.
  */
@@ -12,7 +12,7 @@ import { existsSync } from 'node:fs'
 import { copyFile, lstat, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import type { Browser } from 'playwright-core'
@@ -38,12 +38,8 @@ const INSTALLED = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ]
 
-/** Regular, medium and semi-bold: the weights the console uses. A missing one is drawn by the next. */
-const FONTS = [
-  '400Regular/NotoSansSC_400Regular.ttf',
-  '500Medium/NotoSansSC_500Medium.ttf',
-  '600SemiBold/NotoSansSC_600SemiBold.ttf',
-]
+/** Bolder weights are drawn from it. Which letters it has: `fixtures/README.md`. */
+const CHINESE_FONT = join(import.meta.dirname, '../fixtures/fonts/NotoSansSC-Regular.ttf')
 
 interface Executable {
   executablePath: string
@@ -129,12 +125,8 @@ async function unpack(home: string): Promise<void> {
 }
 
 async function addFonts(directory: string, finalDirectory: string): Promise<void> {
-  const chinese = dirname(require.resolve('@expo-google-fonts/noto-sans-sc/package.json'))
   await mkdir(directory, { recursive: true })
-  for (const font of FONTS) {
-    const source = join(chinese, font)
-    if (existsSync(source)) await copyFile(source, join(directory, font.replace('/', '-')))
-  }
+  await copyFile(CHINESE_FONT, join(directory, basename(CHINESE_FONT)))
   // The package's own file names fixed directories. Ours also keeps the machine's fonts out, so
   // that pages look the same everywhere.
   await writeFile(
