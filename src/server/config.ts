@@ -1,5 +1,4 @@
 import net from 'node:net'
-import path from 'node:path'
 import { z } from 'zod'
 import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
@@ -7,8 +6,8 @@ import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
- * variables win). `gatehouse.js` reads the environment and passes it in. The README's table is
- * generated from `settings`.
+ * variables win). `gatehouse.js` reads the environment and passes it in. The table of
+ * `docs/settings.md` is generated from `settings`.
  */
 
 const wholeNumber = (min: number, max: number) =>
@@ -50,7 +49,7 @@ interface Setting<S extends z.ZodType = z.ZodType> {
   schema: S
   /** As it would stand in the environment; `undefined`: no default. */
   default?: string
-  /** What the README says. */
+  /** What `docs/settings.md` says. */
   meaning: string
 }
 
@@ -93,7 +92,8 @@ export const settings = {
       .string()
       .regex(/^(?!file:|:memory:)/)
       .meta({ wants: 'the path of a file' }),
-    'database file; one that One API has written is copied and adopted (default `$DATA_DIR/gatehouse.db`)',
+    'database file; one that One API has written is copied and adopted (default: `gatehouse.db` in `DATA_DIR`, ' +
+      'or `one-api.db` if only that is there)',
   ),
   SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
   SQLITE_SYNCHRONOUS: setting(
@@ -329,16 +329,6 @@ export type Config = {
       : V | undefined
     : never
 }
-
-/** Where a SQLite file is, or would be if the settings named no PostgreSQL. */
-export const configuredFile = (config: Config): string =>
-  withoutParameters(config.SQLITE_PATH ?? path.join(config.DATA_DIR, 'gatehouse.db'))
-
-/**
- * Unit files of the family write `one-api.db?_busy_timeout=5000`. Taken for a name, that would be a
- * new file, and an empty installation beside the one that is meant.
- */
-const withoutParameters = (file: string): string => file.split('?', 1)[0] ?? ''
 
 /** A wrong setting: one line that names the variable, what it got and what it wants. */
 export class ConfigError extends Error {}

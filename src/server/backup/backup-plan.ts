@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { configuredFile, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
+import { configuredFile } from '../database-file.ts'
 import { SECRET_FILE, type BackupKind, type BackupPlan, type GivenSettings } from './make-backup.ts'
 
 /** Where backups of these settings are kept. */

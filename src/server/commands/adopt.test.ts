@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -96,6 +97,34 @@ test('adopt tells each step, reconcile then finds no difference, and a second ti
   expect(second.out).toContain('already')
   const copies = fs.readdirSync(path.dirname(file)).filter((name) => name.includes('before'))
   expect(copies).toHaveLength(1)
+})
+
+test('the data folder of One API becomes ours as it is, and stays the database', async () => {
+  const file = fileOf(sqliteFixture())
+  const DATA_DIR = newFolder()
+  const oneApiFile = path.join(DATA_DIR, 'one-api.db')
+  fs.copyFileSync(file, oneApiFile)
+  const first = await runProgram(['adopt'], { DATA_DIR }).ended
+  expect([first.code, first.err]).toEqual([0, expect.stringContaining('the database is adopted')])
+  const names = fs.readdirSync(DATA_DIR).map((name) => name.replace(/gatehouse-\d+-\d+$/, '…'))
+  expect(names.toSorted()).toEqual(['one-api.db', 'one-api.db.before-…'])
+  expect((await runProgram(['reconcile'], { DATA_DIR }).ended).out).toContain('0 differences')
+})
+
+test('a one-api.db beside a database of ours is left alone, and a start says so', async () => {
+  const DATA_DIR = newFolder()
+  const ours = path.join(DATA_DIR, 'gatehouse.db')
+  const oneApiFile = path.join(DATA_DIR, 'one-api.db')
+  fs.writeFileSync(ours, '')
+  fs.copyFileSync(fileOf(sqliteFixture()), oneApiFile)
+  const before = fs.readFileSync(oneApiFile)
+  const { program, ended } = runProgram(['serve'], { DATA_DIR, PORT: '0' })
+  await once(program.stdout, 'data')
+  program.kill('SIGTERM')
+  expect((await ended).err).toBe(
+    `${oneApiFile} is not used, because ${ours} exists; SQLITE_PATH=${oneApiFile} adopts it\n`,
+  )
+  expect(fs.readFileSync(oneApiFile).equals(before)).toBe(true)
 })
 
 test('adopt works on PostgreSQL and never prints the password of the database', async () => {

@@ -18,7 +18,7 @@ const start = (args: string[], env: Record<string, string> = {}, cwd = newFolder
 
 /** Starts `serve` on a free port and answers its address. */
 async function serve(env: Record<string, string>) {
-  const started = start(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env })
+  const started = start(['serve'], { PORT: '0', LOG_FORMAT: 'json', ...env })
   const url = await new Promise<string>((resolve, reject) => {
     let seen = ''
     started.program.stdout.on('data', (chunk: Buffer) => {
@@ -62,7 +62,9 @@ test('--version and --help answer and end', async () => {
   expect(version).toMatchObject({ code: 0, out: `${packageVersion()}\n` })
   const help = await start(['--help']).ended
   expect(help.code).toBe(0)
-  const commands = 'serve reconcile backup restore adopt import move demo reset-root'.split(' ')
+  const commands = 'serve reconcile health backup restore adopt import move demo reset-root'.split(
+    ' ',
+  )
   for (const command of commands) expect(help.out).toContain(command)
 })
 
@@ -94,6 +96,20 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   // There are keys and hashes inside, and the folder may be one that anybody can read.
   const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
   expect(modes).toEqual([0o600, 0o600, 0o600])
+})
+
+test('health says whether the server that these settings start takes calls', async () => {
+  const env = { DATA_DIR: newFolder(), HOST: '0.0.0.0', BASE_PATH: '/gatehouse/' }
+  const PORT = await freePort()
+  const before = await start(['health'], { ...env, PORT }).ended
+  expect(before).toEqual({
+    code: 1,
+    out: '',
+    err: `http://127.0.0.1:${PORT}/gatehouse/readyz: no answer\n`,
+  })
+  await serve({ ...env, HOST: '127.0.0.1', PORT })
+  const after = await start(['health'], { ...env, PORT }).ended
+  expect(after).toEqual({ code: 0, out: 'ready\n', err: '' })
 })
 
 test('a unit file of One API may name a folder for its log', async () => {

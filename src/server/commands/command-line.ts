@@ -15,9 +15,9 @@ type Environment = Readonly<Record<string, string | undefined>>
 type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
-Settings are environment variables, or lines of the file .env in the folder it is started in; README.md
-lists them. Exit codes: 0, and 1 for a failure; of reconcile and backup 1 for a difference, 2 for a
-failure.
+Settings are environment variables, or lines of the file .env in the folder it is started in;
+docs/settings.md lists them. Exit codes: 0, and 1 for a failure; of reconcile and backup 1 for a
+difference, 2 for a failure.
 
 Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
@@ -163,6 +163,15 @@ export async function runCommandLine(
   addServe(program, settings, given)
   addReconcile(program, settings)
   addBackup(program, settings, given)
+  program
+    .command('health')
+    .description(
+      'ask the server on this machine whether it takes calls; exit code 1 if it does not',
+    )
+    .action(async () => {
+      const { health } = await import('./health.ts')
+      await health(settings())
+    })
   program
     .command('adopt')
     .description('take over a database that One API has written; serve does it too')

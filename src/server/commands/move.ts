@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { ConfigError, configuredFile, type Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { configuredFile } from '../database-file.ts'
 import { openBare } from '../db/database.ts'
 import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'

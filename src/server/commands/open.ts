@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { ConfigError, configuredFile, type Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { configuredFile, unusedOneApiFile } from '../database-file.ts'
 import { openDatabase } from './open-database.ts'
 import type { Database, DatabaseAddress } from '../db/database.ts'
 import { LostThread } from '../db/sqlite-connection.ts'
@@ -34,6 +35,8 @@ export function mustBeThere(address: DatabaseAddress): void {
 export async function openForServer(config: Config): Promise<Database> {
   const address = configuredAddress(config)
   if (address.engine === 'postgres') return openConfigured(config)
+  const unused = unusedOneApiFile(config)
+  if (unused !== null) process.stderr.write(`${unused}\n`)
   const giveBack = taken(address.path, 'several servers need PostgreSQL (SQL_DSN)')
   const database = await openConfigured(config)
   return {

@@ -12,7 +12,8 @@ import {
   writeSecretFile,
 } from '../backup/make-backup.ts'
 import { systemClock } from '../clock.ts'
-import { ConfigError, configuredFile, type Config } from '../config.ts'
+import { ConfigError, type Config } from '../config.ts'
+import { configuredFile } from '../database-file.ts'
 import { checkPages, copySqlite } from '../db/sqlite-copy-store.ts'
 import { reasonOf, taken } from './open.ts'
 import { ageOfOurs } from './open-ours.ts'

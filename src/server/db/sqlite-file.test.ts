@@ -48,14 +48,17 @@ test('what keeps a user from a file is said in words', () => {
     const said = ['open', 'shut', 'fixed'].flatMap((place) => ['shown.db', 'hidden.db', 'none.db']
       .flatMap((name) => [true, false].map((readonly) =>
         [place, name, readonly, fileTrouble(folder + '/' + place + '/' + name, { readonly })])))
-    console.log(JSON.stringify(said).replaceAll(folder, '…'))`
+    const owners = ' (it belongs to user ${process.getuid?.()}, this is user ' + process.getuid() + ')'
+    console.log(JSON.stringify(said).replaceAll(folder, '…').replaceAll(owners, ' (whose)'))`
   const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     encoding: 'utf8',
   })
   if (!isRoot) fs.chmodSync(path.join(folder, 'shut'), 0o700)
-  const [unread, unwritten] = ['this user may not read it', 'this user may not write it']
+  const unread = 'this user may not read it (whose)'
+  const unwritten = 'this user may not write it (whose)'
   const closed = 'this user may not enter the folder …/shut'
-  const fixed = 'this user may not write in the folder …/fixed, where SQLite has files beside it'
+  const fixed =
+    'this user may not write in the folder …/fixed, where SQLite has files beside it (whose)'
   expect(JSON.parse(stdout)).toEqual([
     ['open', 'shown.db', true, null],
     ['open', 'shown.db', false, unwritten],

@@ -22,12 +22,22 @@ export function fileTrouble(file: string, { readonly }: { readonly: boolean }): 
   const found = fs.statSync(file, { throwIfNoEntry: false })
   if (found?.isDirectory() === true) return 'it is a folder'
   if (found !== undefined) {
-    if (!mayDo(file, fs.constants.R_OK)) return 'this user may not read it'
-    if (!readonly && !mayDo(file, fs.constants.W_OK)) return 'this user may not write it'
+    if (!mayDo(file, fs.constants.R_OK)) return `this user may not read it${ownersOf(file)}`
+    if (!readonly && !mayDo(file, fs.constants.W_OK)) {
+      return `this user may not write it${ownersOf(file)}`
+    }
   }
   const folder = folderOf(file)
   if (mayDo(folder, fs.constants.W_OK)) return null
-  return `this user may not write in the folder ${folder}, where SQLite has files beside it`
+  return `this user may not write in the folder ${folder}, where SQLite has files beside it${ownersOf(folder)}`
+}
+
+/** Whose a file or folder is, by number: a volume of containers knows no names. */
+function ownersOf(place: string): string {
+  const own = process.getuid?.()
+  return own === undefined
+    ? ''
+    : ` (it belongs to user ${fs.statSync(place).uid}, this is user ${own})`
 }
 
 /** The same for what lies above a file. */

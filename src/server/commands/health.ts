@@ -1,0 +1,33 @@
+import http from 'node:http'
+import { text } from 'node:stream/consumers'
+import { ConfigError, type Config } from '../config.ts'
+
+/** Less than the image's health check waits. */
+const TIMEOUT_MS = 4000
+
+/**
+ * Asks the server that these settings start on this machine whether it takes calls, for health
+ * checks in an image without curl. Throws `ConfigError` if it does not.
+ */
+export async function health(config: Config): Promise<void> {
+  const address = `http://${localHost(config.HOST)}:${config.PORT}${config.BASE_PATH}readyz`
+  const { status, said } = await ask(address).catch(() => {
+    throw new ConfigError(`${address}: no answer`)
+  })
+  if (status !== 200) throw new ConfigError(`${address}: ${status} ${said}`)
+  process.stdout.write(`${said}\n`)
+}
+
+/** Where a server that listens on all addresses is reached from its own machine. */
+function localHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1'
+  if (host === '::') return '[::1]'
+  return host.includes(':') ? `[${host}]` : host
+}
+
+async function ask(address: string): Promise<{ status: number | undefined; said: string }> {
+  const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    http.get(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }, resolve).on('error', reject)
+  })
+  return { status: response.statusCode, said: await text(response) }
+}
