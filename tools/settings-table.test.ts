@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { settings } from '../src/server/config.ts'
+import { withSettingsTable } from './settings-table.ts'
+
+const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
+const page = read('docs/settings.md')
+
+test('docs/settings.md lists the settings as they are; if not, npm run settings', () => {
+  expect(page).toBe(withSettingsTable(page))
+})
+
+test('a table that is missing a row is written anew, and the text around it stays', () => {
+  const stale = page.replace(/^\| `PORT` .*\n/m, '')
+  expect(stale).not.toBe(page)
+  expect(withSettingsTable(stale)).toBe(page)
+})
+
+test('every setting has its row', () => {
+  for (const name of Object.keys(settings)) expect(page).toContain(`| \`${name}\` |`)
+})
+
+test('a page without the place is refused', () => {
+  expect(() => withSettingsTable('# Settings\n')).toThrow('lacks')
+})
+
+test('what the README says to look for in a file is in it', () => {
+  const places = [...read('README.md').matchAll(/`(src\/[^`]+)` → ((?:`\w+`(?:, )?)+)/g)]
+  expect(places.length).toBeGreaterThan(5)
+  for (const [, path = '', names = ''] of places) {
+    const text = read(path)
+    for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) expect(text).toContain(name)
+  }
+})
