@@ -105,6 +105,8 @@ export default defineConfig(({ command }) => {
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
+              // Of the sign-in page too: a group takes along what its modules import.
+              { name: 'light', test: /\/console\/ui\/(picture|field\/as-typed)\./, priority: 1 },
               // What several pages share, in a few files instead of dozens.
               { ...shared, test: isLibrary },
               // Small modules are put into the nearest big file, so those that the sign-in page needs
