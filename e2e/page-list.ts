@@ -39,6 +39,7 @@ export const ROOT_PAGES: readonly PageAddress[] = [
   { name: 'setting-personal', path: '/setting?tab=personal' },
   { name: 'setting-price', path: '/setting?tab=price' },
   { name: 'setting-operation', path: '/setting?tab=operation' },
+  { name: 'setting-model', path: '/setting?tab=model' },
   { name: 'setting-system', path: '/setting?tab=system' },
   { name: 'setting-other', path: '/setting?tab=other' },
   { name: 'audit', path: '/audit' },

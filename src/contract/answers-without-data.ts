@@ -5,6 +5,7 @@
  */
 export const answersWithoutData: ReadonlySet<string> = new Set([
   'DELETE /api/channel/:id',
+  'DELETE /api/model-capabilities/refresh',
   'DELETE /api/oauth/:provider',
   'DELETE /api/redemption/:id',
   'DELETE /api/token/:id',

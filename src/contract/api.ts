@@ -4,6 +4,7 @@ import { channelApi } from './channel-api.ts'
 import { channelBatchApi } from './channel-batch-api.ts'
 import { dashboardApi } from './dashboard-api.ts'
 import type { Endpoint } from './endpoint.ts'
+import { modelApi } from './model-api.ts'
 import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
@@ -30,6 +31,7 @@ export const api = {
   log: logApi,
   dashboard: dashboardApi,
   option: optionApi,
+  model: modelApi,
   price: priceApi,
   oauth: oauthApi,
   release: releaseApi,

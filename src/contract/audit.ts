@@ -19,6 +19,7 @@ export const AUDIT_ACTIONS = [
   'channel.update',
   'channel.delete',
   'option.update',
+  'model.refresh',
   'log.delete',
   'log.read_body',
   'log.search_body',

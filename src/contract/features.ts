@@ -5,6 +5,7 @@
 export const FEATURES = [
   'prices',
   'published-prices',
+  'model-capabilities',
   'log-detail',
   'log-export',
   'log-bodies',

@@ -130,6 +130,11 @@ export const recordErrors = {
     zh: '获取公开价格失败：{problemZh}',
     en: 'The published prices cannot be fetched: {problemEn}',
   },
+  model_data_failed: {
+    status: 502,
+    zh: '获取模型数据失败：{problemZh}',
+    en: 'The model data cannot be fetched: {problemEn}',
+  },
   // Releases
   release_unset: {
     status: 404,

@@ -10,6 +10,7 @@ import type { RateLimits } from './http/rate-limit.ts'
 import type { Sessions } from './http/sessions.ts'
 import type { TimeLimits } from './http/time-limits.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { LiveModels } from './model/live-models.ts'
 import type { LiveOptions } from './option/live-options.ts'
 import type { Passwords } from './user/password.ts'
 import type { UserLanguages } from './user/user-languages.ts'
@@ -20,6 +21,8 @@ export interface App {
   database: Database
   ledger: Ledger
   options: LiveOptions
+  /** What models can do. */
+  models: LiveModels
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits

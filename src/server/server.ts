@@ -76,10 +76,12 @@ import { createFileSender } from './log/export/send-file.ts'
 import { logRoutes } from './log/log-routes.ts'
 import { startLogUpkeep } from './log/log-upkeep.ts'
 import { createMetrics, type MetricSources } from './metrics.ts'
+import { createLiveModels } from './model/live-models.ts'
 import { createLiveOptions } from './option/live-options.ts'
 import { optionRoutes } from './option/option-routes.ts'
 import { createRelay, isRelayPath, type Relay } from './relay/relay.ts'
 import { routeRoutes } from './relay/trace/route-routes.ts'
+import { modelRoutes } from './model/model-routes.ts'
 import { publishedPricesRoutes } from './published-prices/published-prices-routes.ts'
 import { releaseRoutes } from './release/release-routes.ts'
 import { redemptionRoutes } from './redemption/redemption-routes.ts'
@@ -138,6 +140,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     database,
     ledger,
     options,
+    models: await createLiveModels(database, options),
     sessions: createSessions({
       database,
       clock,
@@ -303,6 +306,7 @@ function allRoutes(
     ...optionRoutes(app),
     ...releaseRoutes(app),
     ...publishedPricesRoutes(app),
+    ...modelRoutes(app),
     ...auditRoutes(app),
   ]
 }

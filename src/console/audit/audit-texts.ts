@@ -25,6 +25,7 @@ const actionNames: Record<AuditAction, string> = {
   'channel.update': mark('编辑渠道'),
   'channel.delete': mark('删除渠道'),
   'option.update': mark('修改设置'),
+  'model.refresh': mark('更新模型数据'),
   'log.delete': mark('删除日志'),
   'log.export': mark('导出日志'),
   'usage.export': mark('导出用量'),
@@ -39,6 +40,7 @@ export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'redemption', name: mark('兑换码') },
   { noun: 'channel', name: mark('渠道') },
   { noun: 'option', name: mark('设置') },
+  { noun: 'model', name: mark('模型数据') },
   { noun: 'log', name: mark('日志') },
 ]
 

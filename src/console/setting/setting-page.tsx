@@ -45,6 +45,14 @@ const tabs: readonly Tab[] = [
     })),
   },
   {
+    id: 'model',
+    title: mark('模型能力'),
+    isManaging: true,
+    content: lazy(async () => ({
+      default: (await import('./model/model-settings.tsx')).ModelSettings,
+    })),
+  },
+  {
     id: 'system',
     title: mark('系统设置'),
     isManaging: true,

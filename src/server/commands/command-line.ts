@@ -208,6 +208,14 @@ export async function runCommandLine(
       const { resetRoot } = await import('./reset-root.ts')
       await resetRoot(settings(), options.password)
     })
+  program
+    .command('refresh-models')
+    .description('fetch the data about models from models.dev')
+    .option('--from <address>', 'address of the data', 'https://models.dev/api.json')
+    .action(async (options: { from: string }) => {
+      const { refreshModels } = await import('./refresh-models.ts')
+      await refreshModels(settings(), options.from)
+    })
   refuseUnknownCommand(program, argv)
   try {
     await program.parseAsync(argv)

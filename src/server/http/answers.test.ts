@@ -172,6 +172,7 @@ function inputOf({
     'PUT /api/redemption/': { body: { id: ids.redemption, name: 'renamed', quota: 5 } },
     'PUT /api/option/': { body: { key: 'About', value: 'x' } },
     'PUT /api/prices/': { body: { rows: [] } },
+    'POST /api/model-capabilities/preview': { body: { entries: '{"gpt-4o":{}}' } },
     'DELETE /api/log/': { query: 'target_timestamp=1' },
     'GET /api/dashboard': { query: 'start_timestamp=1800000000&end_timestamp=1800003600' },
     'GET /api/dashboard/export': {
@@ -187,6 +188,7 @@ const REFUSED = new Set([
   'GET /api/channel/update_balance/:id',
   'GET /api/channel/upstream_models/:id',
   'POST /api/channel/upstream_models',
+  'POST /api/model-capabilities/refresh',
   'POST /api/user/reset',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',

@@ -73,6 +73,7 @@ export const optionTitles: Record<OptionKey, { zh: string; en: string }> = {
   ImageCompletionRatio: { zh: '图片输出倍率', en: 'Image output ratio' },
   PictureRatio: { zh: '图片尺寸与质量系数', en: 'Image size and quality factors' },
   ToolPrice: { zh: '内置工具价格', en: 'Prices of built-in tools' },
+  ModelCapabilities: { zh: '模型能力', en: 'Model capabilities' },
   PriceTiers: { zh: '长上下文价格', en: 'Long-context prices' },
   ProxyCallQuota: { zh: '代理渠道每次调用额度', en: 'Quota per proxied call' },
   DefaultModelRatio: { zh: '其他模型的倍率', en: 'Ratio of other models' },

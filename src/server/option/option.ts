@@ -19,6 +19,7 @@ import {
   whole,
   type OptionSpec,
 } from './option-value.ts'
+import { modelCapabilities } from '../model/model-option.ts'
 import { priceTiers } from './price-tiers.ts'
 import { usableGroups } from './usable-groups.ts'
 
@@ -107,6 +108,8 @@ export const options = {
   PictureRatio: ratios(() => ratioMapJson(defaultRatios().PictureRatio)),
   ToolPrice: ratios(() => ratioMapJson(defaultRatios().ToolPrice)),
   PriceTiers: priceTiers(),
+  /** What models can do, where models.dev does not know it. Ours. */
+  ModelCapabilities: modelCapabilities(),
   /** Points for a call through a raw proxy channel. */
   ProxyCallQuota: whole(0, 0, QUOTA_MAX),
   /** Ratio of models without an entry of their own; empty: they are refused. Ours. */

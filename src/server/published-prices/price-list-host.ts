@@ -1,15 +1,10 @@
 import { PRICE_ROWS_MAX } from '../../contract/price-api.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { callHttp, HttpCallFailed, jsonMembers } from '../egress/http-call.ts'
+import { fetchPublished, type PublishedFailure } from './published-file.ts'
 import { readPriceList, type PriceList } from './published-lists.ts'
 
-const TIMEOUT_MS = 30_000
-/** The largest known list has five million bytes. */
-const BYTES_MAX = 2 ** 23
-const HTTP_OK = 200
-
-const failed = (problemZh: string, problemEn: string, detail?: unknown): AppError =>
+const failed: PublishedFailure = (problemZh, problemEn, detail) =>
   new AppError('published_prices_failed', { problemZh, problemEn }, detail)
 
 /**
@@ -17,28 +12,10 @@ const failed = (problemZh: string, problemEn: string, detail?: unknown): AppErro
  * of the sentence.
  */
 export async function askPriceList(
-  { egress, version }: Pick<App, 'egress' | 'version'>,
+  app: Pick<App, 'egress' | 'version'>,
   address: string,
 ): Promise<PriceList> {
-  if (!/^https?:\/\/[^\s\\]+$/.test(address) || !URL.canParse(address)) {
-    throw failed(
-      '地址需要以 http:// 或 https:// 开头',
-      'the address begins with http:// or https://',
-    )
-  }
-  const { status, text } = await callHttp(egress, {
-    url: address,
-    method: 'GET',
-    headers: { accept: 'application/json', 'user-agent': `gatehouse/${version}` },
-    timeoutMs: TIMEOUT_MS,
-    bytesMax: BYTES_MAX,
-  }).catch((error: unknown) => {
-    throw error instanceof HttpCallFailed ? failureOf(error) : error
-  })
-  if (status !== HTTP_OK) {
-    throw failed(`对方返回状态码 ${status}`, `the other side answered with status ${status}`)
-  }
-  const list = readPriceList(jsonMembers(text))
+  const list = readPriceList(await fetchPublished(app, address, failed))
   if (list !== null && list.rows.length > PRICE_ROWS_MAX) {
     throw failed('对方的价格表过长', 'the list is too long')
   }
@@ -49,17 +26,4 @@ export async function askPriceList(
     )
   }
   return list
-}
-
-function failureOf(failure: HttpCallFailed): AppError {
-  switch (failure.reason) {
-    case 'refused':
-      return failed('该地址不允许访问', 'the address is not allowed')
-    case 'timeout':
-      return failed('对方未及时响应', 'the other side did not answer in time')
-    case 'too_large':
-      return failed('对方的响应过大', 'the answer is too large')
-    default:
-      return failed('无法连接该地址', 'the address cannot be reached', failure)
-  }
 }

@@ -33,7 +33,8 @@ import { providerOf } from './providers/providers.ts'
 import { withReasoning } from './providers/reasoning.ts'
 import { outputLimitEdits } from './conversion/output-limit.ts'
 import { declaresSearch, searchExtras, withSearchAt } from './conversion/search.ts'
-import { outputLimitOf } from './models/output-limit.ts'
+import { outputLimitOf } from '../model/output-limit.ts'
+import type { Capabilities } from '../model/capabilities.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
@@ -130,13 +131,15 @@ export function planAttempt(
 ): AttemptPlan | AppError {
   const { channel, modelName } = charge
   const { surface } = asking.asked
-  const provider = providerOf(channel.type, modelName, surface.task)
+  const { type } = channel
+  const capabilities = parts.app.models.table().capabilitiesOf(modelName, type)
+  const provider = providerOf(type, modelName, surface.task, capabilities)
   const { isStream } = asking.figures
-  const task = taskOf(parts, asking, charge)
+  const task = taskOf(parts, asking, { ...charge, capabilities })
   const dropsHostedTools = holdsType(parts.app.options.text('DropHostedTools'), channel.type)
   const notes = new RequestNotes(isStrict(parts, call), dropsHostedTools)
   const wanted = {
-    ...providerCallOf(parts.app, { task, model: modelName, isStream }, call),
+    ...providerCallOf(parts.app, { task, model: modelName, isStream, type }, call),
     isReasoningMissing: asking.isReasoningMissing ?? false,
     notes,
   }
@@ -145,7 +148,7 @@ export function planAttempt(
   try {
     const { to } = place
     const sent = { channel, to }
-    const planned = withOutputLimit(call, withoutForm(asking, provider), modelName)
+    const planned = withOutputLimit(call, withoutForm(asking, provider), to)
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
@@ -157,6 +160,7 @@ export function planAttempt(
     const refusesUsage = isMeteredStream && !asksForUsage
     const answering = isSpliced
       ? splicing(planned, body, charge, {
+          capabilities,
           asksForUsage,
           refusesUsage,
           showsUsage: isUsageShown(parts, planned),
@@ -166,6 +170,7 @@ export function planAttempt(
           body,
           charge,
           dialect,
+          to,
           asksForUsage,
           notes,
           lacks: provider.lacks ?? [],
@@ -235,16 +240,20 @@ function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
  * caller's balance covers, and to what the model can answer, which upstreams refuse to exceed. A
  * header says so.
  */
-function withOutputLimit(call: RelayCall, planned: PlannedCall, model: string): PlannedCall {
+function withOutputLimit(
+  call: RelayCall,
+  planned: PlannedCall,
+  to: Pick<ProviderCall, 'model' | 'capabilities'>,
+): PlannedCall {
   const { outputLimit = Infinity, body, asked, figures } = planned
   const { maxCompletionTokens, replies = 1 } = figures
   const isSaid = maxCompletionTokens !== null && WRITING_TASKS.has(asked.surface.task)
-  const known = isSaid ? outputLimitOf(model) : null
+  const known = isSaid ? outputLimitOf(to) : null
   const isAbove = isSaid && known !== null && maxCompletionTokens / replies > known
   const limit = Math.min(outputLimit, isAbove ? known : Infinity)
   setHeader(call, 'X-Gatehouse-Output-Limit', limit === Infinity ? null : String(limit))
   if (limit === Infinity) return planned
-  const edits = outputLimitEdits(asked.surface, body, { limit, model })
+  const edits = outputLimitEdits(asked.surface, body, { ...to, limit })
   return { ...planned, body: scannedAgain(splice(body, edits)) }
 }
 
@@ -313,7 +322,7 @@ const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
 function taskOf(
   { chatOnly, responsesOnly }: RelayParts,
   { asked, body, model, isChat, isResponse }: PlannedCall,
-  { channel, modelName }: Sending,
+  { channel, modelName, capabilities }: Sending & { capabilities: Capabilities },
 ): Task {
   const { task, dialect, spokenIn } = asked.surface
   if (task !== 'responses') {
@@ -322,7 +331,8 @@ function taskOf(
     const wants = isOther ? wantsResponses : chatWantsResponses
     const isForced = isResponse === true || responsesOnly.has(channel, model)
     const isSearch = isOther && searchesByResponses(channel.type, modelName, body)
-    if (!isForced && !isSearch && !wants(channel.type, modelName, body)) return task
+    const at = { type: channel.type, model: modelName, capabilities }
+    if (!isForced && !isSearch && !wants(at, body)) return task
   }
   return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
@@ -370,6 +380,7 @@ type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
 }
 
 interface ToSplice {
+  capabilities: Capabilities
   asksForUsage: boolean
   refusesUsage: boolean
   showsUsage: boolean
@@ -382,7 +393,7 @@ function splicing(
   planned: PlannedCall,
   body: ScannedBody,
   { channel, modelName, metering }: Sending,
-  { asksForUsage, refusesUsage, showsUsage, edits: lacking }: ToSplice,
+  { capabilities, asksForUsage, refusesUsage, showsUsage, edits: lacking }: ToSplice,
 ): Answering {
   refuseForeignItems(planned, channel.type)
   const { asked, figures, model, form } = planned
@@ -392,6 +403,7 @@ function splicing(
     ...dialectEdits(surface, body, {
       type: channel.type,
       model: modelName,
+      capabilities,
       isRenamed: modelName !== model,
       asksForUsage: asksForUsage && !wantsUsage,
       refusesUsage: refusesUsage && wantsUsage,
@@ -411,6 +423,7 @@ interface ToConvert {
   body: ScannedBody
   charge: Sending
   dialect: UpstreamName
+  to: ProviderCall
   asksForUsage: boolean
   notes: RequestNotes
   lacks: readonly Steering[]
@@ -424,7 +437,7 @@ function converting(
   parts: RelayParts,
   call: RelayCall,
   planned: PlannedCall,
-  { body, charge, dialect, asksForUsage, notes, lacks }: ToConvert,
+  { body, charge, dialect, to, asksForUsage, notes, lacks }: ToConvert,
 ): Answering {
   const { app } = parts
   const { asked, figures } = planned
@@ -451,10 +464,11 @@ function converting(
   }
   if (CHATS.has(surface.task)) {
     const read = withoutLacking(client.readRequest(value, notes), lacks)
-    const isThoughtless =
-      dialect === 'openai' && callsToolsByResponses(charge.channel.type, modelName)
+    const { type } = charge.channel
+    const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type })
     const said = planned.isForgetful === true ? withoutThoughts(read) : read
-    const searchTarget = { dialect, type: charge.channel.type, model: modelName }
+    const { capabilities } = to
+    const searchTarget = { dialect, type, model: modelName, capabilities }
     const request = withSearchAt(
       {
         ...(isThoughtless ? thoughtless(said) : said),
@@ -467,7 +481,7 @@ function converting(
       throw cannotSay(request, 'modalities')
     }
     const safety = app.config.GEMINI_SAFETY_SETTING
-    const target = { model: modelName, isStream, asksForUsage, safety, type: charge.channel.type }
+    const target = { model: modelName, isStream, asksForUsage, safety, type, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
     const cut = withStopTexts(upstream, notes.stops, request.choices)
     const answering = withToolsAsAsked(cut, read, call.requestId)

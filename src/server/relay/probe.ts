@@ -6,12 +6,13 @@ import {
   type Language,
 } from '../../contract/errors.ts'
 import { AppError } from '../app-error.ts'
+import { capabilitiesOf } from '../model/model-table.ts'
 import type { ChannelRow } from '../db/schema.ts'
 import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
 import { gathererOf, upstreamDialects } from './conversion/dialects.ts'
-import { providerCallOf, type Provider } from './dialect/provider.ts'
+import { providerCallOf, type Provider, type ProviderCall } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
 import { finished, headOf, readyToSend } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
@@ -62,8 +63,9 @@ export function createProbe(parts: RelayParts): Probe {
     const startedMs = app.clock.monotonicMs()
     const channel = routableOf(row)
     const mapped = sentModel(channel, model)
-    const to = providerCallOf(app, { task: 'chat', model: mapped, isStream: false }, null)
-    const provider = providerOf(channel.type, to.model, to.task)
+    const { type } = channel
+    const to = providerCallOf(app, { task: 'chat', model: mapped, isStream: false, type }, null)
+    const provider = providerOf(type, to.model, to.task, to.capabilities)
     const url = provider?.url(channel, to) ?? null
     if (provider === null || url === null) return unasked(channel.type, provider)
     const sent = { channel, to }
@@ -73,7 +75,7 @@ export function createProbe(parts: RelayParts): Probe {
       url,
       method: 'POST',
       headers: headOf(provider, sent, { contentType: json, accept: json }),
-      body: finished(provider, sent, questionOf(dialect, mapped, app.config.TEST_PROMPT)),
+      body: finished(provider, sent, questionOf(dialect, to, app.config.TEST_PROMPT)),
       firstByteTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
     }
@@ -141,16 +143,21 @@ const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => (
   body: Buffer.from(JSON.stringify({ error })),
 })
 
-/** Models that think before they answer take their limit under another name and need room for it. */
-const THINKING = /^(?:o\d|gpt-[5-9]|gemini-(?:2\.5|[3-9]))/
-
-function questionOf(dialect: UpstreamDialect, model: string, prompt: string): Buffer {
-  const limit = THINKING.test(model) ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
+/** A model that reasons before it answers needs room for it. */
+function questionOf(dialect: UpstreamDialect, to: ProviderCall, prompt: string): Buffer {
+  const reasons = capabilitiesOf(to).reasoning === true
+  const limit = reasons ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
   const text = { kind: 'text', text: prompt, cache: null } as const
   const question = plainRequest([{ role: 'user', parts: [text] }])
   const asked = dialect.writeRequest(
     { ...question, maxCompletionTokens: limit },
-    { model, isStream: false, asksForUsage: false },
+    {
+      model: to.model,
+      isStream: false,
+      asksForUsage: false,
+      type: to.type,
+      capabilities: to.capabilities,
+    },
   )
   return Buffer.from(JSON.stringify(asked))
 }

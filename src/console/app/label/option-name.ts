@@ -86,6 +86,7 @@ const optionNames = new Map<string, string>([
   ['ImageCompletionRatio', mark('图片输出倍率')],
   ['PictureRatio', mark('图片尺寸与质量系数')],
   ['ToolPrice', mark('内置工具价格')],
+  ['ModelCapabilities', mark('模型能力')],
   ['PriceTiers', mark('长上下文价格')],
   ['ProxyCallQuota', mark('代理渠道每次调用额度')],
 ])

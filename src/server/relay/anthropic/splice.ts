@@ -1,3 +1,4 @@
+import type { AskedModel } from '../../model/model-table.ts'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { memberRange, memberToWrite, memberValue, type ScannedBody } from '../json/body-scan.ts'
@@ -6,10 +7,10 @@ import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/js
 import { defaultMaxTokens, thinksByBudget } from './thinking.ts'
 
 /** The limit that Anthropic demands and other gateways' clients leave out. */
-export function withMaxTokens(body: ScannedBody, model: string): MemberEdit[] {
+export function withMaxTokens(body: ScannedBody, to: AskedModel): MemberEdit[] {
   if (memberRange(body, 'max_tokens') !== null) return []
   const isStream = memberValue(body, 'stream') === true
-  return [{ set: 'max_tokens', json: String(defaultMaxTokens(model, isStream)) }]
+  return [{ set: 'max_tokens', json: String(defaultMaxTokens(to, isStream)) }]
 }
 
 /** Channels whose models are Claude's. */
@@ -38,15 +39,15 @@ const FOREIGN = [
  */
 export function withoutForeignThoughts(
   body: ScannedBody,
-  { type, model }: { type: number; model: string },
+  to: AskedModel & { type: number },
 ): MemberEdit[] {
-  if (!SERVE_CLAUDE.has(type) || !FOREIGN.some((sign) => body.bytes.includes(sign))) return []
+  if (!SERVE_CLAUDE.has(to.type) || !FOREIGN.some((sign) => body.bytes.includes(sign))) return []
   const sent = arrayOr(memberToWrite(body, 'messages'))
   const kept = sent.map(withOwnThoughts)
   if (kept.every((message, index) => message === sent[index])) return []
   const messages = kept.filter((message) => message !== null)
   const thinks = recordOr(memberValue(body, 'thinking')).type === 'enabled'
-  const isStopped = thinks && thinksByBudget(model) && isOpenWithoutThought(messages)
+  const isStopped = thinks && thinksByBudget(to) && isOpenWithoutThought(messages)
   return [
     { set: 'messages', json: JSON.stringify(messages) },
     ...(isStopped ? [{ remove: 'thinking' }] : []),

@@ -1,4 +1,14 @@
 import {
+  alwaysReasonsMuch,
+  budgetOption,
+  effortValues,
+  hasFeature,
+  interleavedOf,
+  toggleOption,
+  type Capabilities,
+} from '../../model/capabilities.ts'
+import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
+import {
   effortOfBudget,
   type AssistantPart,
   type ChatRequest,
@@ -6,7 +16,7 @@ import {
   type Message,
   type Thinking,
 } from '../canonical/chat-request.ts'
-import { reasoningBackOf } from '../models/reasoning-back.ts'
+import { nearestEffort } from '../canonical/efforts.ts'
 import { isForced } from '../dialect/forced-tool.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
@@ -25,43 +35,27 @@ import { present, type JsonRecord } from '../json/json-value.ts'
  */
 type Way = 'none' | 'budget' | 'adaptive'
 
-/** `claude-3-7-sonnet-20250219`, `claude-opus-4-20250514`, `claude-opus-4.7`, `claude-v2:1`. */
-const VERSION = /claude-(?:[a-z]+-)?v?(\d+)(?:-(\d{1,2})(?!\d))?/
-
-interface Claude {
-  /** With hyphens where some write dots. */
-  name: string
-  /** 406 is 4.6; null: the name says none. */
-  version: number | null
-}
-
-/** Which Claude a name means, whatever stands around it. */
-export function claudeOf(model: string): Claude {
-  const name = model.replaceAll('.', '-')
-  const found = VERSION.exec(name)
-  const version = found === null ? null : Number(found[1]) * 100 + Number(found[2] ?? 0)
-  return { name, version }
-}
-
-export const isBefore = ({ version }: Claude, other: number): boolean =>
-  version !== null && version < other
-
-function wayOf(claude: Claude): Way {
-  if (isBefore(claude, 307)) return 'none'
-  return isBefore(claude, 406) ? 'budget' : 'adaptive'
+function wayOf(model: Capabilities): Way {
+  if (model.reasoning === false) return 'none'
+  return budgetOption(model) === null ? 'adaptive' : 'budget'
 }
 
 /** Whether a model is told how much to think by a budget. */
-export const thinksByBudget = (model: string): boolean => wayOf(claudeOf(model)) === 'budget'
+export const thinksByBudget = (to: AskedModel): boolean => wayOf(capabilitiesOf(to)) === 'budget'
 
-/** Claude by its own name, from 4.7 on: nothing of it is to be said to those who only imitate it. */
-const isClaudeSince407 = (claude: Claude): boolean =>
-  claude.name.includes('claude') && !isBefore(claude, 407)
+const isClaude = ({ maker }: Capabilities): boolean => maker === 'anthropic'
+
+/**
+ * Claude from 4.7 on refuses figures for sampling, and keeps its thoughts back unless asked for a
+ * summary; models that only speak its dialect do neither.
+ */
+const isLaterClaude = (model: Capabilities): boolean =>
+  isClaude(model) && model.temperature === false
 
 /** Whether it is told by an effort how much to do. Source: Anthropic's documentation, "Effort". */
-export function hasEffort(model: string): boolean {
-  const claude = claudeOf(model)
-  return !isBefore(claude, 406) || (claude.version === 405 && claude.name.includes('opus'))
+export function hasEffort(to: AskedModel): boolean {
+  const model = capabilitiesOf(to)
+  return effortValues(model) !== null || wayOf(model) === 'adaptive'
 }
 
 const BUDGET_MIN = 1024
@@ -83,12 +77,12 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
  * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment
  * variables".
  */
-export function defaultMaxTokens(model: string, isStream: boolean): number {
-  const claude = claudeOf(model)
-  if (isBefore(claude, 305)) return 4096
-  if (!isStream || isBefore(claude, 405)) return ANSWER_TOKENS
-  return claude.version === null ? 32_000 : 64_000
+export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
+  const { default_output: tokens = UNKNOWN_ANSWER_TOKENS } = capabilitiesOf(to).limit ?? {}
+  return isStream ? tokens : Math.min(tokens, ANSWER_TOKENS)
 }
+
+const UNKNOWN_ANSWER_TOKENS = 32_000
 
 /** Of an answer without its thoughts. */
 const ANSWER_TOKENS = 8192
@@ -102,25 +96,26 @@ export interface ThinkingWords {
 /** The members that say how much to think, and the limit that leaves room for it. */
 export function thinkingWords(
   request: ChatRequest,
-  { model, isStream }: Pick<Target, 'model' | 'isStream'>,
+  to: Pick<Target, 'isStream'> & AskedModel,
 ): ThinkingWords {
   const { thinking, maxCompletionTokens } = request
-  const maxTokens = maxCompletionTokens ?? defaultMaxTokens(model, isStream)
+  const maxTokens = maxCompletionTokens ?? defaultMaxTokens(to, to.isStream)
   const plain: ThinkingWords = { thinking: null, effort: null, maxTokens }
+  const model = capabilitiesOf(to)
   if (lacksReasoning(request.messages, model)) return { ...plain, thinking: { type: 'disabled' } }
   if (thinking === null) return plain
-  const claude = claudeOf(model)
   if (thinking.kind === 'off') {
-    if (!ALWAYS_THINKS.test(claude.name)) return { ...plain, thinking: thinkingOff(claude) }
+    if (!alwaysReasonsMuch(model)) return { ...plain, thinking: thinkingOff(model) }
+    // `disabled` is an error here: the least effort comes nearest to no thought.
     adjustThinking(request)
     return { ...plain, effort: 'low' }
   }
-  const way = wayOf(claude)
+  const way = wayOf(model)
   if (way === 'none') {
     dropThinking(request)
     return plain
   }
-  if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, claude) }
+  if (way === 'adaptive') return { ...plain, ...adaptiveWords(request, thinking, model) }
   // "Thinking may not be enabled when tool_choice forces tool use": the call begins the answer.
   if (isForced(request) || !canGoOnThinking(request.messages)) return plain
   const asked = thinking.kind === 'effort' ? BUDGETS[thinking.effort] : BUDGETS.medium
@@ -128,44 +123,45 @@ export function thinkingWords(
   return withBudget(tokens, request, maxTokens)
 }
 
-/** Models that can be asked for calls, but not made to call. */
-const CALLS_AT_WILL = /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet)-5-5)(?!\d)/
+/** "tool_choice: type "tool" and "any" are not supported for this model." */
+export const canBeForced = (to: AskedModel): boolean =>
+  capabilitiesOf(to).forced_tool_call !== false
 
 /**
- * "tool_choice: type "tool" and "any" are not supported for this model." Source: Anthropic's
- * documentation, "What's new" of Claude Opus 5.5, Sonnet 5.5 and Fable 5.1.
+ * Up to 4.8 models think only when told to. "To turn thinking off on this model, send
+ * `between_tools`." Source: Anthropic's documentation, "What's new in Claude Sonnet 5.5".
  */
-export const canBeForced = (model: string): boolean => !CALLS_AT_WILL.test(claudeOf(model).name)
-
-/** Models that answer `disabled` with an error: the least effort comes nearest to no thought. */
-const ALWAYS_THINKS = /claude-(?:fable|mythos|opus-5-5)/
-/** "To turn thinking off on this model, send `between_tools`." */
-const THINKS_BETWEEN_TOOLS = /claude-sonnet-5-5/
-
-/** Up to 4.8 models think only when told to. */
-function thinkingOff(claude: Claude): JsonRecord | null {
-  if (THINKS_BETWEEN_TOOLS.test(claude.name)) return { type: 'between_tools' }
-  return isBefore(claude, 500) ? null : { type: 'disabled' }
+function thinkingOff(model: Capabilities): JsonRecord | null {
+  const member = toggleOption(model)?.member
+  if (member === 'between_tools') return { type: member }
+  const isUnasked = model.reasoning === false || model.reasoning_default === 'none'
+  return isUnasked ? null : { type: 'disabled' }
 }
 
 /** From 4.7 on thoughts are kept back where nobody asks for their summary. */
 function adaptiveWords(
   request: ChatRequest,
   thinking: Exclude<Thinking, { kind: 'off' }>,
-  claude: Claude,
+  model: Capabilities,
 ): Pick<ThinkingWords, 'thinking' | 'effort'> {
-  const effort = effortWord(thinking, claude)
-  if (isBefore(claude, 500) && isForced(request)) return { thinking: null, effort }
-  const display = isClaudeSince407(claude) ? 'summarized' : null
+  const effort = effortWord(thinking, model)
+  const isUnasked = model.reasoning_default === 'none'
+  if (isUnasked && isForced(request)) return { thinking: null, effort }
+  const display = isLaterClaude(model) ? 'summarized' : null
   return { thinking: { type: 'adaptive', ...present({ display }) }, effort }
 }
 
-function effortWord(thinking: Exclude<Thinking, { kind: 'off' }>, claude: Claude): string | null {
+function effortWord(
+  thinking: Exclude<Thinking, { kind: 'off' }>,
+  model: Capabilities,
+): string | null {
   if (thinking.kind === 'adaptive') return null
-  const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
+  const asked = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
+  const values = effortValues(model)
   // The least has another name here, and the last but one came with 4.7.
-  if (effort === 'minimal') return 'low'
-  return effort === 'xhigh' && isBefore(claude, 407) ? 'high' : effort
+  if (asked === 'minimal') return 'low'
+  if (asked === 'xhigh' && values?.includes(asked) === false) return 'high'
+  return values === null ? asked : nearestEffort(asked, values)
 }
 
 /**
@@ -187,8 +183,8 @@ function canGoOnThinking(messages: readonly Message[]): boolean {
  * Whether a call was made without a thought, which the model demands back of itself while it
  * thinks: "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
  */
-function lacksReasoning(messages: readonly Message[], model: string): boolean {
-  if ((reasoningBackOf(model)?.least ?? null) === null) return false
+function lacksReasoning(messages: readonly Message[], model: Capabilities): boolean {
+  if (interleavedOf(model)?.placeholder === undefined) return false
   return turnsOf(messages).some(
     ({ role, parts }) =>
       role === 'assistant' &&
@@ -201,9 +197,9 @@ function lacksReasoning(messages: readonly Message[], model: string): boolean {
  * Whether a thought goes back to this model of Anthropic's dialect: Claude takes its own only,
  * others want theirs, which nobody seals.
  */
-export const isThoughtTaken = (part: AssistantPart, model: string): boolean =>
+export const isThoughtTaken = (part: AssistantPart, to: AskedModel): boolean =>
   isOwnThought(part) ||
-  (part.kind === 'thinking' && part.text !== '' && reasoningBackOf(model) !== null)
+  (part.kind === 'thinking' && part.text !== '' && interleavedOf(capabilitiesOf(to)) !== null)
 
 /** One that Anthropic has sealed, or hidden, and so takes back. */
 const isOwnThought = (part: AssistantPart): boolean =>
@@ -228,17 +224,16 @@ function withBudget(tokens: number, request: ChatRequest, maxTokens: number): Th
  */
 export function samplingWords(
   request: ChatRequest,
-  model: string,
+  to: AskedModel,
   isThinking: boolean,
 ): JsonRecord {
   const { temperature, topP, topK } = request
-  const claude = claudeOf(model)
-  const isClaude = claude.name.includes('claude')
-  if (isClaudeSince407(claude) || (isClaude && isThinking)) {
+  const model = capabilitiesOf(to)
+  if (model.temperature === false || (isClaude(model) && isThinking)) {
     reportSampling(request, ['temperature', 'topP', 'topK'])
     return {}
   }
-  const isEither = isClaude && !isBefore(claude, 400) && temperature !== null
+  const isEither = hasFeature(model, 'one_sampling_member') && temperature !== null
   if (isEither) reportSampling(request, ['topP'])
   return present({ temperature, top_p: isEither ? null : topP, top_k: topK })
 }

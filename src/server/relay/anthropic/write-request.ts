@@ -37,7 +37,7 @@ const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
  */
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
   const asked = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
-  const request = canBeForced(to.model) ? asked : withDemandInWords(asked)
+  const request = canBeForced(to) ? asked : withDemandInWords(asked)
   refuseTheUnsayable(request)
   const { thinking, effort, maxTokens } = thinkingWords(request, to)
   const { output } = request
@@ -51,11 +51,11 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
     model: to.model,
     max_tokens: maxTokens,
     ...(blocks.length === 0 ? {} : { system: blocks }),
-    messages: messagesOf(request.messages, to.model),
+    messages: messagesOf(request.messages, to),
     ...toolsOf(request, strictSchemas(request.tools, answer)),
     ...samplingWords(
       { ...request, temperature: cappedTemperature(request) },
-      to.model,
+      to,
       thinking !== null && thinking.type !== 'disabled',
     ),
     ...present({ thinking }),
@@ -147,11 +147,11 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
   return { type: choice.kind === 'required' ? 'any' : choice.kind }
 }
 
-const messagesOf = (messages: readonly Message[], model: string): JsonRecord[] =>
+const messagesOf = (messages: readonly Message[], to: Target): JsonRecord[] =>
   withCleanEnd(
     dialogueOf(
-      messages.map((message) => withoutNothing(message, model)),
-      model,
+      messages.map((message) => withoutNothing(message, to)),
+      to,
     ),
   ).map(({ role, parts }) => ({
     role,
@@ -168,15 +168,15 @@ function withCleanEnd(turns: readonly Message[]): readonly Message[] {
 }
 
 /** Without empty texts, and thoughts of other models. */
-function withoutNothing(message: Message, model: string): Message {
+function withoutNothing(message: Message, to: Target): Message {
   return message.role === 'user'
     ? { role: 'user', parts: message.parts.filter((part) => part.kind !== 'text' || hasText(part)) }
-    : { role: 'assistant', parts: message.parts.filter((part) => isSomething(part, model)) }
+    : { role: 'assistant', parts: message.parts.filter((part) => isSomething(part, to)) }
 }
 
-function isSomething(part: AssistantPart, model: string): boolean {
+function isSomething(part: AssistantPart, to: Target): boolean {
   if (part.kind === 'text') return hasText(part)
-  return part.kind !== 'thinking' || isThoughtTaken(part, model)
+  return part.kind !== 'thinking' || isThoughtTaken(part, to)
 }
 
 function writeUser(part: UserPart): JsonRecord {

@@ -7,7 +7,7 @@ import type {
   ToolResultPart,
   UserPart,
 } from './chat-request.ts'
-import { takesPrefill } from './prefill.ts'
+import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
 
 /** What is said in a conversation, as it comes: in some dialects instructions stand anywhere. */
 export type Said = Message | { role: 'system'; parts: readonly TextPart[] }
@@ -72,7 +72,7 @@ const GO_ON = words('Continue.')
  * out. The user's is not: who says nothing still asks for an answer, and without the turn the
  * assistant's last one would go on.
  */
-export function dialogueOf(messages: readonly Message[], model: string): Message[] {
+export function dialogueOf(messages: readonly Message[], to: AskedModel): Message[] {
   const heard = turnsOf(messages).filter(
     ({ role, parts }) => role === 'user' || saysAnything(parts),
   )
@@ -80,7 +80,8 @@ export function dialogueOf(messages: readonly Message[], model: string): Message
     saysAnything(turn.parts) ? turn : fromUser(NOTHING_SAID),
   )
   const last = turns.at(-1)
-  const isOpen = last?.role === 'assistant' && !callsTool(last) && !takesPrefill(model)
+  const isOpen =
+    last?.role === 'assistant' && !callsTool(last) && capabilitiesOf(to).prefill !== true
   return [
     ...(turns[0]?.role === 'assistant' ? [fromUser(NOTHING_SAID)] : []),
     ...turns,

@@ -6,7 +6,7 @@ import { estimatePromptTokens } from '../count/estimate.ts'
 import { WRITING_TASKS } from '../dialect/provider.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { present } from '../json/json-value.ts'
-import { outputLimitOf } from '../models/output-limit.ts'
+import { outputLimitOf } from '../../model/output-limit.ts'
 import type { RequestFigures } from '../openai/surfaces.ts'
 import { settlementOf } from './settle.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
@@ -150,7 +150,9 @@ function replyCosts(
       ...other,
     })
   const said = maxCompletionTokens === null ? Infinity : maxCompletionTokens / replies
-  const known = Math.min(said, outputLimitOf(charge.modelName) ?? Infinity)
+  const { modelName, channel } = charge
+  const capabilities = app.models.table().capabilitiesOf(modelName, channel.type)
+  const known = Math.min(said, outputLimitOf({ model: modelName, capabilities }) ?? Infinity)
   const most = Math.min(
     known === Infinity ? UNKNOWN_REPLY_TOKENS : known,
     Math.floor(COMPLETION_TOKENS_MAX / replies),

@@ -1,3 +1,4 @@
+import type { AskedModel } from '../../model/model-table.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { recordOr } from '../json/json-value.ts'
@@ -8,14 +9,15 @@ import type { Surface } from '../surfaces.ts'
 export function outputLimitEdits(
   surface: Surface,
   body: ScannedBody,
-  { limit, model }: { limit: number; model: string },
+  to: AskedModel & { limit: number },
 ): MemberEdit[] {
+  const { limit } = to
   const json = String(limit)
   if (surface.task === 'responses') return [{ set: 'max_output_tokens', json }]
   switch (surface.dialect) {
     case 'openai': {
       const said = NAMES.filter((name) => (memberValue(body, name) ?? null) !== null)
-      const names = said.length > 0 ? said : [ownName(surface, model)]
+      const names = said.length > 0 ? said : [ownName(surface, to)]
       return names.map((set) => ({ set, json }))
     }
     case 'anthropic':
@@ -30,9 +32,9 @@ export function outputLimitEdits(
 /** Clients of OpenAI's dialect use either name, and Cursor that of the Responses API. */
 const NAMES = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
 
-function ownName({ task, spokenIn }: Surface, model: string): string {
+function ownName({ task, spokenIn }: Surface, to: AskedModel): string {
   if (spokenIn === 'responses') return 'max_output_tokens'
-  return task === 'completions' ? 'max_tokens' : limitName({ model })
+  return task === 'completions' ? 'max_tokens' : limitName(to)
 }
 
 /** Anthropic's smallest thinking budget, which must be less than `max_tokens`. */

@@ -363,7 +363,8 @@ test.each<[string, object, string | undefined]>([
   ['gpt-5.4', { output_config: { effort: 'max' } }, 'xhigh'],
   ['gpt-6', { output_config: { effort: 'max' } }, 'max'],
   ['a-model', { output_config: { effort: 'max' } }, 'max'],
-  ['openai/gpt-4o', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'minimal'],
+  ['acme/a-model', { thinking: { type: 'enabled', budget_tokens: 1024 } }, 'minimal'],
+  ['openai/gpt-4o', { thinking: { type: 'enabled', budget_tokens: 1024 } }, undefined],
 ])('Anthropic to OpenAI: %s, %j', (model, members, effort) => {
   const body = { max_tokens: 9000, messages: [{ role: 'user', content: 'x' }], ...members }
   expect(convert('anthropic', 'openai', body, { model }).reasoning_effort).toBe(effort)

@@ -1,12 +1,13 @@
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import { hasFeature, type Capabilities } from '../../model/capabilities.ts'
+import { capabilitiesOf } from '../../model/model-table.ts'
 import type { ChatRequest, UpstreamName } from '../canonical/chat-request.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { isAnthropicSearch, isOpenaiSearch, type WebSearch } from '../canonical/web-search.ts'
 import { camelName } from '../gemini/names.ts'
 import { searchToolOf } from '../gemini/searches.ts'
-import { thinksByLevel } from '../gemini/thinking.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
 import { isOfOpenai } from '../responses/with-tools.ts'
@@ -20,6 +21,8 @@ interface SearchTarget {
   type: number
   /** As the upstream calls it. */
   model: string
+  /** What the model can do; absent: what is known without the operator's entries. */
+  capabilities?: Capabilities | undefined
 }
 
 type OptionName = 'allowedDomains' | 'blockedDomains' | 'location' | 'contextSize' | 'usesMax'
@@ -87,9 +90,11 @@ export function withSearchAt(request: ChatRequest, target: SearchTarget): ChatRe
  * Functions stand in the way of Google's search before Gemini 3, and of Anthropic's if one has its
  * name. Source: Gemini API documentation, "Combine built-in tools and function calling".
  */
-function clashes({ tools }: ChatRequest, { dialect, model }: SearchTarget): boolean {
-  if (dialect === 'gemini') return tools.length > 0 && !thinksByLevel(model)
-  return dialect === 'anthropic' && tools.some(({ name }) => name === 'web_search')
+function clashes({ tools }: ChatRequest, target: SearchTarget): boolean {
+  if (target.dialect === 'gemini') {
+    return tools.length > 0 && !hasFeature(capabilitiesOf(target), 'search_with_functions')
+  }
+  return target.dialect === 'anthropic' && tools.some(({ name }) => name === 'web_search')
 }
 
 /** Where the client names domains that the upstream cannot be held to; null if nowhere. */

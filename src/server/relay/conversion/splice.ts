@@ -1,3 +1,4 @@
+import type { AskedModel } from '../../model/model-table.ts'
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
 import { withMaxTokens, withoutForeignThoughts } from '../anthropic/splice.ts'
 import {
@@ -47,10 +48,9 @@ export function systemPromptEdit(
 export function dialectEdits(
   surface: Surface,
   body: ScannedBody,
-  to: {
+  to: AskedModel & {
     /** Of the channel. */
     type: number
-    model: string
     isRenamed: boolean
     asksForUsage: boolean
     refusesUsage: boolean
@@ -72,7 +72,7 @@ export function dialectEdits(
     case 'anthropic':
       return [
         ...modelEdit(body, to),
-        ...(surface.task === 'chat' ? withMaxTokens(body, to.model) : []),
+        ...(surface.task === 'chat' ? withMaxTokens(body, to) : []),
         ...withoutForeignThoughts(body, to),
       ]
     case 'gemini':

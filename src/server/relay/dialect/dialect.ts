@@ -1,3 +1,4 @@
+import type { Capabilities } from '../../model/capabilities.ts'
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
 import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-request.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
@@ -93,7 +94,9 @@ export interface Target {
   /** From what on Gemini holds an answer back; absent: as Google has it. */
   safety?: string | undefined
   /** Of the channel; absent: nobody's in particular. */
-  type?: number
+  type?: number | undefined
+  /** What the model can do; absent: what is known without the operator's entries. */
+  capabilities?: Capabilities | undefined
 }
 
 /** What an answer says of itself. */

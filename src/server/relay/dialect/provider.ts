@@ -1,3 +1,4 @@
+import type { Capabilities } from '../../model/capabilities.ts'
 import type { App } from '../../app.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
@@ -93,6 +94,10 @@ export interface ProviderCall {
   notes?: RequestNotes
   /** Version of Gemini's API for channels that name none; absent: the usual one. */
   geminiVersion?: string
+  /** The channel's. */
+  type?: number | undefined
+  /** What the model can do; absent: what is known without the operator's entries. */
+  capabilities?: Capabilities | undefined
   /** The upstream has refused the call because reasoning of an earlier turn is missing. */
   isReasoningMissing?: boolean
 }
@@ -103,16 +108,20 @@ interface AskingClient {
   request: { headers: ProviderCall['clientHeaders'] }
 }
 
+type AskedCall = Pick<ProviderCall, 'task' | 'model' | 'isStream'> & { type: number }
+
 /** What a provider is told of a call; `client`: null where the gateway itself asks. */
 export function providerCallOf(
-  { config, options }: Pick<App, 'config' | 'options'>,
-  { task, model, isStream }: Pick<ProviderCall, 'task' | 'model' | 'isStream'>,
+  { config, options, models }: Pick<App, 'config' | 'options' | 'models'>,
+  { task, model, isStream, type }: AskedCall,
   client: AskingClient | null,
 ): ProviderCall {
   return {
     task,
     model,
     isStream,
+    type,
+    capabilities: models.table().capabilitiesOf(model, type),
     clientQuery: client?.query ?? NO_QUERY,
     clientHeaders: client?.request.headers ?? NO_HEADERS,
     ownAddress: client === null ? '' : options.text('ServerAddress'),
@@ -124,4 +133,6 @@ const NO_QUERY = new URLSearchParams()
 const NO_HEADERS = {}
 
 /** Of some protocols, the model, the task or the type decides how it is spoken with. */
-export type ProviderRow = Provider | ((model: string, task: Task, type: number) => Provider)
+export type ProviderRow =
+  | Provider
+  | ((model: string, task: Task, type: number, capabilities: Capabilities) => Provider)

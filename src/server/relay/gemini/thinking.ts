@@ -1,4 +1,12 @@
 import {
+  budgetOption,
+  effortValues,
+  toggleOption,
+  type BudgetOption,
+  type Capabilities,
+} from '../../model/capabilities.ts'
+import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
+import {
   effortOfBudget,
   type ChatRequest,
   type Effort,
@@ -11,17 +19,8 @@ import type { JsonRecord } from '../json/json-value.ts'
  * How Gemini models are told to think. Source: Gemini API documentation, "Thinking": from 3 on by a
  * level, in 2.5 by a budget of tokens whose bounds depend on the model, before that not at all.
  */
-interface Budget {
-  min: number
-  max: number
-  canBeOff: boolean
-}
-
-const BUDGETS: readonly (readonly [RegExp, Budget])[] = [
-  [/2\.5-flash-lite/, { min: 512, max: 24_576, canBeOff: true }],
-  [/2\.5-flash/, { min: 1, max: 24_576, canBeOff: true }],
-  [/2\.5/, { min: 128, max: 32_768, canBeOff: false }],
-]
+const BUDGET_MIN = 1
+const BUDGET_MAX = 32_768
 
 /** Of what the model may think at most. */
 const PERCENT: Readonly<Record<Effort, number>> = {
@@ -33,60 +32,56 @@ const PERCENT: Readonly<Record<Effort, number>> = {
   max: 100,
 }
 
-const LEVELS: Readonly<Record<Effort, string>> = {
-  minimal: 'minimal',
-  low: 'low',
-  medium: 'medium',
-  high: 'high',
-  xhigh: 'high',
-  max: 'high',
-}
-
-/** Models that know the lowest level; the others refuse it. Source: as above, "Thinking levels". */
-const HAS_MINIMAL = /gemini-3(?:\.[0-6])?-flash|flash-lite/
-
-/** Models that are told a level. */
-export const thinksByLevel = (model: string): boolean => /gemini-(?:[3-9]|\d\d)/.test(model)
-
 /** `thinkingConfig`, or null when nothing needs to be said. */
-export function geminiThinking(request: ChatRequest, model: string): JsonRecord | null {
+export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord | null {
   const { thinking } = request
   if (thinking === null) return null
-  const budget = BUDGETS.find(([pattern]) => pattern.test(model))?.[1]
-  if (thinking.kind === 'off') return thinkingOff(request, model, budget)
-  if (budget !== undefined) {
+  const model = capabilitiesOf(to)
+  if (thinking.kind === 'off') return thinkingOff(request, model)
+  const budget = budgetOption(model)
+  if (budget !== null) {
     return { thinkingBudget: budgetOf(thinking, budget), includeThoughts: true }
   }
-  if (!thinksByLevel(model)) {
+  const levels = levelsOf(model)
+  if (thinking.kind === 'adaptive' && model.reasoning === true) return { includeThoughts: true }
+  if (levels.length === 0 || thinking.kind === 'adaptive') {
     dropThinking(request)
     return null
   }
-  if (thinking.kind === 'adaptive') return { includeThoughts: true }
   const effort = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
-  const isTooLow = effort === 'minimal' && !HAS_MINIMAL.test(model)
-  return { thinkingLevel: LEVELS[isTooLow ? 'low' : effort], includeThoughts: true }
+  const asked = LEVELS.indexOf(effort === 'xhigh' || effort === 'max' ? 'high' : effort)
+  const level = levels.find((known) => LEVELS.indexOf(known) >= asked) ?? levels.at(-1)
+  return { thinkingLevel: level, includeThoughts: true }
+}
+
+/** From the least to the greatest. */
+const LEVELS: readonly string[] = ['minimal', 'low', 'medium', 'high']
+
+/** The levels that the model accepts; none if it is not told by a level. */
+function levelsOf(model: Capabilities): string[] {
+  const values = effortValues(model) ?? []
+  return LEVELS.filter((level) => values.includes(level))
 }
 
 /**
  * Models that always think are told the least. For clients of Anthropic "off" is the ordinary case,
  * and no wish that anything should change.
  */
-function thinkingOff(
-  request: ChatRequest,
-  model: string,
-  budget: Budget | undefined,
-): JsonRecord | null {
-  if (budget?.canBeOff === true) return { thinkingBudget: 0 }
-  const isByLevel = thinksByLevel(model)
-  if (request.spokenIn === 'anthropic' || (budget === undefined && !isByLevel)) return null
+function thinkingOff(request: ChatRequest, model: Capabilities): JsonRecord | null {
+  const budget = budgetOption(model)
+  if (budget !== null && toggleOption(model) !== null) return { thinkingBudget: 0 }
+  const [least] = levelsOf(model)
+  if (request.spokenIn === 'anthropic' || (budget === null && least === undefined)) return null
   adjustThinking(request)
-  if (budget !== undefined) return { thinkingBudget: budget.min }
-  return { thinkingLevel: HAS_MINIMAL.test(model) ? 'minimal' : 'low' }
+  return budget === null ? { thinkingLevel: least } : { thinkingBudget: budget.min ?? BUDGET_MIN }
 }
 
 const DYNAMIC = -1
 
-function budgetOf(thinking: Exclude<Thinking, { kind: 'off' }>, { min, max }: Budget): number {
+function budgetOf(
+  thinking: Exclude<Thinking, { kind: 'off' }>,
+  { min = BUDGET_MIN, max = BUDGET_MAX }: BudgetOption,
+): number {
   if (thinking.kind === 'adaptive') return DYNAMIC
   const tokens =
     thinking.kind === 'budget'

@@ -1,4 +1,6 @@
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { hasFeature } from '../../model/capabilities.ts'
+import { capabilitiesOf } from '../../model/model-table.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -18,7 +20,7 @@ import type { Target } from '../dialect/dialect.ts'
 import { adjustField, cannotSay } from '../dialect/field-names.ts'
 import { fittingStops, withoutLacking, type Steering } from '../dialect/steering.ts'
 import { isRecord, parseJson, present, type JsonRecord } from '../json/json-value.ts'
-import { geminiThinking, thinksByLevel } from './thinking.ts'
+import { geminiThinking } from './thinking.ts'
 
 /** Source: Gemini API reference, "Generating content", `GenerationConfig`. */
 export const GEMINI_LACKS: readonly Steering[] = ['userId']
@@ -59,11 +61,11 @@ export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
     frequencyPenalty: request.frequencyPenalty,
     ...formatOf(output),
     responseModalities: request.modalities?.map((modality) => modality.toUpperCase()),
-    thinkingConfig: geminiThinking(request, to.model),
+    thinkingConfig: geminiThinking(request, to),
   })
   const texts = system.filter(({ text }) => text !== '').map(({ text }) => ({ text }))
   return {
-    contents: contentsOf(request.messages, to.model),
+    contents: contentsOf(request.messages, to),
     ...(texts.length === 0 ? {} : { systemInstruction: { parts: texts } }),
     ...toolsOf(request, to),
     ...safetyOf(to),
@@ -128,15 +130,15 @@ function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
  * older models, where the order must do. Source: Gemini API documentation, "Function calling";
  * `FunctionCall` and `FunctionResponse` in Vertex AI's discovery document.
  */
-function contentsOf(messages: readonly Message[], model: string): JsonRecord[] {
-  const hasIds = thinksByLevel(model)
+function contentsOf(messages: readonly Message[], to: Target): JsonRecord[] {
+  const hasIds = hasFeature(capabilitiesOf(to), 'tool_call_ids')
   // Of the turns so far: whoever numbers the calls of each anew gives an id to several.
   const names = new Map<string, string>()
-  return dialogueOf(messages, model).map((turn) => {
+  return dialogueOf(messages, to).map((turn) => {
     for (const [id, name] of toolNames([turn])) names.set(id, name)
     return turn.role === 'user'
       ? { role: 'user', parts: turn.parts.flatMap((part) => writeUser(part, names, hasIds)) }
-      : { role: 'model', parts: writeModel(turn.parts, model) }
+      : { role: 'model', parts: writeModel(turn.parts, hasIds) }
   })
 }
 
@@ -174,9 +176,8 @@ function responseOf(result: ToolResultPart): JsonRecord {
   return isRecord(value) ? value : { result: text }
 }
 
-function writeModel(parts: readonly AssistantPart[], model: string): JsonRecord[] {
+function writeModel(parts: readonly AssistantPart[], isNew: boolean): JsonRecord[] {
   const written: JsonRecord[] = []
-  const isNew = thinksByLevel(model)
   // The seal of a call may stand on the thought before it: some clients have no other place.
   let seal: string | null = null
   let calls = 0

@@ -1,3 +1,5 @@
+import { interleavedOf } from '../../model/capabilities.ts'
+import { capabilitiesOf, isOpenaiModel, type AskedModel } from '../../model/model-table.ts'
 import { createHash } from 'node:crypto'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type {
@@ -23,15 +25,12 @@ import { fittingStops } from '../dialect/steering.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { present, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../canonical/call-id.ts'
-import { reasoningBackOf } from '../models/reasoning-back.ts'
 import { withDemandKept } from './thinking/demand.ts'
 import { openaiEffort } from './thinking/efforts.ts'
 import { callDetail, hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
-import { openaiSampling, OWN_MODEL } from './thinking/sampling.ts'
+import { openaiSampling } from './thinking/sampling.ts'
 import { thinkingMembers } from './thinking/switches.ts'
 
-/** Models that think before they answer take their limit under another name. */
-const THINKING_MODEL = /^(?:o\d|gpt-[5-9])/
 const STOPS_MAX = 4
 const USER_ID_MAX = 64
 
@@ -45,13 +44,13 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   // They come in a shape that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const { maxCompletionTokens } = request
-  const effort = openaiEffort(request, to.model)
+  const effort = openaiEffort(request, to)
   return {
     model: to.model,
     messages: [...systemOf(request, to), ...turnsOf(request.messages).flatMap(writeTurn(to))],
     ...toolsOf(request, to),
     ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
-    ...openaiSampling(request, to.model, effort),
+    ...openaiSampling(request, to, effort),
     ...present({
       seed: request.seed,
       ...thinkingMembers(request.thinking, to, effort),
@@ -76,8 +75,12 @@ function searchOf({ search }: ChatRequest): JsonRecord | null {
 }
 
 /** The name of the limit of a reply in the chat of OpenAI and its family. */
-export const limitName = ({ model }: Pick<Target, 'model'>): string =>
-  THINKING_MODEL.test(model) ? 'max_completion_tokens' : 'max_tokens'
+export const limitName = (to: AskedModel): string =>
+  takesOtherLimit(to) ? 'max_completion_tokens' : 'max_tokens'
+
+/** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
+export const takesOtherLimit = (to: AskedModel): boolean =>
+  isOpenaiModel(to) && capabilitiesOf(to).reasoning === true
 
 /** A longer name would be refused; its hash names the same user. */
 export const shortId = (id: string): string =>
@@ -165,8 +168,7 @@ function formatOf(request: ChatRequest): JsonRecord | null {
 }
 
 /** OpenAI refuses names that are not plain; of others it is not known, and they see the tool's own. */
-const nameAt = ({ model }: Target, name: string): string =>
-  OWN_MODEL.test(model) ? plainName(name) : name
+const nameAt = (to: Target, name: string): string => (isOpenaiModel(to) ? plainName(name) : name)
 
 /** "Invalid 'messages[5].tool_calls[0].id': string too long. Expected … maximum length 40". */
 const CALL_ID_MAX = 40
@@ -174,8 +176,7 @@ const CALL_ID_MAX = 40
 /** A longer id, as other vendors make them, becomes another, and in its result the same. */
 export const shortCallId = (id: string): string => (id.length <= CALL_ID_MAX ? id : madeId(id))
 
-const callIdAt = ({ model }: Target, id: string): string =>
-  OWN_MODEL.test(model) ? shortCallId(id) : id
+const callIdAt = (to: Target, id: string): string => (isOpenaiModel(to) ? shortCallId(id) : id)
 
 function toolsOf(request: ChatRequest, to: Target): JsonRecord {
   const { tools, toolChoice, parallelTools } = request
@@ -220,7 +221,7 @@ const writeTurn =
 /** Each result of a tool is a message of its own; pictures in them follow as the user's. */
 function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
   const { results, said } = resultsApart(parts)
-  const isAnswered = results.length > 0 && said.length > 0 && ANSWERS_RESULTS.test(to.model)
+  const isAnswered = results.length > 0 && said.length > 0 && answersResults(to)
   return [
     ...results.map((result) => writeResult(result, to)),
     ...(isAnswered ? [{ role: 'assistant', content: 'OK.' }] : []),
@@ -233,7 +234,7 @@ function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
  * user speaks: "Unexpected role 'user' after role 'tool'" (BerriAI/litellm#17761, with Claude Code;
  * anomalyco/opencode#45051, which puts words in between likewise, by these names).
  */
-const ANSWERS_RESULTS = /mistral|mixtral|magistral|devstral|codestral|pixtral/i
+const answersResults = (to: Target): boolean => capabilitiesOf(to).maker === 'mistral'
 
 function writeResult(result: ToolResultPart, to: Target): JsonRecord {
   const { callId, parts } = result
@@ -287,34 +288,35 @@ function writeMedia(part: MediaPart): JsonRecord {
 }
 
 function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord {
-  const { model } = to
   const media = parts.find((part) => part.kind === 'media')
   if (media !== undefined) throw unsupportedField(media.at)
   const text = joined(parts, 'text')
-  const thought = reasoningBackOf(model) === null ? '' : joined(parts, 'thinking')
+  const back = interleavedOf(capabilitiesOf(to))
+  const thought = back === null ? '' : joined(parts, 'thinking')
   const calls = parts.filter((part) => part.kind === 'toolCall')
   return {
     role: 'assistant',
     content: text === '' && calls.length > 0 ? null : text,
-    ...thoughtMembers(thought, to),
-    ...(SEALS_THOUGHTS.test(model) ? sealedThoughts(parts) : {}),
+    ...thoughtMembers(thought, back?.field ?? '', to),
+    ...(sealsThoughts(to) ? sealedThoughts(parts) : {}),
     ...(sealsApart(to) ? sealedCalls(parts, to) : {}),
     ...(calls.length === 0 ? {} : { tool_calls: calls.map(writeCall(to)) }),
   }
 }
 
-function thoughtMembers(thought: string, { type }: Target): JsonRecord {
+function thoughtMembers(thought: string, field: string, { type }: Target): JsonRecord {
   if (thought === '') return {}
   return type === ChannelTypeNumber.minimax
     ? { reasoning_details: [minimaxDetail(thought)] }
-    : { reasoning_content: thought }
+    : { [field]: thought }
 }
 
 const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>
   parts.map((part) => (part.kind === kind ? part.text : '')).join('')
 
-/** OpenRouter's names of the models whose sealed thoughts it hands on to Anthropic. */
-const SEALS_THOUGHTS = /^anthropic\/claude/
+/** OpenRouter hands sealed thoughts of Claude on to Anthropic. */
+const sealsThoughts = (to: Target): boolean =>
+  to.model.startsWith('anthropic/') && capabilitiesOf(to).maker === 'anthropic'
 
 function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
   const details: JsonRecord[] = []
@@ -328,11 +330,11 @@ function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
 }
 
 /** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
-const SEALS_CALLS = /gemini/i
+const sealsCalls = (to: Target): boolean => capabilitiesOf(to).maker === 'google'
 
 /** OpenRouter wants them among the thoughts: its documentation, "Preserving reasoning blocks". */
-const sealsApart = ({ type, model }: Target): boolean =>
-  type === ChannelTypeNumber.openrouter && SEALS_CALLS.test(model)
+const sealsApart = (to: Target): boolean =>
+  to.type === ChannelTypeNumber.openrouter && sealsCalls(to)
 
 /** Clients without a place for the seal of a call have it as a thought's, beside the call. */
 function sealedCalls(parts: readonly AssistantPart[], to: Target): JsonRecord {
@@ -351,7 +353,7 @@ function sealedCalls(parts: readonly AssistantPart[], to: Target): JsonRecord {
 const writeCall =
   (to: Target) =>
   ({ id, name, argumentsJson, signature }: ToolCallPart): JsonRecord => {
-    const isSealed = SEALS_CALLS.test(to.model) && !sealsApart(to)
+    const isSealed = sealsCalls(to) && !sealsApart(to)
     const seal = isSealed ? ownSignature(signature, 'gemini') : null
     return {
       id: callIdAt(to, id),

@@ -15,6 +15,7 @@ import {
   THOUGHTS,
   withoutMembers,
 } from '../openai/message-edits.ts'
+import { takesOtherLimit } from '../openai/write-request.ts'
 import { samplingEdits } from '../openai/thinking/sampling.ts'
 import { draws, PICTURE_PATH, pictureEdits, pictureWalk } from './minimax/pictures.ts'
 import { speaks, SPEECH_PATH, spokenEdits, spokenWalk } from './minimax/speech.ts'
@@ -72,10 +73,14 @@ const WITH_RESPONSES: ReadonlySet<number> = new Set([
 ])
 
 /** Source: DeepSeek's API documentation, "Using the Responses API", and "Models & Pricing". */
-const DEEPSEEK_RESPONDS = /^deepseek-(?:flash|v4-flash|v4-pro)$/
+const DEEPSEEK_RESPONDS: ReadonlySet<string> = new Set([
+  'deepseek-flash',
+  'deepseek-v4-flash',
+  'deepseek-v4-pro',
+])
 
 const hasResponses = (type: number, model: string): boolean =>
-  WITH_RESPONSES.has(type) || (type === ChannelTypeNumber.deepseek && DEEPSEEK_RESPONDS.test(model))
+  WITH_RESPONSES.has(type) || (type === ChannelTypeNumber.deepseek && DEEPSEEK_RESPONDS.has(model))
 
 const plain: Provider = {
   dialect: 'openai',
@@ -162,8 +167,6 @@ const xaiThinking: Provider = {
   lacks: ['stop', 'presencePenalty', 'frequencyPenalty'],
 }
 
-const XAI_THINKS = /grok-(?:3-mini|[4-9]|code|build)(?!.*non-reasoning)/
-
 const siliconflow: Provider = { ...plain, edits: siliconflowEdits }
 
 /**
@@ -186,8 +189,6 @@ const geminiOpenai: Provider = { ...plain, via: embeddingVia(() => BATCH_MAX) }
 /** OpenAI's models that think refuse the limit's former name, and figures for sampling. */
 const thinking: Provider = { ...plain, edits: thinkingEdits }
 
-export const takesOtherLimit = (model: string): boolean => /^(?:o\d|gpt-[5-9])/.test(model)
-
 /** By their type. */
 const peculiar: ReadonlyMap<number, Provider> = new Map([
   [ChannelTypeNumber.zhinao, systemOnly],
@@ -206,16 +207,16 @@ const peculiar: ReadonlyMap<number, Provider> = new Map([
   [ChannelTypeNumber.geminiOpenai, geminiOpenai],
 ])
 
-export const openaiFamily: ProviderRow = (model, task, type) => {
-  if (type === ChannelTypeNumber.openai && takesOtherLimit(model)) return thinking
+export const openaiFamily: ProviderRow = (model, task, type, capabilities) => {
+  if (type === ChannelTypeNumber.openai && takesOtherLimit({ model, capabilities })) return thinking
   if (type === ChannelTypeNumber.bailian && BY_DASHSCOPE.has(task)) return dashscope(task)
   if (type === ChannelTypeNumber.mistral && task === 'speech') return mistralSpeech
-  if (type === ChannelTypeNumber.xai && XAI_THINKS.test(model)) return xaiThinking
+  if (type === ChannelTypeNumber.xai && capabilities.reasoning === true) return xaiThinking
   if (type === ChannelTypeNumber.minimax) return minimaxFor(model, task)
   return peculiar.get(type) ?? plain
 }
 
-/** Source: OpenAI's API reference, "Create chat completion", `max_completion_tokens`. */
+/** The limit's newer name, and no figures for sampling. */
 export function thinkingEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   if (call.task !== 'chat') return []
   return [...renamed(body, 'max_tokens', 'max_completion_tokens'), ...samplingEdits(body, call)]

@@ -7,7 +7,9 @@ import type { Provider, ProviderRow, Task } from '../dialect/provider.ts'
 import { geminiHeaders, geminiUrl, geminiVia } from '../gemini/address.ts'
 import { googlesMedia } from './google/media.ts'
 import { nativeProviders } from './native-providers.ts'
-import { openaiFamily, takesOtherLimit, thinkingEdits } from './openai-family.ts'
+import { capabilitiesOf } from '../../model/model-table.ts'
+import { takesOtherLimit } from '../openai/write-request.ts'
+import { openaiFamily, thinkingEdits } from './openai-family.ts'
 
 const azure: Provider = {
   dialect: 'openai',
@@ -39,7 +41,8 @@ const gemini: Provider = {
 const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
   ...nativeProviders,
   openai: openaiFamily,
-  azure: (model) => (takesOtherLimit(model) ? thinkingAzure : azure),
+  azure: (model, _task, _type, capabilities) =>
+    takesOtherLimit({ model, capabilities }) ? thinkingAzure : azure,
   anthropic: (_model, _task, type) =>
     type === ChannelTypeNumber.anthropicCompatible ? anthropicLike : anthropic,
   gemini: (model, task) => {
@@ -49,7 +52,12 @@ const providers: Readonly<Partial<Record<Protocol, ProviderRow>>> = {
 }
 
 /** Null: nobody here speaks with channels of this type yet. */
-export function providerOf(type: number, model: string, task: Task): Provider | null {
+export function providerOf(
+  type: number,
+  model: string,
+  task: Task,
+  capabilities = capabilitiesOf({ model, type }),
+): Provider | null {
   const row = providers[channelType(type).protocol]
-  return typeof row === 'function' ? row(model, task, type) : (row ?? null)
+  return typeof row === 'function' ? row(model, task, type, capabilities) : (row ?? null)
 }

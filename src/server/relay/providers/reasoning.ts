@@ -1,8 +1,9 @@
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { editedBody, type Sent } from '../dialect/finish.ts'
 import type { Provider } from '../dialect/provider.ts'
-import { reasoningBackOf } from '../models/reasoning-back.ts'
-import { withReasoningBack } from '../openai/thinking/reasoning-back.ts'
+import { interleavedOf } from '../../model/capabilities.ts'
+import { capabilitiesOf } from '../../model/model-table.ts'
+import { REASONING, withReasoningBack } from '../openai/thinking/reasoning-back.ts'
 
 /** Hosts that refuse reasoning of earlier turns: see their edits. */
 const TAKES_NO_REASONING: ReadonlySet<number> = new Set([
@@ -15,13 +16,15 @@ const TAKES_NO_REASONING: ReadonlySet<number> = new Set([
  * still misses some does not think: what it has thought cannot be made up there.
  */
 export function withReasoning({ dialect }: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
-  const { task, model, isReasoningMissing = false } = to
+  const { task, isReasoningMissing = false } = to
   if (task !== 'chat' || TAKES_NO_REASONING.has(channel.type)) return bytes
   if (dialect === 'anthropic' && isReasoningMissing) {
     return editedBody(bytes, () => [{ set: 'thinking', json: '{"type":"disabled"}' }])
   }
-  const known = reasoningBackOf(model)?.least ?? null
-  const least = isReasoningMissing ? known || '.' : known
+  const { field = REASONING, placeholder = null } =
+    interleavedOf(capabilitiesOf({ ...to, type: channel.type })) ?? {}
+  const least = isReasoningMissing ? placeholder || '.' : placeholder
   if (dialect !== 'openai' || least === null) return bytes
-  return editedBody(bytes, (body) => withReasoningBack(body, least, isReasoningMissing))
+  const wanted = { field, placeholder: least, isDemanded: isReasoningMissing }
+  return editedBody(bytes, (body) => withReasoningBack(body, wanted))
 }

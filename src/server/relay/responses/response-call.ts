@@ -121,9 +121,15 @@ function homeOf(
   channel: RoutableChannel,
   model: string,
 ): Home | null {
-  const asked = { task: 'responses', model: sentModel(channel, model), isStream: false } as const
+  const { type } = channel
+  const asked = {
+    task: 'responses',
+    model: sentModel(channel, model),
+    isStream: false,
+    type,
+  } as const
   const to = providerCallOf(app, asked, call)
-  const provider = providerOf(channel.type, to.model, to.task)
+  const provider = providerOf(type, to.model, to.task, to.capabilities)
   const url = provider?.url(channel, to) ?? null
   return provider === null || url === null ? null : { channel, provider, to, url }
 }

@@ -50,7 +50,7 @@ test.each([
   [1, 'gpt-4o', false],
   [50, 'gpt-5.4', false],
 ])('a channel of type %i calls tools of %s by responses: %s', (type, model, expected) => {
-  expect(callsToolsByResponses(type, model)).toBe(expected)
+  expect(callsToolsByResponses({ type, model })).toBe(expected)
 })
 
 forEachDatabase('tools of models that think', (open) => {

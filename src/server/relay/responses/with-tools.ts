@@ -1,3 +1,4 @@
+import { capabilitiesOf, isOpenaiModel, type AskedModel } from '../../model/model-table.ts'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { AssistantPart, ChatRequest } from '../canonical/chat-request.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
@@ -6,7 +7,8 @@ import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 const MAKERS: ReadonlySet<number> = new Set([ChannelTypeNumber.openai, ChannelTypeNumber.azure])
 export const isOfOpenai = (type: number): boolean => MAKERS.has(type)
 
-const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
+/** A model on a channel. */
+type At = AskedModel & { type: number }
 
 /**
  * Models that call no tools by chat unless they are told not to think, some of them even where
@@ -14,31 +16,27 @@ const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
  * /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
  * 'none'." Source: OpenAI's refusals, since gpt-5.4.
  */
-export const callsToolsByResponses = (type: number, model: string): boolean =>
-  isOfOpenai(type) && MODELS.test(model)
+export const callsToolsByResponses = (at: At): boolean =>
+  isServedByOpenai(at) && capabilitiesOf(at).tools_api === 'responses'
 
-/**
- * Models that chat knows nothing of: "This model is only supported in v1/responses and not in
- * v1/chat/completions." Source: OpenAI's pages of these models, "Endpoints";
- * promptfoo/promptfoo#6539.
- */
-const NO_CHAT = /^(?:gpt-[5-9][\d.]*-(?:codex|pro)|codex-|o\d-pro|o\d.*-deep-research|computer-use)/
+/** "This model is only supported in v1/responses and not in v1/chat/completions." */
+const hasNoChat = (at: At): boolean =>
+  isServedByOpenai(at) && capabilitiesOf(at).api === 'responses'
+
+/** Whether OpenAI itself serves a model of its own, and not a router that passes for OpenAI. */
+const isServedByOpenai = (at: At): boolean => isOfOpenai(at.type) && isOpenaiModel(at)
 
 /** Whether a call of a client of another protocol than OpenAI's chat has to go by the Responses API. */
-export const wantsResponses = (type: number, model: string, body: ScannedBody): boolean =>
-  isOfOpenai(type) &&
-  (NO_CHAT.test(model) || (callsToolsByResponses(type, model) && declaresTools(body)))
-
-/** 5.4 thinks only when told to, and calls tools by chat while it does not. */
-const THINKS_WHEN_TOLD = /^gpt-5\.4(?!\d)/
+export const wantsResponses = (at: At, body: ScannedBody): boolean =>
+  hasNoChat(at) || (callsToolsByResponses(at) && declaresTools(body))
 
 /** Whether a call of a client of OpenAI's chat has to go by the Responses API. */
-export function chatWantsResponses(type: number, model: string, body: ScannedBody): boolean {
-  if (!isOfOpenai(type)) return false
-  if (NO_CHAT.test(model)) return true
-  if (!callsToolsByResponses(type, model) || !declaresTools(body)) return false
-  const effort = memberValue(body, 'reasoning_effort') ?? null
-  return effort === null ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
+export function chatWantsResponses(at: At, body: ScannedBody): boolean {
+  if (hasNoChat(at)) return true
+  if (!callsToolsByResponses(at) || !declaresTools(body)) return false
+  // A model that reasons only when told to calls tools by chat while it does not.
+  const effort = memberValue(body, 'reasoning_effort') ?? capabilitiesOf(at).reasoning_default
+  return effort !== 'none'
 }
 
 /** Whether a client declares any, in the words of whichever protocol. */

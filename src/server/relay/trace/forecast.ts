@@ -127,8 +127,8 @@ function hasAddress(
   { task }: SurfaceCall['surface'],
   model: string,
 ): boolean {
-  const to = providerCallOf(app, { task, model, isStream: false }, null)
-  return placeOf(providerOf(channel.type, model, task), channel, to) !== null
+  const to = providerCallOf(app, { task, model, isStream: false, type: channel.type }, null)
+  return placeOf(providerOf(channel.type, model, task, to.capabilities), channel, to) !== null
 }
 
 type States = Map<number, RouteState>

@@ -1,5 +1,6 @@
 import type { ProviderCall } from '../../dialect/provider.ts'
-import { claudeOf, isBefore } from '../thinking.ts'
+import { hasFeature } from '../../../model/capabilities.ts'
+import { capabilitiesOf, type AskedModel } from '../../../model/model-table.ts'
 
 /**
  * Which of Anthropic's betas Claude takes at Amazon and at Google. Both refuse the whole request
@@ -84,21 +85,24 @@ const SIGNS: ReadonlyMap<string, readonly string[]> = new Map([
  * Anthropic's documentation, "Extended thinking" and "Mid-conversation system messages and tool
  * changes".
  */
-function isHadBy(model: string, beta: string): boolean {
-  if (beta === 'interleaved-thinking-2025-05-14') return /claude-(?:opus|sonnet)-4/.test(model)
-  return !beta.startsWith('mid-conversation-') || !isBefore(claudeOf(model), 408)
+function isHadBy(to: AskedModel, beta: string): boolean {
+  const model = capabilitiesOf(to)
+  if (beta === 'interleaved-thinking-2025-05-14') {
+    return hasFeature(model, 'interleaved_thinking_beta')
+  }
+  return !beta.startsWith('mid-conversation-') || hasFeature(model, 'mid_conversation')
 }
 
 /** Of the betas that a client names those that a cloud knows and this request makes use of. */
 export function betasFor(
   known: ReadonlySet<string>,
-  { clientHeaders, model }: Pick<ProviderCall, 'clientHeaders' | 'model'>,
+  to: Pick<ProviderCall, 'clientHeaders' | 'model' | 'type' | 'capabilities'>,
   body: Buffer,
 ): string[] {
-  const header = clientHeaders['anthropic-beta']
+  const header = to.clientHeaders['anthropic-beta']
   const named = typeof header === 'string' ? header.split(',').map((beta) => beta.trim()) : []
   const there = new Set(named.flatMap((beta) => OTHER_NAMES.get(beta) ?? [beta]))
-  return [...there].filter((beta) => known.has(beta) && isHadBy(model, beta) && isUsed(beta, body))
+  return [...there].filter((beta) => known.has(beta) && isHadBy(to, beta) && isUsed(beta, body))
 }
 
 const isUsed = (beta: string, body: Buffer): boolean =>

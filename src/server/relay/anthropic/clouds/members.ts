@@ -2,7 +2,9 @@ import { isAskedFor, unsupportedField } from '../../canonical/reading.ts'
 import { memberBytes, memberToWrite, memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { claudeOf, hasEffort, isBefore } from '../thinking.ts'
+import { hasFeature } from '../../../model/capabilities.ts'
+import { capabilitiesOf, type AskedModel } from '../../../model/model-table.ts'
+import { hasEffort } from '../thinking.ts'
 
 /**
  * What Claude takes of a request at Amazon and at Google: "Extra inputs are not permitted" is their
@@ -20,9 +22,8 @@ const REFUSED = ['mcp_servers', 'container'] as const
  */
 const HINTS = ['diagnostics', 'speed', 'service_tier', 'inference_geo'] as const
 
-export interface CloudModel {
+export interface CloudModel extends AskedModel {
   cloud: 'amazon' | 'google'
-  model: string
 }
 
 /** What must change of a request; throws the refusal of what has no word there. */
@@ -32,7 +33,7 @@ export function cloudEdits(body: ScannedBody, to: CloudModel): MemberEdit[] {
   return [
     ...[...REFUSED, ...HINTS].map((remove) => ({ remove })),
     ...(to.cloud === 'amazon' ? thoughtEdits(body) : []),
-    ...effortEdits(body, to.model),
+    ...effortEdits(body, to),
     ...listEdits(body, 'system', marks),
     ...listEdits(body, 'messages', marks),
     ...listEdits(body, 'tools', {
@@ -87,10 +88,10 @@ const keepsAll = ({ type, keep }: JsonRecord): boolean =>
   type === 'clear_thinking_20251015' && (keep === 'all' || recordOr(keep).type === 'all')
 
 /** Claude Code sends an effort with every name that it does not know. */
-function effortEdits(body: ScannedBody, model: string): MemberEdit[] {
+function effortEdits(body: ScannedBody, to: AskedModel): MemberEdit[] {
   const name = 'output_config'
   const sent = memberToWrite(body, name)
-  if (!isRecord(sent) || sent.effort === undefined || hasEffort(model)) return []
+  if (!isRecord(sent) || sent.effort === undefined || hasEffort(to)) return []
   const { effort: _effort, ...config } = sent
   if (Object.keys(config).length === 0) return [{ remove: name }]
   return [{ set: name, json: JSON.stringify(config) }]
@@ -115,8 +116,8 @@ interface ListChange {
  * models before 4.5, that it is kept for an hour. Source: Amazon Bedrock user guide, "Prompt
  * caching". What is charged is what the answer says was kept.
  */
-function plainMarks({ cloud, model }: CloudModel): ListChange {
-  const isForMinutes = cloud === 'amazon' && isBefore(claudeOf(model), 405)
+function plainMarks(to: CloudModel): ListChange {
+  const isForMinutes = to.cloud === 'amazon' && !hasFeature(capabilitiesOf(to), 'cache_1h')
   const unknown = isForMinutes ? ['scope', 'ttl'] : ['scope']
   return {
     signs: unknown.map((name) => `"${name}"`),

@@ -1,4 +1,5 @@
 import { ChannelTypeNumber } from '../../../../contract/channel-type-number.ts'
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import type { ChatRequest } from '../../canonical/chat-request.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { canBeSwitched } from './switches.ts'
@@ -18,12 +19,6 @@ const THINKS_OR_OBEYS: ReadonlySet<number> = new Set([
 ])
 
 /**
- * It always thinks, and can be made to call a tool, but none by its name
- * (UKGovernmentBEIS/inspect_ai#5152, can1357/oh-my-pi#5994).
- */
-const CALLS_ANY = /^kimi-k3/i
-
-/**
  * The request in a form that the vendor takes where a tool must be called: without thought or, for
  * a model that calls no tool by its name, with that tool alone.
  */
@@ -32,7 +27,7 @@ export function withDemandKept(request: ChatRequest, to: Target): ChatRequest {
   const isDemand = toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'
   if (!isDemand || tools.length === 0 || !THINKS_OR_OBEYS.has(to.type ?? 0)) return request
   if (canBeSwitched(to)) return { ...request, thinking: { kind: 'off' } }
-  if (toolChoice.kind !== 'tool' || !CALLS_ANY.test(to.model)) return request
+  if (toolChoice.kind !== 'tool' || capabilitiesOf(to).forced_tool_call !== 'any') return request
   return {
     ...request,
     tools: tools.filter(({ name }) => name === toolChoice.name),

@@ -3,27 +3,37 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, recordOr, textOr } from '../../json/json-value.ts'
 import { messageEdits } from '../message-edits.ts'
 
-const REASONING = 'reasoning_content'
+/** The usual name of the member. */
+export const REASONING = 'reasoning_content'
+
+interface WantedReasoning {
+  /** The member of a message that holds it. */
+  field: string
+  /** What it holds in a turn without reasoning. */
+  placeholder: string
+  /** The upstream has refused the body without. */
+  isDemanded: boolean
+}
 
 /**
  * Gives every turn of the assistant a reasoning, once a tool was called in a conversation whose
- * model thinks: that of another member, or `least`. `isDemanded`: the upstream has refused the body
- * without. Sources: `models/reasoning-back.ts`.
+ * model thinks: that of another member, or the placeholder. Sources:
+ * `src/server/model/overrides.json`.
  */
 export function withReasoningBack(
   body: ScannedBody,
-  least: string,
-  isDemanded: boolean,
+  { field, placeholder, isDemanded }: WantedReasoning,
 ): MemberEdit[] {
   const isWanted = body.bytes.includes('"tool_calls"') && !isThinkingOff(body)
   if (!isDemanded && !isWanted) return []
   return messageEdits(body, [
     (message) => {
       const isKept = arrayOr(message.reasoning_details).length > 0
-      const reasoning = textOr(message[REASONING]) || textOr(message.reasoning) || least
-      return message.role !== 'assistant' || isKept || message[REASONING] === reasoning
+      const sent = textOr(message[field]) || textOr(message[REASONING]) || textOr(message.reasoning)
+      const reasoning = sent || placeholder
+      return message.role !== 'assistant' || isKept || message[field] === reasoning
         ? message
-        : { ...message, [REASONING]: reasoning }
+        : { ...message, [field]: reasoning }
     },
   ])
 }

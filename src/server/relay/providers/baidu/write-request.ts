@@ -34,7 +34,7 @@ export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
   const { temperature, maxCompletionTokens, output } = request
   const stop = fittingStops(request, { count: STOPS_MAX, length: STOP_LENGTH_MAX })
   return {
-    messages: messagesOf(request.messages, to.model),
+    messages: messagesOf(request.messages, to),
     stream: to.isStream,
     ...toolsOf(request),
     ...present({
@@ -80,8 +80,8 @@ function toolsOf(request: ChatRequest): JsonRecord {
  * Each call and its result are turns of their own: users and functions ask, the model answers. So
  * results are told with their calls.
  */
-function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {
-  const turns = dialogueOf(messages, model)
+function messagesOf(messages: readonly Message[], to: Target): JsonRecord[] {
+  const turns = dialogueOf(messages, to)
   return turns.flatMap((turn, index) => {
     if (turn.role === 'user') return writeUser(turn.parts, callIdsOf(turns[index - 1]))
     return writeAssistant(turn.parts, resultsOf(turns[index + 1]))

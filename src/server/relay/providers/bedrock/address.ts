@@ -74,7 +74,7 @@ export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[]
     { remove: 'stream' },
     { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
     ...(betas.length === 0 ? [] : [{ set: 'anthropic_beta', json: JSON.stringify(betas) }]),
-    ...cloudEdits(body, { cloud: 'amazon', model: call.model }),
+    ...cloudEdits(body, { ...call, cloud: 'amazon' }),
   ]
 }
 

@@ -193,8 +193,8 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
 /** Beside a document, and as a result, something must be said. */
 const NOTHING_SAID = { text: '.' }
 
-function messagesOf(request: ChatRequest, { model }: Target): JsonRecord[] {
-  const turns = dialogueOf(request.messages, model)
+function messagesOf(request: ChatRequest, to: Target): JsonRecord[] {
+  const turns = dialogueOf(request.messages, to)
   const names = new DocumentNames()
   return (mayCall(request) ? turns : withCallsTold(turns)).map(({ role, parts }) => ({
     role,

@@ -39,7 +39,7 @@ export function writeCohereRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     model: to.model,
     stream: to.isStream,
-    messages: messagesOf(request, to.model),
+    messages: messagesOf(request, to),
     ...toolsOf(request),
     ...present({
       max_tokens: request.maxCompletionTokens,
@@ -120,11 +120,11 @@ function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
   }
 }
 
-function messagesOf({ system, messages }: ChatRequest, model: string): JsonRecord[] {
+function messagesOf({ system, messages }: ChatRequest, to: Target): JsonRecord[] {
   const first = system.map(({ text }) => text).join('\n\n')
   return [
     ...(first === '' ? [] : [{ role: 'system', content: first }]),
-    ...dialogueOf(messages, model).flatMap(writeTurn),
+    ...dialogueOf(messages, to).flatMap(writeTurn),
   ]
 }
 

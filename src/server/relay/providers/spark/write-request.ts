@@ -55,7 +55,7 @@ export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
       message: {
         text: [
           ...(system === '' ? [] : [{ role: 'system', content: system }]),
-          ...messagesOf(request.messages, to.model),
+          ...messagesOf(request.messages, to),
         ],
       },
       ...(functions.length === 0 ? {} : { functions: { text: functions } }),
@@ -76,9 +76,9 @@ function topKOf(request: ChatRequest): number | null {
   return CHOSEN_FROM_MAX
 }
 
-function messagesOf(messages: readonly Message[], model: string): JsonRecord[] {
+function messagesOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const names = toolNames(messages)
-  return dialogueOf(messages, model).map((turn) =>
+  return dialogueOf(messages, to).map((turn) =>
     turn.role === 'assistant'
       ? { role: 'assistant', content: assistantText(turn.parts) }
       : { role: 'user', content: userText(turn.parts, names) },

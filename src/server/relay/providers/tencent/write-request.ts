@@ -36,7 +36,7 @@ export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
   refuseTheUnsayable(request)
   return {
     Model: to.model,
-    Messages: messagesOf(request, to.model),
+    Messages: messagesOf(request, to),
     Stream: to.isStream,
     ...toolsOf(request),
     ...present({
@@ -97,11 +97,11 @@ const writeTool = ({ name, description, schema }: Tool): JsonRecord => ({
   },
 })
 
-function messagesOf({ system, messages }: ChatRequest, model: string): JsonRecord[] {
+function messagesOf({ system, messages }: ChatRequest, to: Target): JsonRecord[] {
   const first = system.map(({ text }) => text).join('\n\n')
   return [
     ...(first === '' ? [] : [{ Role: 'system', Content: first }]),
-    ...dialogueOf(messages, model).flatMap(writeTurn),
+    ...dialogueOf(messages, to).flatMap(writeTurn),
   ]
 }
 

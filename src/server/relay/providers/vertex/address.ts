@@ -104,10 +104,10 @@ function bareName(model: string): string {
 const CLAUDE_VERSION = 'vertex-2023-10-16'
 
 /** The address names the model; the version stands in the body. */
-export const vertexClaudeEdits = (body: ScannedBody, { model }: ProviderCall): MemberEdit[] => [
+export const vertexClaudeEdits = (body: ScannedBody, call: ProviderCall): MemberEdit[] => [
   { remove: 'model' },
   { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
-  ...cloudEdits(body, { cloud: 'google', model }),
+  ...cloudEdits(body, { ...call, cloud: 'google' }),
 ]
 
 /** The address names the model and its version, the body the model alone. */

@@ -42,7 +42,7 @@ const OUTPUT_TOKENS_MIN = 16
  */
 export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, RESPONSES_LACKS)
-  const effort = openaiEffort(request, to.model)
+  const effort = openaiEffort(request, to)
   refuseTheUnsayable(request)
   const { maxCompletionTokens: limit, userId } = request
   return {
@@ -50,7 +50,7 @@ export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord
     ...instructionsOf(request),
     input: turnsOf(request.messages).flatMap(writeTurn),
     ...toolsOf(request),
-    ...openaiSampling(request, to.model, effort),
+    ...openaiSampling(request, to, effort),
     ...present({
       max_tool_calls: request.search?.usesMax.value,
       max_output_tokens: limit === null ? null : Math.max(limit, OUTPUT_TOKENS_MIN),

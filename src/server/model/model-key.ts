@@ -21,3 +21,6 @@ export function modelKey(model: string): string {
     .replace(VARIANT, '')
     .replace('@', '-')
 }
+
+/** Vendors write dots for hyphens in the name of one model: `claude-opus-4.7`, `claude-opus-4-7`. */
+export const withHyphens = (key: string): string => key.replaceAll('.', '-')

@@ -15,12 +15,12 @@ test.each([
   // Hosts differ between 8,192 and 163,839 tokens.
   ['deepseek-ai/DeepSeek-R1', 164_000],
 ])('%s answers with at most %i tokens', (model, tokens) => {
-  expect(outputLimitOf(model)).toBe(tokens)
+  expect(outputLimitOf({ model })).toBe(tokens)
 })
 
 test.each(['my-own-model', '', 'text-embedding-3-large', 'constructor', '__proto__'])(
   'nothing is known of "%s"',
   (model) => {
-    expect(outputLimitOf(model)).toBeNull()
+    expect(outputLimitOf({ model })).toBeNull()
   },
 )

@@ -1,0 +1,55 @@
+/** Whether a text holds a star or a class of characters. */
+export const isPattern = (text: string): boolean => /[*[]/.test(text)
+
+/**
+ * Whether a name fits a pattern: `*` stands for any characters, `[4-9]` and `[567]` for one of
+ * these. Takes at most the product of both lengths in steps, whatever the pattern is.
+ */
+export function fitsGlob(pattern: string, name: string): boolean {
+  const parts = partsOf(pattern)
+  let part = 0
+  let at = 0
+  // Where to go on when what follows the last star did not fit.
+  let star = -1
+  let starAt = 0
+  while (at < name.length) {
+    const wanted = parts[part]
+    if (wanted === '*') {
+      star = part
+      starAt = at
+      part += 1
+    } else if (wanted !== undefined && fitsPart(wanted, name.charAt(at))) {
+      part += 1
+      at += 1
+    } else if (star >= 0) {
+      part = star + 1
+      starAt += 1
+      at = starAt
+    } else return false
+  }
+  return parts.slice(part).every((left) => left === '*')
+}
+
+/** Single characters, stars, and classes with their brackets. */
+function partsOf(pattern: string): string[] {
+  const parts: string[] = []
+  for (let at = 0; at < pattern.length; at++) {
+    const end = pattern.charAt(at) === '[' ? pattern.indexOf(']', at) : -1
+    parts.push(end < 0 ? pattern.charAt(at) : pattern.slice(at, end + 1))
+    if (end >= 0) at = end
+  }
+  return parts
+}
+
+function fitsPart(part: string, character: string): boolean {
+  if (part.length === 1) return part === character
+  const members = part.slice(1, -1)
+  for (let at = 0; at < members.length; at++) {
+    const isRange = members.charAt(at + 1) === '-' && at + 2 < members.length
+    if (isRange) {
+      if (members.charAt(at) <= character && character <= members.charAt(at + 2)) return true
+      at += 2
+    } else if (members.charAt(at) === character) return true
+  }
+  return false
+}

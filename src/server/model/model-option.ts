@@ -1,0 +1,16 @@
+import type { OptionSpec } from '../option/option-value.ts'
+import { parseOperatorEntries } from './operator-entries.ts'
+
+const TEXT_MAX = 500_000
+
+/** The kind of the option `ModelCapabilities`; empty: no entries. */
+export const modelCapabilities = (): OptionSpec => ({
+  default: '',
+  check(text) {
+    if (text.length > TEXT_MAX) {
+      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }
+    }
+    const parsed = parseOperatorEntries(text)
+    return Array.isArray(parsed) ? null : parsed
+  },
+})

@@ -1,0 +1,208 @@
+import { readFileSync } from 'node:fs'
+import { interleavedOf, type Capabilities } from './capabilities.ts'
+import { fitsGlob, isPattern } from './glob.ts'
+import { modelKey, withHyphens } from './model-key.ts'
+import type { ModelData } from './snapshot.ts'
+import { vendorOf } from './vendors.ts'
+
+/** Capabilities of all models that match. */
+interface CapabilityRow extends Layer {
+  match: readonly string[]
+  /** A provider of models.dev or a name of `vendors.ts`; missing: whoever serves the model. */
+  vendor?: string
+  source: string
+}
+
+/** Capabilities over others; null in place of a value makes it unknown. */
+type Layer = { [Name in keyof Capabilities]?: Capabilities[Name] | null }
+
+interface Overrides {
+  /** Rules by name, from general to special, for what the snapshot does not say. */
+  families: readonly CapabilityRow[]
+  /** What the snapshot gets wrong. */
+  corrections: readonly CapabilityRow[]
+}
+
+/** An entry of the operator's: for all channels, or those of one type. */
+export interface OperatorEntry {
+  name: string
+  match: string
+  type: number | null
+  /** Another model whose capabilities this one has, where the entry says nothing else. */
+  base: string | null
+  capabilities: Capabilities
+}
+
+/** Names are the clients' too, so that there may be any number of them. */
+const CACHED_MAX = 5000
+
+/** The day in a model's name: `-20250929`, `-2025-09-29`; or `-latest`. */
+const SNAPSHOT_DAY = /-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$/
+
+/**
+ * What models can do: one lookup by name and channel type. Later layers win, member by member:
+ *
+ * 1. `families` of `overrides.json`, rules by name
+ * 2. models.dev: the model, by its exact name or without its date
+ * 3. models.dev: what is different about it at the channel's vendor
+ * 4. `corrections` of `overrides.json`
+ * 5. the operator's entries, patterns before exact names
+ */
+export class ModelTable {
+  readonly data: ModelData
+  readonly entries: readonly OperatorEntry[]
+  private readonly overrides: Overrides
+  /** By name with hyphens in place of dots, which vendors use for the same model. */
+  private readonly hyphened: ReadonlyMap<string, string>
+  private readonly cached = new Map<string, Capabilities>()
+
+  constructor(data: ModelData, entries: readonly OperatorEntry[] = []) {
+    this.data = data
+    this.entries = entries
+    this.overrides = bundledOverrides()
+    this.hyphened = new Map(Object.keys(data.models).map((key) => [withHyphens(key), key]))
+  }
+
+  /** `type`: the channel's; undefined: an upstream of an unknown vendor. */
+  capabilitiesOf(model: string, type?: number): Capabilities {
+    const asked = `${type ?? 0} ${model}`
+    const known = this.cached.get(asked)
+    if (known !== undefined) return known
+    const found = this.lookUp(model, type, this.entries)
+    if (this.cached.size >= CACHED_MAX) this.cached.clear()
+    this.cached.set(asked, found)
+    return found
+  }
+
+  /** The operator's entries that apply, from the weakest to the strongest. */
+  entriesFor(model: string, type: number | undefined): OperatorEntry[] {
+    const names = namesOf(model)
+    const isExact = ({ match }: OperatorEntry): boolean => !isPattern(match)
+    const fitting = this.entries.filter(
+      (entry) => (entry.type === null || entry.type === type) && this.fits(entry.match, names),
+    )
+    return fitting.toSorted(
+      (one, other) =>
+        Number(isExact(one)) - Number(isExact(other)) ||
+        Number(one.type !== null) - Number(other.type !== null),
+    )
+  }
+
+  private lookUp(
+    model: string,
+    type: number | undefined,
+    entries: readonly OperatorEntry[],
+  ): Capabilities {
+    const names = namesOf(model)
+    const vendor = vendorOf(type)
+    const key = this.keyOf(names.key)
+    const layers: Layer[] = [
+      ...this.rowsFor(this.overrides.families, names, vendor),
+      ...(key === null ? [] : [this.data.models[key] ?? {}, this.atVendor(key, vendor)]),
+      ...this.rowsFor(this.overrides.corrections, names, vendor),
+    ]
+    for (const { base, capabilities } of entries.length === 0 ? [] : this.entriesFor(model, type)) {
+      if (base !== null) layers.push(this.lookUp(base, type, []))
+      layers.push(capabilities)
+    }
+    return layers.reduce<Capabilities>(merged, {})
+  }
+
+  private rowsFor(rows: readonly CapabilityRow[], names: Names, vendor: string | null): Layer[] {
+    return rows
+      .filter(
+        ({ match, vendor: only = vendor }) =>
+          only === vendor && match.some((pattern) => this.fits(pattern, names)),
+      )
+      .map(({ match: _match, vendor: _vendor, source: _source, ...members }) => members)
+  }
+
+  /** The snapshot's name of a model; null if it does not have it. */
+  private keyOf(key: string): string | null {
+    const name = withHyphens(key)
+    return this.hyphened.get(name) ?? this.hyphened.get(name.replace(SNAPSHOT_DAY, '')) ?? null
+  }
+
+  private atVendor(key: string, vendor: string | null): Capabilities {
+    const models = vendor === null ? undefined : this.data.vendors[vendor]
+    return (models !== undefined && Object.hasOwn(models, key) ? models[key] : undefined) ?? {}
+  }
+
+  private fits(pattern: string, { key, hyphened }: Names): boolean {
+    if (!isPattern(pattern)) return pattern === key || withHyphens(pattern) === hyphened
+    return fitsGlob(pattern, key) || fitsGlob(pattern, hyphened)
+  }
+}
+
+interface Names {
+  key: string
+  hyphened: string
+}
+
+function namesOf(model: string): Names {
+  const key = modelKey(model)
+  return { key, hyphened: withHyphens(key) }
+}
+
+/** Objects are merged member by member; null removes what is below it. */
+function merged(below: Capabilities, { ...above }: Layer): Capabilities {
+  const limits = { ...below.limit, ...above.limit }
+  const limit = above.limit === null || Object.keys(limits).length === 0 ? null : limits
+  const known = Object.entries({ ...below, ...above, limit, ...interleavedOver(below, above) })
+  const isSilent = above.reasoning === false && above.reasoning_options === undefined
+  return Object.fromEntries(
+    known.filter(
+      ([name, value]) =>
+        value !== null &&
+        value !== undefined &&
+        // Those of a layer below are of a model that reasons.
+        !(isSilent && (name === 'reasoning_options' || name === 'reasoning_default')),
+    ),
+  )
+}
+
+function interleavedOver(below: Capabilities, { interleaved }: Layer): Layer {
+  if (interleaved === null || interleaved === undefined) return {}
+  const over = interleavedOf({ interleaved })
+  return { interleaved: over === null ? interleaved : { ...interleavedOf(below), ...over } }
+}
+
+const read = (name: string): unknown =>
+  JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+
+// Read at their first use; the shapes are held by `tools/model-data.ts` and the tests.
+let overridesRead: Overrides | undefined
+let modelsRead: ModelData | undefined
+let tableRead: ModelTable | undefined
+
+export const bundledOverrides = (): Overrides =>
+  // As above.
+  (overridesRead ??= read('overrides.json') as Overrides)
+
+/** The snapshot that comes with this version. */
+export const bundledModels = (): ModelData =>
+  // As above.
+  (modelsRead ??= read('model-data.json') as ModelData)
+
+const bundledTable = (): ModelTable => (tableRead ??= new ModelTable(bundledModels()))
+
+/** A model and, if known, the channel's type and what the table in force says of it. */
+export interface AskedModel {
+  model: string
+  type?: number | undefined
+  /** As found for this call; missing: what comes with this version. */
+  capabilities?: Capabilities | undefined
+}
+
+export const capabilitiesOf = ({ model, type, capabilities }: AskedModel): Capabilities =>
+  capabilities ?? bundledTable().capabilitiesOf(model, type)
+
+/**
+ * OpenAI's own models, which refuse what their API does not name. Routers put the maker before the
+ * name (`openai/gpt-5`) and translate; models with open weights run anywhere.
+ */
+export function isOpenaiModel(to: AskedModel): boolean {
+  if (to.model.includes('/')) return false
+  const { maker, open_weights: isOpen } = capabilitiesOf(to)
+  return maker === 'openai' && isOpen !== true
+}
