@@ -17,7 +17,7 @@ export interface SettingsVisit {
 }
 
 export async function startSettings(
-  tab: 'operation' | 'system' | 'other',
+  tab: 'operation' | 'model' | 'system' | 'other',
   env: Record<string, string> = {},
 ): Promise<SettingsVisit> {
   const visit = await startVisit({ env })

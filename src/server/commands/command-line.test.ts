@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { sql } from 'kysely'
 import fs from 'node:fs'
+import http from 'node:http'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { loadModelData } from '../model/model-data-store.ts'
 import { openDatabase } from './open-database.ts'
 import { newFolder } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
@@ -273,6 +275,31 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(await setOption(second.url, token, closed)).toMatchObject({ success: false })
 })
 
+test('refresh-models stores the data that it is told of, or says why not', async () => {
+  const DATA_DIR = newFolder()
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await (await openDatabase({ engine: 'sqlite', path: file })).close()
+  let body = JSON.stringify({ openai: { models: { 'yesterday-1': { reasoning: true } } } })
+  const host = http.createServer((_request, response) => response.end(body))
+  await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void host.close())
+  // A server listening on TCP has an address object.
+  const from = `http://127.0.0.1:${(host.address() as AddressInfo).port}/api.json`
+  const env = { DATA_DIR, EGRESS_ALLOW_PRIVATE: 'true' }
+  const stored = await start(['refresh-models', '--from', from], env).ended
+  expect(stored).toMatchObject({ code: 0, err: '' })
+  expect(stored.out).toMatch(/^127\.0\.0\.1:\d+ \(.*\): 1 models, 1 new, 0 changed, \d+ removed\n$/)
+  const database = await openDatabase({ engine: 'sqlite', path: file })
+  expect((await loadModelData(database.read))?.models).toEqual({
+    'yesterday-1': { reasoning: true },
+  })
+  await database.close()
+  body = '[]'
+  const failed = await start(['refresh-models', '--from', from], env).ended
+  expect(failed.code).toBe(1)
+  expect(failed.err).toContain('the answer is no data of models.dev (api.json)')
+})
+
 test('reconcile finds the books of a fresh installation balanced', async () => {
   const DATA_DIR = newFolder()
   const { program, ended } = await serve({ DATA_DIR })
@@ -286,6 +313,7 @@ test('reconcile finds the books of a fresh installation balanced', async () => {
 test.each([
   ['reconcile', 2],
   ['reset-root', 1],
+  ['refresh-models', 1],
 ] as const)('%s makes no database', async (command, failed) => {
   const DATA_DIR = newFolder()
   const { code, err } = await start([command], { DATA_DIR }).ended

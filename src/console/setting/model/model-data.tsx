@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { call } from '../../app/call.ts'
 import { toast } from '../../app/toast.ts'
 import { LoadError, Skeleton } from '../../ui/states.tsx'
+import option from '../option/option.module.css'
 import styles from './model.module.css'
 
 const KEY = ['model-data']
@@ -47,7 +48,7 @@ export function ModelData() {
   const isSame =
     found !== undefined && found.added.length + found.changed.length + found.removed.length === 0
   return (
-    <div className={styles['data']}>
+    <div className={`${option['panel']} ${styles['data']}`}>
       <p>
         {data.source}
         <span className={styles['quiet']}>{t('{{count}} 个模型', { count: data.models })}</span>
