@@ -38,11 +38,13 @@ test('a preview shows which served models match, and what changes', async () => 
   await preview()
   const matched = page.getByRole('listitem').filter({ hasText: 'zephyr-1' })
   await expect.poll(() => matched.textContent()).toContain('limit.output未知 → 500')
-  expect(await page.getByText('没有匹配到模型的条目：').textContent()).toContain('absent')
+  await expect
+    .poll(() => page.getByText('没有匹配到模型的条目：').textContent())
+    .toContain('absent')
 })
 
 test('what is saved is there', async () => {
   await settings.save('自定义模型能力')
   expect(await settings.option('ModelCapabilities')).toContain('zephyr-*')
-  expect(await page.getByText('models.dev (anomalyco/models.dev').isVisible()).toBe(true)
+  await expect.poll(() => page.getByText('models.dev (anomalyco/models.dev').isVisible()).toBe(true)
 })

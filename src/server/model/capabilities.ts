@@ -46,6 +46,13 @@ export const FEATURES = [
   'mid_conversation',
   /** Claude: `temperature` and `top_p` are refused together. */
   'one_sampling_member',
+  /** GLM: streams the arguments of a call if told to. */
+  'tool_stream',
+  /** Qwen: keeps the prompt up to a cache mark. */
+  'cache_marks',
+  /** Qwen at Alibaba: answers in a stream only, or reasons in a stream only. */
+  'stream_only',
+  'reasons_in_streams_only',
   /** Gemini: tool calls and results have ids, and calls carry a signature. */
   'tool_call_ids',
   /** Gemini: searches the web beside functions. */

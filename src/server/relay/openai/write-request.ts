@@ -1,4 +1,4 @@
-import { interleavedOf } from '../../model/capabilities.ts'
+import { hasFeature, interleavedOf } from '../../model/capabilities.ts'
 import { capabilitiesOf, isOpenaiModel, type AskedModel } from '../../model/model-table.ts'
 import { createHash } from 'node:crypto'
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
@@ -114,24 +114,18 @@ function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
 }
 
 /**
- * Alibaba's models that keep what bears a mark. Source: Alibaba Cloud Model Studio, "Context
- * cache", "Explicit cache".
- */
-const KEEPS_MARKED =
-  /^(?:qwen\/)?qwen(?:-(?:plus|flash)|\d+(?:\.\d+)?-(?:(?:coder|vl)-)?(?:max|plus|flash))/
-
-/**
  * Whether a prompt is kept as far as its marks. OpenRouter keeps those of these makers in no other
  * way ("Prompt caching", "Anthropic Claude", "Alibaba Qwen"); Alibaba keeps the others by chance,
  * and asks twice as much for them. A mark on what the model said is left out: the next is not far.
  */
-function keepsMarked({ type, model }: Target): boolean {
-  switch (type) {
+function keepsMarked(to: Target): boolean {
+  const model = capabilitiesOf(to)
+  switch (to.type) {
     case ChannelTypeNumber.dashscope:
     case ChannelTypeNumber.bailian:
-      return KEEPS_MARKED.test(model)
+      return hasFeature(model, 'cache_marks')
     case ChannelTypeNumber.openrouter:
-      return /^~?anthropic\//.test(model) || KEEPS_MARKED.test(model)
+      return model.maker === 'anthropic' || hasFeature(model, 'cache_marks')
     default:
       return false
   }
@@ -196,8 +190,10 @@ function toolsOf(request: ChatRequest, to: Target): JsonRecord {
  * GLM sends the arguments of a call in one piece at its end unless told to stream them. Source:
  * Z.AI's documentation, "Tool Streaming Output": from GLM-4.6 on.
  */
-const streamsArguments = ({ type, model, isStream }: Target): boolean =>
-  isStream && type === ChannelTypeNumber.zhipu && /^glm-(?:4\.[6-9]|[5-9])/i.test(model)
+const streamsArguments = (to: Target): boolean =>
+  to.isStream &&
+  to.type === ChannelTypeNumber.zhipu &&
+  hasFeature(capabilitiesOf(to), 'tool_stream')
 
 const writeTool =
   (request: ChatRequest, to: Target) =>

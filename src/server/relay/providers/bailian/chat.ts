@@ -1,10 +1,12 @@
+import { hasFeature } from '../../../model/capabilities.ts'
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { messageEdits, systemRole } from '../../openai/message-edits.ts'
-import { gatherStream, streamEdits, streamsOnly } from './stream-only.ts'
+import { gatherStream, streamEdits } from './stream-only.ts'
 
 /**
  * What Alibaba's models want otherwise of a chat in OpenAI's dialect, whichever type of channel
@@ -14,21 +16,18 @@ import { gatherStream, streamEdits, streamsOnly } from './stream-only.ts'
 
 /** One itself is refused. */
 const TOP_P_MAX = 0.9999
-/** Open models that think unless told otherwise, which they may only in a stream. */
-const OPEN_QWEN3 = /^qwen3-\d+(?:\.\d+)?b(?:-a\d+b)?$/
-
-export function bailianEdits(
-  body: ScannedBody,
-  { task, model, isStream }: ProviderCall,
-): MemberEdit[] {
+export function bailianEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
+  const { task, isStream } = call
   if (task !== 'chat') return []
+  const model = capabilitiesOf(call)
   const topP = memberValue(body, 'top_p')
   const thinks = memberValue(body, 'enable_thinking') ?? null
-  const mustNotThink = !isStream && thinks === null && OPEN_QWEN3.test(model)
+  // It thinks unless told otherwise, which it may only in a stream.
+  const mustNotThink = !isStream && thinks === null && hasFeature(model, 'reasons_in_streams_only')
   return [
     ...(typeof topP === 'number' && topP >= 1 ? [{ set: 'top_p', json: String(TOP_P_MAX) }] : []),
     ...(mustNotThink ? [{ set: 'enable_thinking', json: 'false' }] : []),
-    ...(!isStream && (streamsOnly(model) || thinks === true) ? streamEdits : []),
+    ...(!isStream && (hasFeature(model, 'stream_only') || thinks === true) ? streamEdits : []),
     // Another is "not one of ['system', 'assistant', …]" (OpenCoworkAI/open-codesign#183).
     ...messageEdits(body, systemRole(body)),
   ]

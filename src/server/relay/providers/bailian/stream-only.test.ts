@@ -1,6 +1,8 @@
+import { hasFeature } from '../../../model/capabilities.ts'
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import { expect, test } from 'vitest'
 import { StepFailed } from '../../transport/upstream-steps.ts'
-import { gatheredCompletion, streamsOnly } from './stream-only.ts'
+import { gatheredCompletion } from './stream-only.ts'
 
 /** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
 
@@ -107,5 +109,5 @@ test.each([
   ['qwen3-omni-flash', true],
   ['qwen-plus', false],
 ])('%s streams only: %s', (model, only) => {
-  expect(streamsOnly(model)).toBe(only)
+  expect(hasFeature(capabilitiesOf({ model }), 'stream_only')).toBe(only)
 })

@@ -16,9 +16,6 @@ import { serverSentEvents } from '../../transport/wire.ts'
  *
  * - Chat", "Deep thinking", "Omni".
  */
-const STREAM_ONLY = /^(?:qwq|qvq)|omni/i
-
-export const streamsOnly = (model: string): boolean => STREAM_ONLY.test(model)
 
 /** What asks for the stream in a request that asks for none. */
 export const streamEdits: readonly MemberEdit[] = [

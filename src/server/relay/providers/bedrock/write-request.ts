@@ -1,3 +1,5 @@
+import { effortValues } from '../../../model/capabilities.ts'
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import { answerSchema } from '../../anthropic/schema.ts'
 import {
   effortOf,
@@ -79,52 +81,44 @@ export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord 
  * Nova user guide, "Complete request schema" and "Using reasoning"; requests of pydantic-ai that
  * Bedrock answered (`reasoning_config`).
  */
-function ownMembers(request: ChatRequest, { model }: Target): JsonRecord {
-  const members = { ...topKOf(request, model), ...thinkingOf(request, model) }
+function ownMembers(request: ChatRequest, to: Target): JsonRecord {
+  const members = { ...topKOf(request, to), ...thinkingOf(request, to) }
   return Object.keys(members).length === 0 ? {} : { additionalModelRequestFields: members }
 }
 
-function topKOf(request: ChatRequest, model: string): JsonRecord {
+function topKOf(request: ChatRequest, to: Target): JsonRecord {
   const { topK } = request
+  const { maker } = capabilitiesOf(to)
   if (topK === null || topK === 0) return {}
-  if (NOVA.test(model)) return { inferenceConfig: { topK } }
-  if (CLAUDE.test(model)) return { top_k: topK }
+  if (maker === 'amazon') return { inferenceConfig: { topK } }
+  if (maker === 'anthropic') return { top_k: topK }
   dropField(request, 'topK')
   return {}
 }
 
-const NOVA = /amazon\.nova-(?:micro|lite|pro|premier|2)/
-const CLAUDE = /anthropic\.claude/
-
-function thinkingOf(request: ChatRequest, model: string): JsonRecord {
+function thinkingOf(request: ChatRequest, to: Target): JsonRecord {
   const { thinking } = request
   if (thinking === null || thinking.kind === 'off') return {}
-  const row = THINKING.find(({ models }) => models.test(model))
-  if (row === undefined) {
+  const model = capabilitiesOf(to)
+  const say = SPELLINGS.get(model.maker ?? '')
+  if (say === undefined || effortValues(model) === null) {
     dropThinking(request)
     return {}
   }
   // How much is the model's own matter where the client names no figure.
-  return thinking.kind === 'adaptive' ? row.say('medium') : row.say(effortOf(thinking))
+  return say(threeLevels(thinking.kind === 'adaptive' ? 'medium' : effortOf(thinking)))
 }
 
-interface ThinkingWord {
-  models: RegExp
-  say(effort: Effort): JsonRecord
-}
+type Level = 'low' | 'medium' | 'high'
 
-const THINKING: readonly ThinkingWord[] = [
-  { models: /gpt-oss/, say: (effort) => ({ reasoning_effort: threeLevels(effort) }) },
-  { models: /qwen\.qwen3/, say: (effort) => ({ reasoning_config: threeLevels(effort) }) },
-  {
-    models: /amazon\.nova-2/,
-    say: (effort) => ({
-      reasoningConfig: { type: 'enabled', maxReasoningEffort: threeLevels(effort) },
-    }),
-  },
-]
+/** By the maker of the model. */
+const SPELLINGS = new Map<string, (level: Level) => JsonRecord>([
+  ['openai', (level) => ({ reasoning_effort: level })],
+  ['qwen', (level) => ({ reasoning_config: level })],
+  ['amazon', (level) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: level } })],
+])
 
-const threeLevels = (effort: Effort): 'low' | 'medium' | 'high' => {
+const threeLevels = (effort: Effort): Level => {
   if (effort === 'minimal' || effort === 'low') return 'low'
   return effort === 'medium' ? effort : 'high'
 }

@@ -1,3 +1,5 @@
+import { effortValues, toggleOption } from '../../../model/capabilities.ts'
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import {
   isThoughtOptional,
   type AssistantPart,
@@ -20,9 +22,6 @@ import { joinedText, resultText } from '../../canonical/part-text.ts'
 
 /** Source: Ollama's API reference, "Generate a chat completion" and "Modelfile", parameters. */
 export const OLLAMA_LACKS: readonly Steering[] = ['userId']
-
-/** Models that take how much they think as a word; others only whether. */
-const THINKS_BY_WORD = /gpt-oss/i
 
 /**
  * The request as Ollama takes it. Source: Ollama's API reference, "Generate a chat completion".
@@ -51,7 +50,7 @@ export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
     ...toolsOf(request),
     ...present({
       format: output === null ? null : output.kind === 'json' ? 'json' : output.schema,
-      think: thinkOf(request, to.model),
+      think: thinkOf(request, to),
     }),
     ...(Object.keys(options).length === 0 ? {} : { options }),
   }
@@ -67,16 +66,22 @@ function refuseTheUnsayable(request: ChatRequest): void {
  * not support thinking"): they are told so for those alone who could leave it out. Sources:
  * Ollama's documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
  */
-function thinkOf(request: ChatRequest, model: string): boolean | string | null {
+function thinkOf(request: ChatRequest, to: Target): boolean | string | null {
   const { thinking } = request
   if (thinking === null) return null
   if (thinking.kind === 'off') return false
-  if (thinking.kind !== 'effort' || !THINKS_BY_WORD.test(model)) {
+  if (thinking.kind !== 'effort' || !takesEffort(to)) {
     return isThoughtOptional(request) ? null : true
   }
   const { effort } = thinking
   if (effort === 'minimal') return 'low'
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
+}
+
+/** Models without a switch take how much they think as a word; others only whether. */
+function takesEffort(to: Target): boolean {
+  const model = capabilitiesOf(to)
+  return effortValues(model) !== null && toggleOption(model) === null
 }
 
 /** Tools that must not be called are not shown. */
