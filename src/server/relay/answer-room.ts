@@ -1,3 +1,4 @@
+import { capabilitiesOf, type AskedModel } from '../model/model-table.ts'
 import type { Task } from './dialect/provider.ts'
 import type { RelayCall, RelayParts } from './relay-call.ts'
 import type { AnswerRoom, BodyFault } from './transport/decoded-body.ts'
@@ -16,10 +17,8 @@ export const LARGE_ANSWER_BYTES_MAX = 128 * MEBIBYTE
 const CHANNEL_SHARE = 0.25
 
 /** What a call asks for, as far as its size depends on it. */
-interface AskedAnswer {
+interface AskedAnswer extends AskedModel {
   task: Task
-  /** As it is sent upstream. */
-  model: string
   /** The client's request. */
   body: Buffer
 }
@@ -35,8 +34,9 @@ const LARGE_TASKS: ReadonlySet<Task> = new Set<Task>([
   'translations',
 ])
 
-/** Models that answer a chat with images or speech without being asked for them by a member. */
-const MEDIA_MODEL = /image|imagen|banana|dall-e|flux|seedream|audio|speech/i
+/** Whether a model answers a chat with images or speech without being asked by a member. */
+const answersWithMedia = (asked: AskedModel): boolean =>
+  capabilitiesOf(asked).modalities?.output?.some((kind) => kind !== 'text') === true
 
 /** Members of a chat request that ask for images, speech or log probabilities. */
 const LARGE_MEMBERS = [
@@ -49,10 +49,11 @@ const LARGE_MEMBERS = [
 ].map((member) => Buffer.from(member))
 
 /** The largest size of a response in bytes, packed and unpacked. */
-export function answerBytesMax({ task, model, body }: AskedAnswer, isEvents = false): number {
+export function answerBytesMax(asked: AskedAnswer, isEvents = false): number {
+  const { task, body } = asked
   const isLarge =
     LARGE_TASKS.has(task) ||
-    MEDIA_MODEL.test(model) ||
+    answersWithMedia(asked) ||
     LARGE_MEMBERS.some((member) => body.includes(member))
   if (isLarge) return LARGE_ANSWER_BYTES_MAX
   return isEvents ? EVENTS_BYTES_MAX : CHAT_ANSWER_BYTES_MAX

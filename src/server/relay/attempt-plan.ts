@@ -199,8 +199,7 @@ export function planAttempt(
       gatherer: gathererOf(to.task, dialect),
       convert: answering.convert,
       output: answering.output,
-      answerBytesMax: (isEvents) =>
-        answerBytesMax({ task: to.task, model: to.model, body: planned.body.bytes }, isEvents),
+      answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: planned.body.bytes }, isEvents),
     }
   } catch (error) {
     // What cannot be read or said is the client's to hear; anything else is a fault of ours.
