@@ -34,7 +34,7 @@ export async function buildServer(root: string): Promise<void> {
   await bundle.close()
 }
 
-/** A file beside the module: `new URL('model-limits.json', import.meta.url)`. */
+/** A file beside the module: `new URL('model-data.json', import.meta.url)`. */
 const BESIDE = /new URL\(\s*'((?:\.{1,2}\/)*[\w./-]+)',\s*import\.meta\.url\s*\)/g
 /** A file of a library: `import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')`. */
 const OF_LIBRARY = /import\.meta\.resolve\('([^']+)'\)/g

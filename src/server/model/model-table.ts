@@ -167,8 +167,7 @@ function interleavedOver(below: Capabilities, { interleaved }: Layer): Layer {
   return { interleaved: over === null ? interleaved : { ...interleavedOf(below), ...over } }
 }
 
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+const read = (file: URL): unknown => JSON.parse(readFileSync(file, 'utf8'))
 
 // Read at their first use; the shapes are held by `tools/model-data.ts` and the tests.
 let overridesRead: Overrides | undefined
@@ -177,12 +176,12 @@ let tableRead: ModelTable | undefined
 
 export const bundledOverrides = (): Overrides =>
   // As above.
-  (overridesRead ??= read('overrides.json') as Overrides)
+  (overridesRead ??= read(new URL('overrides.json', import.meta.url)) as Overrides)
 
 /** The snapshot that comes with this version. */
 export const bundledModels = (): ModelData =>
   // As above.
-  (modelsRead ??= read('model-data.json') as ModelData)
+  (modelsRead ??= read(new URL('model-data.json', import.meta.url)) as ModelData)
 
 const bundledTable = (): ModelTable => (tableRead ??= new ModelTable(bundledModels()))
 
