@@ -23,7 +23,7 @@ import type {
 import { withToolsAsAsked } from './dialect/tool-calls.ts'
 import { Gathering } from './gathering/gathering.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
-import { converseWire } from './providers/bedrock/wires.ts'
+import { converseWire } from './vendors/bedrock/wires.ts'
 import { responsesClient } from './responses/client.ts'
 import { serverSentEvents } from './transport/wire.ts'
 

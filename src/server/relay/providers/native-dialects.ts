@@ -12,27 +12,27 @@ import {
   lookAtBaidu,
   readBaiduAnswer,
   textsOfBaidu,
-} from './baidu/read-answer.ts'
-import { BAIDU_LACKS, writeBaiduRequest } from './baidu/write-request.ts'
+} from '../vendors/baidu/read-answer.ts'
+import { BAIDU_LACKS, writeBaiduRequest } from '../vendors/baidu/write-request.ts'
 import {
   ConverseStreamReader,
   inspectConverse,
   lookAtConverse,
   readConverseAnswer,
   textsOfConverse,
-} from './bedrock/read-answer.ts'
-import { CONVERSE_LACKS, writeConverseRequest } from './bedrock/write-request.ts'
-import { CohereStreamReader, readCohereAnswer } from './cohere/read-answer.ts'
-import { inspectCohere, lookAtCohere, textsOfCohere } from './cohere/stream.ts'
-import { COHERE_LACKS, writeCohereRequest } from './cohere/write-request.ts'
+} from '../vendors/bedrock/read-answer.ts'
+import { CONVERSE_LACKS, writeConverseRequest } from '../vendors/bedrock/write-request.ts'
+import { CohereStreamReader, readCohereAnswer } from '../vendors/cohere/read-answer.ts'
+import { inspectCohere, lookAtCohere, textsOfCohere } from '../vendors/cohere/stream.ts'
+import { COHERE_LACKS, writeCohereRequest } from '../vendors/cohere/write-request.ts'
 import {
   CozeStreamReader,
   inspectCoze,
   lookAtCoze,
   readCozeAnswer,
   textsOfCoze,
-} from './coze/read-answer.ts'
-import { COZE_LACKS, writeCozeRequest } from './coze/write-request.ts'
+} from '../vendors/coze/read-answer.ts'
+import { COZE_LACKS, writeCozeRequest } from '../vendors/coze/write-request.ts'
 import {
   charactersIn,
   DEEPL_LACKS,
@@ -40,7 +40,7 @@ import {
   readTranslation,
   textsOfTranslation,
   writeDeeplRequest,
-} from './deepl/translation.ts'
+} from '../vendors/deepl/translation.ts'
 import { FollowedStream } from '../dialect/followed-stream.ts'
 import {
   inspectOllama,
@@ -48,8 +48,8 @@ import {
   OllamaStreamReader,
   readOllamaAnswer,
   textsOfOllama,
-} from './ollama/read-answer.ts'
-import { OLLAMA_LACKS, writeOllamaRequest } from './ollama/write-request.ts'
+} from '../vendors/ollama/read-answer.ts'
+import { OLLAMA_LACKS, writeOllamaRequest } from '../vendors/ollama/write-request.ts'
 import { OneCallStreamReader } from './one-call-answer.ts'
 import {
   inspectReplicate,
@@ -57,24 +57,24 @@ import {
   readPrediction,
   ReplicateStreamReader,
   textsOfPrediction,
-} from './replicate/read-answer.ts'
-import { REPLICATE_LACKS, writeReplicateRequest } from './replicate/write-request.ts'
+} from '../vendors/replicate/read-answer.ts'
+import { REPLICATE_LACKS, writeReplicateRequest } from '../vendors/replicate/write-request.ts'
 import {
   inspectSpark,
   lookAtSpark,
   readSparkAnswer,
   sparkEvents,
   textsOfSpark,
-} from './spark/read-answer.ts'
-import { SPARK_LACKS, writeSparkRequest } from './spark/write-request.ts'
+} from '../vendors/spark/read-answer.ts'
+import { SPARK_LACKS, writeSparkRequest } from '../vendors/spark/write-request.ts'
 import {
   inspectTencent,
   lookAtTencent,
   readTencentAnswer,
   TencentStreamReader,
   textsOfTencent,
-} from './tencent/read-answer.ts'
-import { TENCENT_LACKS, writeTencentRequest } from './tencent/write-request.ts'
+} from '../vendors/tencent/read-answer.ts'
+import { TENCENT_LACKS, writeTencentRequest } from '../vendors/tencent/write-request.ts'
 
 /** Dialects that only upstreams speak: one row each. */
 export const nativeDialects = {

@@ -1,11 +1,11 @@
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { baiduEmbedding } from './baidu/embedding.ts'
-import { bedrockEmbedding } from './bedrock/embedding.ts'
-import { cohereEmbedding } from './cohere/embedding.ts'
+import { baiduEmbedding } from '../vendors/baidu/embedding.ts'
+import { bedrockEmbedding } from '../vendors/bedrock/embedding.ts'
+import { cohereEmbedding } from '../vendors/cohere/embedding.ts'
 import type { EmbeddingRequest } from '../embedding/embedding-vectors.ts'
-import { ollamaEmbedding } from './ollama/embedding.ts'
-import { tencentEmbedding } from './tencent/embedding.ts'
+import { ollamaEmbedding } from '../vendors/ollama/embedding.ts'
+import { tencentEmbedding } from '../vendors/tencent/embedding.ts'
 
 /** How an upstream with words of its own embeds: texts in, a vector for each out, in their order. */
 export interface NativeEmbedding {

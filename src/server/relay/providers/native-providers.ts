@@ -6,37 +6,49 @@ import {
   baiduUrl,
   baiduVia,
   isBaiduRanking,
-} from './baidu/address.ts'
-import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './bedrock/address.ts'
-import { pictureEdits as bedrockPictureEdits } from './bedrock/pictures.ts'
-import { rankingEdits as bedrockRankingEdits } from './bedrock/ranking.ts'
-import { claudeWire, converseWire } from './bedrock/wires.ts'
-import { cloudflareUrl } from './cloudflare/address.ts'
-import { cloudflareMedia } from './cloudflare/media.ts'
-import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './cohere/address.ts'
-import { cozeEdits, cozeUrl, cozeVia } from './coze/address.ts'
+} from '../vendors/baidu/address.ts'
+import {
+  bedrockSeal,
+  bedrockUrl,
+  bedrockVia,
+  claudeEdits,
+  isClaude,
+} from '../vendors/bedrock/address.ts'
+import { pictureEdits as bedrockPictureEdits } from '../vendors/bedrock/pictures.ts'
+import { rankingEdits as bedrockRankingEdits } from '../vendors/bedrock/ranking.ts'
+import { claudeWire, converseWire } from '../vendors/bedrock/wires.ts'
+import { cloudflareUrl } from '../vendors/cloudflare/address.ts'
+import { cloudflareMedia } from '../vendors/cloudflare/media.ts'
+import {
+  cohereHeaders,
+  cohereUrl,
+  cohereVia,
+  isRanking,
+  rankingEdits,
+} from '../vendors/cohere/address.ts'
+import { cozeEdits, cozeUrl, cozeVia } from '../vendors/coze/address.ts'
 import {
   dashscopeEdits,
   dashscopeHeaders,
   dashscopeUrl,
   dashscopeVia,
-} from './dashscope/address.ts'
-import { deeplHeaders, deeplUrl, deeplWire } from './deepl/address.ts'
-import { recordingAsJson } from './google/heard-content.ts'
-import { googlesMedia } from './google/media.ts'
+} from '../vendors/dashscope/address.ts'
+import { deeplHeaders, deeplUrl, deeplWire } from '../vendors/deepl/address.ts'
+import { recordingAsJson } from '../vendors/google/heard-content.ts'
+import { googlesMedia } from '../vendors/google/media.ts'
 import { formAsJson } from '../images/form-as-json.ts'
 import { roleEdits } from '../openai/message-edits.ts'
 import { namedEvents } from './named-events.ts'
-import { MISTRAL_LACKS } from './mistral/chat.ts'
-import { ollamaHeaders, ollamaUrl } from './ollama/address.ts'
-import { ndjson } from './ollama/ndjson.ts'
-import { replicateHeaders, replicateUrl } from './replicate/address.ts'
-import { pictureEdits } from './replicate/pictures.ts'
-import { replicateVia } from './replicate/prediction.ts'
-import { sparkSeal, sparkUrl } from './spark/address.ts'
-import { sparkVia } from './spark/frames-call.ts'
-import { sparkEdits } from './spark/write-request.ts'
-import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './tencent/address.ts'
+import { MISTRAL_LACKS } from '../vendors/mistral/chat.ts'
+import { ollamaHeaders, ollamaUrl } from '../vendors/ollama/address.ts'
+import { ndjson } from '../vendors/ollama/ndjson.ts'
+import { replicateHeaders, replicateUrl } from '../vendors/replicate/address.ts'
+import { pictureEdits } from '../vendors/replicate/pictures.ts'
+import { replicateVia } from '../vendors/replicate/prediction.ts'
+import { sparkSeal, sparkUrl } from '../vendors/spark/address.ts'
+import { sparkVia } from '../vendors/spark/frames-call.ts'
+import { sparkEdits } from '../vendors/spark/write-request.ts'
+import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from '../vendors/tencent/address.ts'
 import {
   isEmbedding,
   isShared,
@@ -48,10 +60,10 @@ import {
   vertexSeal,
   vertexUrl,
   vertexVia,
-} from './vertex/address.ts'
-import { vertexEmbeddingEdits } from './vertex/embedding.ts'
-import { zhipuEdits, zhipuUrl, zhipuVia } from './zhipu/address.ts'
-import { zhipuWire } from './zhipu/finish.ts'
+} from '../vendors/vertex/address.ts'
+import { vertexEmbeddingEdits } from '../vendors/vertex/embedding.ts'
+import { zhipuEdits, zhipuUrl, zhipuVia } from '../vendors/zhipu/address.ts'
+import { zhipuWire } from '../vendors/zhipu/finish.ts'
 
 const bearer = ({ key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,

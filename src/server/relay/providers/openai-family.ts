@@ -6,8 +6,8 @@ import { type MemberEdit, renamed } from '../json/body-splice.ts'
 import { openaiHeaders } from '../openai/address.ts'
 import { embeddedInParts } from '../embedding/embedding-parts.ts'
 import { BATCH_MAX } from '../embedding/gemini-batch.ts'
-import { textsAtOnce } from './baidu/embedding.ts'
-import { bailianEdits, bailianVia } from './bailian/chat.ts'
+import { textsAtOnce } from '../vendors/baidu/embedding.ts'
+import { bailianEdits, bailianVia } from '../vendors/bailian/chat.ts'
 import {
   messageEdits,
   roleEdits,
@@ -17,11 +17,11 @@ import {
 } from '../openai/message-edits.ts'
 import { takesOtherLimit } from '../openai/write-request.ts'
 import { samplingEdits } from '../openai/thinking/sampling.ts'
-import { draws, PICTURE_PATH, pictureEdits, pictureWalk } from './minimax/pictures.ts'
-import { speaks, SPEECH_PATH, spokenEdits, spokenWalk } from './minimax/speech.ts'
-import { minimaxWire } from './minimax/wire.ts'
-import { MISTRAL_LACKS, mistralEdits } from './mistral/chat.ts'
-import { speechEdits, speechWalk, speechWire } from './mistral/speech.ts'
+import { draws, PICTURE_PATH, pictureEdits, pictureWalk } from '../vendors/minimax/pictures.ts'
+import { speaks, SPEECH_PATH, spokenEdits, spokenWalk } from '../vendors/minimax/speech.ts'
+import { minimaxWire } from '../vendors/minimax/wire.ts'
+import { MISTRAL_LACKS, mistralEdits } from '../vendors/mistral/chat.ts'
+import { speechEdits, speechWalk, speechWire } from '../vendors/mistral/speech.ts'
 import { dashscope } from './native-providers.ts'
 import { inSteps } from '../transport/upstream-steps.ts'
 

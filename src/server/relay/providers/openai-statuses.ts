@@ -1,7 +1,7 @@
 import { isErrorStatus, statusInCode } from '../dialect/stated-error.ts'
 import { wordOf, type JsonRecord } from '../json/json-value.ts'
-import { minimaxStatuses } from './minimax/statuses.ts'
-import { sparkStatuses } from './spark/statuses.ts'
+import { minimaxStatuses } from '../vendors/minimax/statuses.ts'
+import { sparkStatuses } from '../vendors/spark/statuses.ts'
 
 /**
  * Numbers of vendors of OpenAI's dialect who count their errors themselves, which no two use alike:

@@ -1,0 +1,46 @@
+import type { Egress } from '../../../egress/egress.ts'
+import {
+  fetchToken,
+  KeptTokens,
+  type AccessToken,
+  type FetchedToken,
+} from '../../providers/kept-tokens.ts'
+
+/**
+ * Access tokens of Baidu AI Cloud, from an application's API key and secret key. They live thirty
+ * days and are changed for new ones in their last hour. Source: Baidu AI Cloud, Qianfan
+ * ModelBuilder, "Get an access token".
+ */
+const EARLY_SECONDS = 3600
+const LIFE_SECONDS = 30 * 24 * 3600
+
+interface Means {
+  egress: Egress
+  /** Where Baidu is, without a slash at its end. */
+  base: string
+  nowSeconds: number
+}
+
+const kept = new KeptTokens(EARLY_SECONDS)
+
+/** `key`: both parts, as the channel has them. */
+export const baiduToken = (key: string, means: Means): Promise<AccessToken> =>
+  kept.take(key, means.nowSeconds, () => fetchFor(key, means))
+
+/** Baidu says that this token of a key is not, or no longer, good. */
+export const forgetBaiduToken = (key: string, token: string): void => kept.forget(key, token)
+
+function fetchFor(key: string, { egress, base }: Means): Promise<FetchedToken> {
+  const [id = '', secret = ''] = key.split('|').map((part) => part.trim())
+  const query = new URLSearchParams({
+    grant_type: 'client_credentials',
+    client_id: id,
+    client_secret: secret,
+  })
+  return fetchToken(egress, {
+    url: `${base}/oauth/2.0/token?${query.toString()}`,
+    headers: { 'content-type': 'application/json' },
+    usualLifeSeconds: LIFE_SECONDS,
+    refusal: (_status, message) => ({ error: { message, code: 'invalid_client' } }),
+  })
+}

@@ -1,0 +1,58 @@
+import { channelType } from '../../../../contract/channel-types.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { Via } from '../../transport/upstream-call.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { batchWalk } from '../../embedding/gemini-batch.ts'
+import { googlesMedia, mediaAction } from './media.ts'
+
+/** Source: Gemini API reference, "All methods". */
+const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
+  chat: 'generateContent',
+  countTokens: 'countTokens',
+  embedContent: 'embedContent',
+  batchEmbedContents: 'batchEmbedContents',
+  // A client of another dialect may ask for many texts at once.
+  embeddings: 'batchEmbedContents',
+}
+
+const DEFAULT_VERSION = 'v1beta'
+
+export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const action = actionOf(call)
+  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  if (action === null || base === '') return null
+  const root = /\/v\d[a-z0-9]*$/i.test(base)
+    ? base
+    : `${base}/${channel.apiVersion || (call.geminiVersion ?? DEFAULT_VERSION)}`
+  const path = modelPath(call.model)
+  if (path === null) return null
+  return `${root}/${path}:${action}`
+}
+
+/** Null: there is no such call. */
+function actionOf({ task, model, isStream }: ProviderCall): string | null {
+  if (googlesMedia(model, task) !== null) return mediaAction(model, task)
+  const action = ACTIONS[task] ?? null
+  return action !== null && isStream ? 'streamGenerateContent?alt=sse' : action
+}
+
+/**
+ * `models/x` and `tunedModels/x` say where they are; a bare name is one of `models`. Null: the name
+ * would lead to another place.
+ */
+function modelPath(model: string): string | null {
+  const name = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
+  const parts = name.split('/')
+  return parts.some((part) => part === '' || part === '.' || part === '..')
+    ? null
+    : parts.map(encodeURIComponent).join('/')
+}
+
+/** Gemini's own clients know how much it takes. */
+export const geminiVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
+  task === 'embeddings' ? inSteps(batchWalk) : null
+
+/** In the head, because addresses end up in log files. */
+export const geminiHeaders = (channel: ProviderChannel): Record<string, string> => ({
+  'x-goog-api-key': channel.key,
+})

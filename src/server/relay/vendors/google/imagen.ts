@@ -1,0 +1,88 @@
+import { unsupportedField } from '../../canonical/reading.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import type { Walk } from '../../transport/upstream-steps.ts'
+import { AS_USUAL, pictureMember, WANTED } from '../../providers/openai-pictures.ts'
+import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
+import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
+import { nearestShape, sidesOf } from './shapes.ts'
+
+/**
+ * Pictures by Imagen, asked for as OpenAI's clients do, by Vertex AI and by the Gemini API alike.
+ * Sources: Generative AI on Vertex AI, "Imagen API" and "Set the aspect ratio"; Gemini API,
+ * "Imagen".
+ */
+
+export const isImagen = (model: string): boolean =>
+  /^(?:models\/|google\/)?(?:imagen-|imagegeneration@)/.test(model)
+
+/** Members that change nothing about a picture. */
+const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
+/** Shapes that Imagen draws. */
+const SHAPES = ['1:1', '3:4', '4:3', '9:16', '16:9']
+
+/** Members that OpenAI does not know go to the model as they are, among its parameters. */
+export function imagenEdits(body: ScannedBody): MemberEdit[] {
+  const asked = membersOf(body)
+  const { prompt, parameters: own, ...others } = asked
+  const parameters: JsonRecord = { sampleCount: 1 }
+  for (const [name, value] of Object.entries(others)) {
+    Object.assign(parameters, parameterOf(name, value))
+  }
+  return rewritten(asked, {
+    instances: [{ prompt }],
+    parameters: { ...parameters, ...recordOr(own) },
+    ...(asked[WANTED] === undefined ? {} : { [WANTED]: asked[WANTED] }),
+  })
+}
+
+function parameterOf(name: string, value: unknown): JsonRecord {
+  if (LEFT_BEHIND.has(name) || name === WANTED) return {}
+  switch (name) {
+    case 'n':
+      return value === null ? {} : { sampleCount: value }
+    case 'size':
+      return ratioOf(value)
+    case 'quality':
+    case 'style':
+    case 'background':
+    case 'moderation':
+      if (AS_USUAL.has(value)) return {}
+      throw unsupportedField(name)
+    case 'output_format':
+      if (value === null) return {}
+      if (typeof value !== 'string') throw unsupportedField(name)
+      return { outputOptions: { mimeType: `image/${value}` } }
+    default:
+      return value === null ? {} : { [name]: value }
+  }
+}
+
+function ratioOf(size: unknown): JsonRecord {
+  const sides = sidesOf(size)
+  return sides === null ? {} : { aspectRatio: nearestShape(sides, SHAPES) }
+}
+
+/** Pictures come as their bytes; who wants an address is given one that holds them. */
+export const imagenWalk: Walk = async (steps, request) => {
+  const { value: wanted, sent } = takenOut(request, WANTED)
+  const answer = await steps.fetch(withBody(request, sent))
+  if (answer.status !== 200) return answer
+  const predictions = arrayOr(recordIn(answer).predictions).map(recordOr)
+  const data = predictions.flatMap((prediction) => pictureOf(prediction, wanted))
+  if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })
+  const reason = predictions.map(({ raiFilteredReason }) => textOr(raiFilteredReason)).find(Boolean)
+  const message = reason ?? 'no picture was made'
+  const error = { message, type: 'image_generation_user_error', code: 'content_filter' }
+  return jsonAnswer({ error }, 400)
+}
+
+function pictureOf(
+  { bytesBase64Encoded: data, mimeType, prompt }: JsonRecord,
+  wanted: unknown,
+): JsonRecord[] {
+  if (typeof data !== 'string' || data === '') return []
+  const picture = pictureMember({ mimeType, data }, wanted)
+  return [{ ...picture, ...(typeof prompt === 'string' ? { revised_prompt: prompt } : {}) }]
+}

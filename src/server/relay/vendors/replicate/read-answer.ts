@@ -1,0 +1,111 @@
+import type { ChatAnswer, ChatEvent, Finish } from '../../canonical/chat-answer.ts'
+import {
+  NO_USAGE,
+  usageOfTwo,
+  USAGE_TOKENS_MAX,
+  type UsageReading,
+} from '../../canonical/token-usage.ts'
+import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import type { EventReport } from '../../dialect/followed-stream.ts'
+import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
+
+/**
+ * Predictions of language models. A stream is events named `output`, whose data is plain text, and
+ * `done`. Sources: Replicate's HTTP API reference, "Get a prediction"; "Streaming output".
+ */
+
+/** The event that the relay adds to a stream: the finished prediction, with its figures. */
+export const PREDICTION = 'prediction'
+
+/** Ends of a prediction; anything else is still to come. */
+const ENDS: ReadonlySet<unknown> = new Set(['succeeded', 'failed', 'canceled', 'aborted'])
+
+export const isOver = ({ status }: JsonRecord): boolean => ENDS.has(status)
+
+/** Why a prediction has no result; undefined: it has one. */
+export function failureOf({ status, error }: JsonRecord): JsonRecord | undefined {
+  if (status === 'succeeded') return undefined
+  const message = textOr(error) || `the prediction ended as ${textOr(status) || 'nothing known'}`
+  return { type: 'prediction_failed', code: textOr(status), message }
+}
+
+/** Text comes in pieces, or in one. */
+function outputOf({ output }: JsonRecord): string {
+  return Array.isArray(output) ? output.map(textOr).join('') : textOr(output)
+}
+
+export function lookAtPrediction(bytes: Buffer, tokensMax: number): AnswerReading {
+  const prediction = parseJson(bytes.toString('utf8'))
+  if (!isRecord(prediction)) return { kind: 'malformed' }
+  if (isRecord(prediction.error) && prediction.status === undefined) {
+    return { kind: 'error', error: prediction.error }
+  }
+  if (!isOver(prediction)) return { kind: 'malformed' }
+  const failure = failureOf(prediction)
+  if (failure !== undefined) return { kind: 'error', error: failure }
+  return { kind: 'ok', usage: readMetrics(prediction.metrics, tokensMax) }
+}
+
+export function textsOfPrediction(prediction: JsonRecord): DeltaText[] {
+  const text = outputOf(prediction)
+  return text === '' ? [] : [{ lane: 0, text }]
+}
+
+export function readPrediction(prediction: JsonRecord): ChatAnswer {
+  const text = outputOf(prediction)
+  return {
+    id: textOr(prediction.id),
+    choices: [{ parts: text === '' ? [] : [{ kind: 'text', text }], finish: STOPPED }],
+    usage: readMetrics(prediction.metrics, USAGE_TOKENS_MAX).usage,
+  }
+}
+
+/** Nobody says why the model has stopped. */
+const STOPPED: Finish = { reason: 'stop', stopSequence: null }
+
+/** What the relay needs to know of one event. */
+export function inspectReplicate(value: JsonRecord, tokensMax: number): EventReport {
+  const event = namedEvent(value)
+  switch (event.name) {
+    case 'output':
+      return event.data === '' ? { kind: 'idle' } : { texts: [{ lane: 0, text: event.data }] }
+    case 'error':
+      return { error: errorIn(event) }
+    case 'done': {
+      const reason = textOr(recordOr(parseJson(event.data)).reason)
+      if (reason !== '') return { error: failureOf({ status: reason, error: null }) }
+      return { kind: 'last', isFinish: true }
+    }
+    case PREDICTION: {
+      const { metrics } = recordOr(parseJson(event.data))
+      return { kind: 'usage', usage: readMetrics(metrics, tokensMax), isEnd: true }
+    }
+    default:
+      return { kind: 'idle' }
+  }
+}
+
+function errorIn({ data }: NamedEvent): JsonRecord {
+  const { detail } = recordOr(parseJson(data))
+  return { type: 'prediction_failed', message: textOr(detail) || data }
+}
+
+export class ReplicateStreamReader implements StreamReader {
+  private hasStarted = false
+
+  read(value: JsonRecord): ChatEvent[] {
+    const { name, data } = namedEvent(value)
+    const events: ChatEvent[] = this.hasStarted ? [] : [{ kind: 'start', id: '' }]
+    this.hasStarted = true
+    if (name === 'output' && data !== '') events.push({ kind: 'text', choice: 0, text: data })
+    if (name === 'done') events.push({ kind: 'finish', choice: 0, finish: STOPPED })
+    return events
+  }
+}
+
+/** Models that are sold by the token say how many; others by the second, and nothing of tokens. */
+function readMetrics(value: unknown, tokensMax: number): UsageReading {
+  const { input_token_count: input, output_token_count: output } = recordOr(value)
+  return usageOfTwo({ input, output }, tokensMax, NO_USAGE)
+}

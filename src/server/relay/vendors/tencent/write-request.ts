@@ -1,0 +1,155 @@
+import type {
+  AssistantPart,
+  ChatRequest,
+  MediaPart,
+  Message,
+  TextPart,
+  Tool,
+} from '../../canonical/chat-request.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
+import { unsupportedField } from '../../canonical/reading.ts'
+import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
+import type { Target } from '../../dialect/dialect.ts'
+import { adjustField, cannotSay } from '../../dialect/field-names.ts'
+import { withOneDemand } from '../../providers/one-call.ts'
+import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+import { present, type JsonRecord } from '../../json/json-value.ts'
+import { joinedText, resultText } from '../../canonical/part-text.ts'
+
+/** Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions", input parameters. */
+export const TENCENT_LACKS: readonly Steering[] = [
+  'topK',
+  'presencePenalty',
+  'frequencyPenalty',
+  'userId',
+]
+
+const SEED_MAX = 10_000
+
+/**
+ * The request as Hunyuan takes it. Source: Tencent Cloud API documentation, Hunyuan,
+ * "ChatCompletions" and its data types. A limit on the answer's length has no word there and is
+ * left behind: models end at one of their own.
+ */
+export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
+  const request = withOneDemand(withoutLacking(sent, TENCENT_LACKS))
+  refuseTheUnsayable(request)
+  return {
+    Model: to.model,
+    Messages: messagesOf(request, to),
+    Stream: to.isStream,
+    ...toolsOf(request),
+    ...present({
+      Temperature: request.temperature,
+      TopP: request.topP,
+      Seed: seedOf(request),
+      Stop: request.stop.length === 0 ? null : request.stop,
+      // Whether, not how much.
+      EnableThinking: request.thinking === null ? null : request.thinking.kind !== 'off',
+    }),
+  }
+}
+
+function refuseTheUnsayable(request: ChatRequest): void {
+  if (request.choices !== 1) throw cannotSay(request, 'choices')
+  if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
+  if (request.output !== null) throw cannotSay(request, 'output')
+}
+
+/** Equal seeds stay equal in the range that Hunyuan takes. */
+function seedOf(request: ChatRequest): number | null {
+  const { seed } = request
+  if (seed === null || (seed >= 1 && seed <= SEED_MAX)) return seed
+  adjustField(request, 'seed')
+  return (Math.abs(Math.trunc(seed)) % SEED_MAX) + 1
+}
+
+/** One certain tool can be demanded, and by it "any" where there is only one. */
+function toolsOf(request: ChatRequest): JsonRecord {
+  const { tools, toolChoice } = request
+  if (tools.length === 0) return {}
+  const Tools = tools.map(writeTool)
+  switch (toolChoice?.kind) {
+    case undefined:
+      return { Tools }
+    case 'auto':
+    case 'none':
+      return { Tools, ToolChoice: toolChoice.kind }
+    case 'required':
+      return { Tools, ToolChoice: 'custom', CustomTool: Tools[0] }
+    case 'tool': {
+      const demanded = tools.findIndex(({ name }) => name === toolChoice.name)
+      if (demanded < 0) throw cannotSay(request, 'toolChoice')
+      return { Tools, ToolChoice: 'custom', CustomTool: Tools[demanded] }
+    }
+    default:
+      return toolChoice satisfies never
+  }
+}
+
+/** The schema of the arguments is a text. */
+const writeTool = ({ name, description, schema }: Tool): JsonRecord => ({
+  Type: 'function',
+  Function: {
+    Name: name,
+    Parameters: JSON.stringify(schema ?? { type: 'object', properties: {} }),
+    ...present({ Description: description }),
+  },
+})
+
+function messagesOf({ system, messages }: ChatRequest, to: Target): JsonRecord[] {
+  const first = system.map(({ text }) => text).join('\n\n')
+  return [
+    ...(first === '' ? [] : [{ Role: 'system', Content: first }]),
+    ...dialogueOf(messages, to).flatMap(writeTurn),
+  ]
+}
+
+function writeTurn(turn: Message): JsonRecord[] {
+  if (turn.role === 'assistant') return [writeAssistant(turn.parts)]
+  const { results, said } = resultsApart(turn.parts)
+  return [
+    ...results.map((result) => ({
+      Role: 'tool',
+      ToolCallId: result.callId,
+      Content: resultText(result),
+    })),
+    ...(said.length === 0 ? [] : [{ Role: 'user', ...contentOf(said) }]),
+  ]
+}
+
+function contentOf(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []))
+  if (texts.length === parts.length) return { Content: texts.join('\n\n') }
+  return {
+    Contents: parts.map((part) =>
+      part.kind === 'text' ? { Type: 'text', Text: part.text } : writeMedia(part),
+    ),
+  }
+}
+
+function writeMedia(part: MediaPart): JsonRecord {
+  const { at, source } = part
+  const words = documentInWords(part)
+  if (words !== null) return { Type: 'text', Text: words }
+  if (source.from === 'text' || mediaFamily(source) !== 'image') throw unsupportedField(at)
+  const Url = source.from === 'url' ? source.url : dataUrl(source)
+  return { Type: 'image_url', ImageUrl: { Url } }
+}
+
+function writeAssistant(parts: readonly AssistantPart[]): JsonRecord {
+  const media = parts.find((part) => part.kind === 'media')
+  if (media !== undefined) throw unsupportedField(media.at)
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  const ToolCalls = calls.map(({ id, name, argumentsJson }, Index) => ({
+    Id: id,
+    Type: 'function',
+    Index,
+    Function: { Name: name, Arguments: argumentsJson === '' ? '{}' : argumentsJson },
+  }))
+  return {
+    Role: 'assistant',
+    Content: joinedText(parts),
+    ...(calls.length === 0 ? {} : { ToolCalls }),
+  }
+}
