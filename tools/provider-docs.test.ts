@@ -5,7 +5,7 @@ import { providerPages, storedPage } from './provider-docs.ts'
 
 const pages = providerPages()
 
-test.each([...pages])('%s is what the rows say; if not, npm run provider-docs', (path, text) => {
+test.each([...pages])('%s is what the rows say; if not, npm run vendors', (path, text) => {
   expect(storedPage(path)).toBe(text)
 })
 

@@ -1,8 +1,8 @@
 /**
- * `npm run provider-docs`: writes docs/providers anew from the rows of the channel types, from what
- * the providers have addresses for, and from the notes beside this file.
+ * The second half of `npm run vendors`: writes `docs/providers/` from the vendors' declarations and
+ * from the addresses that their providers have.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   channelTypesInListOrder,
@@ -11,9 +11,10 @@ import {
 } from '../src/contract/channel-types.ts'
 import { upstreamDialects } from '../src/server/relay/conversion/dialects.ts'
 import { OPENAI_NAMES } from '../src/server/relay/dialect/field-names.ts'
-import { providerOf } from '../src/server/relay/providers/providers.ts'
 import type { Task } from '../src/server/relay/dialect/provider.ts'
-import { providerNotes, type ProviderNotes } from './provider-notes.ts'
+import { providerOf } from '../src/server/relay/providers/providers.ts'
+import { vendorOf } from '../src/server/relay/vendors/registry.ts'
+import { OPENAI_CHAT } from '../src/server/relay/vendors/vendor.ts'
 
 const FOLDER = 'docs/providers'
 const NAMES: readonly [task: Task, label: string][] = [
@@ -112,8 +113,7 @@ function worksOf(row: ChannelType): string {
 
 function overview(): string {
   const rows = channelTypesInListOrder.map((row) => {
-    const name =
-      row.protocol in providerNotes ? `[${row.label.en}](${slugOf(row)}.md)` : row.label.en
+    const name = `[${row.label.en}](${slugOf(row)}.md)`
     const works = worksOf(row)
     return [String(row.type), name, row.protocol, row.baseUrl || '–', keyText(row), works]
   })
@@ -122,7 +122,7 @@ function overview(): string {
     .map((row) => [String(row.type), row.label.en, leftOut(row)])
   return `# Channel types
 
-Written by \`npm run provider-docs\`. What a channel can be asked for is what its provider has an address for here;
+Written by \`npm run vendors\`. What a channel can be asked for is what its provider has an address for here;
 whether the model behind it answers is the upstream's affair. All chat can be streamed. How clients of one dialect reach
 channels of another: \`docs/dialects.md\`.
 
@@ -138,7 +138,33 @@ ${table(['type', 'name', 'left out'], lacking)}
 `
 }
 
-function pageOf(row: ChannelType, { source, chat, notes }: ProviderNotes): string {
+const UNITS = {
+  usd: 'US dollars',
+  cny: 'yuan',
+  cny_per_10000: 'ten-thousandths of a yuan',
+  quota: 'points',
+} as const
+
+/** What the operator may rely on besides calls. */
+function factsOf({ type, retired, balance: unit }: ChannelType): string[] {
+  if (retired) return ['The service has ended: existing channels can be viewed and deleted.']
+  const { modelList, models, refusals } = vendorOf(type)
+  return [
+    unit === null ? 'Balance: cannot be asked for' : `Balance: asked for, in ${UNITS[unit]}`,
+    `List of models: ${modelList === undefined ? 'cannot be asked for' : 'asked for with the channel’s key'}`,
+    models === undefined || models.length === 0
+      ? 'Models offered for a new channel: none'
+      : `Models offered for a new channel: ${models.length}`,
+    ...(refusals?.hosts === undefined
+      ? []
+      : ['Its errors are understood at its own hosts, whatever the channel’s type']),
+  ]
+}
+
+function pageOf(row: ChannelType): string {
+  const { docs = {} } = vendorOf(row.type)
+  const isOpenai = row.protocol === 'openai'
+  const { source, chat = isOpenai ? OPENAI_CHAT : undefined, notes = [] } = docs
   const fields = row.fields.map((field) => [
     field.label.en,
     `\`${field.config}\``,
@@ -146,35 +172,48 @@ function pageOf(row: ChannelType, { source, chat, notes }: ProviderNotes): strin
     field.secret ? 'never shown again' : field.placeholder || '–',
   ])
   const isComposed = row.key.composedOf.length > 0
-  return `# ${row.label.en}
-
-Written by \`npm run provider-docs\`. Channel type ${row.type}, protocol \`${row.protocol}\`.
-
-- Address: ${addressText(row)}
-- Key: ${keyText(row)}${isComposed ? ', composed of the fields below' : ''}
-- Can be asked for: ${tasksOf(row).join(', ')}; chat whole and streamed
-- Source of the protocol: ${source}
-
-${fields.length === 0 ? '' : `${table(['field', 'member of `config`', 'must it be there', 'example'], fields)}\n\n`}## Chat
-
-${table(['what', 'how'], Object.entries(chat))}
-
-Left out with a note, as OpenAI's chat names it: ${leftOut(row) || 'nothing'} (\`docs/dialects.md\`, "Parameters that are left
-out").
-${notes.length === 0 ? '' : `\n## Good to know\n\n${notes.map((note) => `- ${note}`).join('\n')}\n`}`
+  const facts = [
+    `Address: ${addressText(row)}`,
+    `Key: ${keyText(row)}${isComposed ? ', composed of the fields below' : ''}`,
+    `Can be asked for: ${worksOf(row)}`,
+    ...(source === undefined ? [] : [`Source of the protocol: ${source}`]),
+    ...factsOf(row),
+  ]
+  const sections = [
+    `# ${row.label.en}`,
+    `Written by \`npm run vendors\`. Channel type ${row.type}, protocol \`${row.protocol}\`.`,
+    listOf(facts),
+    ...(fields.length === 0
+      ? []
+      : [table(['field', 'member of `config`', 'must it be there', 'example'], fields)]),
+    ...(chat === undefined || row.retired ? [] : chatSection(row, chat)),
+    ...(notes.length === 0 ? [] : ['## Good to know', listOf(notes)]),
+  ]
+  return `${sections.join('\n\n')}\n`
 }
+
+const chatSection = (row: ChannelType, chat: Readonly<Record<string, string>>): string[] => [
+  '## Chat',
+  table(['what', 'how'], Object.entries(chat)),
+  `Left out with a note, as OpenAI's chat names it: ${leftOut(row) || 'nothing'} (\`docs/dialects.md\`, "Parameters that are left
+out").`,
+]
+
+const listOf = (lines: readonly string[]): string => lines.map((line) => `- ${line}`).join('\n')
 
 /** Every page by its path from the root of the project. */
 export function providerPages(): ReadonlyMap<string, string> {
   const pages = new Map([[`${FOLDER}/README.md`, overview()]])
   for (const row of channelTypesInListOrder) {
-    const notes = providerNotes[row.protocol]
-    if (notes !== undefined) pages.set(`${FOLDER}/${slugOf(row)}.md`, pageOf(row, notes))
+    pages.set(`${FOLDER}/${slugOf(row)}.md`, pageOf(row))
   }
   return pages
 }
 
 if (import.meta.main) {
+  const root = join(import.meta.dirname, '..')
+  // A vendor that was renamed leaves no page behind.
+  for (const page of globSync(`${FOLDER}/*.md`, { cwd: root })) rmSync(join(root, page))
   for (const [path, text] of providerPages()) {
     const place = join(import.meta.dirname, '..', path)
     mkdirSync(dirname(place), { recursive: true })

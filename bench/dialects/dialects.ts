@@ -195,7 +195,7 @@ function reading(name: ClientName) {
   if (!body.ok) throw new Error(body.reason)
   const figures = responseFigures(body)
   if (!('metering' in figures) || figures.metering === undefined) throw new Error('no figures')
-  return figures.metering('m', { channelType: 1, byPictureToken: false }).reading
+  return figures.metering('m', { traits: {}, byPictureToken: false }).reading
 }
 
 /** One whole call from the client's bytes to the client's bytes. */

@@ -1,7 +1,6 @@
 /**
- * The channel types by name: a number in a channel's `type` column means one of these, or nothing
- * that is known here. What is to be said of a type is in its row. The numbers are the wire's, those
- * of One API to 51, and never change.
+ * Written by `npm run vendors`. The numbers of channel types by name. Those up to 51 are
+ * One API's and never change.
  */
 export const ChannelTypeNumber = {
   openai: 1,

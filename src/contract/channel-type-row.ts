@@ -1,7 +1,7 @@
 /**
- * What is said of a channel type, and the small vocabulary its rows are written in. The rows are
- * in channel-type-openai-rows.ts and channel-type-native-rows.ts; what is absent from one is the
- * ordinary case that `row` fills in. Numbers are the wire's and never change.
+ * The part of a vendor's declaration that the console needs as well: its row in the table of
+ * channel types. Vendors declare it in `src/server/relay/vendors/`; `npm run vendors` copies it
+ * into channel-type-rows.ts. `row` fills in the defaults.
  */
 
 /** A sentence or name in the two languages of the console. */
@@ -9,32 +9,6 @@ export interface Words {
   readonly zh: string
   readonly en: string
 }
-
-/**
- * Which row of `relay/providers/providers.ts` speaks for the type. What vendors of `openai` want
- * otherwise is in `peculiar`, in `relay/providers/openai-family.ts`.
- */
-export type Protocol =
-  | 'openai'
-  | 'azure'
-  | 'anthropic'
-  | 'palm'
-  | 'baidu'
-  | 'zhipu'
-  | 'dashscope'
-  | 'xunfei'
-  | 'aiproxy-library'
-  | 'tencent'
-  | 'gemini'
-  | 'ollama'
-  | 'bedrock'
-  | 'coze'
-  | 'cohere'
-  | 'cloudflare'
-  | 'deepl'
-  | 'vertex'
-  | 'proxy'
-  | 'replicate'
 
 /** Badge colour by name; the console maps names to shades with enough contrast. */
 export type BadgeColor =
@@ -87,6 +61,8 @@ export interface ChannelTypeField {
   /** Never sent back to a browser; an empty value in an update means unchanged. */
   readonly secret: boolean
   readonly multiline: boolean
+  /** Identifies the operator's account at the upstream: hidden where upstream texts are shown. */
+  readonly isAccount?: true
   /** The values it may have; absent: any text. */
   readonly choices?: readonly FieldChoice[]
   /** What a stored channel that has no value does; absent: what the default says. */
@@ -112,6 +88,8 @@ export interface ChannelTypeKey {
   readonly standsAlone?: RegExp
   /** The parts go to the upstream as one secret: nothing may split them. */
   readonly sentWhole: boolean
+  /** An application id may follow the secret behind this text; it is not part of the bearer. */
+  readonly appIdSeparator?: string
 }
 
 export interface ChannelTypeBaseUrl {
@@ -131,11 +109,25 @@ export interface ChannelType {
   readonly color: BadgeColor
   /** Used when a channel's `base_url` is empty; `''` when the type has none. No trailing slash. */
   readonly baseUrl: string
-  readonly protocol: Protocol
+  /** `openai`, or the name of the vendor's own protocol. */
+  readonly protocol: string
   /** What stands for the leading `/v1` of a request path at this upstream (OpenAI protocol). */
   readonly pathPrefix: string
   /** Request paths that are elsewhere altogether at this upstream, below its address. */
   readonly paths: Readonly<Record<string, string>>
+  /**
+   * Matches an address of one part of the API, as vendors' pages give it. Its first group is the
+   * address that all parts have in common.
+   */
+  readonly partAddress?: RegExp
+  /** Matches an address that replaces `/v1` although it does not end in a version. */
+  readonly wholeAddress?: RegExp
+  /** The default address for keys that match. */
+  readonly baseUrlForKeys?: { readonly keys: RegExp; readonly baseUrl: string }
+  /** The path prefix for models that match, in place of `pathPrefix`. */
+  readonly prefixForModels?: { readonly models: RegExp; readonly pathPrefix: string }
+  /** For models that match, paths below `/v1` that begin with `from` begin with `to`. */
+  readonly pathForModels?: { readonly models: RegExp; readonly from: string; readonly to: string }
   readonly key: ChannelTypeKey
   readonly baseUrlField: ChannelTypeBaseUrl
   readonly fields: readonly ChannelTypeField[]
@@ -153,7 +145,7 @@ export interface ChannelType {
 }
 
 /** A row as written: number, name, colour, and whatever differs from the ordinary case. */
-interface RowInput extends Partial<
+export interface ChannelTypeInput extends Partial<
   Omit<ChannelType, 'type' | 'label' | 'color' | 'key' | 'baseUrlField'>
 > {
   readonly type: number
@@ -175,7 +167,7 @@ const ordinaryKey: ChannelTypeKey = {
   sentWhole: false,
 }
 
-export function row(input: RowInput): ChannelType {
+export function row(input: ChannelTypeInput): ChannelType {
   const baseUrl = input.baseUrl ?? ''
   return {
     protocol: 'openai',

@@ -1,12 +1,10 @@
 /**
- * What both sides know of the channel types: how one is named and shown, what its form asks for,
- * and where a call by the OpenAI protocol goes. Its rows are in two files by protocol.
+ * What both sides know of the channel types: name and colour, the form's fields, and the address of
+ * a call by the OpenAI protocol. The rows are copied from the vendors' declarations.
  */
-import { ChannelTypeNumber } from './channel-type-number.ts'
-import { nativeRows } from './channel-type-native-rows.ts'
-import { openaiRows } from './channel-type-openai-rows.ts'
 import { unknownRow } from './channel-type-row.ts'
 import type { ChannelType, ConfigMember } from './channel-type-row.ts'
+import { channelTypeRows } from './channel-type-rows.ts'
 import { moneyText } from './quota.ts'
 
 export type {
@@ -15,68 +13,11 @@ export type {
   ChannelType,
   ChannelTypeField,
   ConfigMember,
-  Protocol,
   Words,
 } from './channel-type-row.ts'
 
-/** The order of the form's list, the most used first. */
-const listOrder = [
-  ChannelTypeNumber.openai,
-  ChannelTypeNumber.openaiCompatible,
-  ChannelTypeNumber.anthropic,
-  ChannelTypeNumber.anthropicCompatible,
-  ChannelTypeNumber.bedrock,
-  ChannelTypeNumber.azure,
-  ChannelTypeNumber.palm,
-  ChannelTypeNumber.gemini,
-  ChannelTypeNumber.geminiOpenai,
-  ChannelTypeNumber.mistral,
-  ChannelTypeNumber.novita,
-  ChannelTypeNumber.volcengineArk,
-  ChannelTypeNumber.qianfan,
-  ChannelTypeNumber.qianfanV2,
-  ChannelTypeNumber.dashscope,
-  ChannelTypeNumber.bailian,
-  ChannelTypeNumber.spark,
-  ChannelTypeNumber.sparkV2,
-  ChannelTypeNumber.zhipu,
-  ChannelTypeNumber.zhinao,
-  ChannelTypeNumber.moonshot,
-  ChannelTypeNumber.hunyuan,
-  ChannelTypeNumber.baichuan,
-  ChannelTypeNumber.minimax,
-  ChannelTypeNumber.groq,
-  ChannelTypeNumber.ollama,
-  ChannelTypeNumber.lingyi,
-  ChannelTypeNumber.stepfun,
-  ChannelTypeNumber.coze,
-  ChannelTypeNumber.cohere,
-  ChannelTypeNumber.deepseek,
-  ChannelTypeNumber.cloudflare,
-  ChannelTypeNumber.deepl,
-  ChannelTypeNumber.together,
-  ChannelTypeNumber.vertex,
-  ChannelTypeNumber.proxy,
-  ChannelTypeNumber.siliconflow,
-  ChannelTypeNumber.xai,
-  ChannelTypeNumber.replicate,
-  ChannelTypeNumber.custom,
-  ChannelTypeNumber.fastGpt,
-  ChannelTypeNumber.aiProxyLibrary,
-  ChannelTypeNumber.openrouter,
-  ChannelTypeNumber.api2d,
-  ChannelTypeNumber.openaiSb,
-  ChannelTypeNumber.ohMyGpt,
-  ChannelTypeNumber.aiProxy,
-  ChannelTypeNumber.closeAi,
-  ChannelTypeNumber.openaiMax,
-  ChannelTypeNumber.aiLs,
-  ChannelTypeNumber.api2Gpt,
-  ChannelTypeNumber.aigc2d,
-]
-
 const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
-  [...openaiRows, ...nativeRows].map((row) => [row.type, row]),
+  channelTypeRows.map((row) => [row.type, row]),
 )
 
 /**
@@ -88,7 +29,7 @@ export function channelType(type: number): ChannelType {
 }
 
 /** All known types in the order of the form's list, the most used first. */
-export const channelTypesInListOrder: readonly ChannelType[] = listOrder.map(channelType)
+export const channelTypesInListOrder: readonly ChannelType[] = channelTypeRows
 
 /** The form's list in its two sections. */
 export function channelTypeSections(): { current: ChannelType[]; legacy: ChannelType[] } {
@@ -106,42 +47,16 @@ export function trimBaseUrl(baseUrl: string): string {
   return trimmed.slice(0, end)
 }
 
-/** DashScope's own calls and its compatible mode lie side by side. */
-const DASHSCOPE_PART =
-  /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i
-
-/**
- * Version `v1` and the deployments of the dated ones lie side by side. Anybody's own path may be
- * called `/openai`: by itself it is a part at Azure's hosts only.
- */
-const AZURE_PART =
-  /^(https?:\/\/[^/]+\.azure\.(?:com|us|cn)(?:\/.+)?|.+(?=\/openai\/))\/openai(?:\/v1|\/deployments(?:\/[^/]+)?)?$/i
-
-/** What vendors' pages give as the address of one part of an API, up to where all of it begins. */
-const PARTS: Readonly<Partial<Record<number, RegExp>>> = {
-  [ChannelTypeNumber.azure]: AZURE_PART,
-  [ChannelTypeNumber.dashscope]: DASHSCOPE_PART,
-  [ChannelTypeNumber.bailian]: DASHSCOPE_PART,
-  // Beside it is `/beta`, where texts are completed.
-  [ChannelTypeNumber.deepseek]: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
-  [ChannelTypeNumber.cloudflare]:
-    /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
-}
-
 /** An address as `trimBaseUrl` leaves it, without the path of a part of the type's API. */
 export function rootUrl(type: number, base: string): string {
-  const part = PARTS[type]
-  return part === undefined ? base : base.replace(part, '$1')
+  const { partAddress } = channelType(type)
+  return partAddress === undefined ? base : base.replace(partAddress, '$1')
 }
 
-/** Keys of DeepL's free plan end so, and are known at the type's own address only. */
-const DEEPL_FREE_KEY = /:fx$/
-const DEEPL_PAID_ADDRESS = 'https://api.deepl.com'
-
-/** Where calls go for which the channel names no address; `''` where nobody knows. */
+/** The address of calls whose channel has none of its own; `''` if the type has none either. */
 export function defaultBaseUrl(type: number, key: string): string {
-  const isPaidDeepl = type === ChannelTypeNumber.deepl && !DEEPL_FREE_KEY.test(key.trim())
-  return isPaidDeepl ? DEEPL_PAID_ADDRESS : channelType(type).baseUrl
+  const { baseUrl, baseUrlForKeys } = channelType(type)
+  return baseUrlForKeys?.keys.test(key.trim()) === true ? baseUrlForKeys.baseUrl : baseUrl
 }
 
 /** Whether the path of this address ends in something like `/v1`, `/v3`, `/v1beta`. */
@@ -185,40 +100,25 @@ export function upstreamUrl(
   const { plain, rest, query } = splitPath(requestPath)
   if (rest === null) return base + plain + query
 
-  // Ark serves its assistants beside its models, told apart by the name alone.
-  const task =
-    type === ChannelTypeNumber.volcengineArk && model.startsWith('bot')
-      ? rest.replace(/^\/chat\//, '/bots$&')
-      : rest
-  // Cloudflare's gateway wants OpenAI's paths without their version.
-  if (namesVersion(base) || (type === ChannelTypeNumber.openai && isCloudflareGateway(base)))
-    return base + task + query
-  if (WHOLE[type]?.test(base) === true) return base + task + query
+  const { pathForModels: other, prefixForModels, wholeAddress } = row
+  const isOther = other?.models.test(model) === true && rest.startsWith(other.from)
+  const task = isOther ? other.to + rest.slice(other.from.length) : rest
+  if (namesVersion(base) || wholeAddress?.test(base) === true) return base + task + query
 
   const elsewhere = Object.hasOwn(row.paths, plain) ? row.paths[plain] : undefined
-  const isThinking = type === ChannelTypeNumber.sparkV2 && SPARK_THINKS.test(model)
-  return base + (elsewhere ?? (isThinking ? '/v2' : row.pathPrefix) + task) + query
+  const prefix = prefixForModels?.models.test(model) === true ? prefixForModels : row
+  return base + (elsewhere ?? prefix.pathPrefix + task) + query
 }
-
-/** Addresses that are whole, though they do not end in a version as others write it. */
-const WHOLE: Readonly<Partial<Record<number, RegExp>>> = {
-  // In the middle. Source: Qianfan's manual, "Coding Plan", "Token Plan".
-  [ChannelTypeNumber.qianfanV2]: /\/v2\/(?:coding|tokenplan\/\w+)$/i,
-  // After the model: `/x2`, where X1.5, of the same name, is at `/v2`.
-  [ChannelTypeNumber.sparkV2]: /\/x\d$/i,
-}
-
-/** Spark's models that think are a version further. */
-const SPARK_THINKS = /^(?:x\d|spark-x)/i
 
 /**
- * What of a key of OpenAI's protocol is sent as the bearer. Of Qianfan's (47), the id of an
- * application may follow behind a bar, which is sent in a header of its own; null: there is none.
+ * The part of a key of OpenAI's protocol that is sent as the bearer, and the application id behind
+ * it; null if the key has none.
  */
 export function bearerOf(type: number, key: string): { secret: string; appId: string | null } {
-  const bar = type === ChannelTypeNumber.qianfanV2 ? key.indexOf('|') : -1
-  if (bar < 0) return { secret: key, appId: null }
-  return { secret: key.slice(0, bar).trim(), appId: key.slice(bar + 1).trim() || null }
+  const { appIdSeparator } = channelType(type).key
+  const at = appIdSeparator === undefined ? -1 : key.indexOf(appIdSeparator)
+  if (at < 0) return { secret: key, appId: null }
+  return { secret: key.slice(0, at).trim(), appId: key.slice(at + 1).trim() || null }
 }
 
 /**

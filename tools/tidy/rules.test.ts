@@ -135,6 +135,7 @@ describe('arrows', () => {
     ['src/server/token/token.test.ts', `import { fake } from '../../../tools/fake.ts'`],
     ['src/server/app.ts', `import { token } from '../contract/token.ts'`],
     ['src/server/server.ts', `import { createRelay } from './relay/relay.ts'`],
+    ['src/server/channel/balance.ts', `import { v } from '../relay/vendors/registry.ts'`],
     ['src/server/relay/dialect/provider.ts', `import type { Via } from '../transport/call.ts'`],
     ['src/server/server.ts', `import { logRoutes } from './log/log-routes.ts'`],
     ['src/server/log/log-routes.ts', `import { exportRoutes } from './export/export-routes.ts'`],

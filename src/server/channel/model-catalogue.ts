@@ -2,8 +2,7 @@
  * How models are described to clients: `GET /v1/models`, `GET /v1/models/:model` and the
  * console's `GET /api/channel/models`. The description is fixed; only the owner differs.
  */
-import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
-import { defaultModels } from './default-models.ts'
+import { vendors } from '../relay/vendors/list.ts'
 
 interface ModelPermission {
   readonly id: string
@@ -50,53 +49,14 @@ const permission: ModelPermission = {
   is_blocking: false,
 }
 
-/**
- * Owner names by channel type, in order of precedence: a model that several types list belongs to
- * the first. So makers stand before those who host the models of others.
- */
-const ownersByType: readonly (readonly [type: number, owner: string])[] = [
-  [ChannelTypeNumber.openai, 'openai'],
-  [ChannelTypeNumber.anthropic, 'anthropic'],
-  [ChannelTypeNumber.gemini, 'google gemini'],
-  [ChannelTypeNumber.deepseek, 'deepseek'],
-  [ChannelTypeNumber.xai, 'xai'],
-  [ChannelTypeNumber.moonshot, 'moonshot'],
-  [ChannelTypeNumber.mistral, 'mistralai'],
-  [ChannelTypeNumber.zhipu, 'zhipu'],
-  [ChannelTypeNumber.minimax, 'minimax'],
-  [ChannelTypeNumber.cohere, 'Cohere'],
-  [ChannelTypeNumber.hunyuan, 'tencent'],
-  [ChannelTypeNumber.baichuan, 'baichuan'],
-  [ChannelTypeNumber.stepfun, 'stepfun'],
-  [ChannelTypeNumber.lingyi, 'lingyiwanwu'],
-  [ChannelTypeNumber.zhinao, '360'],
-  [ChannelTypeNumber.qianfan, 'baidu'],
-  [ChannelTypeNumber.qianfanV2, 'baiduv2'],
-  [ChannelTypeNumber.volcengineArk, 'doubao'],
-  [ChannelTypeNumber.spark, 'xunfei'],
-  [ChannelTypeNumber.sparkV2, 'xunfeiv2'],
-  [ChannelTypeNumber.dashscope, 'ali'],
-  [ChannelTypeNumber.bailian, 'alibailian'],
-  [ChannelTypeNumber.deepl, 'deepl'],
-  [ChannelTypeNumber.palm, 'google palm'],
-  [ChannelTypeNumber.groq, 'groq'],
-  [ChannelTypeNumber.bedrock, 'aws'],
-  [ChannelTypeNumber.vertex, 'vertexai'],
-  [ChannelTypeNumber.cloudflare, 'cloudflare'],
-  [ChannelTypeNumber.siliconflow, 'siliconflow'],
-  [ChannelTypeNumber.together, 'together.ai'],
-  [ChannelTypeNumber.novita, 'novita'],
-  [ChannelTypeNumber.replicate, 'replicate'],
-  [ChannelTypeNumber.ollama, 'ollama'],
-  [ChannelTypeNumber.openrouter, 'openrouter'],
-]
+const RANK_WHEN_UNSET = 99
 
-/** Names that no new channel is given, and that operators go on mapping to others. */
-const RETIRED: ReadonlyMap<string, string> = new Map([
-  ['deepseek-chat', 'deepseek'],
-  ['deepseek-reasoner', 'deepseek'],
-  ['deepseek-coder', 'deepseek'],
-])
+/** Owners by rank: a model that several vendors list belongs to the first. */
+const owners = vendors
+  .flatMap(({ owner, ownerRank: rank = RANK_WHEN_UNSET, models = [], formerModels = [] }) =>
+    owner === undefined ? [] : [{ owner, rank, models, formerModels }],
+  )
+  .toSorted((a, b) => a.rank - b.rank)
 
 function describe(id: string, owner: string | null): ModelDescription {
   return {
@@ -112,12 +72,12 @@ function describe(id: string, owner: string | null): ModelDescription {
 
 let catalogue: ReadonlyMap<string, ModelDescription> | undefined
 
-/** Built once, on the first question: most of its cost is reading the lists. */
+/** Built once, on the first question. */
 function knownById(): ReadonlyMap<string, ModelDescription> {
   if (catalogue) return catalogue
   const models = new Map<string, ModelDescription>()
-  for (const [type, owner] of ownersByType) {
-    for (const id of defaultModels(type) ?? []) {
+  for (const { owner, models: listed } of owners) {
+    for (const id of listed) {
       if (!models.has(id)) models.set(id, describe(id, owner))
     }
   }
@@ -130,8 +90,10 @@ export const knownModels = (): ModelDescription[] => [...knownById().values()]
 
 /** A model known by name, or `undefined`. */
 export function knownModel(id: string): ModelDescription | undefined {
-  const owner = RETIRED.get(id)
-  return knownById().get(id) ?? (owner === undefined ? undefined : describe(id, owner))
+  const known = knownById().get(id)
+  if (known !== undefined) return known
+  const former = owners.find(({ formerModels }) => formerModels.includes(id))
+  return former === undefined ? undefined : describe(id, former.owner)
 }
 
 /**

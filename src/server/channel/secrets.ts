@@ -1,5 +1,5 @@
 import { keysOf } from '../../contract/channel-keys.ts'
-import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
+import { channelType } from '../../contract/channel-types.ts'
 import { credentialsIn, parseConfigObject, type ConfigObject } from './channel-config.ts'
 import { overrideSecrets, overridesOf, type Overrides } from './overrides.ts'
 
@@ -46,21 +46,17 @@ export function secretsOf(channel: ChannelWithSecrets): string[] {
   const { host, hostname } = URL.canParse(baseUrl) ? new URL(baseUrl) : { host: '', hostname: '' }
   // A name without a dot may be an ordinary word.
   const places = [host, hostname].filter((place) => /[.:]/.test(place))
-  const account = config[ACCOUNT_MEMBERS.get(type) ?? '']
+  const accounts = channelType(type).fields.flatMap(({ config: member, isAccount }) =>
+    isAccount === true ? [config[member]] : [],
+  )
   return [
     ...keysIn(channel),
     baseUrl,
     ...places,
-    ...(typeof account === 'string' ? [account] : []),
+    ...accounts.filter((account) => typeof account === 'string'),
     ...(overrides === undefined ? [] : overrideSecrets(overrides)),
   ]
 }
-
-/** Where channels of Cloudflare and Google keep who their operator is there. */
-const ACCOUNT_MEMBERS: ReadonlyMap<number, string> = new Map([
-  [ChannelTypeNumber.cloudflare, 'user_id'],
-  [ChannelTypeNumber.vertex, 'vertex_ai_project_id'],
-])
 
 /** Shorter parts of a key are names of regions and the like. */
 const KEY_PART_MIN = 16

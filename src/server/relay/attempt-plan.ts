@@ -30,6 +30,8 @@ import {
   type Task,
 } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
+import { traitsOf } from './vendors/registry.ts'
+import type { UpstreamTraits } from './dialect/traits.ts'
 import { withReasoning } from './providers/reasoning.ts'
 import { outputLimitEdits } from './conversion/output-limit.ts'
 import { declaresSearch, searchExtras, withSearchAt } from './conversion/search.ts'
@@ -56,7 +58,6 @@ import type { ReferredItems } from './responses/referred-items.ts'
 import {
   callsToolsByResponses,
   chatWantsResponses,
-  isOfOpenai,
   thoughtless,
   wantsResponses,
   withoutThoughts,
@@ -307,7 +308,10 @@ function searchOf(
 
 /** A spliced body may name stored items, which the upstream reads in: not those of other users. */
 function refuseForeignItems({ referred }: PlannedCall, type: number): void {
-  const id = referred?.foreign ?? (isOfOpenai(type) ? referred?.foreignBare : null) ?? null
+  const id =
+    referred?.foreign ??
+    (traitsOf(type).servesOpenai === true ? referred?.foreignBare : null) ??
+    null
   if (id !== null) throw new AppError('response_item_unknown', { id: shown(id) })
 }
 
@@ -329,16 +333,17 @@ function taskOf(
     const isOther = dialect !== 'openai' || spokenIn !== undefined
     const wants = isOther ? wantsResponses : chatWantsResponses
     const isForced = isResponse === true || responsesOnly.has(channel, model)
-    const isSearch = isOther && searchesByResponses(channel.type, modelName, body)
-    const at = { type: channel.type, model: modelName, capabilities }
+    const traits = traitsOf(channel.type)
+    const isSearch = isOther && searchesByResponses(traits, modelName, body)
+    const at = { type: channel.type, model: modelName, capabilities, traits }
     if (!isForced && !isSearch && !wants(at, body)) return task
   }
   return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
 
 /** OpenAI's models search by the Responses API, but for those that search by chat only. */
-const searchesByResponses = (type: number, model: string, body: ScannedBody): boolean =>
-  isOfOpenai(type) && !SEARCHING.test(model) && declaresSearch(body)
+const searchesByResponses = (traits: UpstreamTraits, model: string, body: ScannedBody): boolean =>
+  traits.servesOpenai === true && !SEARCHING.test(model) && declaresSearch(body)
 
 interface UpstreamPlace {
   to: ProviderCall
@@ -400,7 +405,7 @@ function splicing(
   const { wantsUsage } = figures
   const edits = [
     ...dialectEdits(surface, body, {
-      type: channel.type,
+      traits: traitsOf(channel.type),
       model: modelName,
       capabilities,
       isRenamed: modelName !== model,
@@ -443,6 +448,8 @@ function converting(
   const { surface, framing } = asked
   const { modelName, requestedModel } = charge
   const { isStream } = figures
+  const { type } = charge.channel
+  const traits = traitsOf(type)
   const upstream = upstreamDialects[dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
@@ -463,11 +470,10 @@ function converting(
   }
   if (CHATS.has(surface.task)) {
     const read = withoutLacking(client.readRequest(value, notes), lacks)
-    const { type } = charge.channel
-    const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type })
-    const said = planned.isForgetful === true ? withoutThoughts(read) : read
     const { capabilities } = to
-    const searchTarget = { dialect, type, model: modelName, capabilities }
+    const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type, traits })
+    const said = planned.isForgetful === true ? withoutThoughts(read) : read
+    const searchTarget = { dialect, traits, type, model: modelName, capabilities }
     const request = withSearchAt(
       {
         ...(isThoughtless ? thoughtless(said) : said),
@@ -480,7 +486,7 @@ function converting(
       throw cannotSay(request, 'modalities')
     }
     const safety = app.config.GEMINI_SAFETY_SETTING
-    const target = { model: modelName, isStream, asksForUsage, safety, type, capabilities }
+    const target = { model: modelName, isStream, asksForUsage, safety, type, traits, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
     const cut = withStopTexts(upstream, notes.stops, request.choices)
     const answering = withToolsAsAsked(cut, read, call.requestId)
@@ -493,7 +499,7 @@ function converting(
       output: () => output(answering),
     }
   }
-  const embedding = embeddingConversion(surface.task, dialect, value, charge.channel.type)
+  const embedding = embeddingConversion(surface.task, dialect, value, traits)
   if (embedding === null) {
     const label = channelType(charge.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })

@@ -47,6 +47,7 @@ import { keepTrace, noteNoChannel } from './trace/keep-trace.ts'
 import { noteAnswer, noteAttempt, noteBroken, noteFailure } from './trace/note-attempt.ts'
 import { trailOf } from './trace/trail.ts'
 import { relayWhole, type Prompt } from './whole-answer.ts'
+import { traitsOf } from './vendors/registry.ts'
 
 /**
  * A call that is metered and charged, whatever it carries: authenticate → read → refuse or not →
@@ -304,7 +305,7 @@ function chargeOf(parts: RelayParts, text: TextCall, channel: RoutableChannel): 
   if (price === null) return null
   const { metering: ofCall, searched } = text.figures
   const byPictureToken = price.imageCompletionRatio !== null && price.perCall === null
-  const sold = { channelType: channel.type, byPictureToken }
+  const sold = { traits: traitsOf(channel.type), byPictureToken }
   const metering = ofCall?.(price.pricedAs, sold) ?? searched?.(price.pricedAs, modelName)
   return {
     caller: text.caller,

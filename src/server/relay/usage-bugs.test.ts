@@ -108,7 +108,7 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   const readings = figures.flatMap((read) => {
     if ('field' in read) return []
     const metering =
-      read.metering?.('m', { channelType: 1, byPictureToken: true }) ?? read.searched?.('m', 'm')
+      read.metering?.('m', { traits: {}, byPictureToken: true }) ?? read.searched?.('m', 'm')
     return metering === undefined ? [] : [metering.reading]
   })
   const name = fc.constantFrom(

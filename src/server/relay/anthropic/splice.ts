@@ -1,6 +1,6 @@
 import type { AskedModel } from '../../model/model-table.ts'
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { memberRange, memberToWrite, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
@@ -12,13 +12,6 @@ export function withMaxTokens(body: ScannedBody, to: AskedModel): MemberEdit[] {
   const isStream = memberValue(body, 'stream') === true
   return [{ set: 'max_tokens', json: String(defaultMaxTokens(to, isStream)) }]
 }
-
-/** Channels whose models are Claude's. */
-const SERVE_CLAUDE: ReadonlySet<number> = new Set([
-  ChannelTypeNumber.anthropic,
-  ChannelTypeNumber.bedrock,
-  ChannelTypeNumber.vertex,
-])
 
 /** An unsealed thought or search, and the seal of another maker as `wrapSignature` writes it. */
 const FOREIGN = [
@@ -39,9 +32,10 @@ const FOREIGN = [
  */
 export function withoutForeignThoughts(
   body: ScannedBody,
-  to: AskedModel & { type: number },
+  to: AskedModel & { traits: UpstreamTraits },
 ): MemberEdit[] {
-  if (!SERVE_CLAUDE.has(to.type) || !FOREIGN.some((sign) => body.bytes.includes(sign))) return []
+  const { traits } = to
+  if (traits.servesClaude !== true || !FOREIGN.some((sign) => body.bytes.includes(sign))) return []
   const sent = arrayOr(memberToWrite(body, 'messages'))
   const kept = sent.map(withOwnThoughts)
   if (kept.every((message, index) => message === sent[index])) return []

@@ -3,6 +3,7 @@ import { convert } from '../../test/converted-request.ts'
 import { list } from '../../test/dialect-clients.ts'
 import { dialects, upstreamDialects } from './dialects.ts'
 import { readResponsesRequest } from '../responses/read-request.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /** What clients say of caches, where another protocol has a place for it. */
 
@@ -67,7 +68,13 @@ test('the mark of a chat client on a tool call is the call’s at Anthropic', ()
 test.each([1, 3])(
   'Claude Code’s session is the cache key at type %i, by chat and responses',
   (type) => {
-    const to = { model: 'gpt-5', isStream: false, asksForUsage: false, type }
+    const to = {
+      model: 'gpt-5',
+      isStream: false,
+      asksForUsage: false,
+      type,
+      traits: traitsOf(type),
+    }
     const request = dialects.anthropic.readRequest(ofClaudeCode)
     const keys = [dialects.openai, upstreamDialects.responses].map(
       (dialect) => dialect.writeRequest(request, to).prompt_cache_key,
@@ -83,7 +90,7 @@ test.each([
   [29, undefined],
 ])('the key of a client of responses goes to type %i as %s', (type, key) => {
   const request = readResponsesRequest({ model: 'm', input: 'Hi', prompt_cache_key: 'k' })
-  const to = { model: 'm', isStream: false, asksForUsage: false, type }
+  const to = { model: 'm', isStream: false, asksForUsage: false, type, traits: traitsOf(type) }
   expect(dialects.openai.writeRequest(request, to).prompt_cache_key).toBe(key)
   expect(convert('anthropic', 'openai', ofClaudeCode, { type: 50 })).not.toHaveProperty(
     'prompt_cache_key',

@@ -31,7 +31,7 @@ function refused(client: DialectName, upstream: DialectName, body: object, model
     // Requests are objects; that is all the reader relies on.
     const strict = new RequestNotes(true)
     const read = dialects[client].readRequest(body as Record<string, unknown>, strict)
-    const request = withSearchAt(read, { dialect: upstream, type: 50, model })
+    const request = withSearchAt(read, { dialect: upstream, traits: {}, model })
     dialects[upstream].writeRequest(request, { model, isStream: false, asksForUsage: false })
     return null
   } catch (error) {

@@ -1,7 +1,7 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { batchFor } from '../gemini/figures.ts'
 import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
@@ -29,10 +29,10 @@ export function embeddingConversion(
   task: Task,
   upstream: UpstreamName,
   body: JsonRecord,
-  type: number,
+  traits: UpstreamTraits,
 ): EmbeddingConversion | null {
   const client = asOpenai(task)
-  const embedding = embeddingOf(upstream, type)
+  const embedding = embeddingOf(upstream, traits)
   if (client === null || embedding === null) return null
   const isPacked = body.encoding_format === 'base64'
   let asked: EmbeddingRequest | null = null
@@ -54,8 +54,8 @@ export function embeddingConversion(
 
 const isVector = (vector: unknown): boolean => arrayOr(vector).length > 0
 
-function embeddingOf(upstream: UpstreamName, type: number): NativeEmbedding | null {
-  if (upstream === 'openai') return type === ChannelTypeNumber.vertex ? VERTEX : OPENAI
+function embeddingOf(upstream: UpstreamName, traits: UpstreamTraits): NativeEmbedding | null {
+  if (upstream === 'openai') return traits.takesEmbeddingPurpose === true ? WITH_PURPOSE : OPENAI
   return upstream === 'gemini' ? GEMINI : nativeEmbedding(upstream)
 }
 
@@ -68,8 +68,8 @@ const OPENAI: NativeEmbedding = {
   vectors: ({ data }) => inPlace(arrayOr(data), 'index').map(({ embedding }) => embedding),
 }
 
-/** Vertex is asked in OpenAI's dialect, with a member that its provider puts into its own words. */
-const VERTEX: NativeEmbedding = {
+/** With a member that the vendor's edits convert to its own. */
+const WITH_PURPOSE: NativeEmbedding = {
   ...OPENAI,
   request: (request, model) => ({
     ...OPENAI.request(request, model),

@@ -10,6 +10,7 @@ import { withSystemPrompt } from '../openai/system-prompt.ts'
 import { responsesClient } from '../responses/client.ts'
 import { OF_CODEX, withoutNotes } from '../responses/upstream/of-codex.ts'
 import { dialects, upstreamDialects } from './dialects.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /**
  * Ids and times of 64 bits are whole numbers that JavaScript rounds. What tools are told and tell
@@ -91,7 +92,7 @@ test.each<[string, string, (body: ScannedBody) => MemberEdit[]]>([
   [
     'notes of Codex',
     `{"input":[{"type":"message","note":${ARGS},"${OF_CODEX.memberOfItems}":{}}]}`,
-    (body) => withoutNotes(body, ChannelTypeNumber.azure),
+    (body) => withoutNotes(body, traitsOf(ChannelTypeNumber.azure)),
   ],
 ])('what is written again for the sake of %s', (_label, text, editsOf) => {
   const body = scanBody(Buffer.from(text))

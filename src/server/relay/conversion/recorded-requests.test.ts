@@ -7,6 +7,7 @@ import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { responsesClient } from '../responses/client.ts'
 import { dialects, upstreamDialects } from './dialects.ts'
 import { withSearchAt } from './search.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /**
  * Requests that clients sent to real providers (`fixtures/traffic/requests/`), as every other
@@ -66,8 +67,8 @@ test.each(TARGETS)('recorded requests reach %s (%s)', (upstream, model) => {
     try {
       const reader = client === 'responses' ? responsesClient(body) : dialects[client]
       const read = reader.readRequest(body, new RequestNotes())
-      const type = CHANNEL_TYPES[upstream] ?? 50
-      const request = withSearchAt(read, { dialect: upstream, type, model })
+      const traits = traitsOf(CHANNEL_TYPES[upstream] ?? 50)
+      const request = withSearchAt(read, { dialect: upstream, traits, model })
       upstreamDialects[upstream].writeRequest(request, {
         model,
         isStream: false,

@@ -1,8 +1,8 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { hasFeature, type Capabilities } from '../../model/capabilities.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
 import type { ChatRequest, UpstreamName } from '../canonical/chat-request.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { isAnthropicSearch, isOpenaiSearch, type WebSearch } from '../canonical/web-search.ts'
@@ -10,15 +10,16 @@ import { camelName } from '../gemini/names.ts'
 import { searchToolOf } from '../gemini/searches.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
-import { isOfOpenai } from '../responses/with-tools.ts'
 import { SEARCHING } from '../search/searched-chat.ts'
 
 /** Which upstreams search the web for clients of another dialect, and what can be told to each. */
 
 interface SearchTarget {
   dialect: UpstreamName
+  /** Of the channel's vendor. */
+  traits: UpstreamTraits
   /** Of the channel. */
-  type: number
+  type?: number | undefined
   /** As the upstream calls it. */
   model: string
   /** What the model can do; absent: what is known without the operator's entries. */
@@ -36,28 +37,20 @@ const LACKS: Partial<Record<UpstreamName, readonly OptionName[]>> = {
 }
 
 /** Whether the vendor behind such a channel searches for the model, as far as its name tells. */
-function hasSearch({ dialect, type, model }: SearchTarget): boolean {
+function hasSearch({ dialect, traits, model }: SearchTarget): boolean {
   switch (dialect) {
     case 'responses':
-      return isOfOpenai(type)
+      return traits.servesOpenai === true
     case 'openai':
-      return isOfOpenai(type) && SEARCHING.test(model)
+      return traits.servesOpenai === true && SEARCHING.test(model)
     case 'anthropic':
-      return (
-        type === ChannelTypeNumber.anthropic || (MAY_BE_CLAUDE.has(type) && /claude/i.test(model))
-      )
+      return traits.searchesWeb?.(model) === true
     case 'gemini':
       return /^gemini-(?!1)/.test(model)
     default:
       return false
   }
 }
-
-/** Amazon's Claude does not search. Source: Anthropic's documentation, "Web search tool". */
-const MAY_BE_CLAUDE: ReadonlySet<number> = new Set([
-  ChannelTypeNumber.vertex,
-  ChannelTypeNumber.anthropicCompatible,
-])
 
 /**
  * The request with its search as this upstream can be told of it. What only steers the search is
@@ -100,13 +93,13 @@ function clashes({ tools }: ChatRequest, target: SearchTarget): boolean {
 /** Where the client names domains that the upstream cannot be held to; null if nowhere. */
 function unsaidBounds(
   { allowedDomains: allowed, blockedDomains: blocked }: WebSearch,
-  { dialect, type }: SearchTarget,
+  { dialect, traits }: SearchTarget,
 ): string | null {
   const lacks = LACKS[dialect] ?? []
   if (allowed.value.length > 0 && lacks.includes('allowedDomains')) return allowed.at
   if (blocked.value.length === 0) return null
   // "This field is not supported in Gemini API": Google's SDK, `GoogleSearch.excludeDomains`.
-  const isUnknown = dialect === 'gemini' && type !== ChannelTypeNumber.vertex
+  const isUnknown = dialect === 'gemini' && traits.isVertexAi !== true
   // Anthropic takes one of the two.
   const isSecond = dialect === 'anthropic' && allowed.value.length > 0
   return lacks.includes('blockedDomains') || isUnknown || isSecond ? blocked.at : null

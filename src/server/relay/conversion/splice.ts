@@ -1,4 +1,5 @@
 import type { AskedModel } from '../../model/model-table.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
 import { withMaxTokens, withoutForeignThoughts } from '../anthropic/splice.ts'
 import {
@@ -49,8 +50,8 @@ export function dialectEdits(
   surface: Surface,
   body: ScannedBody,
   to: AskedModel & {
-    /** Of the channel. */
-    type: number
+    /** Of the channel's vendor. */
+    traits: UpstreamTraits
     isRenamed: boolean
     asksForUsage: boolean
     refusesUsage: boolean
@@ -67,7 +68,7 @@ export function dialectEdits(
         // An answer without its figures is better than none.
         ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
         ...(surface.task === 'chat' ? toolEdits(body) : []),
-        ...(isResponse(surface) ? withoutNotes(body, to.type) : []),
+        ...(isResponse(surface) ? withoutNotes(body, to.traits) : []),
       ]
     case 'anthropic':
       return [

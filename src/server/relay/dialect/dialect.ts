@@ -8,6 +8,7 @@ import type { SseEvent } from '../transport/sse.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
 import type { RelayError } from './relay-error.ts'
 import type { Steering } from './steering.ts'
+import type { UpstreamTraits } from './traits.ts'
 
 /**
  * A dialect is how a family of programs spells chat: what clients write and expect, and what
@@ -95,6 +96,8 @@ export interface Target {
   safety?: string | undefined
   /** Of the channel; absent: nobody's in particular. */
   type?: number | undefined
+  /** Of the channel's vendor; absent: none. */
+  traits?: UpstreamTraits
   /** What the model can do; absent: what is known without the operator's entries. */
   capabilities?: Capabilities | undefined
 }

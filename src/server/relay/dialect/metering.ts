@@ -1,6 +1,7 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { ClientDialect, UpstreamDialect } from './dialect.ts'
+import type { UpstreamTraits } from './traits.ts'
 
 /** What the relay needs of a dialect to know what an answer is and what it used. */
 export type Reading = Pick<UpstreamDialect, 'name' | 'look' | 'textsOf' | 'follow'>
@@ -19,7 +20,8 @@ export type MeteringAs = (pricedAs: string, sold: Sold) => Metering
 
 /** What else of a channel and its price decides how a call is measured. */
 export interface Sold {
-  channelType: number
+  /** Of the channel's vendor. */
+  traits: UpstreamTraits
   /** Pictures have a price by the token, and so has what is read to draw them. */
   byPictureToken: boolean
 }

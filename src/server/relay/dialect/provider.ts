@@ -28,6 +28,8 @@ export interface Provider {
   wire?: Wire
   /** Steering parameters that this provider refuses, beside those its dialect lacks; absent: none. */
   lacks?: readonly Steering[]
+  /** Rejects reasoning of earlier turns in messages; absent: takes it, or has no member for it. */
+  refusesReasoning?: true
   /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
   /** A form as JSON, for `edits` to change, where the upstream takes none; absent: it passes. */
@@ -131,8 +133,3 @@ export function providerCallOf(
 
 const NO_QUERY = new URLSearchParams()
 const NO_HEADERS = {}
-
-/** Of some protocols, the model, the task or the type decides how it is spoken with. */
-export type ProviderRow =
-  | Provider
-  | ((model: string, task: Task, type: number, capabilities: Capabilities) => Provider)

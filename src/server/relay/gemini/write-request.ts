@@ -1,4 +1,3 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { hasFeature } from '../../model/capabilities.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
 import type {
@@ -93,7 +92,7 @@ function formatOf(output: OutputFormat | null): JsonRecord {
  * Beside functions, the Gemini API must be told that its search is run; Vertex has no such member.
  * Source: Google's SDK, `ToolConfig`.
  */
-function toolsOf(request: ChatRequest, { type }: Target): JsonRecord {
+function toolsOf(request: ChatRequest, { traits }: Target): JsonRecord {
   const { tools, toolChoice, search } = request
   // Google's search cannot be demanded.
   if (search?.isForced === true) adjustField(request, 'toolChoice')
@@ -101,7 +100,7 @@ function toolsOf(request: ChatRequest, { type }: Target): JsonRecord {
   const googleSearch = domains.length === 0 ? {} : { excludeDomains: domains }
   const searching = search === undefined ? [] : [{ googleSearch }]
   if (tools.length === 0) return search === undefined ? {} : { tools: searching }
-  const isTold = search !== undefined && type !== ChannelTypeNumber.vertex
+  const isTold = search !== undefined && traits?.isVertexAi !== true
   const declared = tools.map(({ name, description, schema }) =>
     present({ name, description, parametersJsonSchema: schema }),
   )

@@ -1,4 +1,4 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { countMember, flagMember, invalid } from '../media/fields.ts'
 import type { FieldProblem } from '../openai/surfaces.ts'
@@ -56,11 +56,10 @@ const GROUP_MAX = 15
 /** A picture that Seedream takes apart, and what it finds in it. */
 const LAYERS_MAX = 17
 
-/** How many pictures of one prompt Seedream may draw; 0: no group is asked for. */
-export function groupOf(body: ScannedBody, channelType: number): number {
+/** How many images of one prompt Seedream may generate; 0 if no group is asked for. */
+export function groupOf(body: ScannedBody, traits: UpstreamTraits): number {
   if ((memberValue(body, 'sequential_image_generation') ?? 'disabled') === 'disabled') return 0
-  // Has the number among the others, and draws one where it is not said.
-  if (channelType === ChannelTypeNumber.replicate) return 0
+  if (traits.drawsNoGroups === true) return 0
   const options = memberObject(body, 'sequential_image_generation_options')
   const said = options && countMember(options, 'max_images', { ...ANY_COUNT, otherwise: GROUP_MAX })
   return said ?? GROUP_MAX

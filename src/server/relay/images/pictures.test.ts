@@ -3,6 +3,7 @@ import { scanBody } from '../json/body-scan.ts'
 import type { SseEvent } from '../transport/sse.ts'
 import { recordOr } from '../json/json-value.ts'
 import { pictureFigures } from './pictures.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /** How a call is measured that asks for these pictures. */
 function meteringOf(
@@ -15,7 +16,10 @@ function meteringOf(
   const request = { body, form: null, model }
   const figures = isEdit ? pictureFigures(request, 'image_edit.completed') : pictureFigures(request)
   if ('field' in figures) throw new Error(figures.field)
-  const metering = figures.metering?.(model, { channelType, byPictureToken: false })
+  const metering = figures.metering?.(model, {
+    traits: traitsOf(channelType),
+    byPictureToken: false,
+  })
   if (metering === undefined) throw new Error('no metering')
   return metering
 }

@@ -77,8 +77,8 @@ export function pictureFigures(
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering(pricedAs, { channelType, byPictureToken }) {
-      const countMax = Math.max(count, ownCount, groupOf(body, channelType))
+    metering(pricedAs, { traits, byPictureToken }) {
+      const countMax = Math.max(count, ownCount, groupOf(body, traits))
       const drawn = ownSize(body, pricedAs) ?? drawnSize(body, size, pricedAs)
       const tokensApiece = byPictureToken ? (drawnTokens(pricedAs, drawn) ?? 0) : 0
       const wish: Wish = { count, countMax, size: drawn, quality, tokensApiece }

@@ -12,6 +12,7 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /** What is sent to vendors that do not take a conversation as OpenAI does. */
 
@@ -43,7 +44,7 @@ const CODING = {
 
 function sentTo(type: number, model: string) {
   const request = dialects.anthropic.readRequest(CODING)
-  const to = { model, type, isStream: false, asksForUsage: false }
+  const to = { model, type, traits: traitsOf(type), isStream: false, asksForUsage: false }
   const { messages, tools } = dialects.openai.writeRequest(request, to)
   return { messages, tools }
 }
@@ -60,7 +61,13 @@ test('OpenRouter gets back the seals of Gemini’s calls among the thoughts', ()
       { role: 'user', content: results },
     ]
     const request = dialects.anthropic.readRequest({ ...CODING, messages: said })
-    const to = { model: 'google/gemini-3-pro-preview', type, isStream: false, asksForUsage: false }
+    const to = {
+      model: 'google/gemini-3-pro-preview',
+      type,
+      traits: traitsOf(type),
+      isStream: false,
+      asksForUsage: false,
+    }
     return dialects.openai.writeRequest(request, to).messages
   }
   const detail = { type: 'reasoning.encrypted', format: 'google-gemini-v1', index: 0 }

@@ -1,7 +1,6 @@
 import { hasFeature, interleavedOf } from '../../model/capabilities.ts'
 import { capabilitiesOf, isOpenaiModel, type AskedModel } from '../../model/model-table.ts'
 import { createHash } from 'node:crypto'
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type {
   AssistantPart,
   ChatRequest,
@@ -19,7 +18,6 @@ import { plainName } from '../canonical/plain-name.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { strictAtOpenai } from '../canonical/strict-schema.ts'
 import { resultsApart, turnsOf } from '../canonical/turns.ts'
-import { isOfOpenai } from '../responses/with-tools.ts'
 import { cannotSay } from '../dialect/field-names.ts'
 import { fittingStops } from '../dialect/steering.ts'
 import type { Target } from '../dialect/dialect.ts'
@@ -27,7 +25,7 @@ import { present, type JsonRecord } from '../json/json-value.ts'
 import { madeId } from '../canonical/call-id.ts'
 import { withDemandKept } from './thinking/demand.ts'
 import { openaiEffort } from './thinking/efforts.ts'
-import { callDetail, hiddenDetail, minimaxDetail, sealedDetail } from './thinking/reasoning.ts'
+import { callDetail, hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 import { openaiSampling } from './thinking/sampling.ts'
 import { thinkingMembers } from './thinking/switches.ts'
 
@@ -86,23 +84,17 @@ export const takesOtherLimit = (to: AskedModel): boolean =>
 export const shortId = (id: string): string =>
   id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
 
-/** Servers that may be OpenAI's, and take whatever its clients write. */
-const MAY_BE_OPENAI: ReadonlySet<number> = new Set([
-  ChannelTypeNumber.openaiCompatible,
-  ChannelTypeNumber.custom,
-])
-
 /**
  * The name under which OpenAI finds the prompt of a conversation in its cache: the client's own, or
  * Claude Code's session, which stands in the user's id. Source: OpenAI's guide "Prompt caching".
  */
-export function cacheKeyOf(request: ChatRequest, { type = 0 }: Target): string | null {
+export function cacheKeyOf(request: ChatRequest, { traits }: Target): string | null {
   const { cacheKey = null, spokenIn, userId } = request
-  if (isOfOpenai(type)) {
+  if (traits?.servesOpenai === true) {
     const key = cacheKey ?? (spokenIn === 'anthropic' ? userId : null)
     return key === null || key === '' ? null : shortId(key)
   }
-  return MAY_BE_OPENAI.has(type) && cacheKey ? shortId(cacheKey) : null
+  return traits?.servesOpenai === 'maybe' && cacheKey ? shortId(cacheKey) : null
 }
 
 function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
@@ -111,24 +103,6 @@ function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
     ? system.map(writeText(to))
     : system.map(({ text }) => text).join('\n\n')
   return [{ role: 'system', content }]
-}
-
-/**
- * Whether a prompt is kept as far as its marks. OpenRouter keeps those of these makers in no other
- * way ("Prompt caching", "Anthropic Claude", "Alibaba Qwen"); Alibaba keeps the others by chance,
- * and asks twice as much for them. A mark on what the model said is left out: the next is not far.
- */
-function keepsMarked(to: Target): boolean {
-  const model = capabilitiesOf(to)
-  switch (to.type) {
-    case ChannelTypeNumber.dashscope:
-    case ChannelTypeNumber.bailian:
-      return hasFeature(model, 'cache_marks')
-    case ChannelTypeNumber.openrouter:
-      return model.maker === 'anthropic' || hasFeature(model, 'cache_marks')
-    default:
-      return false
-  }
 }
 
 /**
@@ -141,7 +115,7 @@ const MARK: JsonRecord = { cache_control: { type: 'ephemeral' } }
 const isMarkedAt =
   (to: Target) =>
   (part: TextPart | MediaPart): boolean =>
-    part.kind === 'text' && part.text !== '' && part.cache !== null && keepsMarked(to)
+    part.kind === 'text' && part.text !== '' && part.cache !== null && cachesMarked(to)
 
 const writeText =
   (to: Target) =>
@@ -186,13 +160,14 @@ function toolsOf(request: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-/**
- * GLM sends the arguments of a call in one piece at its end unless told to stream them. Source:
- * Z.AI's documentation, "Tool Streaming Output": from GLM-4.6 on.
- */
+const marksTools = (to: Target): boolean =>
+  to.traits?.cachesMarkedTools === true && cachesMarked(to)
+
+const cachesMarked = (to: Target): boolean => to.traits?.cachesMarked?.(capabilitiesOf(to)) === true
+
 const streamsArguments = (to: Target): boolean =>
   to.isStream &&
-  to.type === ChannelTypeNumber.zhipu &&
+  to.traits?.streamsArguments === true &&
   hasFeature(capabilitiesOf(to), 'tool_stream')
 
 const writeTool =
@@ -205,8 +180,8 @@ const writeTool =
       parameters: schema,
       strict: strictAtOpenai(request, schema, isStrict),
     }),
-    // Alibaba reads marks in messages, before which the tools stand.
-    ...(cache !== null && to.type === ChannelTypeNumber.openrouter && keepsMarked(to) ? MARK : {}),
+    // Others read marks in messages only, before which the tools stand.
+    ...(cache !== null && marksTools(to) ? MARK : {}),
   })
 
 const writeTurn =
@@ -300,11 +275,9 @@ function writeAssistant(parts: readonly AssistantPart[], to: Target): JsonRecord
   }
 }
 
-function thoughtMembers(thought: string, field: string, { type }: Target): JsonRecord {
+function thoughtMembers(thought: string, field: string, { traits }: Target): JsonRecord {
   if (thought === '') return {}
-  return type === ChannelTypeNumber.minimax
-    ? { reasoning_details: [minimaxDetail(thought)] }
-    : { [field]: thought }
+  return traits?.reasoningMembers?.(thought) ?? { [field]: thought }
 }
 
 const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>
@@ -328,9 +301,8 @@ function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
 /** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
 const sealsCalls = (to: Target): boolean => capabilitiesOf(to).maker === 'google'
 
-/** OpenRouter wants them among the thoughts: its documentation, "Preserving reasoning blocks". */
-const sealsApart = (to: Target): boolean =>
-  to.type === ChannelTypeNumber.openrouter && sealsCalls(to)
+/** Whether signatures of calls stand in the message's reasoning instead. */
+const sealsApart = (to: Target): boolean => to.traits?.signsInReasoning === true && sealsCalls(to)
 
 /** Clients without a place for the seal of a call have it as a thought's, beside the call. */
 function sealedCalls(parts: readonly AssistantPart[], to: Target): JsonRecord {

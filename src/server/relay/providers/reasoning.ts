@@ -1,23 +1,20 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { editedBody, type Sent } from '../dialect/finish.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { interleavedOf } from '../../model/capabilities.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
 import { REASONING, withReasoningBack } from '../openai/thinking/reasoning-back.ts'
 
-/** Hosts that refuse reasoning of earlier turns: see their edits. */
-const TAKES_NO_REASONING: ReadonlySet<number> = new Set([
-  ChannelTypeNumber.mistral,
-  ChannelTypeNumber.groq,
-])
-
 /**
  * With the reasoning that the model wants back of each turn. A model of Anthropic's dialect that
  * still misses some does not think: what it has thought cannot be made up there.
  */
-export function withReasoning({ dialect }: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
+export function withReasoning(
+  { dialect, refusesReasoning }: Provider,
+  { channel, to }: Sent,
+  bytes: Buffer,
+): Buffer {
   const { task, isReasoningMissing = false } = to
-  if (task !== 'chat' || TAKES_NO_REASONING.has(channel.type)) return bytes
+  if (task !== 'chat' || refusesReasoning === true) return bytes
   if (dialect === 'anthropic' && isReasoningMissing) {
     return editedBody(bytes, () => [{ set: 'thinking', json: '{"type":"disabled"}' }])
   }

@@ -1,4 +1,4 @@
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
+import { channelType } from '../../../contract/channel-types.ts'
 import { logRows, logText } from '../../../contract/log-sentences.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
@@ -65,7 +65,7 @@ async function channelOf(
   const map = await channels.current()
   const channel = /^\d{1,15}$/.test(channelId) ? map.find(Number(channelId)) : undefined
   const isOther = pinnedChannel !== null && pinnedChannel !== channelId
-  if (channel === undefined || channel.type !== ChannelTypeNumber.proxy || isOther) {
+  if (channel === undefined || channelType(channel.type).protocol !== 'proxy' || isOther) {
     throw new AppError('channel_pin_unknown')
   }
   if (!channel.isEnabled) throw new AppError('channel_pin_disabled')

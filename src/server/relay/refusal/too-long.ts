@@ -1,6 +1,6 @@
 import type { DialectName } from '../canonical/chat-request.ts'
 import type { RelayError, TooLong } from '../dialect/relay-error.ts'
-import type { SaidRefusal } from './vendor-refusals.ts'
+import type { SaidRefusal } from './meaning.ts'
 
 /** Requests that are longer than the model's context: how vendors say so, and how clients know it. */
 

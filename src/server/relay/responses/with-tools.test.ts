@@ -23,6 +23,7 @@ import {
 import { wrapSignature } from '../canonical/signature.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { callsToolsByResponses } from './with-tools.ts'
+import { traitsOf } from '../vendors/registry.ts'
 
 /** Clients with the models of OpenAI that call no tools by chat while they think. */
 
@@ -50,7 +51,7 @@ test.each([
   [1, 'gpt-4o', false],
   [50, 'gpt-5.4', false],
 ])('a channel of type %i calls tools of %s by responses: %s', (type, model, expected) => {
-  expect(callsToolsByResponses({ type, model })).toBe(expected)
+  expect(callsToolsByResponses({ type, model, traits: traitsOf(type) })).toBe(expected)
 })
 
 forEachDatabase('tools of models that think', (open) => {

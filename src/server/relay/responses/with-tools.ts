@@ -1,14 +1,10 @@
 import { capabilitiesOf, isOpenaiModel, type AskedModel } from '../../model/model-table.ts'
-import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import type { AssistantPart, ChatRequest } from '../canonical/chat-request.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 
-/** Channel types that OpenAI's own models are at: OpenAI and Azure. */
-const MAKERS: ReadonlySet<number> = new Set([ChannelTypeNumber.openai, ChannelTypeNumber.azure])
-export const isOfOpenai = (type: number): boolean => MAKERS.has(type)
-
-/** A model on a channel. */
-type At = AskedModel & { type: number }
+/** A model on a channel of the vendor. */
+type At = AskedModel & { traits: UpstreamTraits }
 
 /**
  * Models that call no tools by chat unless they are told not to think, some of them even where
@@ -24,7 +20,7 @@ const hasNoChat = (at: At): boolean =>
   isServedByOpenai(at) && capabilitiesOf(at).api === 'responses'
 
 /** Whether OpenAI itself serves a model of its own, and not a router that passes for OpenAI. */
-const isServedByOpenai = (at: At): boolean => isOfOpenai(at.type) && isOpenaiModel(at)
+const isServedByOpenai = (at: At): boolean => at.traits.servesOpenai === true && isOpenaiModel(at)
 
 /** Whether a call of a client of another protocol than OpenAI's chat has to go by the Responses API. */
 export const wantsResponses = (at: At, body: ScannedBody): boolean =>

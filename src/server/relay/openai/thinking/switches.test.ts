@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { DialectName } from '../../canonical/chat-request.ts'
 import { dialects } from '../../conversion/dialects.ts'
+import { traitsOf } from '../../vendors/registry.ts'
 
 /** What each vendor's reference calls it, and what it is silent about where it would refuse. */
 
@@ -21,7 +22,7 @@ const SAID = [
 
 function sentTo(type: number, model: string, client: DialectName, members: object) {
   const request = dialects[client].readRequest({ model, ...ASKING[client], ...members })
-  const to = { model, type, isStream: false, asksForUsage: false }
+  const to = { model, type, traits: traitsOf(type), isStream: false, asksForUsage: false }
   return dialects.openai.writeRequest(request, to)
 }
 

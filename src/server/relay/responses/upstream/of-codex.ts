@@ -1,4 +1,4 @@
-import { ChannelTypeNumber } from '../../../../contract/channel-type-number.ts'
+import type { UpstreamTraits } from '../../dialect/traits.ts'
 import { memberRange, memberToWrite, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord } from '../../json/json-value.ts'
@@ -16,9 +16,9 @@ export const OF_CODEX = {
 
 const SIGN = Buffer.from(`"${OF_CODEX.memberOfItems}"`)
 
-/** Takes them out of a request for anybody but OpenAI; all else stays. */
-export function withoutNotes(body: ScannedBody, type: number): MemberEdit[] {
-  if (type === ChannelTypeNumber.openai) return []
+/** Removes them from a request unless the upstream takes them; everything else stays. */
+export function withoutNotes(body: ScannedBody, traits: UpstreamTraits): MemberEdit[] {
+  if (traits.takesCodexNotes === true) return []
   const isNoted = memberRange(body, OF_CODEX.member) !== null
   return [...(isNoted ? [{ remove: OF_CODEX.member }] : []), ...itemEdits(body)]
 }

@@ -1,4 +1,3 @@
-import { ChannelTypeNumber } from '../../../../contract/channel-type-number.ts'
 import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 
@@ -26,12 +25,8 @@ export function anthropicHeaders(
 ): Record<string, string> {
   const version = clientHeaders['anthropic-version']
   const beta = clientHeaders['anthropic-beta']
-  // Some look for the key where Anthropic has it, others where everybody else does, as Claude Code
-  // can be told to send it.
-  const isCompatible = channel.type === ChannelTypeNumber.anthropicCompatible
   return {
     'x-api-key': channel.key,
-    ...(isCompatible ? { authorization: `Bearer ${channel.key}` } : {}),
     'anthropic-version': typeof version === 'string' ? version : DEFAULT_VERSION,
     ...(typeof beta === 'string' ? { 'anthropic-beta': beta } : {}),
   }

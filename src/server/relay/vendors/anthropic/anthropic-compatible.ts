@@ -1,0 +1,43 @@
+import { nativeVendor } from '../vendor.ts'
+import { anthropicHeaders } from './address.ts'
+import {
+  anthropic,
+  ANTHROPIC_CHAT,
+  anthropicModelList,
+  anthropicProvider,
+  anthropicRefusals,
+} from './anthropic.ts'
+
+export const anthropicCompatible = nativeVendor({
+  type: 52,
+  label: { zh: 'Anthropic 兼容', en: 'Anthropic compatible' },
+  color: 'black',
+  protocol: 'anthropic',
+  baseUrlField: {
+    mode: 'required',
+    placeholder: 'https://llm.example.com/anthropic',
+  },
+  notice: {
+    zh: '填写与 Claude Code 的 ANTHROPIC_BASE_URL 相同的地址，/v1/messages 由网关补上',
+    en: 'Enter what Claude Code takes as ANTHROPIC_BASE_URL; /v1/messages is added',
+  },
+  listPosition: 40,
+  provider: {
+    ...anthropicProvider,
+    // Some servers read the key where Anthropic has it, others where OpenAI has it, as Claude Code
+    // can be configured to send it.
+    headers: (channel, call) => ({
+      ...anthropicHeaders(channel, call),
+      authorization: `Bearer ${channel.key}`,
+    }),
+  },
+  traits: { searchesWeb: (model) => /claude/i.test(model) },
+  refusals: anthropicRefusals,
+  modelList: anthropicModelList,
+  models: anthropic.models ?? [],
+  docs: {
+    source: 'Anthropic, API reference: Messages, Streaming messages',
+    chat: ANTHROPIC_CHAT,
+    notes: ['The key is sent in `x-api-key` and as the bearer.'],
+  },
+})

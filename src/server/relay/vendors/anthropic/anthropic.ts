@@ -1,0 +1,74 @@
+import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
+import { anthropicItself } from '../../anthropic/refusals.ts'
+import type { Provider } from '../../dialect/provider.ts'
+import type { VendorRefusals } from '../../refusal/meaning.ts'
+import { type ModelList, namesIn } from '../model-list.ts'
+import { names, nativeVendor, type VendorDocs } from '../vendor.ts'
+import { anthropicHeaders, anthropicUrl } from './address.ts'
+
+const ANTHROPIC_VERSION = '2023-06-01'
+
+/** The usual call of Anthropic's API. */
+export const anthropicProvider: Provider = {
+  dialect: 'anthropic',
+  url: anthropicUrl,
+  headers: anthropicHeaders,
+  asksForUsage: () => false,
+}
+
+/** Anthropic's API reference, "List Models". */
+export const anthropicModelList: ModelList = {
+  question: (channel) => ({
+    url: beside(baseUrlOf(channel), '/v1/models?limit=1000'),
+    headers: { 'x-api-key': channel.key, 'anthropic-version': ANTHROPIC_VERSION },
+  }),
+  shape: namesIn('data', 'id'),
+}
+
+/** Both come with 400. Source: Anthropic's help center, on credits and on disabled organizations. */
+export const anthropicRefusals: VendorRefusals = {
+  meaning({ message }) {
+    if (message.startsWith('Your credit balance is too low to access the ')) return { status: 402 }
+    return message.startsWith('This organization has been disabled') ? { status: 401 } : undefined
+  },
+}
+
+/** What Anthropic's API supports. */
+export const ANTHROPIC_CHAT: VendorDocs['chat'] = {
+  pictures: 'jpeg, png, gif, webp; as data or by address',
+  tools: 'yes',
+  json: 'by a schema; without one it is asked for in words',
+  thinking: 'budgets or efforts, by model; seals are kept',
+  usage: 'always; cache reads and writes apart',
+}
+
+export const anthropic = nativeVendor({
+  type: 14,
+  label: { zh: 'Anthropic', en: 'Anthropic Claude' },
+  color: 'black',
+  baseUrl: 'https://api.anthropic.com',
+  protocol: 'anthropic',
+  listPosition: 30,
+  provider: { ...anthropicProvider, reading: anthropicItself },
+  traits: { servesClaude: true, searchesWeb: () => true },
+  refusals: anthropicRefusals,
+  modelList: anthropicModelList,
+  models: names(`
+    claude-opus-5-5 claude-sonnet-5-5 claude-haiku-5-5 claude-fable-5-1 claude-sonnet-5
+    claude-opus-4-0 claude-opus-4-20250514 claude-opus-4-1 claude-opus-4-1-20250805 claude-opus-4-5
+    claude-opus-4-5-20251101 claude-opus-4-6 claude-opus-4-7 claude-opus-4-8 claude-opus-5
+    claude-fable-5 claude-mythos-5 claude-sonnet-4-0 claude-sonnet-4-20250514 claude-sonnet-4-5
+    claude-sonnet-4-5-20250929 claude-sonnet-4-6 claude-haiku-4-5 claude-haiku-4-5-20251001
+    claude-3-opus-20240229 claude-3-7-sonnet-latest claude-3-7-sonnet-20250219
+    claude-3-5-sonnet-latest claude-3-5-sonnet-20240620 claude-3-5-sonnet-20241022
+    claude-3-sonnet-20240229 claude-3-5-haiku-latest claude-3-5-haiku-20241022
+    claude-3-haiku-20240307 claude-2.1 claude-2.0 claude-instant-1.2
+  `),
+  owner: 'anthropic',
+  ownerRank: 2,
+  docs: {
+    source: 'Anthropic, API reference: Messages, Streaming messages',
+    chat: ANTHROPIC_CHAT,
+    notes: ['`anthropic-version` and `anthropic-beta` of Anthropic’s clients travel on.'],
+  },
+})

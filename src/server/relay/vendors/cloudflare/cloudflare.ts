@@ -1,0 +1,94 @@
+import { field } from '../../../../contract/channel-type-row.ts'
+import { channelType, isCloudflareGateway } from '../../../../contract/channel-types.ts'
+import { type AskedChannel, baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
+import type { Provider } from '../../dialect/provider.ts'
+import { roleEdits } from '../../openai/message-edits.ts'
+import { type ModelList, bearer, configOf, namesIn } from '../model-list.ts'
+import { openaiHeaders } from '../openai-vendor.ts'
+import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
+import { cloudflareUrl } from './address.ts'
+import { cloudflareMedia } from './media.ts'
+
+const usual: Provider = {
+  dialect: 'openai',
+  url: cloudflareUrl,
+  headers: openaiHeaders,
+  asksForUsage: () => true,
+  edits: roleEdits,
+}
+
+const GATEWAY_ACCOUNT = /^https?:\/\/[^/]+\/v1\/([^/]+)/i
+
+/** The address of an AI Gateway contains the account; other channels have it in a field. */
+function accountOf(channel: AskedChannel, base: string): string {
+  const [, account] = isCloudflareGateway(base) ? (GATEWAY_ACCOUNT.exec(base) ?? []) : []
+  return encodeURIComponent(account ?? configOf(channel).user_id ?? '')
+}
+
+const modelList: ModelList = {
+  question(channel) {
+    const base = baseUrlOf(channel)
+    const path = `/client/v4/accounts/${accountOf(channel, base)}/ai/models/search?per_page=1000`
+    // A gateway has no list; its key is good for Cloudflare's own API.
+    const asked = isCloudflareGateway(base) ? channelType(channel.type).baseUrl : base
+    return { url: beside(asked, path), headers: bearer(channel) }
+  },
+  shape: namesIn('result', 'name'),
+}
+
+export const cloudflare = nativeVendor({
+  type: 37,
+  label: { zh: 'Cloudflare', en: 'Cloudflare Workers AI' },
+  color: 'orange',
+  baseUrl: 'https://api.cloudflare.com',
+  protocol: 'cloudflare',
+  fields: [
+    field(
+      'user_id',
+      { zh: '账户 ID（Account ID）', en: 'Account ID' },
+      { required: true, isAccount: true, placeholder: '0123456789abcdef0123456789abcdef' },
+    ),
+  ],
+  notice: {
+    zh: '账户 ID 是控制台地址里的 32 位十六进制字符；密钥是 API 令牌',
+    en: 'The account ID is the 32 hex digits in the dashboard’s address; the key is an API token',
+  },
+  partAddress: /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
+  listPosition: 320,
+  provider: (model, task) => ({ ...usual, ...cloudflareMedia(model, task) }),
+  modelList,
+  models: names(`
+    @cf/meta/llama-3.2-1b-instruct @cf/meta/llama-3.2-3b-instruct
+    @cf/meta/llama-3.1-8b-instruct-fp8-fast @cf/meta/llama-3.2-11b-vision-instruct
+    @cf/meta/llama-3.1-70b-instruct-fp8-fast @cf/meta/llama-3.3-70b-instruct-fp8-fast
+    @cf/meta/llama-3.1-8b-instruct @cf/meta/llama-3.1-8b-instruct-fp8
+    @cf/meta/llama-3.1-8b-instruct-awq @cf/meta/llama-3-8b-instruct @cf/meta/llama-3-8b-instruct-awq
+    @cf/meta/llama-2-7b-chat-fp16 @cf/meta/llama-guard-3-8b @cf/meta/llama-4-scout-17b-16e-instruct
+    @cf/mistral/mistral-7b-instruct-v0.1 @cf/mistralai/mistral-small-3.1-24b-instruct
+    @cf/deepseek-ai/deepseek-r1-distill-qwen-32b @cf/google/gemma-3-12b-it
+    @cf/google/gemma-4-26b-a4b-it @cf/qwen/qwq-32b @cf/qwen/qwen2.5-coder-32b-instruct
+    @cf/qwen/qwen3-30b-a3b-fp8 @cf/moondream/moondream3.1-9B-A2B @cf/ibm-granite/granite-4.0-h-micro
+    @cf/zai-org/glm-4.7-flash @cf/zai-org/glm-5.2 @cf/nvidia/nemotron-3-120b-a12b
+    @cf/moonshotai/kimi-k2.5 @cf/moonshotai/kimi-k2.6 @cf/moonshotai/kimi-k2.7-code
+    @cf/openai/gpt-oss-120b @cf/openai/gpt-oss-20b @cf/aisingapore/gemma-sea-lion-v4-27b-it
+    @cf/baai/bge-small-en-v1.5 @cf/baai/bge-base-en-v1.5 @cf/baai/bge-large-en-v1.5 @cf/baai/bge-m3
+    @cf/pfnet/plamo-embedding-1b @cf/qwen/qwen3-embedding-0.6b
+  `),
+  owner: 'cloudflare',
+  ownerRank: 103,
+  docs: {
+    source:
+      'Cloudflare, Workers AI: OpenAI compatible API endpoints, REST API, Models; AI Gateway: Workers AI',
+    chat: OPENAI_CHAT,
+    notes: [
+      'An address of the AI Gateway has the account in it; the field is then not used.',
+      'Asked at `/ai/run`: `flux-1-schnell`, `lucid-origin`, `phoenix-1.0`, `dreamshaper-8-lcm` and ' +
+        'Stable Diffusion XL draw one picture a call, up to 1024 × 1024 (Flux that alone), in as many ' +
+        'steps as is usual; `whisper-large-v3-turbo` writes down and translates as `json`, `text` or ' +
+        '`vtt`, the older `whisper` writes down without a word about the recording; ' +
+        '`bge-reranker-base` ranks. What they have no word for is refused.',
+      'Missing here: speech, Deepgram’s models, changes of pictures, FLUX.2 and `/v1/completions`.',
+      'The role `developer` becomes `system`.',
+    ],
+  },
+})

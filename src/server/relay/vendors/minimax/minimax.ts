@@ -1,0 +1,61 @@
+import { upstreamUrl } from '../../../../contract/channel-types.ts'
+import type { Provider, Task } from '../../dialect/provider.ts'
+import { roleEdits } from '../../openai/message-edits.ts'
+import { minimaxDetail } from '../../openai/thinking/reasoning.ts'
+import { inSteps } from '../../transport/upstream-steps.ts'
+import { openaiVendor } from '../openai-vendor.ts'
+import { names } from '../vendor.ts'
+import { PICTURE_PATH, draws, pictureEdits, pictureWalk } from './pictures.ts'
+import { SPEECH_PATH, speaks, spokenEdits, spokenWalk } from './speech.ts'
+import { minimaxWire } from './wire.ts'
+
+/** Models for speech and images have addresses and members of their own. */
+const speech: Partial<Provider> = {
+  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, SPEECH_PATH),
+  edits: spokenEdits,
+  via: () => inSteps(spokenWalk),
+}
+
+const images: Partial<Provider> = {
+  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, PICTURE_PATH),
+  edits: pictureEdits,
+  via: () => inSteps(pictureWalk),
+}
+
+/** The wire drops the whole text that MiniMax repeats at the end of a stream. */
+const usual: Partial<Provider> = { wire: minimaxWire, edits: roleEdits }
+
+function call(model: string, task: Task): Partial<Provider> {
+  if (task === 'speech' && speaks(model)) return speech
+  return task === 'images' && draws(model) ? images : usual
+}
+
+export const minimax = openaiVendor({
+  type: 27,
+  label: 'MiniMax',
+  color: 'red',
+  baseUrl: 'https://api.minimax.chat',
+  paths: {
+    '/v1/chat/completions': '/v1/text/chatcompletion_v2',
+    '/v1/messages': '/anthropic/v1/messages',
+  },
+  listPosition: 240,
+  // Refuses the role `developer` (openclaw/openclaw#3022).
+  call,
+  traits: {
+    reasoningMembers: (text) => ({ reasoning_details: [minimaxDetail(text)] }),
+    // Sources: MiniMax, "OpenAI SDK"; AgentScope's documentation, "MiniMax Model", "Thinking mode".
+    reasoningSwitch: ({ kind }) => ({
+      thinking: { type: kind === 'off' ? 'disabled' : 'adaptive' },
+    }),
+    // Reasoning is part of the answer's text unless it is asked for apart.
+    usualMembers: ({ reasoning }) => (reasoning === true ? { reasoning_split: true } : {}),
+  },
+  models: names(`
+    MiniMax-M3 MiniMax-M3.1-Flash MiniMax-M2.7 MiniMax-M2.7-highspeed MiniMax-M2.5
+    MiniMax-M2.5-highspeed MiniMax-M2.1 MiniMax-M2.1-highspeed MiniMax-M2 M2-her MiniMax-M1
+    abab6.5-chat abab6.5s-chat abab6-chat abab5.5-chat abab5.5s-chat
+  `),
+  owner: 'minimax',
+  ownerRank: 9,
+})

@@ -1,0 +1,18 @@
+import { unknownRow } from '../../../contract/channel-type-row.ts'
+import { vendors } from './list.ts'
+import { openaiVendor } from './openai-vendor.ts'
+import type { UpstreamTraits } from '../dialect/traits.ts'
+import type { Vendor } from './vendor.ts'
+
+const byType: ReadonlyMap<number, Vendor> = new Map(vendors.map((vendor) => [vendor.type, vendor]))
+
+/** Types that newer or other programs wrote: called as OpenAI at the channel's own address. */
+const { balance: _none, ...unknownType } = unknownRow
+const unknownVendor = openaiVendor(unknownType)
+
+/** The vendor of a channel type; never fails. */
+export const vendorOf = (type: number): Vendor => byType.get(type) ?? unknownVendor
+
+const NO_TRAITS: UpstreamTraits = {}
+
+export const traitsOf = (type: number): UpstreamTraits => vendorOf(type).traits ?? NO_TRAITS
