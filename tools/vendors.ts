@@ -56,6 +56,7 @@ export function contractRow({ balance, ...vendor }: Vendor): ChannelTypeInput {
     formerModels: _formerModels,
     owner: _owner,
     ownerRank: _ownerRank,
+    priceLists: _priceLists,
     docs: _docs,
     ...row
   } = vendor

@@ -3,6 +3,7 @@
  * console's `GET /api/channel/models`. The description is fixed; only the owner differs.
  */
 import { vendors } from '../relay/vendors/list.ts'
+import { byOwnerRank } from '../relay/vendors/vendor.ts'
 
 interface ModelPermission {
   readonly id: string
@@ -49,14 +50,10 @@ const permission: ModelPermission = {
   is_blocking: false,
 }
 
-const RANK_WHEN_UNSET = 99
-
 /** Owners by rank: a model that several vendors list belongs to the first. */
-const owners = vendors
-  .flatMap(({ owner, ownerRank: rank = RANK_WHEN_UNSET, models = [], formerModels = [] }) =>
-    owner === undefined ? [] : [{ owner, rank, models, formerModels }],
-  )
-  .toSorted((a, b) => a.rank - b.rank)
+const owners = byOwnerRank(vendors).flatMap(({ owner, models = [], formerModels = [] }) =>
+  owner === undefined ? [] : [{ owner, models, formerModels }],
+)
 
 function describe(id: string, owner: string | null): ModelDescription {
   return {

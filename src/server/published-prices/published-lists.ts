@@ -1,5 +1,7 @@
 import { PRICE_ROWS_MAX } from '../../contract/price-api.ts'
 import { parseRatios } from '../option/ratio-text.ts'
+import { vendors } from '../relay/vendors/list.ts'
+import type { PriceListNames } from '../relay/vendors/vendor.ts'
 import { priceOf, ratioText, type ListedPrice } from './published-price.ts'
 
 /** Prices as others publish them. Which list it is shows in its shape. */
@@ -60,42 +62,28 @@ function numberIn(value: unknown): number | undefined {
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : undefined
 }
 
-/**
- * Whose prices are taken from models.dev, first those who make a model, then those who host it: a
- * name stands there once for each of a hundred sellers, some of whom sell subscriptions for nothing
- * a token.
- */
-const SELLERS = [
-  'openai',
-  'anthropic',
-  'google',
-  'xai',
-  'deepseek',
-  'mistral',
-  'moonshotai',
-  'zai',
-  'zhipuai',
-  'alibaba',
-  'alibaba-cn',
-  'minimax',
-  'cohere',
-  'perplexity',
-  'xiaomi',
-  'groq',
-  'cerebras',
-  'togetherai',
-  'fireworks-ai',
-  'novita-ai',
-  'siliconflow',
-  'amazon-bedrock',
-  'cloudflare-workers-ai',
-  'openrouter',
+/** Sellers without a channel type of their own. */
+const OTHER_SELLERS: readonly PriceListNames[] = [
+  { rank: 140, modelsDev: ['perplexity'], liteLlm: 'perplexity' },
+  { rank: 150, modelsDev: ['xiaomi'] },
+  { rank: 170, modelsDev: ['cerebras'], liteLlm: 'cerebras' },
+  { rank: 190, modelsDev: ['fireworks-ai'], liteLlm: 'fireworks_ai' },
 ]
+
+const SELLERS = [...vendors.flatMap(({ priceLists }) => priceLists ?? []), ...OTHER_SELLERS]
+
+/**
+ * Ids of sellers whose prices are taken from models.dev, makers before hosts: the list has a name
+ * once for each of a hundred sellers, some of which sell subscriptions with tokens for nothing.
+ */
+const MODELS_DEV_SELLERS = SELLERS.toSorted((a, b) => a.rank - b.rank).flatMap(
+  (seller) => seller.modelsDev ?? [],
+)
 
 /** Source: models.dev, `api.json`: sellers → models → `cost`, dollars for a million tokens. */
 function modelsDev(list: Members): PriceList | null {
   const { add, list: made } = collector()
-  for (const seller of SELLERS) {
+  for (const seller of MODELS_DEV_SELLERS) {
     for (const [name, model] of Object.entries(recordOr(recordOr(list[seller]).models))) {
       const { cost } = recordOr(model)
       if (!isRecord(cost)) continue
@@ -137,25 +125,10 @@ const million = (dollars: number | undefined): number | undefined =>
 
 /** What is sold by tokens of text alone. */
 const LITE_LLM_MODES = new Set(['chat', 'completion', 'responses', 'embedding', 'rerank'])
-/** Those whose models are called here by the name behind theirs. */
-const LITE_LLM_SELLERS = new Set([
-  'gemini',
-  'xai',
-  'deepseek',
-  'mistral',
-  'moonshot',
-  'zai',
-  'dashscope',
-  'minimax',
-  'cohere',
-  'perplexity',
-  'groq',
-  'cerebras',
-  'together_ai',
-  'fireworks_ai',
-  'novita',
-  'openrouter',
-])
+/** Sellers whose models Gatehouse calls by the name behind the seller's. */
+const LITE_LLM_SELLERS: ReadonlySet<string> = new Set(
+  SELLERS.flatMap((seller) => seller.liteLlm ?? []),
+)
 
 /** Source: LiteLLM, `model_prices_and_context_window.schema.json`: dollars a token. */
 function liteLlm(list: Members): PriceList | null {

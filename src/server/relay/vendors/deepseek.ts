@@ -57,5 +57,6 @@ export const deepseek = openaiVendor({
   `),
   owner: 'deepseek',
   ownerRank: 4,
+  priceLists: { rank: 50, modelsDev: ['deepseek'], liteLlm: 'deepseek' },
   formerModels: names('deepseek-chat deepseek-reasoner deepseek-coder'),
 })

@@ -32,4 +32,5 @@ export const groq = openaiVendor({
   `),
   owner: 'groq',
   ownerRank: 100,
+  priceLists: { rank: 160, modelsDev: ['groq'], liteLlm: 'groq' },
 })

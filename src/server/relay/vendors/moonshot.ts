@@ -43,4 +43,5 @@ export const moonshot = openaiVendor({
   `),
   owner: 'moonshot',
   ownerRank: 6,
+  priceLists: { rank: 70, modelsDev: ['moonshotai'], liteLlm: 'moonshot' },
 })

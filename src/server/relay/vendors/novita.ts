@@ -54,4 +54,5 @@ export const novita = openaiVendor({
   `),
   owner: 'novita',
   ownerRank: 106,
+  priceLists: { rank: 200, modelsDev: ['novita-ai'], liteLlm: 'novita' },
 })

@@ -56,4 +56,5 @@ export const openai = openaiVendor({
   `),
   owner: 'openai',
   ownerRank: 1,
+  priceLists: { rank: 10, modelsDev: ['openai'] },
 })

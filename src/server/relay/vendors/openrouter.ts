@@ -162,4 +162,5 @@ export const openrouter = openaiVendor({
   `),
   owner: 'openrouter',
   ownerRank: 109,
+  priceLists: { rank: 240, modelsDev: ['openrouter'], liteLlm: 'openrouter' },
 })

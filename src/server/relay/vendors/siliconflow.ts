@@ -67,4 +67,5 @@ export const siliconflow = openaiVendor({
   `),
   owner: 'siliconflow',
   ownerRank: 104,
+  priceLists: { rank: 210, modelsDev: ['siliconflow'] },
 })

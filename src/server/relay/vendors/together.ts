@@ -48,4 +48,5 @@ export const together = openaiVendor({
   `),
   owner: 'together.ai',
   ownerRank: 105,
+  priceLists: { rank: 180, modelsDev: ['togetherai'], liteLlm: 'together_ai' },
 })

@@ -52,6 +52,8 @@ export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
    * have ranks below 100, hosts of other makers' models from 100 on. Absent: 99.
    */
   readonly ownerRank?: number
+  /** Its names in lists of published prices; absent: no prices are taken from it. */
+  readonly priceLists?: PriceListNames
 
   /** Text for the vendor's page in `docs/providers/`. */
   readonly docs?: Partial<VendorDocs>
@@ -63,6 +65,19 @@ export interface VendorBalance {
   readonly read: ReadBalance
   /** An empty balance never disables a channel, because some upstreams of this type answer 0. */
   readonly neverDisables?: true
+}
+
+/** What lists of published prices call a vendor. */
+export interface PriceListNames {
+  /**
+   * A model that several sellers list in models.dev has the price of the seller with the lowest
+   * rank. Makers of models have ranks up to 150, hosts of other makers' models higher ones.
+   */
+  readonly rank: number
+  /** Ids of models.dev, the one with preferred prices first. */
+  readonly modelsDev?: readonly string[]
+  /** `litellm_provider` of LiteLLM's list. */
+  readonly liteLlm?: string
 }
 
 /** What a vendor's page says that its declaration does not show. In English, as all documents. */
@@ -86,6 +101,14 @@ export const OPENAI_CHAT: VendorDocs['chat'] = {
 
 /** Declares a vendor with a protocol of its own. */
 export const nativeVendor = (declaration: Vendor): Vendor => declaration
+
+const RANK_WHEN_UNSET = 99
+
+/** Vendors by `ownerRank`, the lowest first. */
+export const byOwnerRank = (vendors: readonly Vendor[]): readonly Vendor[] =>
+  vendors.toSorted((a, b) => rankOf(a) - rankOf(b))
+
+const rankOf = ({ ownerRank = RANK_WHEN_UNSET }: Vendor): number => ownerRank
 
 /** Names that stand in a text, separated by white space. */
 export const names = (text: string): readonly string[] => text.trim().split(/\s+/)

@@ -58,4 +58,5 @@ export const xai = openaiVendor({
   `),
   owner: 'xai',
   ownerRank: 5,
+  priceLists: { rank: 40, modelsDev: ['xai'], liteLlm: 'xai' },
 })

@@ -66,6 +66,7 @@ export const anthropic = nativeVendor({
   `),
   owner: 'anthropic',
   ownerRank: 2,
+  priceLists: { rank: 20, modelsDev: ['anthropic'] },
   docs: {
     source: 'Anthropic, API reference: Messages, Streaming messages',
     chat: ANTHROPIC_CHAT,

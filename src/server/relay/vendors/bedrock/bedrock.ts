@@ -108,6 +108,7 @@ export const bedrock = nativeVendor({
   `),
   owner: 'aws',
   ownerRank: 101,
+  priceLists: { rank: 220, modelsDev: ['amazon-bedrock'] },
   docs: {
     source:
       'Amazon Bedrock, API reference: Converse, ConverseStream, InvokeModel; user guides: Nova Canvas, ' +

@@ -76,6 +76,7 @@ export const cloudflare = nativeVendor({
   `),
   owner: 'cloudflare',
   ownerRank: 103,
+  priceLists: { rank: 230, modelsDev: ['cloudflare-workers-ai'] },
   docs: {
     source:
       'Cloudflare, Workers AI: OpenAI compatible API endpoints, REST API, Models; AI Gateway: Workers AI',

@@ -42,6 +42,7 @@ export const cohere = nativeVendor({
   `),
   owner: 'Cohere',
   ownerRank: 10,
+  priceLists: { rank: 130, modelsDev: ['cohere'], liteLlm: 'cohere' },
   docs: {
     source: 'Cohere, API reference, second version: Chat, Embed, Rerank',
     chat: {

@@ -118,6 +118,7 @@ export const dashscope = nativeVendor({
   `),
   owner: 'ali',
   ownerRank: 21,
+  priceLists: { rank: 100, modelsDev: ['alibaba', 'alibaba-cn'], liteLlm: 'dashscope' },
   docs: {
     source:
       'Alibaba Cloud Model Studio: OpenAI compatible – Chat, Embedding; Text rerank; Qwen-Image; ' +

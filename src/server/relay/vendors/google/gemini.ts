@@ -94,6 +94,7 @@ export const gemini = nativeVendor({
   `),
   owner: 'google gemini',
   ownerRank: 3,
+  priceLists: { rank: 30, modelsDev: ['google'], liteLlm: 'gemini' },
   docs: {
     source:
       'Google, Gemini API reference: Generating content, Embeddings; Image generation, Imagen, Speech ' +

@@ -58,4 +58,5 @@ export const minimax = openaiVendor({
   `),
   owner: 'minimax',
   ownerRank: 9,
+  priceLists: { rank: 120, modelsDev: ['minimax'], liteLlm: 'minimax' },
 })

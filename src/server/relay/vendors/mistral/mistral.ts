@@ -42,4 +42,5 @@ export const mistral = openaiVendor({
   `),
   owner: 'mistralai',
   ownerRank: 7,
+  priceLists: { rank: 60, modelsDev: ['mistral'], liteLlm: 'mistral' },
 })

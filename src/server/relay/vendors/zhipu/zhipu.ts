@@ -61,6 +61,7 @@ export const zhipu = nativeVendor({
   `),
   owner: 'zhipu',
   ownerRank: 8,
+  priceLists: { rank: 80, modelsDev: ['zai', 'zhipuai'], liteLlm: 'zai' },
   docs: {
     source:
       'Zhipu, API reference: Chat completion, Embeddings, Rerank, Images, Text to speech (fourth ' +
