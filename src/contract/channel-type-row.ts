@@ -111,6 +111,11 @@ export interface ChannelType {
   readonly baseUrl: string
   /** `openai`, or the name of the vendor's own protocol. */
   readonly protocol: string
+  /**
+   * The provider of models.dev whose models it serves, or a name of ours if models.dev does not
+   * list it. Capabilities of models are looked up by it; absent: the vendor is unknown.
+   */
+  readonly modelVendor?: string
   /** What stands for the leading `/v1` of a request path at this upstream (OpenAI protocol). */
   readonly pathPrefix: string
   /** Request paths that are elsewhere altogether at this upstream, below its address. */

@@ -8,6 +8,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'green',
     baseUrl: 'https://api.openai.com',
     wholeAddress: /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i,
+    modelVendor: 'openai',
     protocol: 'openai',
     balance: 'usd',
   }),
@@ -29,6 +30,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'black',
     baseUrl: 'https://api.anthropic.com',
     protocol: 'anthropic',
+    modelVendor: 'anthropic',
   }),
   row({
     type: 52,
@@ -94,6 +96,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       zh: '模型名可以是模型 ID、推理配置文件、ARN 或 Claude 的公开名称；使用 Bedrock API 密钥时 SK 留空',
       en: 'A model is an id, profile or ARN, or a public name of Claude; a Bedrock API key has no SK',
     },
+    modelVendor: 'amazon-bedrock',
   }),
   row({
     type: 3,
@@ -138,6 +141,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     },
     partAddress:
       /^(https?:\/\/[^/]+\.azure\.(?:com|us|cn)(?:\/.+)?|.+(?=\/openai\/))\/openai(?:\/v1|\/deployments(?:\/[^/]+)?)?$/i,
+    modelVendor: 'azure',
   }),
   row({
     type: 11,
@@ -170,6 +174,7 @@ export const channelTypeRows: readonly ChannelType[] = [
         label: { zh: 'API 版本', en: 'API version' },
       },
     ],
+    modelVendor: 'google',
   }),
   row({
     type: 51,
@@ -177,6 +182,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'orange',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
     pathPrefix: '',
+    modelVendor: 'google',
     protocol: 'openai',
   }),
   row({
@@ -184,6 +190,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: 'Mistral AI',
     color: 'orange',
     baseUrl: 'https://api.mistral.ai',
+    modelVendor: 'mistral',
     protocol: 'openai',
   }),
   row({
@@ -192,6 +199,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'purple',
     baseUrl: 'https://api.novita.ai/v3/openai',
     pathPrefix: '',
+    modelVendor: 'novita-ai',
     protocol: 'openai',
   }),
   row({
@@ -205,6 +213,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       en: 'List model ids as they are; to call an endpoint (ep-…), map a model name to its id',
     },
     pathForModels: { models: /^bot/, from: '/chat/', to: '/bots/chat/' },
+    modelVendor: 'volcengine-ark',
     protocol: 'openai',
   }),
   row({
@@ -222,6 +231,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       zh: '用于千帆应用的 API Key 与 Secret Key；若密钥以 bce-v3/ 开头，请选「百度文心千帆 V2」',
       en: 'Takes the two keys of an application; one that begins with bce-v3/ is for Qianfan V2',
     },
+    modelVendor: 'baidu-qianfan',
   }),
   row({
     type: 47,
@@ -241,6 +251,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       en: 'Takes a Qianfan key that begins with bce-v3/; an older AK and SK are for Baidu Qianfan',
     },
     wholeAddress: /\/v2\/(?:coding|tokenplan\/\w+)$/i,
+    modelVendor: 'baidu-qianfan',
     protocol: 'openai',
   }),
   row({
@@ -267,6 +278,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     },
     partAddress:
       /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i,
+    modelVendor: 'alibaba-cn',
   }),
   row({
     type: 49,
@@ -284,6 +296,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     },
     partAddress:
       /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i,
+    modelVendor: 'alibaba-cn',
     protocol: 'openai',
   }),
   row({
@@ -342,6 +355,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       parts: ['id', 'secret'],
       separator: '.',
     },
+    modelVendor: 'zhipuai',
   }),
   row({
     type: 19,
@@ -356,6 +370,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'black',
     baseUrl: 'https://api.moonshot.cn',
     paths: { '/v1/messages': '/anthropic/v1/messages' },
+    modelVendor: 'moonshotai-cn',
     protocol: 'openai',
     balance: 'cny',
   }),
@@ -374,6 +389,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       zh: '以腾讯云 API 密钥签名调用；若是混元控制台的 sk- 密钥，请选「OpenAI 兼容」',
       en: 'Signs with a Tencent Cloud key; for an sk- key of Hunyuan choose OpenAI compatible',
     },
+    modelVendor: 'tencent-hunyuan',
   }),
   row({
     type: 26,
@@ -391,6 +407,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       '/v1/chat/completions': '/v1/text/chatcompletion_v2',
       '/v1/messages': '/anthropic/v1/messages',
     },
+    modelVendor: 'minimax-cn',
     protocol: 'openai',
   }),
   row({
@@ -398,6 +415,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: 'Groq',
     color: 'orange',
     baseUrl: 'https://api.groq.com/openai',
+    modelVendor: 'groq',
     protocol: 'openai',
   }),
   row({
@@ -412,6 +430,7 @@ export const channelTypeRows: readonly ChannelType[] = [
         en: 'Not checked locally; any text will do',
       },
     },
+    modelVendor: 'ollama-cloud',
   }),
   row({
     type: 31,
@@ -425,6 +444,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: { zh: '阶跃星辰', en: 'StepFun' },
     color: 'blue',
     baseUrl: 'https://api.stepfun.com',
+    modelVendor: 'stepfun',
     protocol: 'openai',
   }),
   row({
@@ -456,6 +476,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     color: 'blue',
     baseUrl: 'https://api.cohere.ai',
     protocol: 'cohere',
+    modelVendor: 'cohere',
   }),
   row({
     type: 36,
@@ -464,6 +485,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     baseUrl: 'https://api.deepseek.com',
     paths: { '/v1/completions': '/beta/completions', '/v1/messages': '/anthropic/v1/messages' },
     partAddress: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
+    modelVendor: 'deepseek',
     protocol: 'openai',
     balance: 'cny',
   }),
@@ -491,6 +513,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       en: 'The account ID is the 32 hex digits in the dashboard’s address; the key is an API token',
     },
     partAddress: /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
+    modelVendor: 'cloudflare-workers-ai',
   }),
   row({
     type: 38,
@@ -509,6 +532,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: 'together.ai',
     color: 'blue',
     baseUrl: 'https://api.together.xyz',
+    modelVendor: 'togetherai',
     protocol: 'openai',
   }),
   row({
@@ -557,6 +581,7 @@ export const channelTypeRows: readonly ChannelType[] = [
       },
     ],
     hiddenFields: ['key', 'batch'],
+    modelVendor: 'google-vertex',
   }),
   row({
     type: 43,
@@ -582,10 +607,18 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: 'SiliconFlow',
     color: 'blue',
     baseUrl: 'https://api.siliconflow.cn',
+    modelVendor: 'siliconflow-cn',
     protocol: 'openai',
     balance: 'cny',
   }),
-  row({ type: 45, label: 'xAI', color: 'blue', baseUrl: 'https://api.x.ai', protocol: 'openai' }),
+  row({
+    type: 45,
+    label: 'xAI',
+    color: 'blue',
+    baseUrl: 'https://api.x.ai',
+    modelVendor: 'xai',
+    protocol: 'openai',
+  }),
   row({
     type: 46,
     label: 'Replicate',
@@ -653,6 +686,7 @@ export const channelTypeRows: readonly ChannelType[] = [
     label: 'OpenRouter',
     color: 'black',
     baseUrl: 'https://openrouter.ai/api',
+    modelVendor: 'openrouter',
     protocol: 'openai',
     balance: 'usd',
   }),

@@ -40,6 +40,7 @@ export const deepseek = openaiVendor({
   paths: { '/v1/completions': '/beta/completions', '/v1/messages': '/anthropic/v1/messages' },
   // Beside it is `/beta`, where texts are completed.
   partAddress: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
+  modelVendor: 'deepseek',
   listPosition: 310,
   // Source: DeepSeek's API documentation, "Using the Responses API", and "Models & Pricing".
   responses: /^deepseek-(?:flash|v4-flash|v4-pro)$/,

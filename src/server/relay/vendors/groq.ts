@@ -18,6 +18,7 @@ export const groq = openaiVendor({
   label: 'Groq',
   color: 'orange',
   baseUrl: 'https://api.groq.com/openai',
+  modelVendor: 'groq',
   listPosition: 250,
   responses: true,
   // Source: Groq's documentation, "OpenAI compatibility", "Currently unsupported OpenAI features".

@@ -20,6 +20,7 @@ export const moonshot = openaiVendor({
   color: 'black',
   baseUrl: 'https://api.moonshot.cn',
   paths: { '/v1/messages': '/anthropic/v1/messages' },
+  modelVendor: 'moonshotai-cn',
   listPosition: 210,
   // Refuses the role `developer` (openclaw/openclaw#22194).
   call: { edits: roleEdits },

@@ -9,6 +9,7 @@ export const novita = openaiVendor({
   color: 'purple',
   baseUrl: 'https://api.novita.ai/v3/openai',
   pathPrefix: '',
+  modelVendor: 'novita-ai',
   listPosition: 110,
   // Novita's API reference, `enable_thinking`.
   traits: { reasoningSwitch: byFlag },

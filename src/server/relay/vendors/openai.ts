@@ -23,6 +23,7 @@ export const openai = openaiVendor({
   baseUrl: 'https://api.openai.com',
   // Cloudflare's AI Gateway has OpenAI's paths without their version.
   wholeAddress: /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i,
+  modelVendor: 'openai',
   listPosition: 10,
   responses: true,
   call: (model, _task, capabilities) =>

@@ -54,6 +54,7 @@ export const openrouter = openaiVendor({
   label: 'OpenRouter',
   color: 'black',
   baseUrl: 'https://openrouter.ai/api',
+  modelVendor: 'openrouter',
   listPosition: 430,
   responses: true,
   call: { headers },

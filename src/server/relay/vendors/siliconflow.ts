@@ -31,6 +31,7 @@ export const siliconflow = openaiVendor({
   label: 'SiliconFlow',
   color: 'blue',
   baseUrl: 'https://api.siliconflow.cn',
+  modelVendor: 'siliconflow-cn',
   listPosition: 370,
   call: { edits },
   traits: {

@@ -7,6 +7,7 @@ export const stepfun = openaiVendor({
   label: { zh: '阶跃星辰', en: 'StepFun' },
   color: 'blue',
   baseUrl: 'https://api.stepfun.com',
+  modelVendor: 'stepfun',
   listPosition: 280,
   // Its reference knows the roles system, user, assistant and tool.
   call: { edits: roleEdits },

@@ -8,6 +8,7 @@ export const together = openaiVendor({
   label: 'together.ai',
   color: 'blue',
   baseUrl: 'https://api.together.xyz',
+  modelVendor: 'togetherai',
   listPosition: 340,
   // Refuses the role `developer` (earendil-works/pi, `detectCompat`).
   call: { edits: roleEdits },

@@ -16,6 +16,7 @@ export const volcengineArk = openaiVendor({
   },
   // Assistants are beside the models, and only their names tell them apart.
   pathForModels: { models: /^bot/, from: '/chat/', to: '/bots/chat/' },
+  modelVendor: 'volcengine-ark',
   listPosition: 120,
   responses: true,
   // Refuses the role `developer` (agno-agi/agno#6697).

@@ -30,6 +30,7 @@ export const xai = openaiVendor({
   label: 'xAI',
   color: 'blue',
   baseUrl: 'https://api.x.ai',
+  modelVendor: 'xai',
   listPosition: 380,
   responses: true,
   call: (_model, _task, capabilities) => ({

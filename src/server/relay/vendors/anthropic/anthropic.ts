@@ -48,6 +48,7 @@ export const anthropic = nativeVendor({
   color: 'black',
   baseUrl: 'https://api.anthropic.com',
   protocol: 'anthropic',
+  modelVendor: 'anthropic',
   listPosition: 30,
   provider: { ...anthropicProvider, reading: anthropicItself },
   traits: { servesClaude: true, searchesWeb: () => true },

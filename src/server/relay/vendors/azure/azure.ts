@@ -55,6 +55,7 @@ export const azure = nativeVendor({
   // called `/openai` for other reasons: by itself it is a part at Azure's hosts only.
   partAddress:
     /^(https?:\/\/[^/]+\.azure\.(?:com|us|cn)(?:\/.+)?|.+(?=\/openai\/))\/openai(?:\/v1|\/deployments(?:\/[^/]+)?)?$/i,
+  modelVendor: 'azure',
   listPosition: 60,
   provider: (model, _task, capabilities) =>
     takesOtherLimit({ model, capabilities }) ? reasoning : azureProvider,

@@ -36,6 +36,7 @@ export const qianfanV2 = openaiVendor({
   },
   // The version is in the middle. Source: Qianfan's manual, "Coding Plan", "Token Plan".
   wholeAddress: /\/v2\/(?:coding|tokenplan\/\w+)$/i,
+  modelVendor: 'baidu-qianfan',
   listPosition: 140,
   call: {
     headers,

@@ -25,6 +25,7 @@ export const qianfan = nativeVendor({
     zh: '用于千帆应用的 API Key 与 Secret Key；若密钥以 bce-v3/ 开头，请选「百度文心千帆 V2」',
     en: 'Takes the two keys of an application; one that begins with bce-v3/ is for Qianfan V2',
   },
+  modelVendor: 'baidu-qianfan',
   listPosition: 130,
   provider: (model) => (isBaiduRanking(model) ? reranking : baidu),
   models: names(`

@@ -42,6 +42,7 @@ export const bailian = openaiVendor({
     en: 'Speaks the OpenAI-compatible protocol; keys of Alibaba DashScope work here too',
   },
   partAddress: ALIBABA_PART,
+  modelVendor: 'alibaba-cn',
   listPosition: 160,
   responses: true,
   call: (_model, task) => (BY_DASHSCOPE.has(task) ? dashscopeProvider(task) : usual),

@@ -74,6 +74,7 @@ export const bedrock = nativeVendor({
     zh: '模型名可以是模型 ID、推理配置文件、ARN 或 Claude 的公开名称；使用 Bedrock API 密钥时 SK 留空',
     en: 'A model is an id, profile or ARN, or a public name of Claude; a Bedrock API key has no SK',
   },
+  modelVendor: 'amazon-bedrock',
   listPosition: 50,
   provider,
   traits: { servesClaude: true },

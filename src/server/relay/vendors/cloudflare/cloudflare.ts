@@ -54,6 +54,7 @@ export const cloudflare = nativeVendor({
     en: 'The account ID is the 32 hex digits in the dashboard’s address; the key is an API token',
   },
   partAddress: /^(https?:\/\/.+)\/client\/v4(?:\/accounts\/[^/]+(?:\/ai(?:\/v1)?)?)?$/i,
+  modelVendor: 'cloudflare-workers-ai',
   listPosition: 320,
   provider: (model, task) => ({ ...usual, ...cloudflareMedia(model, task) }),
   modelList,

@@ -21,6 +21,7 @@ export const cohere = nativeVendor({
   color: 'blue',
   baseUrl: 'https://api.cohere.ai',
   protocol: 'cohere',
+  modelVendor: 'cohere',
   listPosition: 300,
   provider: (model) => (isRanking(model) ? reranking : provider),
   modelList: {

@@ -73,6 +73,7 @@ export const dashscope = nativeVendor({
     en: 'Called by its compatible mode; a model name ending in -internet searches the web',
   },
   partAddress: ALIBABA_PART,
+  modelVendor: 'alibaba-cn',
   listPosition: 150,
   provider: (_model, task) => dashscopeProvider(task),
   traits: alibabaTraits,

@@ -13,6 +13,7 @@ export const geminiOpenai = openaiVendor({
   color: 'orange',
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
   pathPrefix: '',
+  modelVendor: 'google',
   listPosition: 90,
   call: { via: (_channel, { task }) => (embeds(task) ? embedding : null) },
   // Its list has Google's prefix, too (OpenCoworkAI/open-codesign#186).

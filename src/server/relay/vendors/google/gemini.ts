@@ -59,6 +59,7 @@ export const gemini = nativeVendor({
       { alsoOther: true, placeholder: 'v1beta' },
     ),
   ],
+  modelVendor: 'google',
   listPosition: 80,
   provider(model, task) {
     const media = googlesMedia(model, task)

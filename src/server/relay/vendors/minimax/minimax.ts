@@ -39,6 +39,7 @@ export const minimax = openaiVendor({
     '/v1/chat/completions': '/v1/text/chatcompletion_v2',
     '/v1/messages': '/anthropic/v1/messages',
   },
+  modelVendor: 'minimax-cn',
   listPosition: 240,
   // Refuses the role `developer` (openclaw/openclaw#3022).
   call,

@@ -27,6 +27,7 @@ export const mistral = openaiVendor({
   label: 'Mistral AI',
   color: 'orange',
   baseUrl: 'https://api.mistral.ai',
+  modelVendor: 'mistral',
   listPosition: 100,
   call: (_model, task) => (task === 'speech' ? speech : usual),
   models: names(`

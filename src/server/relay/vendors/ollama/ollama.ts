@@ -25,6 +25,7 @@ export const ollama = nativeVendor({
       en: 'Not checked locally; any text will do',
     },
   },
+  modelVendor: 'ollama-cloud',
   listPosition: 260,
   provider,
   modelList: {

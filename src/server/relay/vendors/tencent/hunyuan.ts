@@ -23,6 +23,7 @@ export const hunyuan = nativeVendor({
     zh: '以腾讯云 API 密钥签名调用；若是混元控制台的 sk- 密钥，请选「OpenAI 兼容」',
     en: 'Signs with a Tencent Cloud key; for an sk- key of Hunyuan choose OpenAI compatible',
   },
+  modelVendor: 'tencent-hunyuan',
   listPosition: 220,
   provider,
   models: names(`

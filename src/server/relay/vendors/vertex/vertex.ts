@@ -93,6 +93,7 @@ export const vertex = nativeVendor({
     ),
   ],
   hiddenFields: ['key', 'batch'],
+  modelVendor: 'google-vertex',
   listPosition: 350,
   provider,
   traits: {

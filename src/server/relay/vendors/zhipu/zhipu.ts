@@ -37,6 +37,7 @@ export const zhipu = nativeVendor({
   baseUrl: 'https://open.bigmodel.cn',
   protocol: 'zhipu',
   key: keyOf('.', 'id', 'secret'),
+  modelVendor: 'zhipuai',
   listPosition: 190,
   provider,
   // Sources: Z.AI's documentation, "Tool Streaming Output"; Zhipu's, "Thinking mode".
