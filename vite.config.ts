@@ -55,11 +55,14 @@ function compressed(): Plugin {
 const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/(plain-dialog|top-dialog)|copy-text)\./
 
+/** Small, and of light pages too: a group would take them along for what imports them. */
+const LIGHT = /\/console\/ui\/(picture|field\/as-typed)\./
+
 /** Kept apart from our own modules, or the heaviest page would weigh more than a page may. */
 const isLibrary = (id: string): boolean => id.includes('/node_modules/')
 
 /** Bytes under which files that go to nearly the same pages become one. */
-const MERGED_BYTES = 24_000
+const MERGED_BYTES = 16_000
 const shared = {
   name: 'shared',
   minShareCount: 2,
@@ -105,8 +108,7 @@ export default defineConfig(({ command }) => {
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
-              // Of the sign-in page too: a group takes along what its modules import.
-              { name: 'light', test: /\/console\/ui\/(picture|field\/as-typed)\./, priority: 1 },
+              { name: 'light', test: LIGHT, priority: 1 },
               // What several pages share, in a few files instead of dozens.
               { ...shared, test: isLibrary },
               // Small modules are put into the nearest big file, so those that the sign-in page needs
