@@ -63,6 +63,13 @@ forEachDatabase('testing channels', (open) => {
   const askedModels = () => upstream.seen().map(({ body }) => Object(body).model)
 
   describe('GET /api/channel/test/:id', () => {
+    test('asks a vendor as calls of users do', async () => {
+      // MiniMax writes reasoning into the reply unless it is asked for apart.
+      const minimax = { base_url: upstream.url, models: 'MiniMax-M2', type: 27 }
+      await get(`/api/channel/test/${await aChannel(server, minimax)}`)
+      expect(upstream.seen()).toMatchObject([{ body: { reasoning_split: true } }])
+    })
+
     test('calls the upstream and says how long it took', async () => {
       const id = await aChannel(server, {
         base_url: upstream.url,

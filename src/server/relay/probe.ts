@@ -12,9 +12,9 @@ import { plainRequest } from './canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
 import type { UpstreamDialect } from './dialect/dialect.ts'
 import { gathererOf, upstreamDialects } from './conversion/dialects.ts'
-import { providerCallOf, type Provider, type ProviderCall } from './dialect/provider.ts'
+import { providerCallOf, type Provider } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
-import { finished, headOf, readyToSend } from './dialect/finish.ts'
+import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
 import { amazonsNameIn, type UpstreamRefusal } from './refusal/said-words.ts'
@@ -30,6 +30,7 @@ import {
   type UpstreamRequest,
 } from './transport/upstream-call.ts'
 import { serverSentEvents } from './transport/wire.ts'
+import { traitsOf } from './vendors/registry.ts'
 import { saysSomething } from './whole-answer.ts'
 
 type Judged =
@@ -75,7 +76,7 @@ export function createProbe(parts: RelayParts): Probe {
       url,
       method: 'POST',
       headers: headOf(provider, sent, { contentType: json, accept: json }),
-      body: finished(provider, sent, questionOf(dialect, to, app.config.TEST_PROMPT)),
+      body: finished(provider, sent, questionOf(dialect, sent, app.config.TEST_PROMPT)),
       firstByteTimeoutMs: TIMEOUT_MS,
       idleTimeoutMs: TIMEOUT_MS,
     }
@@ -144,7 +145,8 @@ const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => (
 })
 
 /** A model that reasons before it answers needs room for it. */
-function questionOf(dialect: UpstreamDialect, to: ProviderCall, prompt: string): Buffer {
+function questionOf(dialect: UpstreamDialect, { channel, to }: Sent, prompt: string): Buffer {
+  const { type } = channel
   const reasons = capabilitiesOf(to).reasoning === true
   const limit = reasons ? COMPLETION_TOKENS * 32 : COMPLETION_TOKENS
   const text = { kind: 'text', text: prompt, cache: null } as const
@@ -155,7 +157,8 @@ function questionOf(dialect: UpstreamDialect, to: ProviderCall, prompt: string):
       model: to.model,
       isStream: false,
       asksForUsage: false,
-      type: to.type,
+      type,
+      traits: traitsOf(type),
       capabilities: to.capabilities,
     },
   )

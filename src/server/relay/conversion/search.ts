@@ -1,6 +1,6 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { hasFeature, type Capabilities } from '../../model/capabilities.ts'
-import { capabilitiesOf } from '../../model/model-table.ts'
+import { hasFeature } from '../../model/capabilities.ts'
+import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
 import type { ChatRequest, UpstreamName } from '../canonical/chat-request.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
@@ -14,16 +14,11 @@ import { SEARCHING } from '../search/searched-chat.ts'
 
 /** Which upstreams search the web for clients of another dialect, and what can be told to each. */
 
-interface SearchTarget {
+/** The model as the upstream calls it. */
+interface SearchTarget extends AskedModel {
   dialect: UpstreamName
   /** Of the channel's vendor. */
   traits: UpstreamTraits
-  /** Of the channel. */
-  type?: number | undefined
-  /** As the upstream calls it. */
-  model: string
-  /** What the model can do; absent: what is known without the operator's entries. */
-  capabilities?: Capabilities | undefined
 }
 
 type OptionName = 'allowedDomains' | 'blockedDomains' | 'location' | 'contextSize' | 'usesMax'

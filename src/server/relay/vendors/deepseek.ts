@@ -43,7 +43,7 @@ export const deepseek = openaiVendor({
   modelVendor: 'deepseek',
   listPosition: 310,
   // Source: DeepSeek's API documentation, "Using the Responses API", and "Models & Pricing".
-  responses: /^deepseek-(?:flash|v4-flash|v4-pro)$/,
+  responses: new Set(['deepseek-flash', 'deepseek-v4-flash', 'deepseek-v4-pro']),
   call: { edits },
   traits: {
     // DeepSeek's API documentation, "Thinking mode".

@@ -7,10 +7,10 @@ import type { Vendor } from './vendor.ts'
 /** What a vendor of OpenAI's dialect may declare beside the members of all vendors. */
 interface OpenaiVendor extends Omit<Vendor, 'provider' | 'protocol'> {
   /**
-   * Whether it has the Responses API, for all its models or for those that match. If not, calls of
-   * that API are converted to chat.
+   * Whether it has the Responses API, for all its models or for these. If not, calls of that API
+   * are converted to chat.
    */
-  readonly responses?: true | RegExp
+  readonly responses?: true | ReadonlySet<string>
   /** Differences from the usual call, for all calls or by model and task; null: none. */
   readonly call?:
     | Partial<Provider>
@@ -45,9 +45,9 @@ export const openaiHeaders = ({ type, key }: ProviderChannel): Record<string, st
 })
 
 /** The usual call of OpenAI's API. */
-function openaiProvider(responses: true | RegExp | undefined): Provider {
+function openaiProvider(responses: true | ReadonlySet<string> | undefined): Provider {
   const hasResponses = (model: string): boolean =>
-    responses === true || responses?.test(model) === true
+    responses === true || responses?.has(model) === true
   return {
     dialect: 'openai',
     url({ type, baseUrl }, { task, model }) {
