@@ -472,6 +472,6 @@ test('an admin does', async () => {
   await tabs.first().waitFor()
   await expect
     .poll(() => tabs.allTextContents())
-    .toEqual(['个人设置', '模型价格', '运营设置', '系统设置', '其他设置'])
+    .toEqual(['个人设置', '模型价格', '运营设置', '模型能力', '系统设置', '其他设置'])
   await opened.context.close()
 })
