@@ -1,4 +1,4 @@
-import type { Database } from '../db/database.ts'
+import type { Database, Queries } from '../db/database.ts'
 import type { LiveOptions } from '../option/live-options.ts'
 import { bundledModels, ModelTable } from './model-table.ts'
 import { loadModelData } from './model-data-store.ts'
@@ -16,16 +16,26 @@ const MODELS_CHANGED = 'models'
 /** Before a reading that failed is tried again. */
 const RELOAD_DELAY_MS = 500
 
+/** The data of the last refresh, unless this version comes with newer data. */
+async function newestData(db: Queries): Promise<ModelData> {
+  const bundled = bundledModels()
+  const stored = await loadModelData(db)
+  return stored !== null && dayOf(stored) >= dayOf(bundled) ? stored : bundled
+}
+
+/** `source` names the day of the data: `models.dev (2026-07-02)`. */
+const dayOf = ({ source }: ModelData): string => /\d{4}-\d\d-\d\d/.exec(source)?.[0] ?? ''
+
 export async function createLiveModels(
   database: Database,
   options: LiveOptions,
 ): Promise<LiveModels> {
-  let data: ModelData = (await loadModelData(database.read)) ?? bundledModels()
+  let data = await newestData(database.read)
   let entriesText = ''
   let table = new ModelTable(data)
 
   async function reload(): Promise<void> {
-    data = (await loadModelData(database.read)) ?? bundledModels()
+    data = await newestData(database.read)
   }
   /** The last good data serves until the database answers again. */
   async function reloadAtLast(): Promise<void> {

@@ -5,6 +5,8 @@ import { Role } from '../../contract/user.ts'
 import { aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { saveModelData } from './model-data-store.ts'
+import { bundledModels } from './model-table.ts'
 
 forEachDatabase('the data about models', (open) => {
   let server: TestServer
@@ -67,6 +69,14 @@ forEachDatabase('the data about models', (open) => {
       success: false,
       message: `The model data cannot be fetched: ${problem}`,
     })
+  })
+
+  test('data that is older than this version’s is not used', async () => {
+    const models = { 'gpt-4o': { limit: { output: 7 } } }
+    const stored = { source: 'models.dev (2020-01-01)', models, vendors: {} }
+    await saveModelData(server.app.database.write, stored)
+    await server.app.models.changed()
+    expect(server.app.models.table().data).toBe(bundledModels())
   })
 
   test('it is not for users', async () => {
