@@ -73,7 +73,7 @@ export async function buildIfStale(root: string): Promise<Part['name'][]> {
     writeFileSync(record, digest)
     built.push(part.name)
   }
-  if (built.length > 0) uniteThirdParty(join(root, 'dist'))
+  if (built.length > 0) uniteThirdParty(root)
   return built
 }
 

@@ -75,6 +75,9 @@ test('the package names the licences of what it bundles', () => {
   for (const name of ['fastify', 'undici', 'react', '@mantine/core', 'gpt-tokenizer']) {
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
   }
+  for (const data of ['confusables.json', 'model-data.json']) {
+    expect(licences).toContain(`${data} is derived from`)
+  }
 })
 
 test('unpacked, the package and its dependencies are small', () => {

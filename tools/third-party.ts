@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
@@ -21,17 +21,24 @@ export function thirdParty(file: string): Plugin {
   }
 }
 
-/** Joins the lists of both bundles in `THIRD-PARTY.txt`, each package once. */
-export function uniteThirdParty(folder: string): void {
+/**
+ * Joins the lists of both bundles of the project at `root` in `dist/THIRD-PARTY.txt`, each package
+ * once, with the licences of data (`*.license.txt` beside it).
+ */
+export function uniteThirdParty(root: string): void {
+  const folder = join(root, 'dist')
   const lists = ['console-licences.txt', 'server-licences.txt'].map((name) => join(folder, name))
   const packages = lists.filter(existsSync).flatMap((list) => {
     return readFileSync(list, 'utf8').split(RULE)
   })
-  const text = [...new Set(packages)].toSorted().join(RULE)
+  const data = globSync('src/**/*.license.txt', { cwd: root })
+    .toSorted()
+    .map((file) => readFileSync(join(root, file), 'utf8'))
+  const text = [...[...new Set(packages)].toSorted(), ...data].join(RULE)
   writeFileSync(join(folder, 'THIRD-PARTY.txt'), `${HEAD}${RULE}${text}`)
 }
 
-const HEAD = 'Gatehouse contains parts of these packages, under these licences.\n'
+const HEAD = 'Gatehouse contains parts of these packages and data, under these licences.\n'
 
 /** The innermost package that a module belongs to; null for modules of ours. */
 function packageFolder(id: string): string | null {
