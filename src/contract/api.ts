@@ -11,6 +11,7 @@ import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
 import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
+import { secondFactorApi } from './second-factor-api.ts'
 import { redemptionApi } from './redemption-api.ts'
 import { routeApi } from './route-api.ts'
 import { statusApi } from './status-api.ts'
@@ -22,6 +23,7 @@ export const api = {
   status: statusApi,
   user: userApi,
   account: accountApi,
+  secondFactor: secondFactorApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,

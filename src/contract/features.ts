@@ -19,6 +19,7 @@ export const FEATURES = [
   'channel-batch',
   'channel-filters',
   'limits',
+  'second-factor',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -112,19 +112,33 @@ const must_change_password = z
     'Present and true while the default password is in use: until it is changed, little else answers.',
   )
 
-export const SignedIn = z.object({ ...partialUser, must_change_password }).meta({
-  id: 'SignedIn',
-  example: {
-    ...UNFILLED,
-    id: 12,
-    username: 'li.ming',
-    display_name: '李明',
-    role: 1,
-    status: 1,
-  },
-  description:
-    'Who is signed in: `id`, `username`, `display_name`, `role` and `status` are filled; the others are zero or empty.',
+const require_2fa = z
+  .boolean()
+  .optional()
+  .describe(
+    'Present and true if the account has a second factor: nobody is signed in yet, and `POST /api/user/login/2fa` completes the sign-in.',
+  )
+
+const flow_token = z.string().optional().meta({
+  description: 'Names the sign-in for its second step, for five minutes; a cookie holds it too.',
+  example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
 })
+
+export const SignedIn = z
+  .object({ ...partialUser, must_change_password, require_2fa, flow_token })
+  .meta({
+    id: 'SignedIn',
+    example: {
+      ...UNFILLED,
+      id: 12,
+      username: 'li.ming',
+      display_name: '李明',
+      role: 1,
+      status: 1,
+    },
+    description:
+      'Who is signed in: `id`, `username`, `display_name`, `role` and `status` are filled; the others are zero or empty.',
+  })
 export type SignedIn = z.infer<typeof SignedIn>
 
 const ignored_proxy = z

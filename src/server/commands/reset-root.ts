@@ -1,5 +1,6 @@
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
+import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
 import { saveOption } from '../option/option-store.ts'
 import { randomText } from '../secrets.ts'
 import { createPasswords } from '../user/password.ts'
@@ -15,8 +16,8 @@ const PASSWORD_LENGTH = 20
 
 /**
  * For an operator who is locked out, or who wants somebody else out: a new password for root, an
- * enabled account, its sessions and its system access token ended, and password sign-in turned on
- * again.
+ * enabled account, its sessions, its system access token and its second factor ended, and password
+ * sign-in turned on again.
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
@@ -42,7 +43,7 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         ? `${root.username}'s new password: ${password}\n`
         : `${root.username}'s password was changed\n`,
     )
-    process.stdout.write('its sessions and its system access token have ended\n')
+    process.stdout.write('its sessions, its system access token and its second factor have ended\n')
   } catch (error) {
     const address = configuredAddress(config)
     const reason = whyOf(address, error, { readonly: false })
@@ -61,6 +62,7 @@ async function letIn(database: Database, rootId: number, passwordHash: string): 
     })
     await deleteSessionsOf(trx, rootId)
     await deleteAccessToken(trx, rootId)
+    await deleteSecondFactor(trx, rootId)
     await saveOption(trx, 'PasswordLoginEnabled', 'true')
   })
   await database.announce('everything')

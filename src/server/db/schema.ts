@@ -304,6 +304,23 @@ export interface Schema {
     must_change_password: boolean
     /** Seconds; at most a minute behind. */
     used_at: number
+    /** When the person last proved who it is, in seconds. */
+    verified_at: Generated<number>
+  }
+  second_factors: {
+    user_id: number
+    secret: string
+    /** Seconds; 0 until the user has entered a first code. */
+    enabled_at: number
+    last_step: number
+    created_at: number
+  }
+  recovery_codes: { user_id: number; code_hash: string }
+  second_factor_challenges: {
+    id_hash: string
+    user_id: number
+    must_change_password: boolean
+    expires_at: number
   }
   user_languages: { user_id: number; language: string }
   access_tokens: { user_id: number; token_hash: string; created_at: number }

@@ -18,7 +18,7 @@ import { createGithub } from './provider/github.ts'
 import { createLark } from './provider/lark.ts'
 import { createOidc } from './provider/oidc.ts'
 import { arrive, depart, returnAddress, turnBack } from './sign-in-state.ts'
-import { startSession } from './start-session.ts'
+import { signInOrAsk } from '../second-factor/second-factor.ts'
 import { hashingCaller } from '../user/password.ts'
 import { requireSession } from '../user/present-password.ts'
 import { wechatPerson } from './provider/wechat.ts'
@@ -160,7 +160,7 @@ async function signIn(app: App, call: CallContext, external: External) {
   const mustChangePassword =
     isRoot(user.role) &&
     (await app.passwords.verify(DEFAULT_PASSWORD, user.password, hashingCaller(call)))
-  return startSession(app, call, { user, mustChangePassword })
+  return signInOrAsk(app, call, { user, mustChangePassword })
 }
 
 const SENTENCES = {

@@ -1,6 +1,7 @@
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
+import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
 import { deleteIdentitiesOf } from '../sign-in/identity-store.ts'
 import { deleteAccessToken } from './session-store.ts'
 import { NameLooksTaken, softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
@@ -32,4 +33,5 @@ export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
   if (!(await softDeleteUser(trx, id, `deleted_${newHexSecret()}`))) return
   await deleteAccessToken(trx, id)
   await deleteIdentitiesOf(trx, id)
+  await deleteSecondFactor(trx, id)
 }

@@ -28,6 +28,7 @@ export async function insertSession(
       expires_at: session.expiresAtSeconds,
       must_change_password: session.mustChangePassword,
       used_at: session.nowSeconds,
+      verified_at: session.nowSeconds,
     })
     .execute()
 }
@@ -76,11 +77,30 @@ export async function noteSessionUse(
     .execute()
 }
 
+/** Stores that the person behind a session proved now who it is. */
+export async function noteVerified(db: Queries, idHash: string, nowSeconds: number): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ verified_at: nowSeconds })
+    .where('id_hash', '=', idHash)
+    .execute()
+}
+
+/** Returns when the person behind a session last proved who it is, in seconds; 0 if never. */
+export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<number> {
+  const row = await db
+    .selectFrom('sessions')
+    .select('verified_at')
+    .where('id_hash', '=', idHash)
+    .executeTakeFirst()
+  return row?.verified_at ?? 0
+}
+
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {
   await db.deleteFrom('sessions').where('id_hash', '=', idHash).execute()
 }
 
-/** Ends the sessions of a user, all but one if that is named. */
+/** Ends the sessions of a user, all but one if that is named, and sign-ins that are under way. */
 export async function deleteSessionsOf(
   db: Queries,
   userId: number,
@@ -91,6 +111,7 @@ export async function deleteSessionsOf(
     .where('user_id', '=', userId)
     .where('id_hash', '<>', exceptIdHash)
     .execute()
+  await db.deleteFrom('second_factor_challenges').where('user_id', '=', userId).execute()
 }
 
 export async function passwordChanged(db: Queries, userId: number): Promise<void> {

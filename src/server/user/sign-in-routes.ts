@@ -7,7 +7,7 @@ import { isDirect } from '../http/host-check.ts'
 import { clearCookie, readCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { knownBrowser, rememberBrowser } from '../sign-in/known-browser.ts'
-import { startSession } from '../sign-in/start-session.ts'
+import { signInOrAsk } from '../second-factor/second-factor.ts'
 import { hashingCaller } from './password.ts'
 import { findUserByLogin } from './user-store.ts'
 
@@ -50,8 +50,8 @@ export const signInRoutes = (app: App): Route[] => {
         throw new AppError(isFromElsewhere ? 'default_password_remote' : 'wrong_credentials')
       }
       await rateLimits.signIn.forget(guesser)
-      const data = await startSession(app, call, { user, mustChangePassword: isDefault })
-      rememberBrowser(app, call, user)
+      const data = await signInOrAsk(app, call, { user, mustChangePassword: isDefault })
+      if (!('require_2fa' in data)) rememberBrowser(app, call, user)
       return { data }
     }),
     serve(userApi.logout, async (call) => {
