@@ -35,14 +35,11 @@ export const secondFactorApi = {
     body: z
       .object({
         code: Code,
-        flow_token: optional(Text)
-          .transform((value) => value ?? '')
-          .pipe(z.string())
-          .meta({
-            description:
-              'What `POST /api/user/login` returned; absent: the cookie that came with it.',
-            example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
-          }),
+        flow_token: optional(Text).meta({
+          description:
+            'What `POST /api/user/login` returned; absent: the cookie that came with it.',
+          example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
+        }),
       })
       .meta({ id: 'SecondFactorSignIn', description: 'The second step of a sign-in.' }),
     data: SignedIn,
@@ -56,13 +53,10 @@ export const secondFactorApi = {
     rate: 'critical',
     body: z
       .object({
-        code: optional(Text)
-          .transform((value) => value ?? '')
-          .pipe(z.string())
-          .meta({
-            description: 'Six digits of the authenticator app, or a recovery code.',
-            example: '492039',
-          }),
+        code: optional(Text).meta({
+          description: 'Six digits of the authenticator app, or a recovery code.',
+          example: '492039',
+        }),
         password: optional(Text).meta({
           description: 'Password of the account, where it has no second factor.',
           example: 'correct-horse-9',

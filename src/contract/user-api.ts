@@ -61,6 +61,12 @@ const account = {
 const User = z
   .object({
     ...account,
+    second_factor: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether sign-in asks for a second factor; only where one user is looked at. Gatehouse only.',
+      ),
     limits: LimitStanding.optional().describe(
       'Its limits and what is used of them; only where one user is looked at. Gatehouse only.',
     ),

@@ -8,6 +8,7 @@ import { setSessionUser, toSessionUser } from '../app/session.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
+import { CODE_STEP } from './code-form.tsx'
 import { mayRetry, RETRIES_MAX, waitMs } from './callback-retry.ts'
 
 const PROVIDERS: Record<RedirectingProvider, string> = { github: 'GitHub', lark: '', oidc: 'OIDC' }
@@ -50,6 +51,10 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
         if (message === BOUND_MESSAGE) {
           toast.success(t('绑定成功！'))
           await navigate({ to: paths.setting, replace: true })
+          return
+        }
+        if (data?.require_2fa === true) {
+          await navigate({ to: paths.login, search: CODE_STEP, replace: true })
           return
         }
         const user = toSessionUser(data ?? null)

@@ -1,6 +1,7 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { SignedIn } from '../../contract/user-api.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
 import { inWords, useFieldErrors } from '../app/sign-in/field-errors.ts'
@@ -14,6 +15,7 @@ import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { CODE_STEP, CodeForm } from './code-form.tsx'
 import { useLeadOn } from './lead-on.ts'
 import { ExternalSignIn } from './external-sign-in.tsx'
 
@@ -30,8 +32,12 @@ function useSignIn(pages: readonly PageRoute[]) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const from = useLocation({ select: (location) => location.state.from })
-  return async (fields: Fields) => {
-    const signedIn = await call('POST /api/user/login', { body: fields })
+  return async (signedIn: SignedIn, fields: Fields) => {
+    if (signedIn.require_2fa === true) {
+      const state = from === undefined ? {} : { from }
+      await navigate({ to: paths.login, search: CODE_STEP, state })
+      return
+    }
     const mustChange = usesDefaultPassword(fields, signedIn.must_change_password)
     const user = toSessionUser({ ...signedIn, must_change_password: mustChange })
     if (user === null) return
@@ -80,7 +86,7 @@ function LoginForm() {
     }
     setIsBusy(true)
     try {
-      await signIn(fields)
+      await signIn(await call('POST /api/user/login', { body: fields }), fields)
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setFailure(error.message)
@@ -133,10 +139,19 @@ export function LoginPage() {
   const mayRegister = useMayRegister()
   const name = systemName(useStatus())
   // The address is outside input: any text may stand there.
-  const { expired }: { expired?: string } = useSearch({ strict: false })
+  const { expired, step }: { expired?: string; step?: string } = useSearch({ strict: false })
+  const signIn = useSignIn(usePages())
   const from = useLocation({ select: (location) => location.state.from })
   useSignInElsewhere(from)
   useLeadOn(from)
+  if (step === CODE_STEP.step) {
+    return (
+      <section className={styles['card']}>
+        <h1>{t('两步验证')}</h1>
+        <CodeForm onSignedIn={(user) => signIn(user, { username: '', password: '' })} />
+      </section>
+    )
+  }
   return (
     <section className={styles['card']}>
       <h1>{t('登录 {{name}}', { name })}</h1>

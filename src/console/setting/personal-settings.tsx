@@ -6,6 +6,7 @@ import { LoadError } from '../ui/states.tsx'
 import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
+import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
 import styles from './personal/personal.module.css'
 
 /** What everybody may see and do about the own account. */
@@ -20,6 +21,7 @@ export function PersonalSettings() {
     <div className={styles['panels']}>
       <AccountPanel self={self} />
       <BindingPanel self={self} />
+      <SecondFactorPanel />
       <ModelPanel />
     </div>
   )

@@ -40,7 +40,7 @@ export const secondFactorRoutes = (app: App): Route[] => [
 function signInRoutes(app: App): Route[] {
   return [
     serve(secondFactorApi.login, async (call) => {
-      const { code, flow_token } = call.body
+      const { code, flow_token = '' } = call.body
       const pending = await pendingSignIn(app, call, flow_token)
       await checkCode(app, pending.userId, code)
       const user = await findUser(app.database.read, pending.userId)
@@ -56,7 +56,7 @@ function signInRoutes(app: App): Route[] {
     serve(secondFactorApi.verify, async (call) => {
       const { actor, body } = call
       requireSession(actor)
-      if (body.code !== '') {
+      if (body.code) {
         await checkCode(app, actor.id, body.code)
       } else if ((await findSecondFactor(app.database.read, actor.id))?.isEnabled === true) {
         // Whoever holds only the password must not get past the second factor.
