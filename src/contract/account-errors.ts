@@ -60,7 +60,7 @@ export const accountErrors = {
   },
   second_factor_enabled: {
     status: 409,
-    zh: '两步验证已启用；要更换设备，请先停用',
+    zh: '两步验证已启用；要更换设备，请先关闭',
     en: 'Two-factor sign-in is on already. To change the device, turn it off first',
   },
   second_factor_needed: {

@@ -140,6 +140,7 @@ function inputOf({
 }: World): Record<string, { body?: unknown; query?: string }> {
   return {
     'POST /api/user/login': { body: { username: people.user.username, password: PASSWORD } },
+    'POST /api/verify': { body: { password: PASSWORD } },
     'PUT /api/user/self': { body: { display_name: 'x' } },
     'POST /api/user/': { body: { username: randomText(8), password: PASSWORD } },
     'PUT /api/user/': { body: { id: ids.user, display_name: 'y' } },
@@ -190,6 +191,12 @@ const REFUSED = new Set([
   'POST /api/channel/upstream_models',
   'POST /api/model-capabilities/refresh',
   'POST /api/user/reset',
+  // Nobody has a second factor.
+  'POST /api/user/login/2fa',
+  'POST /api/user/2fa/enable',
+  'POST /api/user/2fa/disable',
+  'POST /api/user/2fa/backup_codes',
+  'DELETE /api/user/:id/2fa',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',

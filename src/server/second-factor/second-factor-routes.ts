@@ -25,7 +25,7 @@ import {
   insertPending,
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
-import { checkCode, endPending, pendingSignIn } from './second-factor.ts'
+import { checkCode, endPending, pendingSignIn } from './second-step.ts'
 
 /** Seconds for which a proof of who the person is counts. */
 const VERIFIED_SECONDS = 300

@@ -7,7 +7,7 @@ import { isDirect } from '../http/host-check.ts'
 import { clearCookie, readCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { knownBrowser, rememberBrowser } from '../sign-in/known-browser.ts'
-import { signInOrAsk } from '../second-factor/second-factor.ts'
+import { signInOrAsk } from '../second-factor/second-step.ts'
 import { hashingCaller } from './password.ts'
 import { findUserByLogin } from './user-store.ts'
 

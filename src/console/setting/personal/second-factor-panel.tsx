@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../app/call.ts'
 import { useHasFeature } from '../../app/status.ts'
@@ -8,9 +8,14 @@ import { Action } from '../../ui/actions.tsx'
 import { Tag } from '../../ui/marks.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
-import { CodeDialog, EnrolDialog, RecoveryCodes } from './second-factor-dialog.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
 import styles from './personal.module.css'
+
+/** With the drawing of QR codes, which few visits of the page need. */
+const dialogs = () => import('./second-factor-dialog.tsx')
+const CodeDialog = lazy(async () => ({ default: (await dialogs()).CodeDialog }))
+const EnrolDialog = lazy(async () => ({ default: (await dialogs()).EnrolDialog }))
+const RecoveryCodes = lazy(async () => ({ default: (await dialogs()).RecoveryCodes }))
 
 const STATUS = ['second-factor', 'self']
 
@@ -36,7 +41,7 @@ function Offered() {
   async function disable(code: string) {
     await call('POST /api/user/2fa/disable', { body: { code } })
     close()
-    toast.success(t('两步验证已停用'))
+    toast.success(t('两步验证已关闭'))
     await refresh()
   }
   async function replaceCodes(code: string) {
@@ -66,41 +71,43 @@ function Offered() {
         {data?.enabled === true && (
           <>
             <Action label={t('更换恢复码')} onClick={() => setOpen('codes')} />
-            <Action label={t('停用两步验证')} onClick={() => setOpen('disable')} />
+            <Action label={t('关闭两步验证')} onClick={() => setOpen('disable')} />
           </>
         )}
       </div>
-      {open === 'enrol' && (
-        <EnrolDialog
-          onClose={close}
-          onEnabled={async () => {
-            close()
-            toast.success(t('两步验证已启用'))
-            await refresh()
-          }}
-        />
-      )}
-      {open === 'disable' && (
-        <CodeDialog
-          title={t('停用两步验证')}
-          submitLabel={t('停用')}
-          onCode={disable}
-          onClose={close}
-        />
-      )}
-      {open === 'codes' && (
-        <CodeDialog
-          title={t('更换恢复码')}
-          submitLabel={t('更换')}
-          onCode={replaceCodes}
-          onClose={close}
-        />
-      )}
-      {fresh.length > 0 && (
-        <PlainDialog title={t('新的恢复码')} onClose={() => setFresh([])}>
-          <RecoveryCodes codes={fresh} />
-        </PlainDialog>
-      )}
+      <Suspense>
+        {open === 'enrol' && (
+          <EnrolDialog
+            onClose={close}
+            onEnabled={async () => {
+              close()
+              toast.success(t('两步验证已启用'))
+              await refresh()
+            }}
+          />
+        )}
+        {open === 'disable' && (
+          <CodeDialog
+            title={t('关闭两步验证')}
+            submitLabel={t('关闭两步验证')}
+            onCode={disable}
+            onClose={close}
+          />
+        )}
+        {open === 'codes' && (
+          <CodeDialog
+            title={t('更换恢复码')}
+            submitLabel={t('更换')}
+            onCode={replaceCodes}
+            onClose={close}
+          />
+        )}
+        {fresh.length > 0 && (
+          <PlainDialog title={t('新的恢复码')} onClose={() => setFresh([])}>
+            <RecoveryCodes codes={fresh} />
+          </PlainDialog>
+        )}
+      </Suspense>
     </Panel>
   )
 }
