@@ -22,6 +22,9 @@ const WORDS = {
     signIn: '登录',
     wrong: '验证码或恢复码不正确',
     left: '剩余恢复码：9 个',
+    elsewhere: '退出其他全部登录',
+    out: '退出',
+    alone: '其他登录已全部退出',
     reset: '重置两步验证',
     confirm: '重置',
     done: '两步验证已重置',
@@ -38,6 +41,9 @@ const WORDS = {
     signIn: 'Sign in',
     wrong: 'The code is wrong or was used before',
     left: '9 recovery codes left',
+    elsewhere: 'Sign out everywhere else',
+    out: 'Sign out',
+    alone: 'Signed out everywhere else',
     reset: 'Reset two-factor sign-in',
     confirm: 'Reset',
     done: 'Two-factor sign-in was reset',
@@ -113,6 +119,11 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     await expectAt(page, '**/token')
     await page.goto(`${visit.gatehouse.url}/setting`)
     await expectSeen(page.getByText(words.left))
+    await settled(page)
+    await picture(page, `sessions-${language}`)
+    await press(words.elsewhere)
+    await page.getByRole('button', { name: words.out, exact: true }).last().click()
+    await expectSeen(page.getByText(words.alone))
   })
 
   test('an administrator resets it, and the password alone signs in', async () => {

@@ -73,6 +73,11 @@ export const accountErrors = {
     zh: '请先验证身份：输入当前密码或身份验证器中的验证码；没有密码的账户请重新登录',
     en: 'Confirm that it is you first: enter your password or the code of your authenticator app. Accounts without a password sign in again',
   },
+  session_gone: {
+    status: 404,
+    zh: '该登录已退出或已过期，请刷新列表',
+    en: 'This session has ended already. Refresh the list',
+  },
   session_needed: {
     status: 403,
     zh: '系统访问令牌不能更改账户的登录方式，请登录控制台后操作',

@@ -12,6 +12,8 @@ export const answersWithoutData: ReadonlySet<string> = new Set([
   'DELETE /api/user/:id',
   'DELETE /api/user/:id/2fa',
   'DELETE /api/user/self',
+  'DELETE /api/user/sessions',
+  'DELETE /api/user/sessions/:session',
   'GET /api/channel/test',
   'GET /api/channel/test/:id',
   'GET /api/channel/update_balance',

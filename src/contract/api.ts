@@ -14,6 +14,7 @@ import { releaseApi } from './release-api.ts'
 import { secondFactorApi } from './second-factor-api.ts'
 import { redemptionApi } from './redemption-api.ts'
 import { routeApi } from './route-api.ts'
+import { sessionApi } from './session-api.ts'
 import { statusApi } from './status-api.ts'
 import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
@@ -24,6 +25,7 @@ export const api = {
   user: userApi,
   account: accountApi,
   secondFactor: secondFactorApi,
+  session: sessionApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,

@@ -20,6 +20,7 @@ export const FEATURES = [
   'channel-filters',
   'limits',
   'second-factor',
+  'sessions',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -89,6 +89,7 @@ import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
+import { sessionRoutes } from './sign-in/session-routes.ts'
 import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
 import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -289,6 +290,7 @@ function allRoutes(
     ...signInRoutes(app),
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
+    ...sessionRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),
     ...passwordResetRoutes(app),

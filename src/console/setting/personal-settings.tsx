@@ -7,6 +7,7 @@ import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
 import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
+import { SessionPanel } from './personal/session-panel.tsx'
 import styles from './personal/personal.module.css'
 
 /** What everybody may see and do about the own account. */
@@ -22,6 +23,7 @@ export function PersonalSettings() {
       <AccountPanel self={self} />
       <BindingPanel self={self} />
       <SecondFactorPanel />
+      <SessionPanel />
       <ModelPanel />
     </div>
   )

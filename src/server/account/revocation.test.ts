@@ -109,12 +109,16 @@ forEachDatabase('what is taken away', (open) => {
       as: root,
       body: { id: user.id, password: 'password-2' },
     })
-    await expect(other.app.sessions.start(user.id, false, before)).rejects.toMatchObject({
+    await expect(
+      other.app.sessions.start(user.id, false, { comparedWith: before }),
+    ).rejects.toMatchObject({
       code: 'wrong_credentials',
     })
     await manage('disable')
     const banned = await findUser(told.database.read, user.id)
-    await expect(other.app.sessions.start(user.id, false, banned)).rejects.toMatchObject({
+    await expect(
+      other.app.sessions.start(user.id, false, { comparedWith: banned }),
+    ).rejects.toMatchObject({
       code: 'wrong_credentials',
     })
   })

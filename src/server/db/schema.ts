@@ -306,6 +306,8 @@ export interface Schema {
     used_at: number
     /** When the person last proved who it is, in seconds. */
     verified_at: Generated<number>
+    user_agent: Generated<string>
+    address: Generated<string>
   }
   second_factors: {
     user_id: number

@@ -27,7 +27,11 @@ export interface Sessions {
    * row with which the person signed in, is no longer the user's: a new password or a ban ends
    * sessions, and must not miss one that is being made.
    */
-  start(userId: number, mustChangePassword: boolean, comparedWith?: StoredUser): Promise<string>
+  start(
+    userId: number,
+    mustChangePassword: boolean,
+    over?: { comparedWith?: StoredUser | undefined; userAgent?: string; address?: string },
+  ): Promise<string>
   find(cookie: string): Promise<StoredSession | null>
   end(cookie: string): Promise<void>
   /** What proves that a text in another cookie is ours. */
@@ -58,7 +62,7 @@ export function createSessions({
     return id !== '' && sameText(sign(id), signature) ? id : null
   }
   return {
-    async start(userId, mustChangePassword, comparedWith) {
+    async start(userId, mustChangePassword, { comparedWith, userAgent = '', address = '' } = {}) {
       const id = randomBytes(32).toString('base64url')
       const nowSeconds = clock.nowSeconds()
       await deleteExpiredSessions(database.write, nowSeconds)
@@ -72,6 +76,8 @@ export function createSessions({
           nowSeconds,
           expiresAtSeconds: nowSeconds + SESSION_LIFE_SECONDS,
           mustChangePassword,
+          userAgent,
+          address,
         })
       })
       return `${id}.${sign(id)}`

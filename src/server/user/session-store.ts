@@ -17,6 +17,8 @@ export async function insertSession(
     nowSeconds: number
     expiresAtSeconds: number
     mustChangePassword: boolean
+    userAgent: string
+    address: string
   },
 ): Promise<void> {
   await db
@@ -29,6 +31,8 @@ export async function insertSession(
       must_change_password: session.mustChangePassword,
       used_at: session.nowSeconds,
       verified_at: session.nowSeconds,
+      user_agent: session.userAgent,
+      address: session.address,
     })
     .execute()
 }
@@ -98,6 +102,56 @@ export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<nu
 
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {
   await db.deleteFrom('sessions').where('id_hash', '=', idHash).execute()
+}
+
+/** A session as its owner sees it. Times are in seconds. */
+export interface ListedSession {
+  idHash: string
+  createdAt: number
+  /** At most a minute behind. */
+  usedAt: number
+  userAgent: string
+  address: string
+}
+
+/** Returns the sessions of a user that have not ended, the last used first. */
+export async function sessionsOf(
+  db: Queries,
+  userId: number,
+  { nowSeconds, idleSeconds }: { nowSeconds: number; idleSeconds: number },
+): Promise<ListedSession[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id_hash', 'created_at', 'used_at', 'user_agent', 'address'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', nowSeconds)
+    .where('used_at', '>', idleSeconds === 0 ? -1 : nowSeconds - idleSeconds)
+    .orderBy('used_at', 'desc')
+    .orderBy('created_at', 'desc')
+    .execute()
+  return rows.map((row) => ({
+    idHash: row.id_hash,
+    createdAt: row.created_at,
+    usedAt: row.used_at,
+    userAgent: row.user_agent,
+    address: row.address,
+  }))
+}
+
+/** Ends the sessions of a user whose hash begins so; returns how many. */
+export async function deleteSessionNamed(
+  db: Queries,
+  userId: number,
+  idHashStart: string,
+): Promise<number> {
+  const deleted = await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id_hash', '>=', idHashStart)
+    // Hashes are hex digits.
+    .where('id_hash', '<', `${idHashStart}g`)
+    .executeTakeFirst()
+  return Number(deleted.numDeletedRows)
 }
 
 /** Ends the sessions of a user, all but one if that is named, and sign-ins that are under way. */

@@ -28,3 +28,6 @@ CREATE TABLE second_factor_challenges (
 
 -- When the person behind a session last proved who it is: by signing in, or again since. Seconds.
 ALTER TABLE sessions ADD COLUMN verified_at bigint NOT NULL DEFAULT 0;
+-- What started a session: the browser's or program's own name, and the address it came from.
+ALTER TABLE sessions ADD COLUMN user_agent text NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN address text NOT NULL DEFAULT '';
