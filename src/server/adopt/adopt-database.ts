@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { BareDatabase, Progress, UnpreparedDatabase } from '../db/database.ts'
 import { alone, migrateWithin } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
-import { ADOPTED_AT, ADOPTED_LOG_ID } from '../ledger/reconcile.ts'
+import { ADOPTED_AT, ADOPTED_LOG_ID } from '../db/setting-names.ts'
 import {
   addColumn,
   beginLargeWork,

@@ -14,7 +14,8 @@ import {
 } from '../test/books.ts'
 import type { LedgerRow } from '../db/schema.ts'
 import { redeemCode, setUserQuota } from './balances.ts'
-import { ADOPTED_AT, LOGS_DELETED_BEFORE, reconcile } from './reconcile.ts'
+import { ADOPTED_AT, LOGS_DELETED_BEFORE } from '../db/setting-names.ts'
+import { reconcile } from './reconcile.ts'
 
 const HOUR = NOW_SECONDS - (NOW_SECONDS % 3600)
 const DAY = NOW_SECONDS - (NOW_SECONDS % 86_400)

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { Database, Queries } from '../db/database.ts'
+import { ADOPTED_AT, ADOPTED_LOG_ID, LOGS_DELETED_BEFORE } from '../db/setting-names.ts'
 import type { Schema } from '../db/schema.ts'
 import { limitChecks } from './limit/reconcile-limits.ts'
 import { balanceChecks, type Check, type Scope } from './reconcile-balances.ts'
@@ -23,21 +24,6 @@ export interface ReconcileReport {
   /** Users whose balance is below zero, and by how many points together. That is no difference. */
   owed: { users: number; points: number }
 }
-
-/**
- * Facts in `settings` that bound what can be compared; times are epoch seconds.
- *
- * `adopted_at`: when the books were opened over an existing One API database. Log rows, redeemed
- * codes and rollups from before then have no ledger rows.
- *
- * `adopted_log_id`: the highest id among the log rows of then. Rows up to it are One API's,
- * whatever time they claim.
- *
- * `logs_deleted_before`: log rows older than this are gone, and with them the hourly rollups.
- */
-export const ADOPTED_AT = 'adopted_at'
-export const ADOPTED_LOG_ID = 'adopted_log_id'
-export const LOGS_DELETED_BEFORE = 'logs_deleted_before'
 
 export const reconcile = (database: Pick<Database, 'engine' | 'heavy'>): Promise<ReconcileReport> =>
   inSnapshot(database, (db) => reconcileWithin(db, database.engine))

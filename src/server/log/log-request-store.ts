@@ -1,5 +1,5 @@
 import type { Queries } from '../db/database.ts'
-import { ADOPTED_AT } from '../ledger/reconcile.ts'
+import { ADOPTED_AT } from '../db/setting-names.ts'
 import type { LogFilterValues } from './log-store.ts'
 
 /**

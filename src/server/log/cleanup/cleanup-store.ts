@@ -4,7 +4,7 @@ import type { AuditAuthor } from '../../audit/audit-store.ts'
 import { hourOf, SECONDS_PER_HOUR } from '../../clock.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { moveSetting } from '../../db/setting-store.ts'
-import { LOGS_DELETED_BEFORE } from '../../ledger/reconcile.ts'
+import { LOGS_DELETED_BEFORE } from '../../db/setting-names.ts'
 import { boundedTarget } from './cleanup.ts'
 
 /**
