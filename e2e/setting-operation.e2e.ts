@@ -452,7 +452,7 @@ test('English, where it is chosen', async () => {
   expect(await cut).toBe(0)
   await form.getByRole('textbox', { name: 'Model ratio', exact: true }).fill('{')
   await form.getByRole('button', { name: 'Save ratios', exact: true }).click()
-  await form.getByText('The model ratio is not valid JSON').waitFor()
+  await form.getByText('Model ratio is not valid JSON').waitFor()
   expect(opened.problems).toEqual([])
   await opened.context.close()
 })

@@ -71,9 +71,9 @@ test.each([
 
 test('a secret is written, said to be set, never shown, and cleared', async () => {
   const form = group('GitHub OAuth')
-  const secret = form.getByLabel('Client Secret', { exact: true })
+  const secret = form.getByLabel('GitHub Client Secret', { exact: true })
   await expect.poll(() => secret.getAttribute('placeholder')).toBe('尚未设置')
-  await form.getByLabel('Client ID', { exact: true }).fill('client-1')
+  await form.getByLabel('GitHub Client ID', { exact: true }).fill('client-1')
   await secret.fill('very hidden')
   await settings.save('GitHub OAuth')
   expect(await secretsSet()).toContain('GitHubClientSecret')
@@ -85,7 +85,7 @@ test('a secret is written, said to be set, never shown, and cleared', async () =
   await settings.save('登录与注册')
   expect(await option('GitHubOAuthEnabled')).toBe('true')
 
-  await form.getByLabel('Client ID', { exact: true }).fill('')
+  await form.getByLabel('GitHub Client ID', { exact: true }).fill('')
   await settings.press('GitHub OAuth')
   await form.getByText('请先将其关闭再清空').first().waitFor()
   await group('登录与注册').getByLabel('允许通过 GitHub 登录和注册').press('Space')

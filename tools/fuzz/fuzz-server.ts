@@ -1,6 +1,6 @@
 import { Agent } from 'undici'
 import { openApiDocument } from '../../src/server/http/openapi/openapi.ts'
-import { options } from '../../src/server/option/option.ts'
+import { optionKeys } from '../../src/contract/option/options.ts'
 import { aChannel, aToken, aUser } from '../../src/server/test/factories.ts'
 import type { OpenTestDatabase } from '../../src/server/test/for-each-database.ts'
 import { startTestServer } from '../../src/server/test/test-app.ts'
@@ -50,7 +50,7 @@ export async function fuzzServer(
     parallel: PARALLEL,
     dispatcher,
     names: {
-      key: Object.keys(options),
+      key: optionKeys,
       action: ['promote', 'demote', 'delete', 'disable', 'enable'],
       username: ['root', '名字1', '名字2', '名字3'],
       base_url: [NOWHERE, `${NOWHERE}/`, ''],

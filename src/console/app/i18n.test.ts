@@ -1,6 +1,8 @@
 import { parseSync, Visitor } from 'vite'
 import { expect, test, vi } from 'vitest'
 import { errors as refusals } from '../../contract/errors.ts'
+import { optionGroups } from '../../contract/option/option-groups.ts'
+import { optionKeys, optionRows } from '../../contract/option/options.ts'
 import english from './en.json' with { type: 'json' }
 import { setLanguage, startI18n, t } from './i18n.ts'
 
@@ -49,6 +51,12 @@ function readTexts(path: string, source: string, found: Found) {
 const found: Found = { keys: new Set(), untranslated: [] }
 for (const [path, source] of Object.entries(sources)) readTexts(path, source, found)
 const entries = Object.keys(english)
+/** Words of the options, which bring both languages along. */
+const optionWords = [...optionKeys.map((key) => optionRows[key]), ...Object.values(optionGroups)]
+  .flatMap((row) => Object.values(row))
+  .flatMap((member) =>
+    typeof member === 'object' && 'zh' in member && 'en' in member ? [member] : [],
+  )
 /** Keys that count something have one entry for one and another for many. */
 const withoutPlural = (entry: string) => entry.replace(/_(one|other)$/, '')
 const placesIn = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted()
@@ -101,6 +109,7 @@ test('people, addresses, states and answers have one name, in the console and in
     ...found.keys,
     ...Object.values(english),
     ...Object.values(refusals).flatMap(({ zh, en }) => [zh, en]),
+    ...optionWords.flatMap(({ zh, en }) => [zh, en]),
   ]
   const wrong = sentences.filter((text) => secondNames.some((name) => name.test(text)))
   expect(wrong).toEqual([])
@@ -109,6 +118,7 @@ test('people, addresses, states and answers have one name, in the console and in
 test('English sentences are said in one manner: no please, no exclamation, no full stop', () => {
   const sentences = [
     ...Object.values(english),
+    ...optionWords.map(({ en }) => en),
     ...Object.values(refusals)
       .map(({ en }) => en)
       // A vendor's own, word for word.

@@ -6,7 +6,7 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { localText, mark } from '../app/i18n.ts'
-import { optionName } from '../app/label/option-name.ts'
+import { optionTitle } from '../app/label/option-title.ts'
 
 const actionNames: Record<AuditAction, string> = {
   'user.create': mark('添加用户'),
@@ -85,8 +85,8 @@ const memberNames = new Map<string, string>([
 
 /** As the forms have it; what they do not have is its own name. */
 export function memberName(member: string, t: TFunction): string {
-  const known = memberNames.get(member) ?? optionName(member)
-  return known === null ? member : t(known)
+  const known = memberNames.get(member)
+  return known === undefined ? (optionTitle(member) ?? member) : t(known)
 }
 
 export interface MemberChange {

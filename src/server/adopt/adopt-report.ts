@@ -1,6 +1,7 @@
 import { channelTypeSections } from '../../contract/channel-types.ts'
 import type { BareDatabase } from '../db/database.ts'
-import { isOptionKey, isSecretOption, options } from '../option/option.ts'
+import { isOptionKey, isSecretOption } from '../../contract/option/options.ts'
+import { optionSpec } from '../option/option.ts'
 import { countRows, readMoment, readOrigin } from './adopt-store.ts'
 import {
   about,
@@ -177,7 +178,7 @@ async function oddOptions(db: BareDatabase['db']): Promise<Finding[]> {
   }
   for (const { key, value } of stored) {
     if (!isOptionKey(key) || isSecretOption(key)) continue
-    const problem = options[key].check(value)
+    const problem = optionSpec(key).check(value)
     if (problem === null) continue
     findings.push({
       what: `option has a value that does not fit: ${problem.en}`,

@@ -1,6 +1,6 @@
 import { AUDIT_SECRET } from '../../contract/audit.ts'
 import { SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
-import { isOptionKey, isSecretOption } from '../option/option.ts'
+import { isOptionKey, isSecretOption } from '../../contract/option/options.ts'
 
 /** A row before and after; null: there was, or is, none. */
 export interface AuditedChange {

@@ -7,7 +7,7 @@ import type { RouteTrace } from '../../contract/route-api.ts'
 import { Role } from '../../contract/user.ts'
 import { heldKeys } from '../channel/key/channel-key.ts'
 import { insertTraces, type StoredTrace } from '../log/trace/trace-store.ts'
-import { isOptionKey, isSecretOption, options } from '../option/option.ts'
+import { isSecretOption, optionKeys } from '../../contract/option/options.ts'
 import { randomText } from '../secrets.ts'
 import { undescribed } from '../test/described-answer.ts'
 import {
@@ -77,7 +77,7 @@ async function createWorld(server: TestServer): Promise<World> {
   const [{ id: keyId = '' } = {}] = heldKeys(channelKey)
   // Found under the id that the paths of channels are called with.
   await insertTraces(database.write, [aTrace(String(channel))])
-  for (const key of Object.keys(options).filter(isOptionKey).filter(isSecretOption)) {
+  for (const key of optionKeys.filter(isSecretOption)) {
     await app.options.set(key, plant())
   }
   for (const { id } of [root, admin, user]) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isMailAddress, mailSecurity, mailSettings, oneLine } from './mail.ts'
+import { isMailAddress, oneLine } from './mail-address.ts'
+import { mailSecurity, mailSettings } from './mail.ts'
 
 /** Options as a map; what is not in it has no value. */
 const settingsOf = (values: Record<string, string>) =>

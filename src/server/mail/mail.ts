@@ -1,4 +1,5 @@
 import type { LiveOptions } from '../option/live-options.ts'
+import { oneLine, senderAddress, type MailAddress } from './mail-address.ts'
 
 /** What a mail server needs to know of us, from the options in force. */
 export interface MailSettings {
@@ -8,12 +9,6 @@ export interface MailSettings {
   account: string
   password: string
   from: MailAddress
-}
-
-/** A receiver or sender. Never a text that somebody takes apart again. */
-export interface MailAddress {
-  name: string
-  address: string
 }
 
 export interface Letter {
@@ -36,24 +31,6 @@ export function mailSettings(options: Pick<LiveOptions, 'text' | 'number'>): Mai
     from: { name: oneLine(options.text('SystemName')), address: from },
   }
 }
-
-/** Operators write `name@host` or `Name <name@host>`; the name is the system's in any case. */
-export function senderAddress(text: string): string | null {
-  const trimmed = text.trim()
-  const address = /<([^<>]*)>$/.exec(trimmed)?.[1]?.trim() ?? trimmed
-  return isMailAddress(address) ? address : null
-}
-
-/**
- * Whether this is one address and nothing but: what could end a header line, name a second receiver
- * or begin a comment is not in it.
- */
-export const isMailAddress = (text: string): boolean =>
-  /^[^\s\p{C}@<>,;:"()[\]\\]+@[^\s\p{C}@<>,;:"()[\]\\]+$/u.test(text)
-
-/** A text that cannot break a header line. */
-export const oneLine = (text: string): string =>
-  text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim()
 
 /** The port on which TLS begins with the connection. */
 const IMPLICIT_TLS_PORT = 465

@@ -1,6 +1,7 @@
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { mailFailureText, mailSettings, oneLine, type Letter } from './mail.ts'
+import { oneLine } from './mail-address.ts'
+import { mailFailureText, mailSettings, type Letter } from './mail.ts'
 import { MailFailed, sendMail } from './send-mail.ts'
 
 type MailParts = Pick<App, 'options' | 'egress' | 'trace'>

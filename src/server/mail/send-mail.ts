@@ -1,12 +1,6 @@
 import { EgressRefused, type Egress } from '../egress/egress.ts'
-import {
-  isMailAddress,
-  mailSecurity,
-  type Letter,
-  type MailAddress,
-  type MailFailure,
-  type MailSettings,
-} from './mail.ts'
+import { isMailAddress, type MailAddress } from './mail-address.ts'
+import { mailSecurity, type Letter, type MailFailure, type MailSettings } from './mail.ts'
 
 /** A mail did not go out. `facts` are for the program's own output; they hold no secret. */
 export class MailFailed extends Error {

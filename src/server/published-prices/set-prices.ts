@@ -2,7 +2,7 @@ import type { ListedRatios } from '../../contract/price-api.ts'
 import type { ListedPrice } from './published-price.ts'
 import { ratioMapJson } from '../option/default-ratios.ts'
 import type { OptionTexts } from '../option/live-options.ts'
-import type { OptionKey } from '../option/option.ts'
+import type { OptionKey } from '../../contract/option/options.ts'
 import { ratiosInForce } from '../option/ratio-text.ts'
 
 /** Which option keeps which ratio. */

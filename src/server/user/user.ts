@@ -16,7 +16,7 @@ import {
   UserStatus,
   type ManageAction,
 } from '../../contract/user.ts'
-import { isMailAddress } from '../mail/mail.ts'
+import { isMailAddress } from '../mail/mail-address.ts'
 import { isReadable, length } from '../../contract/text.ts'
 
 export interface UserFields {

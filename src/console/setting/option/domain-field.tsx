@@ -8,28 +8,17 @@ import { toast } from '../../app/toast.ts'
 import { domainsOf, isDomain } from './option-field.ts'
 import styles from './option.module.css'
 
-/** Offered while choosing: where most people have their mail. */
-const KNOWN_DOMAINS = [
-  'gmail.com',
-  '163.com',
-  '126.com',
-  'qq.com',
-  'outlook.com',
-  'hotmail.com',
-  'icloud.com',
-  'yahoo.com',
-  'foxmail.com',
-]
-
 interface DomainFieldProps {
   row: RowField
+  /** Offered while choosing: comma list. */
+  offered: string
   /** Comma list. */
   value: string
   onChange: (value: string) => void
 }
 
 /** Mail domains: chosen from the known ones, or added through the box under them. */
-export function DomainField({ row, value, onChange }: DomainFieldProps) {
+export function DomainField({ row, offered, value, onChange }: DomainFieldProps) {
   const { t } = useTranslation()
   const [typed, setTyped] = useState('')
   const domains = domainsOf(value)
@@ -53,7 +42,7 @@ export function DomainField({ row, value, onChange }: DomainFieldProps) {
         field={row}
         value={domains}
         onChange={(next) => void take(next)}
-        options={KNOWN_DOMAINS}
+        options={domainsOf(offered)}
         placeholder={t('选择或输入域名')}
       />
       <div className={styles['add']}>

@@ -1,39 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import {
-  generalGroup,
-  logGroup,
-  monitorGroup,
-  quotaGroup,
-  ratioGroup,
-} from '../operation/operation-groups.ts'
-import { priceGroup } from '../operation/price-group.ts'
-import { systemGroups } from '../system/system-groups.ts'
+import { type OptionKey, optionKeys } from '../../../contract/option/options.ts'
 import {
   changesOf,
   domainsOf,
   fieldProblem,
   questionsOf,
-  type OptionField,
+  optionField,
   sentValue,
 } from './option-field.ts'
 
-const groups = [
-  generalGroup,
-  logGroup,
-  monitorGroup,
-  quotaGroup,
-  ratioGroup,
-  priceGroup,
-  ...systemGroups,
-]
-const all = groups.flatMap(({ fields }) => fields)
-function field(key: string): OptionField {
-  const found = all.find((one) => one.key === key)
-  if (found === undefined) throw new Error(`no field ${key}`)
-  return found
-}
+const all = optionKeys.map(optionField)
 
-test.each([
+test.each<[OptionKey, string, boolean]>([
   ['RetryTimes', '0', true],
   ['RetryTimes', '1.5', false],
   ['RetryTimes', '', false],
@@ -49,28 +27,23 @@ test.each([
   ['ModelRatio', '{a:1}', false],
   ['SMTPAccount', 'anything', true],
 ])('%s: %j can be sent: %s', (key, text, isFine) => {
-  expect(fieldProblem(field(key), text, () => true) === null).toBe(isFine)
+  expect(fieldProblem(optionField(key), text, () => true) === null).toBe(isFine)
 })
 
 test('ratios that are JSON are not called anything else', () => {
-  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)?.text
-  expect(problem('[1')).toBe('模型倍率不是有效的 JSON')
+  const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
+  expect(problem('[1')).toEqual({
+    text: '{{name}}不是有效的 JSON',
+    values: { name: '模型倍率' },
+    namesField: true,
+  })
   for (const text of ['[1]', '1']) {
-    expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
+    expect(problem(text)?.text).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }
 })
 
-test('a text that is no JSON says which field it is in, or leaves that to the toast', () => {
-  const maps = all.filter(({ kind }) => kind === 'ratios')
-  const wrong = maps.filter((one) => {
-    const problem = fieldProblem(one, '{', () => true)
-    return problem?.text.includes(one.label) !== (problem?.namesField === true)
-  })
-  expect(wrong).toEqual([])
-})
-
 test('of many ratios the first that is none is named', () => {
-  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)
+  const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
   for (const value of ['-1', '"1"', 'null', '{}']) {
     expect(problem(`{"a":0,"b":${value},"c":-2}`)).toEqual({
       text: '「{{name}}」的值需要是不小于 0 的数',
@@ -80,7 +53,7 @@ test('of many ratios the first that is none is named', () => {
 })
 
 test('the group of new users keeps a ratio', () => {
-  const problem = (text: string) => fieldProblem(field('GroupRatio'), text, () => true)
+  const problem = (text: string) => fieldProblem(optionField('GroupRatio'), text, () => true)
   expect(problem('{"default":1,"vip":0.5}')).toBeNull()
   expect(problem('{"vip":1}')).toEqual({
     text: '不能缺少「{{name}}」，新用户都在此分组',
@@ -90,19 +63,23 @@ test('the group of new users keeps a ratio', () => {
 
 test('a switch asks for what it needs when it is turned on', () => {
   const problem = (text: string, ...filled: string[]) =>
-    fieldProblem(field('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
-  expect(problem('true')).toBe('GitHub Client ID')
-  expect(problem('true', 'GitHubClientId')).toBe('GitHub Client Secret')
+    fieldProblem(optionField('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
+  expect(problem('true')).toBe('GitHubClientId')
+  expect(problem('true', 'GitHubClientId')).toBe('GitHubClientSecret')
   expect(problem('true', 'GitHubClientId', 'GitHubClientSecret')).toBeUndefined()
   expect(problem('false')).toBeUndefined()
 })
 
 test('base addresses end without a slash; links stay as they are', () => {
-  expect(sentValue(field('ServerAddress'), ' https://a.example/// ')).toBe('https://a.example')
-  expect(sentValue(field('TopUpLink'), 'https://a.example/buy/')).toBe('https://a.example/buy/')
+  expect(sentValue(optionField('ServerAddress'), ' https://a.example/// ')).toBe(
+    'https://a.example',
+  )
+  expect(sentValue(optionField('TopUpLink'), 'https://a.example/buy/')).toBe(
+    'https://a.example/buy/',
+  )
 })
 
-test.each([
+test.each<[OptionKey, string, string, number | null]>([
   ['LogRetentionDays', '0', '30', 30],
   ['LogRetentionDays', '60', '7', 7],
   ['LogBodyRetentionDays', '7', '1', 1],
@@ -111,7 +88,7 @@ test.each([
   ['LogRetentionDays', '30', '30', null],
   ['RetryTimes', '3', '1', null],
 ])('%s from %s to %s asks about the days that are left: %s', (key, saved, value, count) => {
-  const asked = questionsOf([{ field: field(key), value }], () => saved)
+  const asked = questionsOf([{ field: optionField(key), value }], () => saved)
   expect(asked.map((question) => question.count)).toEqual(count === null ? [] : [count])
 })
 

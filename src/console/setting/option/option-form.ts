@@ -1,14 +1,19 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { Words } from '../../../contract/channel-type-row.ts'
+import type { OptionKey } from '../../../contract/option/options.ts'
 import { CallFailure } from '../../app/call-client.ts'
 import { call } from '../../app/call.ts'
 import { useKeptForm } from '../../app/form/kept-forms.ts'
+import { localText } from '../../app/i18n.ts'
+import { optionTitle } from '../../app/label/option-title.ts'
 import { loadStatus } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
 import { overSavedRatios, readableRatios } from '../ratio/ratio-text.ts'
 import {
   changesOf,
   fieldProblem,
+  isRatios,
   questionsOf,
   type OptionChange,
   type OptionField,
@@ -22,7 +27,7 @@ export interface OptionForm {
   options: Options
   text: (field: OptionField) => string
   /** Null gives the edit up. */
-  edit: (key: string, text: string | null) => void
+  edit: (key: OptionKey, text: string | null) => void
   isEdited: (key: string) => boolean
   /** Sentence under the field; empty: nothing wrong. */
   problem: (key: string) => string
@@ -31,7 +36,7 @@ export interface OptionForm {
   /** What the server answered last; empty: nothing wrong. */
   failure: string
   /** What has to be asked before the changes are sent. */
-  questions: readonly { text: string; count: number }[]
+  questions: readonly { what: Words; count: number }[]
   isAsking: boolean
   /** Where there is something to ask it only asks; called then, it sends. */
   save: () => void
@@ -50,7 +55,7 @@ function useSend(): (change: OptionChange, seen: Texts) => Promise<void> {
   const askSaved = useSavedOptions()
   return async ({ field: { key, kind }, value }, seen) => {
     const was = seen[key]
-    const isMap = kind === 'ratios' && was !== undefined
+    const isMap = isRatios(kind) && was !== undefined
     const sent = isMap ? overSavedRatios(value, was, (await askSaved()).value(key)) : value
     await call('PUT /api/option/', { body: { key, value: sent } })
   }
@@ -104,7 +109,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   async function keepUnsent(sent: number) {
     // The saved values first: for a moment the fields would show the old ones.
     await refresh()
-    const done = new Set(changes.slice(0, sent).map(({ field }) => field.key))
+    const done = new Set<string>(changes.slice(0, sent).map(({ field }) => field.key))
     // What was typed meanwhile is not saved yet.
     const isSaved = (key: string, text: string) => done.has(key) && text === edits[key]
     setEdits((now) =>
@@ -114,7 +119,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   }
 
   /** A One API server does not say which secrets it has: it is left to judge. */
-  const isFilled = (key: string): boolean =>
+  const isFilled = (key: OptionKey): boolean =>
     (edits[key] ?? options.value(key)) !== '' || options.isSecretSet(key) !== false
 
   function save() {
@@ -122,14 +127,17 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
       const edit = edits[field.key]
       const problem = edit === undefined ? null : fieldProblem(field, edit, isFilled)
       if (problem === null) return []
-      const text = t(problem.text, { ...problem.values, needed: t(problem.needed ?? '') })
+      const text = t(problem.text, {
+        ...problem.values,
+        needed: problem.needed === undefined ? '' : optionTitle(problem.needed),
+      })
       return [{ field, text, namesField: problem.namesField === true }]
     })
     setProblems(Object.fromEntries(found.map(({ field, text }) => [field.key, text])))
     setFailure('')
     const [first] = found
     if (first !== undefined) {
-      const values = { name: t(first.field.label), problem: first.text }
+      const values = { name: localText(first.field.title), problem: first.text }
       toast.error(first.namesField ? first.text : t('「{{name}}」：{{problem}}', values))
       return
     }
@@ -145,7 +153,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     options,
     text: (field) => {
       const saved = options.value(field.key)
-      return edits[field.key] ?? (field.kind === 'ratios' ? readableRatios(saved) : saved)
+      return edits[field.key] ?? (isRatios(field.kind) ? readableRatios(saved) : saved)
     },
     edit(key, text) {
       setEdits((now) => (text === null ? without(now, key) : { ...now, [key]: text }))

@@ -1,10 +1,8 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { useTranslation } from 'react-i18next'
 import styles from './option.module.css'
 
 interface Section {
   id: string
-  /** Chinese; translated where shown. */
   title: string
   content: ReactNode
   /** Takes the whole width. */
@@ -41,7 +39,6 @@ function goTo(id: string) {
 
 /** Groups of settings under each other, and a list of them at the side. */
 export function Sections({ label, sections }: { label: string; sections: readonly Section[] }) {
-  const { t } = useTranslation()
   const current = useSectionInView(sections.map(({ id }) => id).join(' '))
   return (
     <div className={styles['sections']}>
@@ -53,7 +50,7 @@ export function Sections({ label, sections }: { label: string; sections: readonl
             aria-current={id === current ? 'location' : undefined}
             onClick={() => goTo(id)}
           >
-            {t(title)}
+            {title}
           </button>
         ))}
       </nav>
@@ -63,11 +60,11 @@ export function Sections({ label, sections }: { label: string; sections: readonl
             key={id}
             id={id}
             tabIndex={-1}
-            aria-label={t(title)}
+            aria-label={title}
             className={styles['group']}
             data-wide={isWide}
           >
-            <h2>{t(title)}</h2>
+            <h2>{title}</h2>
             {content}
           </section>
         ))}

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../app/call.ts'
+import { localText } from '../../app/i18n.ts'
 import { useHasFeature } from '../../app/status.ts'
 import { rowField } from '../../ui/field/row-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
-import type { OptionField } from '../option/option-field.ts'
+import { isRatios, type OptionField } from '../option/option-field.ts'
 import type { OptionForm } from '../option/option-form.ts'
 import { OptionRow } from '../option/option-row.tsx'
 import { GroupTable } from './group-table.tsx'
@@ -52,18 +53,17 @@ const byKey = (form: OptionForm, key: string): OptionField | undefined =>
   form.group.fields.find((field) => field.key === key)
 
 function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
-  const { t } = useTranslation()
   const id = `ratio-${field.key}`
   const problem = form.problem(field.key)
   return (
     <div className={styles['area']}>
-      <label htmlFor={id}>{t(field.label)}</label>
-      {field.hint !== undefined && <p id={`${id}-hint`}>{t(field.hint)}</p>}
+      <label htmlFor={id}>{localText(field.title)}</label>
+      {field.hint !== undefined && <p id={`${id}-hint`}>{localText(field.hint)}</p>}
       <TextArea
         field={rowField({ id, hasHint: field.hint !== undefined, hasError: problem !== '' })}
         value={form.text(field)}
         onChange={(text) => form.edit(field.key, text)}
-        rows={field.kind === 'long' ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
+        rows={'rows' in field ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
         isCode
       />
       {problem !== '' && (
@@ -75,7 +75,7 @@ function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
   )
 }
 
-const isJson = ({ kind }: OptionField): boolean => kind === 'ratios' || kind === 'long'
+const isJson = ({ kind }: OptionField): boolean => isRatios(kind) || kind === 'usableGroups'
 
 const KEYS = { model: 'ModelRatio', completion: 'CompletionRatio', cache: 'CacheRatio' } as const
 

@@ -3,7 +3,7 @@ import { api } from '../../../contract/api.ts'
 import { AUDIT_ACTIONS } from '../../../contract/audit.ts'
 import type { Endpoint } from '../../../contract/endpoint.ts'
 import { Role } from '../../../contract/user.ts'
-import { isOptionKey } from '../../option/option.ts'
+import { isOptionKey } from '../../../contract/option/options.ts'
 import { operationOf } from '../../test/described-answer.ts'
 import { addressOf } from '../../test/endpoint-call.ts'
 import {

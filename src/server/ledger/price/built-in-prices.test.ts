@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { defaultRatios } from '../../option/default-ratios.ts'
 import type { Ratios } from '../../option/live-options.ts'
-import { options } from '../../option/option.ts'
+import { optionSpec } from '../../option/option.ts'
 import { tiersInForce } from '../../option/price-tiers.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
 import { costOf, findPrice, priceAt, type Price } from '../price.ts'
@@ -23,7 +23,7 @@ const ratios: Ratios = {
   imageCompletion: built.ImageCompletionRatio,
   picture: built.PictureRatio,
   tool: built.ToolPrice,
-  tiers: tiersInForce(options.PriceTiers.default),
+  tiers: tiersInForce(optionSpec('PriceTiers').default),
 }
 
 function priceOf(model: string, channelType: number): Price {
