@@ -4,8 +4,8 @@ import { password, UnreadEmail, username } from './user-api.ts'
 import { needed, optional, Text } from './wire.ts'
 
 /**
- * How people come to an account, get back into it, and leave it. Everything here that costs mail or
- * guesses counts in the critical bucket.
+ * Registration, password reset and account removal. Endpoints that send mail or accept a secret to
+ * guess use the critical rate limit.
  */
 
 const HumanCheck = {
@@ -18,7 +18,7 @@ const HumanCheck = {
     ),
 }
 
-/** Longest e-mail address that is looked at, in characters. */
+/** Maximum length of an email address in a request, in characters. */
 const EMAIL_TEXT_MAX = 320
 const Email = z.string().max(EMAIL_TEXT_MAX).default('')
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { get } from './endpoint.ts'
 import { EpochSeconds, LenientNumber, Page } from './wire.ts'
 
-/** Members by name; those that are secret hold a mark instead of their value. */
+/** Members by name; a secret is replaced by `AUDIT_SECRET`. */
 const Members = z.record(z.string(), z.unknown())
 
 const AuditEntry = z
@@ -39,7 +39,7 @@ export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')
 
-/** Filters are joined by "and"; empty or 0 means no filter. */
+/** Filters are combined with "and"; empty or 0 means no filter. */
 const AuditQuery = z.object({
   actor: Word.meta({
     description: 'Name or id of who did it, exact; empty: all.',

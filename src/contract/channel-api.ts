@@ -83,7 +83,7 @@ const KEY_MODES = {
   update: 'on update they replace what is stored; `add`: they are added to it',
 }
 
-/** Longest text of keys, in characters: a thousand of the longest kind come by one call. */
+/** Maximum length of a list of keys, in characters: enough for a thousand of the longest keys. */
 const KEYS_LENGTH_MAX = 1024 * 1024
 
 const LISTED = `each of at most ${GROUP_NAME_LENGTH_MAX} characters`

@@ -4,7 +4,7 @@ import { BATCH_IDS_MAX } from './channel.ts'
 import { post } from './endpoint.ts'
 import { optional, WholeNumber } from './wire.ts'
 
-/** What is done to many channels by one call. */
+/** Actions on many channels in one request. */
 
 const BatchIds = z
   .array(WholeNumber)

@@ -115,7 +115,7 @@ const FailureFilter = z.object({
   channel: LenientFilter.describe('Id of a channel; administrators only; 0: all.'),
 })
 
-/** What a user has used of a model. */
+/** What one user used of one model. */
 const UsageFileRow = z.object({
   user_id: z
     .int()

@@ -25,7 +25,10 @@ const LimitFields = z.object({
   quota_per_month: budget.describe(month),
 })
 
-/** As it was read, too: scripts change one member of a token and send all of it back. */
+/**
+ * Also accepts limits in the shape of a response: scripts read a token, change one member and send
+ * everything back.
+ */
 export const LimitInput = z
   .preprocess((value) => {
     const limits: unknown = Object(value).limits

@@ -172,7 +172,7 @@ const LogFileRow = z
 
 const Exact = z.string().max(256).default('')
 
-/** Exact matches, joined by "and"; empty or 0 means no filter. */
+/** Exact matches, combined with "and"; empty or 0 means no filter. */
 const OwnFilter = {
   type: LenientFilter.meta({
     description:
@@ -189,7 +189,7 @@ const OwnFilter = {
     .default('')
     .describe('Request id, exact; empty: all. Gatehouse only.'),
 }
-/** Texts that a captured request or answer contains, case as written. */
+/** Case-sensitive substrings of captured requests and responses. */
 const BodyFilter = {
   request: Exact.describe('What a captured request contains, case as written. Gatehouse only.'),
   response: Exact.describe('What a captured answer contains, case as written. Gatehouse only.'),

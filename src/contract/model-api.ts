@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { del, get, post } from './endpoint.ts'
 
-/** Where models.dev publishes its data. */
+/** Data set of models.dev. */
 const MODELS_DEV = 'https://models.dev/api.json'
 
 const ModelName = z.string().meta({ description: 'Name of the model.', example: 'gpt-4o-mini' })

@@ -5,13 +5,13 @@ import { SignedIn } from './user-api.ts'
 import { Text } from './wire.ts'
 
 /**
- * Signing in through others. The paths and the `bind` message are One API's; `provider`, `intent`,
- * `authorize_url`, `iss` and the removal of a binding are ours.
+ * Sign-in through external providers. The paths and the `bind` message are One API's; `provider`,
+ * `intent`, `authorize_url`, `iss` and the removal of a binding are our own.
  */
 
 const optionalText = Text.optional().default('')
 
-/** An empty member of a query counts as absent. */
+/** Treats an empty query member as absent. */
 const unlessEmpty = <T extends z.ZodType<string>>(shape: T) =>
   z
     .union([shape, z.literal('')])
@@ -38,7 +38,7 @@ const Callback = z.object({
   }),
 })
 
-/** Absent when the account was bound. */
+/** Absent if the request linked an account instead of signing in. */
 const SignedInUnlessBound = SignedIn.optional()
 
 const callback = {

@@ -38,7 +38,7 @@ const PublishedPrice = z
   .meta({ id: 'PublishedPrice', description: 'A model whose price in the list is another one.' })
 export type PublishedPrice = z.infer<typeof PublishedPrice>
 
-/** Prices that are read and set at once; more rows than any list has. */
+/** Maximum number of prices in one request; no list is longer. */
 export const PRICE_ROWS_MAX = 20_000
 
 export const priceApi = {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { get, post, put } from './endpoint.ts'
 import { byId, EpochSeconds, optional, Quota, Text, WholeNumber } from './wire.ts'
 
-/** Which channel a call goes to, which it went to and why, and how the keys of channels fare. */
+/** Which channel a call uses or used and why, and the state of channel keys. */
 
 const RouteState = z
   .enum([

@@ -94,7 +94,7 @@ export const TokenInput = z
   })
 export type TokenInput = z.infer<typeof TokenInput>
 
-/** What a full update writes even when the body does not name it: as zero, or empty. */
+/** A full update sets these fields to zero or empty if the body omits them. */
 const { expired_time, unlimited_quota, models, subnet } = TokenInput.shape
 
 const TokenUpdate = z

@@ -90,10 +90,7 @@ const UNFILLED = {
   inviter_id: 0,
 }
 
-/**
- * A user object of which only a few members are filled, the others zero or empty, as the wire has
- * it.
- */
+/** A user object of the wire in which only some members are set; the others are zero or empty. */
 const partialUser = {
   ...account,
   id: z.int().default(0).meta({ description: 'Id of the user, or 0.', example: 12 }),
@@ -153,14 +150,14 @@ export const Self = z
   .meta({ id: 'Self', description: 'The caller’s own account.' })
 export type Self = z.infer<typeof Self>
 
-/** What is written of a user, by whomever. */
+/** Fields of a user, for every endpoint that writes them. */
 export const username = { maxLength: USERNAME_LENGTH_MAX }
 export const password = {
   description: `At least ${PASSWORD_LENGTH_MIN} characters, at most ${PASSWORD_BYTES_MAX} bytes.`,
   minLength: PASSWORD_LENGTH_MIN,
   maxLength: PASSWORD_BYTES_MAX,
 }
-/** Kept for One API's clients, which send it along. */
+/** Kept for clients of One API, which send it. */
 export const UnreadEmail = optional(Text).meta({
   description: 'Refused when too long; otherwise not read.',
   maxLength: EMAIL_LENGTH_MAX,
@@ -250,7 +247,7 @@ const UserUpdate = z
     example: { id: 12, group: 'vip,default', quota: 750_000, quota_was: 500_000 },
   })
 
-/** Characters of the reason given with a top-up. */
+/** Maximum length of the remark of a top-up, in characters. */
 const REMARK_LENGTH_MAX = 500
 
 const UserPage = z.object({

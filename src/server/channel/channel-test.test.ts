@@ -157,7 +157,7 @@ forEachDatabase('testing channels', (open) => {
     test.each([
       // The administrator has to tell a limit from a bill that is not paid.
       ['fail-429', 'upstream says 429', 'upstream says 429'],
-      ['fail-empty', '上游的响应无法解析', 'The answer of the upstream cannot be read'],
+      ['fail-empty', '上游的响应无法解析', 'The upstream response cannot be parsed'],
       ['fail-cut', '无法连接上游', 'The upstream cannot be reached'],
     ])('a failure is told in one language: %s', async (model, zh, en) => {
       const id = await aChannel(server, { base_url: upstream.url, models: model, name: 'one' })

@@ -262,9 +262,9 @@ test('reset-root gives root a new password, ends its token, allows password sign
   first.program.kill('SIGTERM')
   await first.ended
   const short = await start(['reset-root', '--password', 'short'], { DATA_DIR }).ended
-  expect(short).toMatchObject({ code: 1, err: 'A password has at least 8 characters\n' })
+  expect(short).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const none = await start(['reset-root', '--password', ''], { DATA_DIR }).ended
-  expect(none).toMatchObject({ code: 1, err: 'A password has at least 8 characters\n' })
+  expect(none).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
   expect(reset.out).toContain('its system access token have ended')

@@ -80,7 +80,7 @@ forEachBooks('credits', (shared) => {
     const { userId } = await anAccount(books, { quota: QUOTA_MAX })
     const credit = { userId, amount: 1, kind: 'grant' as const, nowSeconds }
     await expect(inTransaction(books, (trx) => creditUser(trx, credit))).rejects.toThrow(
-      'exceed its limit',
+      'exceed the maximum',
     )
     expect(await movements(books, userId)).toHaveLength(1)
   })

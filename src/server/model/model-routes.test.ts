@@ -67,7 +67,7 @@ forEachDatabase('the data about models', (open) => {
     Object.assign(said, { status, body })
     expect((await refresh({})).json).toMatchObject({
       success: false,
-      message: `The model data cannot be fetched: ${problem}`,
+      message: `Fetching the model data failed: ${problem}`,
     })
   })
 

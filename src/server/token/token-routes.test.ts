@@ -101,7 +101,7 @@ forEachDatabase('token routes', (open) => {
         body: { name: 'n'.repeat(31) },
         headers: { 'accept-language': 'en-US,en;q=0.9' },
       })
-      expect(answer.message).toBe('A token name has at most 30 characters')
+      expect(answer.message).toBe('A token name can have at most 30 characters')
     })
   })
 

@@ -93,10 +93,10 @@ export async function sendStatusDigest(app: App): Promise<boolean> {
 const CAUSES_EN: Record<StatusCause, string> = {
   refused: 'the upstream refuses its key or account',
   slow: 'it answers too slowly',
-  balance: 'its balance is used up',
+  balance: 'its upstream balance is used up',
   tested: 'a test succeeded',
   answered: 'it has answered a call again',
-  filled: 'it has a balance again',
+  filled: 'its upstream balance has recovered',
 }
 
 const changeOf = (notice: ChannelNotice): ChannelChange => ({
