@@ -12,7 +12,7 @@ import { toast } from '../app/toast.ts'
 import styles from './account.module.css'
 import { placeAfterLogin } from './after-login.ts'
 
-/** Ways in besides the password, as far as the installation offers them. */
+/** Sign-in methods besides the password, as far as the installation offers them. */
 export function ExternalSignIn({ from }: { from: string | undefined }) {
   const { t } = useTranslation()
   const status = useStatus()

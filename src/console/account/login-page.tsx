@@ -46,7 +46,7 @@ function useSignIn(pages: readonly PageRoute[]) {
   }
 }
 
-/** The window of a provider signs in for all tabs: who waits here goes on. */
+/** A provider's window signs in for all tabs: continues here when another tab has signed in. */
 function useSignInElsewhere(from: string | undefined) {
   const navigate = useNavigate()
   const pages = usePages()
@@ -132,7 +132,7 @@ export function LoginPage() {
   const hasPage = useHasPage()
   const mayRegister = useMayRegister()
   const name = systemName(useStatus())
-  // The address is outside input: any text may stand there.
+  // The query is untrusted: any text is possible.
   const { expired }: { expired?: string } = useSearch({ strict: false })
   const from = useLocation({ select: (location) => location.state.from })
   useSignInElsewhere(from)

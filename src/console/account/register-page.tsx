@@ -36,7 +36,7 @@ function useRegister() {
     if (first !== undefined || !check.isPassed()) return
     setIsBusy(true)
     const { username, password, password2, email, code } = form
-    // Who came by an invitation earlier is still invited.
+    // An invitation from an earlier visit still applies.
     const aff_code = readStored('aff') ?? undefined
     const body = { username, password, password2, email: email.trim(), aff_code }
     try {
@@ -65,7 +65,7 @@ function RegisterFields() {
   function change(part: Partial<RegisterForm>) {
     setForm({ ...form, ...part })
     setFailure('')
-    // Whether both passwords are the same is a matter of either field.
+    // A password mismatch concerns both fields.
     const fields = (Object.keys(part) as (keyof RegisterForm)[]).filter(
       (field) => part[field] !== form[field],
     )
@@ -130,7 +130,7 @@ export function RegisterPage() {
   const name = systemName(useStatus())
   const registration = useStatus().gatehouse?.registration ?? 'open'
   useLeadOn()
-  // The address is outside input: any text may stand there.
+  // The query is untrusted: any text is possible.
   const { aff }: { aff?: string } = useSearch({ strict: false })
   useEffect(() => {
     if (aff) writeStored('aff', aff)

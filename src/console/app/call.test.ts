@@ -16,7 +16,7 @@ test.each([
   expect(failureToast(new CallFailure(said, at))).toEqual({ kind, message })
 })
 
-test('toasts raised before their widgets have arrived are shown when they do', () => {
+test('shows toasts that were raised before their widgets were loaded', () => {
   const shown: Toast[] = []
   toast.error('early')
   showToastsWith((raised) => shown.push(raised))
@@ -27,7 +27,7 @@ test('toasts raised before their widgets have arrived are shown when they do', (
   ])
 })
 
-test('of a session that is gone no toast tells: the sign-in page does', () => {
+test('raises no toast when the session has ended: the sign-in page says so', () => {
   const shown: Toast[] = []
   showToastsWith((raised) => shown.push(raised))
   report(new CallFailure('gone', { status: 401 }))

@@ -6,7 +6,7 @@ import { setSessionUser } from './session.ts'
 import { goToSignIn } from './routing/sign-in-again.ts'
 import { toast } from './toast.ts'
 
-/** What a status means, where the server says nothing about it. */
+/** Message for a status without a message from the server. */
 function statusSentence(status: number): string {
   if (status === 401) return t('未登录或登录已过期，请重新登录！')
   if (status === 405) return t('本站仅作演示之用，无服务端！')
@@ -15,7 +15,7 @@ function statusSentence(status: number): string {
   return t('服务器没有正常响应（HTTP {{status}}）', { status })
 }
 
-/** What a failed call says, by its status. */
+/** Toast of a failed request, by its status. */
 export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
   const error = (message: string) => ({ kind: 'error' as const, message })
   if (failure.refused) return error(failure.message)
@@ -24,7 +24,7 @@ export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; me
   return error(t('错误：{{message}}', { message }))
 }
 
-/** Raises the toast of a failed call. */
+/** Raises the toast of a failed request. */
 export function report(failure: CallFailure): void {
   if (failure.endsSession) return
   const { kind, message } = failureToast(failure)

@@ -30,11 +30,11 @@ function subscribe(listener: () => void) {
 export const useStatus = (): KnownStatus => useSyncExternalStore(subscribe, () => current)
 
 export const systemName = (status: KnownStatus): string => status.system_name || DEFAULT_SYSTEM_NAME
-/** The operator's image, if it is one that may be loaded, else ours. */
+/** The operator's logo if it may be loaded, else ours. */
 export const logoAddress = ({ logo }: KnownStatus): string =>
   logo && !isOwnApi(logo) ? logo : './logo.png'
 
-/** Sets what lives outside React: the accent and the icon of the tab. */
+/** Sets the accent and the tab icon, which are outside React. */
 function dress(status: KnownStatus) {
   const theme = status.gatehouse?.theme ?? 'default'
   document.documentElement.dataset['accent'] = THEMES.includes(theme) ? theme : 'default'
@@ -53,16 +53,16 @@ function remember(status: Status) {
   for (const listener of listeners) listener()
 }
 
-/** True when our server runs another version than this console was built with. */
+/** Whether the server runs another version than this console was built with. */
 export const isOtherVersion = (status: KnownStatus, consoleVersion: string): boolean =>
   status.gatehouse !== undefined &&
   status.version !== undefined &&
   status.version !== `v${consoleVersion}`
 
-/** What the server said is believed for so long without asking again. */
+/** How long a status counts as fresh, in milliseconds. */
 const FRESH_MS = 300_000
 let askedAt = 0
-/** The other version that the reader was told of. */
+/** The other version of which the reader has been notified. */
 let toldVersion: string | undefined
 
 async function askStatus(): Promise<void> {
@@ -77,7 +77,7 @@ async function askStatus(): Promise<void> {
   )
 }
 
-/** Fetches the status; what an earlier visit stored serves until it arrives. */
+/** Loads the status; until then the status stored by an earlier visit is used. */
 export async function loadStatus(): Promise<void> {
   dress(current)
   try {
@@ -87,7 +87,7 @@ export async function loadStatus(): Promise<void> {
   }
 }
 
-/** A page that stays open learns of other settings and versions when it is looked at again. */
+/** Refreshes the status when a page that stayed open becomes visible again. */
 export function followStatus(): void {
   document.addEventListener('visibilitychange', () => {
     const isFresh = Date.now() - askedAt < FRESH_MS
@@ -100,18 +100,18 @@ const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
   inCurrency: status.display_in_currency ?? true,
 })
 
-/** Whether visitors may register with a name and a password, as far as the server says. */
+/** Whether visitors can register with a name and password, as far as the server reports. */
 export function useMayRegister(): boolean {
   return (useStatus().gatehouse?.registration ?? 'open') === 'open'
 }
 
-/** What the server can do beyond One API, which says nothing of the kind. */
+/** Whether the server has a feature beyond One API. One API servers report none. */
 export function useHasFeature(): (name: Feature) => boolean {
   const features = useStatus().gatehouse?.features
   return (name) => features?.includes(name) === true
 }
 
-/** Writes points the way this installation shows them. */
+/** Formats points as this installation displays them. */
 export function useQuotaText(): (quota: number, decimals?: number) => string {
   const status = useStatus()
   return useCallback(
@@ -120,7 +120,7 @@ export function useQuotaText(): (quota: number, decimals?: number) => string {
   )
 }
 
-/** Writes what a single call costs, to the point. */
+/** Formats the cost of a single call, exact to the point. */
 export function useCostText(): (quota: number) => string {
   const status = useStatus()
   return useCallback(
@@ -134,7 +134,9 @@ export function useCostText(): (quota: number) => string {
 
 const CENTS_PER_DOLLAR = 100
 
-/** Dollars that points stand for, whatever the display setting; less than a cent is not nothing. */
+/**
+ * Formats points in dollars, whatever the display setting; less than a cent is not shown as zero.
+ */
 export function useDollarText(): (quota: number) => string {
   const display = { ...quotaDisplay(useStatus()), inCurrency: true }
   const cent = display.quotaPerUnit / CENTS_PER_DOLLAR

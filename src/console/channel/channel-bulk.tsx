@@ -28,15 +28,15 @@ function Progress({ words, state }: { words: RunWords; state: RunState }) {
 
 interface BulkActionsProps {
   list: PagedList<Channel>
-  /** Chosen channels have actions of their own; what goes on is said nevertheless. */
+  /** Selected channels have their own actions; progress of runs is still shown. */
   isSelecting: boolean
 }
 
-/** What is done to all channels, or to those of a kind. */
+/** Actions on all channels, or on those of a kind. */
 export function BulkActions({ list, isSelecting }: BulkActionsProps) {
   const { t } = useTranslation()
   const begun = useBegun()
-  // A One API server takes the addresses for channels named "status", and never updates balances.
+  // One API would take these paths for a channel named "status", and never updates balances.
   const canAsk = useStatus().gatehouse !== undefined
   const tests = useRun(testRun, canAsk)
   const balances = useRun(balanceRun, canAsk)

@@ -21,7 +21,7 @@ export const errorOf = (form: ChannelFormApi, field: string) => String(form.erro
 
 export interface RowsProps {
   form: ChannelFormApi
-  /** The channel that is edited; null: a new one. */
+  /** The edited channel; null for a new one. */
   before: Channel | null
 }
 
@@ -90,7 +90,7 @@ export function AddressRow({ form }: Pick<RowsProps, 'form'>) {
   )
 }
 
-/** One of the fields that only this type has. */
+/** A field that only this type has. */
 function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTypeField }) {
   const { t } = useTranslation()
   const { config: member, secret, multiline, required, placeholder, choices } = spec
@@ -160,9 +160,9 @@ export function OrderRows({ form, before }: RowsProps) {
         {(field) => (
           <TextInput
             {...field}
-            // No keypad of digits: on a phone it has no minus.
+            // No numeric keypad: on phones it lacks the minus sign.
             autoComplete="off"
-            // Left empty, it stays as it is.
+            // An empty field leaves the value unchanged.
             placeholder={String(before?.priority ?? 0)}
             {...form.getInputProps('priority')}
             error={field.error}

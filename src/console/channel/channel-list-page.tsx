@@ -105,7 +105,7 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   const { id, name } = channel
   const isEnabled = channel.status === ChannelStatus.enabled
 
-  /** A test may bring a channel back, or set a key aside. */
+  /** A test may re-enable a channel or pause a key. */
   async function lookAgain() {
     const { status, keys_paused } = await call('GET /api/channel/:id', { params: { id } })
     list.update(id, { status, keys_paused })
@@ -120,13 +120,13 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
       toast.success(
         t('「{{name}}」测试成功：模型 {{model}}，用时 {{seconds}} 秒', {
           name,
-          // One API's own spelling comes first: it may leave the other out.
+          // One API's spelling comes first: it may omit the other.
           model: answer.modelName || answer.model || query.model,
           seconds: answer.time.toFixed(2),
         }),
       )
     } catch (error) {
-      // The toast with the server's sentence is up already.
+      // The toast with the server's message is already shown.
       if (error instanceof CallFailure && error.refused) {
         list.update(id, { ...seen, response_time: 0 })
         await lookAgain()
@@ -170,7 +170,7 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   )
 }
 
-/** Shown once, and for as long as this visit lasts unless it is closed. */
+/** Shown once, until it is closed or the page is left. */
 function TestHint() {
   const { t } = useTranslation()
   const [isShown, setIsShown] = useState(() => readStored(HINT) === null)
@@ -196,7 +196,7 @@ function summaryText(summary: ChannelSummary, t: ChannelTexts['t']): string {
   return [t('共 {{count}} 个', { count: summary.total }), ...named].join(t('，'))
 }
 
-/** Figures of the rows at hand, where the server does not count all channels (One API). */
+/** Counts of the loaded rows, for servers that do not count all channels (One API). */
 function factsOfRows(
   { rows, total, rowsArePage }: PagedList<Channel>,
   t: ChannelTexts['t'],

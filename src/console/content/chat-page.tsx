@@ -5,7 +5,7 @@ import { Empty } from '../ui/states.tsx'
 import { ForeignPage } from './content.tsx'
 import { frameAddress } from './frame-address.ts'
 
-/** The operator's chat program in a frame. */
+/** The operator's chat application in a frame. */
 export function ChatPage() {
   const { t } = useTranslation()
   const link = useStatus().chat_link ?? ''

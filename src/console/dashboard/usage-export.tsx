@@ -7,7 +7,7 @@ import { StampField } from '../ui/field/stamp-field.tsx'
 import { type RangeName, rangeQuery } from './overview.ts'
 import styles from './dashboard.module.css'
 
-/** First and last day, by the seconds they begin at. */
+/** Start of the first and of the last day, in epoch seconds. */
 interface Days {
   first: number
   last: number
@@ -24,7 +24,7 @@ function usageFile({ first, last }: Days, { signal, onProgress }: Watch): Promis
   return callForFile('GET /api/dashboard/export', { query }, { signal, background: true, onBytes })
 }
 
-/** The beginning of the day of a typed stamp. */
+/** Start of the day of an entered timestamp. */
 function parseDay(text: string): number | null {
   const seconds = parseStamp(text)
   return seconds === null ? null : dayStart(seconds, 0)
@@ -52,7 +52,7 @@ function DayField({ label, day, onDay }: DayFieldProps) {
   )
 }
 
-/** Saves what everybody has used in some days, to begin with those that are shown. */
+/** Exports the usage of all users for a range of days, by default the displayed one. */
 export function UsageExport({ range }: { range: RangeName }) {
   const { t } = useTranslation()
   const [days, setDays] = useState(() => daysOf(range))

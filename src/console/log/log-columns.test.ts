@@ -34,7 +34,7 @@ test.each([
   ['what cost something', aLog({ quota: 5 }), []],
 ])('%s: from which column on its sentence takes the room of empty ones', (_what, log, from) => {
   const columns = logColumns({
-    // Only ever called with a text here.
+    // Only called with a text here.
     t: ((text: string) => text) as TFunction,
     costText: String,
     isAdmin: true,

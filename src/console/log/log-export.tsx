@@ -22,7 +22,7 @@ interface Wanted {
   hasBodies: boolean
 }
 
-/** The file as the server makes it. */
+/** The file from the server's export. */
 function serverFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format, hasBodies }: Wanted,
@@ -48,7 +48,7 @@ function serverFile(
       )
 }
 
-/** The same made here, page by page: a One API server exports nothing. */
+/** The same file built in the browser, page by page: One API has no export. */
 async function ownFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format }: Wanted,
@@ -74,7 +74,7 @@ async function ownFile(
   return new Blob([fileText(rows, format)])
 }
 
-/** Saves the filtered rows, all of them, as a file. */
+/** Exports all filtered rows as a file. */
 export function ExportButton({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()

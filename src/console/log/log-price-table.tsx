@@ -24,7 +24,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const grouped = (count: number): string => count.toLocaleString('en-US')
 
-/** `2 × 1.5`, and what it is divided by. */
+/** Formats `2 × 1.5` with its divisor. */
 const product = ({ count, ratios, per }: PriceLine): string =>
   [grouped(count), ...ratios].join(' × ') + (per === 1 ? '' : ` ÷ ${grouped(per)}`)
 
@@ -35,7 +35,7 @@ interface PriceTableProps {
   costText: (quota: number) => string
 }
 
-/** Tokens times ratios, line by line, down to the points that were charged. */
+/** Shows how the charged points follow from tokens and ratios, line by line. */
 export function PriceTable({ price, quota, costText }: PriceTableProps) {
   const { t } = useTranslation()
   const story = priceStory(price)

@@ -34,13 +34,13 @@ function useRedemptionList() {
   })
 }
 
-// A One API server finds them in no order.
+// A One API server returns search results unsorted.
 const newestFirst = (a: Redemption, b: Redemption): number => b.id - a.id
 
 interface RowActionsProps {
   redemption: Redemption
   list: PagedList<Redemption>
-  /** Where a code goes that the clipboard does not take. */
+  /** Called with a code that could not be copied to the clipboard. */
   onUncopied: (code: string) => void
 }
 

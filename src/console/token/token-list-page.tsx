@@ -57,15 +57,15 @@ function useTokenTexts(tokens: readonly Token[]): TokenTexts {
 interface RowActionsProps {
   token: Token
   list: PagedList<Token>
-  /** The moment that the row is looked at. */
+  /** Current time of the row, in epoch seconds. */
   nowSeconds: number
-  /** Where a text goes that the clipboard does not take. */
+  /** Called with a text that could not be copied to the clipboard. */
   onUncopied: (text: string) => void
 }
 
 function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
   const { t } = useTranslation()
-  // The button follows what the row says, not the stored status, which lags behind it.
+  // The button follows the displayed state: the stored status may be outdated.
   const isEnabled = presentStatus(token, nowSeconds) === TokenStatus.enabled
   const reason = isEnabled ? '' : whyNotEnable(token, nowSeconds)
 

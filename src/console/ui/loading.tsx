@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import { useOnItsWay } from './on-its-way.ts'
 import styles from './states.module.css'
 
-/** Holds the place of something on its way, always at the same height. */
+/** Placeholder for content that is loading, with a fixed height. */
 export function Loading({ prompt }: { prompt?: string }) {
   const { t } = useTranslation()
   useOnItsWay()

@@ -5,12 +5,15 @@ import styles from './picture.module.css'
 interface PictureProps {
   address: string
   alt: string
-  /** What is said in its place when it cannot be loaded. */
+  /** Message if the image cannot be loaded. */
   failure: string
   className: string | undefined
 }
 
-/** A picture of somebody's choice; if it cannot be loaded, a sentence and a button to try again. */
+/**
+ * An image from a configured address. If loading fails, it is replaced with a message and a retry
+ * button.
+ */
 export function Picture({ address, alt, failure, className }: PictureProps) {
   const { t } = useTranslation()
   const [failed, setFailed] = useState('')

@@ -26,7 +26,7 @@ test.each([
 })
 
 test.each(['promote', 'demote', 'delete', 'disable', 'enable'] as const)(
-  'nobody may %s root',
+  'no user may %s root',
   (act) => {
     expect(whyNot(act, root, root)).toContain('超级管理员')
   },

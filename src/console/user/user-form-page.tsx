@@ -48,7 +48,7 @@ function useSave(before: User | null) {
         return
       }
       const params = { id: before.id }
-      // What an attempt without an answer may have booked must not be booked once more.
+      // An attempt without a response may have been booked, and must not be booked twice.
       const stored = mayBeDone ? await call('GET /api/user/:id', { params }) : before
       const wanted = overStored(form, toForm(before), toForm(stored))
       await call('PUT /api/user/', { body: toUpdate(wanted, stored) })
@@ -63,7 +63,7 @@ function useSave(before: User | null) {
 interface NameRowsProps {
   form: UserFormApi
   isNew: boolean
-  /** The signed-in user's own row: a new password asks for the present one, on another page. */
+  /** The signed-in user's own record: a new password requires the current one, on another page. */
   isOwn: boolean
 }
 
@@ -117,7 +117,7 @@ function NameRows({ form, isNew, isOwn }: NameRowsProps) {
   )
 }
 
-/** What only an administrator decides. */
+/** Fields that only administrators can set. */
 function StandingRows({ form }: { form: UserFormApi }) {
   const { t } = useTranslation()
   const { data: groups = [] } = useQuery({
@@ -153,7 +153,7 @@ function StandingRows({ form }: { form: UserFormApi }) {
   )
 }
 
-/** How the user signs in beside the password; only what there is. */
+/** The user's linked sign-in methods besides the password. */
 function BoundRows({ user }: { user: User }) {
   const { t } = useTranslation()
   const bound = [
@@ -172,7 +172,7 @@ function BoundRows({ user }: { user: User }) {
     ))
 }
 
-/** What differs from the saved user, for the save bar. */
+/** Differences from the stored user, for the save bar. */
 function useChanges(form: UserFormApi, initial: UserForm): Change[] {
   const { t } = useTranslation()
   const now = form.values

@@ -46,7 +46,7 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
     return reason === '' ? {} : { why: t(reason) }
   }
 
-  /** The row takes the role and status that come back. */
+  /** The row takes the role and status from the response. */
   async function manage(action: ManageAction) {
     const body = { username: user.username, action }
     const { role, status } = await call('POST /api/user/manage', { body })

@@ -14,7 +14,7 @@ interface Progress {
   count: number
 }
 
-/** What the making of a file is given, to be stopped by and to tell how far it is. */
+/** Lets a function that produces a file be cancelled and report its progress. */
 export interface Watch {
   signal: AbortSignal
   onProgress: (progress: Progress) => void
@@ -65,11 +65,11 @@ interface DownloadTaskProps {
   label: string
   fileName: string
   makeFile: (watch: Watch) => Promise<Blob>
-  /** What may be chosen before. */
+  /** Options above the buttons. */
   children: (isBusy: boolean) => ReactNode
 }
 
-/** Saves a file whose making takes its time; it can be watched and cancelled. */
+/** Saves a file that takes time to produce, with progress and a cancel button. */
 export function DownloadTask({ label, fileName, makeFile, children }: DownloadTaskProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

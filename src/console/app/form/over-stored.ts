@@ -1,10 +1,10 @@
 /**
- * A form over what is stored now: fields nobody has touched since `seen` follow what others have
- * changed meanwhile, so that saving one does not put back the rest.
+ * Merges a form into the stored values: fields that have not changed since `seen` take the stored
+ * value, so that saving does not undo changes of other users.
  */
 export function overStored<F extends object>(typed: F, seen: F, stored: F): F {
   const form = { ...stored }
-  // All are of one type, and have nothing else.
+  // All three have the same type and no further members.
   for (const name of Object.keys(typed) as (keyof F)[]) {
     if (JSON.stringify(typed[name]) !== JSON.stringify(seen[name])) form[name] = typed[name]
   }

@@ -18,7 +18,7 @@ import { Loading } from '../../ui/loading.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Where somebody wanted to go before being sent to the sign-in page. */
+    /** Address to return to after sign-in. */
     from?: string
   }
   interface StaticDataRouteOption {
@@ -26,7 +26,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The router over the route table. */
+/** Creates the router for the route table. */
 export function createConsoleRouter(pages: readonly PageRoute[]) {
   const root = createRootRoute({ component: Layout, notFoundComponent: NotFoundPage })
   const withQueries = createRoute({
@@ -64,7 +64,7 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
     scrollRestoration: true,
   })
   onSignInNeeded((isExpired) => {
-    // Where we are heading counts, not where we still are.
+    // The target of a navigation in progress, not the page that is still visible.
     const { pathname, href } = router.latestLocation
     if (pathname === paths.login) return
     void router.navigate({

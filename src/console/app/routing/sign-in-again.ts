@@ -2,10 +2,10 @@ type Leave = (isExpired: boolean) => void
 
 let leave: Leave = () => {}
 
-/** The router says how to leave for the sign-in page. */
+/** Registers the router's navigation to the sign-in page. */
 export function onSignInNeeded(go: Leave): void {
   leave = go
 }
 
-/** Leaves for the sign-in page, which comes back here afterwards. Saying it twice does no harm. */
+/** Navigates to the sign-in page, which returns here afterwards. Safe to call twice. */
 export const goToSignIn = (isExpired: boolean): void => leave(isExpired)

@@ -12,7 +12,7 @@ import { Toasts } from './toasts.tsx'
 import { withTooltips } from './tooltips.ts'
 import { TopBar } from './top-bar.tsx'
 
-/** The page in view as the route table has it; null where nothing was found. */
+/** The route of the current page; null if the path is unknown. */
 function usePageInView(): PageRoute | null {
   return useMatches({ select: (matches) => matches.at(-1)?.staticData.page ?? null })
 }
@@ -52,7 +52,7 @@ export function Layout() {
   )
 }
 
-/** The base address would turn `#content` into a visit of the home page. */
+/** Because of `<base>`, a link to `#content` would navigate to the home page. */
 function skipToContent(event: React.MouseEvent) {
   event.preventDefault()
   document.getElementById('content')?.focus()

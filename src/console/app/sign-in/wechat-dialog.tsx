@@ -10,18 +10,18 @@ import { useStatus } from '../status.ts'
 import { toast } from '../toast.ts'
 import styles from './sign-in.module.css'
 
-/** What the public account answers to, in every language. */
+/** Keyword to which the public account replies, in every language. */
 const WORD = mark('验证码')
 
 interface WechatDialogProps {
   title: string
   submitLabel: string
-  /** Rejects with a `CallFailure` when the code was refused. */
+  /** Rejects with a `CallFailure` if the code was rejected. */
   onCode: (code: string) => Promise<void>
   onClose: () => void
 }
 
-/** The public account's image, and the code it answers with. */
+/** The QR code of the public account, and a field for the code that it sends. */
 export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
   const { t } = useTranslation()
   const { wechat_qrcode: configured = '' } = useStatus()

@@ -19,12 +19,12 @@ const stored = {
   gatehouse,
 }
 
-describe('the stored status', () => {
-  test('is taken as it was written', () => {
+describe('stored status', () => {
+  test('is read as it was written', () => {
     expect(toKnownStatus(stored)).toEqual(stored)
   })
 
-  test('of a One API console is taken, with what we know of it', () => {
+  test('keeps the known members of a One API console’s status', () => {
     const { gatehouse: _ours, ...theirs } = stored
     expect(toKnownStatus({ ...theirs, docs_link: 'https://docs.example' })).toEqual(theirs)
   })
@@ -49,7 +49,7 @@ describe('the stored status', () => {
     expect(toKnownStatus({ ...stored, [name]: value })).toEqual(rest)
   })
 
-  test('that is none leaves everything open', () => {
+  test('is empty if the stored value is invalid', () => {
     expect(toKnownStatus(null)).toEqual({})
   })
 })

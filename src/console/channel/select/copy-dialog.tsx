@@ -41,7 +41,7 @@ function FieldTicks({ source, fields, onChange }: FieldTicksProps) {
           <CheckBox
             isOn={fields.includes(field)}
             onChange={(isOn) =>
-              // In the order in which they are shown, whatever the order of the clicks.
+              // In display order, whatever the order of the clicks.
               onChange(COPY_FIELDS.filter((one) => (one === field ? isOn : fields.includes(one))))
             }
           />
@@ -52,7 +52,7 @@ function FieldTicks({ source, fields, onChange }: FieldTicksProps) {
   )
 }
 
-/** What the server says that copying would do; it is asked again with every tick. */
+/** The server's preview of a copy, requested again after every change. */
 function usePreview(
   source: Channel | null,
   targets: readonly number[],
@@ -75,7 +75,7 @@ function usePreview(
   })
 }
 
-/** Why nothing can be copied yet; null: it can be. */
+/** Why copying is not possible yet; null if it is. */
 function useWhyNot(asked: {
   source: Channel | null
   targets: readonly number[]
@@ -91,7 +91,7 @@ function useWhyNot(asked: {
   return report.changed === 0 ? t('所有渠道都与来源一致，没有可复制的内容') : null
 }
 
-/** Copies fields of one channel to the chosen ones, after everybody has seen what that changes. */
+/** Copies fields of one channel to the selected ones, after showing the changes. */
 export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps) {
   const { t } = useTranslation()
   const tell = useTell()

@@ -7,7 +7,7 @@ import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import { useTell } from './tell-result.ts'
 import { testRun, useBegun, useRun } from '../run/channel-runs.ts'
 
-/** Names that a question repeats. */
+/** Maximum number of names in a confirmation. */
 const NAMES_MAX = 3
 
 interface SelectionActionsProps {
@@ -26,7 +26,7 @@ function useNamesText(channels: readonly Channel[]): string {
   return channels.length > NAMES_MAX ? t('{{names}}等', { names }) : names
 }
 
-/** What is done to the chosen channels. They stay chosen, but for those that are gone by then. */
+/** Actions on the selected channels. They stay selected, except for those that no longer exist. */
 export function SelectionActions({ channels, list, forget, onCopy }: SelectionActionsProps) {
   const { t } = useTranslation()
   const begun = useBegun()

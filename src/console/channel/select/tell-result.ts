@@ -1,7 +1,7 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from '../../app/toast.ts'
 
-/** Says in one sentence what was done, and how many of the chosen channels were gone by then. */
+/** Reports the result in a toast, with the number of selected channels that no longer exist. */
 export function useTell(): (done: string, gone: number) => void {
   const { t } = useTranslation()
   return (done, gone) => {
