@@ -136,7 +136,7 @@ function GroupOfEntries({ group, marked }: { group: Group; marked: string | unde
   return (
     <Spotlight.ActionsGroup
       label={group.name}
-      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget renders the element
+      // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget's own element
       role="group"
       aria-label={group.name}
     >
@@ -146,8 +146,7 @@ function GroupOfEntries({ group, marked }: { group: Group; marked: string | unde
           ref={withId(entry)}
           label={entry.label}
           highlightQuery
-          // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget renders the
-          // element
+          // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget's own element
           role="option"
           aria-selected={elementId(entry) === marked}
           onClick={entry.onChoose}
@@ -178,7 +177,7 @@ export function Palette() {
       <Spotlight.Search
         placeholder={t('搜索或跳转')}
         aria-label={t('搜索或跳转')}
-        // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget renders the element
+        // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- the widget's own element
         role="combobox"
         aria-autocomplete="list"
         aria-expanded={count > 0}
@@ -191,8 +190,7 @@ export function Palette() {
           <div
             ref={follow}
             id={LIST_ID}
-            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- contains the widget's
-            // elements
+            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- holds the widget's items
             role="listbox"
             aria-label={t('搜索或跳转')}
           >

@@ -45,8 +45,7 @@ export function WindowTable<Row>(props: WindowTableProps<Row>) {
       onScroll={onScroll}
       style={style}
       aria-label={label}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- makes the container
-      // scrollable by keyboard
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable by keyboard
       tabIndex={0}
     >
       <table aria-label={label} aria-rowcount={rows.length + 1} ref={withCutTexts}>
