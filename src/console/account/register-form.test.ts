@@ -41,7 +41,7 @@ describe('retry of a callback request', () => {
     [200, false],
     [403, false],
     [429, false],
-  ])('status %i: made again: %s', (status, isRetried) => {
+  ])('status %i: retried: %s', (status, isRetried) => {
     expect(mayRetry({ status }, 0)).toBe(isRetried)
   })
 

@@ -184,7 +184,7 @@ describe('failures', () => {
     [403, '', false],
     [429, '', false],
     [504, '', true],
-  ])('status %i %j: whether it may have been carried out', async (status, body, isUncertain) => {
+  ])('status %i %j: may have been carried out', async (status, body, isUncertain) => {
     answers(status, body)
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ isUncertain })
   })

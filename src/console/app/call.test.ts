@@ -12,7 +12,7 @@ test.each([
   [{ status: 405 }, 'HTTP 405', 'info', '本站仅作演示之用，无服务端！'],
   [{ status: 403 }, '来自其他网站', 'error', '错误：来自其他网站'],
   [{ status: 0 }, '无法连接', 'error', '错误：无法连接'],
-])('a failure at %o says what the catalogue has', (at, said, kind, message) => {
+])('a failure with %o has the specified message', (at, said, kind, message) => {
   expect(failureToast(new CallFailure(said, at))).toEqual({ kind, message })
 })
 

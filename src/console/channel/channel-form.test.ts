@@ -109,7 +109,7 @@ describe('body of a creation', () => {
     ['together', { key_mode: 'together' }],
     ['replace', {}],
     ['each', {}],
-  ] as const)('what becomes of several keys, %s, is said where it has to be', (keyMode, said) => {
+  ] as const)('the use of several keys, %s, is sent where needed', (keyMode, said) => {
     const { key_mode } = toInput(aForm({ key: 'sk-1\nsk-2', isBatch: true, keyMode }))
     expect({ key_mode }).toEqual({ key_mode: undefined, ...said })
     expect(toInput(aForm({ keyMode }))).not.toHaveProperty('key_mode')
@@ -246,7 +246,7 @@ test.each([
   [23, '1|2|3|4', 1],
   // An empty key is missing, not malformed.
   [23, '', 0],
-])('a key of type %i that reads %s', (type, key, odd) => {
+])('a key of type %i with the text %s', (type, key, odd) => {
   expect(oddKeys(aForm({ type, key }))).toHaveLength(odd)
   expect(oddKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
 })

@@ -49,7 +49,7 @@ describe('token form', () => {
       aToken({ unlimited_quota: true, remain_quota: -1 }),
     ],
     ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
-  ])('%s: saved unchanged, nothing changes', (_case, token) => {
+  ])('%s: saving it unchanged changes nothing', (_case, token) => {
     const { name, expired_time, remain_quota, unlimited_quota } = token
     const { models, subnet, capture, group } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
@@ -130,7 +130,7 @@ describe('form validation', () => {
     '2030-01-31',
     '2030/01/31',
     '2030-01-31T12:00:00',
-  ])('expiry %s is understood', (expiry) => {
+  ])('expiry %s is accepted', (expiry) => {
     expect(wrong({ expiry })).toEqual([])
   })
 
@@ -192,7 +192,7 @@ test.each([
   ['both are over', { expired_time: 0, remain_quota: 0 }, TokenStatus.expired],
   ['switched off', { status: TokenStatus.disabled, expired_time: 0 }, TokenStatus.disabled],
   ['stopped', { status: TokenStatus.exhausted }, TokenStatus.exhausted],
-])('a token shows what a call would meet: %s', (_case, over, status) => {
+])('shows the effective status: %s', (_case, over, status) => {
   expect(presentStatus(aToken(over), now)).toBe(status)
 })
 
@@ -291,14 +291,14 @@ test.each([
   ['2030/1/31 9:05', '2030-01-31 09:05:00'],
   ['2030/01/31 12:00', '2030-01-31 12:00:00'],
   ['2030-01-31T12:00:30.250', '2030-01-31 12:00:30'],
-])('a stamp typed as %s', (typed, stamp) => {
+])('timestamp entered as %s', (typed, stamp) => {
   expect(stampText(parseStamp(typed) ?? 0)).toBe(stamp)
 })
 
 test.each([
   ['2030-01-31T12:00:00Z', 1_896_091_200],
   ['2030-01-31 12:00+08:00', 1_896_062_400],
-])('a stamp that names its zone: %s', (typed, seconds) => {
+])('timestamp with a time zone: %s', (typed, seconds) => {
   expect(parseStamp(typed)).toBe(seconds)
 })
 

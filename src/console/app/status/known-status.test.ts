@@ -44,7 +44,7 @@ describe('stored status', () => {
     ['gatehouse', null],
     ['gatehouse', { ...gatehouse, features: {} }],
     ['gatehouse', { ...gatehouse, options_min_role: '1' }],
-  ])('whose %s is %j has none', (name, value) => {
+  ])('drops %s if it is %j', (name, value) => {
     const { [name as 'gatehouse']: _broken, ...rest } = stored
     expect(toKnownStatus({ ...stored, [name]: value })).toEqual(rest)
   })

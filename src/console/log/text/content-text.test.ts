@@ -118,7 +118,7 @@ test.each([
   'channel_test_ended',
   'channel_incomplete',
   'channel_retired',
-] as const)('a test that failed for %s says so in the language that is read', (code) => {
+] as const)('a failed test with %s is shown in the reader’s language', (code) => {
   const params = { status: 500, type: 'OpenAI' }
   const content = logText(logRows.test_failed, {
     name: '主力',
