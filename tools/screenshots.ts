@@ -105,7 +105,7 @@ async function windowFor(browser: Browser, url: string, shot: Shot): Promise<Pag
 }
 
 /** Through the DevTools protocol: Chromium can encode WebP, but Playwright has no option for it. */
-async function picture(page: Page): Promise<Buffer> {
+async function takeScreenshot(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', {
     format: 'webp',
@@ -128,7 +128,7 @@ async function takeAll(page: Page, url: string, shot: Shot, pages: readonly Page
     await page.goto(url + path, { waitUntil: 'networkidle' })
     await page.locator('h1').first().waitFor({ state: 'attached' })
     await page.waitForTimeout(SETTLE_MS)
-    const content = await picture(page)
+    const content = await takeScreenshot(page)
     bytes += content.length
     await writeFile(join(options.out, `${name}-${shot.width}-${shot.scheme}.webp`), content)
   }

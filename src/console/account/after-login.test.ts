@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PageRoute } from '../app/routing/pages.ts'
-import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { targetAfterLogin, hasDefaultPassword } from './after-login.ts'
 import { profileErrors, toSelfUpdate, type ProfileForm } from './profile-form.ts'
 
 const page = (path: string, access: PageRoute['access']): PageRoute => ({
@@ -29,12 +29,12 @@ describe('redirect after sign-in', () => {
     ['//evil.example/token', '/token', {}],
     ['https://evil.example', '/token', {}],
   ])('from %s', (from, to, search) => {
-    expect(placeAfterLogin(from, user, pages)).toEqual({ to, search })
+    expect(targetAfterLogin(from, user, pages)).toEqual({ to, search })
   })
 
   test('does not redirect to a page above the user’s role', () => {
-    expect(placeAfterLogin('/channel', user, pages).to).toBe('/token')
-    expect(placeAfterLogin('/channel', { ...user, role: 10 }, pages).to).toBe('/channel')
+    expect(targetAfterLogin('/channel', user, pages).to).toBe('/token')
+    expect(targetAfterLogin('/channel', { ...user, role: 10 }, pages).to).toBe('/channel')
   })
 })
 
@@ -45,7 +45,7 @@ describe('the default password', () => {
     ['alice', '123456', undefined, false],
     ['alice', 'other-one', true, true],
   ])('%s / %s, server says %s', (username, password, serverSays, isDefault) => {
-    expect(usesDefaultPassword({ username, password }, serverSays)).toBe(isDefault)
+    expect(hasDefaultPassword({ username, password }, serverSays)).toBe(isDefault)
   })
 })
 

@@ -8,7 +8,7 @@ import { paths } from '../paths.ts'
  * Whether the password must be changed before anything else. Gatehouse reports this; for a One API
  * server it is derived from the credentials that were just entered.
  */
-export function usesDefaultPassword(
+export function hasDefaultPassword(
   typed: { username: string; password: string },
   serverSays: boolean | undefined,
 ): boolean {
@@ -26,7 +26,7 @@ export interface Place {
  * Returns the redirect target after sign-in: `from` if the user may open that page, else the tokens
  * page. `from` is a path with query within the console.
  */
-export function placeAfterLogin(
+export function targetAfterLogin(
   from: string | undefined,
   user: SessionUser,
   pages: readonly PageRoute[],

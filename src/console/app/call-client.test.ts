@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callAddress, CallFailure, createCalls } from './call-client.ts'
 
-interface Heard {
+interface ReceivedRequest {
   method: string
   url: string
   language: string | undefined
@@ -13,7 +13,7 @@ interface Heard {
   body: string
 }
 
-let heard: Heard
+let received: ReceivedRequest
 let answer: (response: ServerResponse) => void = (response) => response.end()
 let reported: CallFailure[] = []
 let signedOut: boolean[] = []
@@ -21,7 +21,7 @@ let signedOut: boolean[] = []
 async function listen(request: IncomingMessage, response: ServerResponse) {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
-  heard = {
+  received = {
     method: request.method ?? '',
     url: request.url ?? '',
     language: request.headers['accept-language'],
@@ -45,12 +45,12 @@ beforeEach(() => {
   signedOut = []
 })
 
-const PATIENCE_MS = 100
+const TIMEOUT_MS = 100
 const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: () => base,
   languageTag: () => 'en',
-  patienceMs: PATIENCE_MS,
+  timeoutMs: TIMEOUT_MS,
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
   sentences: {
@@ -95,8 +95,8 @@ describe('responses', () => {
     expect(await call('GET /api/token/', { query: { p: 2, order: 'used_quota' } })).toEqual([
       { id: 1 },
     ])
-    expect(heard).toMatchObject({ url: '/sub/api/token/?p=2&order=used_quota', language: 'en' })
-    expect(heard.type).toBeUndefined()
+    expect(received).toMatchObject({ url: '/sub/api/token/?p=2&order=used_quota', language: 'en' })
+    expect(received.type).toBeUndefined()
   })
 
   test('reports a success without the expected data as a failure', async () => {
@@ -116,7 +116,7 @@ describe('responses', () => {
   test('sends a body as JSON', async () => {
     answers(200, { success: true, message: '', data: {} })
     await call('PUT /api/token/?status_only', { body: { id: 3, status: 2 } })
-    expect(heard).toMatchObject({
+    expect(received).toMatchObject({
       method: 'PUT',
       url: '/sub/api/token/?status_only=true',
       type: 'application/json',
@@ -272,7 +272,7 @@ describe('failures', () => {
     }
     answer = (response) => {
       begun(response)
-      setTimeout(() => response.end('true,"message":"","data":{}}'), 3 * PATIENCE_MS)
+      setTimeout(() => response.end('true,"message":"","data":{}}'), 3 * TIMEOUT_MS)
     }
     const file = callForFile as (key: string, input: {}, options: {}) => Promise<Blob>
     await file('GET /api/log/export/', {}, { signal })

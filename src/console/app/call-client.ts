@@ -8,22 +8,22 @@ type WhenQuery<E extends Endpoint> = E['options'] extends { whenQuery: infer Q e
   ? Q
   : never
 /** Makes members optional whose type includes undefined. */
-type Leavable<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: T[K] } & {
+type OptionalIfUndefined<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: T[K] } & {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K]
 }
 type Part<E extends Endpoint, M> = M extends 'query'
-  ? Leavable<Omit<ParsedInput<E>['query'], WhenQuery<E>>>
+  ? OptionalIfUndefined<Omit<ParsedInput<E>['query'], WhenQuery<E>>>
   : M extends keyof ParsedInput<E>
-    ? Leavable<ParsedInput<E>[M]>
+    ? OptionalIfUndefined<ParsedInput<E>[M]>
     : never
-type IsSent<
+type IsDeclared<
   E extends Endpoint,
   M extends keyof ParsedInput<E>,
 > = ParsedInput<E>[M] extends undefined ? false : keyof Part<E, M> extends never ? false : true
 
 /** Input of a request to an endpoint: only the parts that it declares. */
-export type Sent<E extends Endpoint> = {
-  [M in keyof ParsedInput<E> as IsSent<E, M> extends true ? M : never]: Part<E, M>
+export type RequestInput<E extends Endpoint> = {
+  [M in keyof ParsedInput<E> as IsDeclared<E, M> extends true ? M : never]: Part<E, M>
 }
 export interface CallOptions {
   /**
@@ -38,9 +38,9 @@ export interface CallOptions {
   /** For files: called with the number of bytes received so far. */
   onBytes?: (bytes: number) => void
 }
-type Args<E extends Endpoint> = keyof Sent<E> extends never
+type Args<E extends Endpoint> = keyof RequestInput<E> extends never
   ? [input?: {}, options?: CallOptions]
-  : [input: Sent<E>, options?: CallOptions]
+  : [input: RequestInput<E>, options?: CallOptions]
 
 type RawKey = {
   [K in EndpointKey]: EndpointByKey[K]['options'] extends { answer: 'raw' } ? K : never
@@ -87,14 +87,14 @@ export class CallFailure extends Error {
   }
 }
 
-export interface CallSurroundings {
+export interface CallEnvironment {
   fetch: (address: string, init: RequestInit) => Promise<Response>
   /** Address before `/api`, read for each request. */
   base: () => string
   /** `Accept-Language` of each request. */
   languageTag: () => string
   /** Timeout in milliseconds of requests with a `signal`. */
-  patienceMs: number
+  timeoutMs: number
   /** Raises the toast of a failed request. */
   report: (failure: CallFailure) => void
   /** Called when the session has ended. */
@@ -138,10 +138,10 @@ export function callAddress(key: string, input: LooseInput): { method: string; a
 /**
  * Creates functions that call the contract's endpoints by their key, with uniform error handling.
  */
-export function createCalls(around: CallSurroundings) {
+export function createCalls(environment: CallEnvironment) {
   async function send(key: string, input: LooseInput, options: CallOptions): Promise<Response> {
     const { method, address } = callAddress(key, input)
-    const headers: Record<string, string> = { 'Accept-Language': around.languageTag() }
+    const headers: Record<string, string> = { 'Accept-Language': environment.languageTag() }
     if (input.body !== undefined) headers['Content-Type'] = 'application/json'
     const request: RequestInit = {
       method,
@@ -153,24 +153,24 @@ export function createCalls(around: CallSurroundings) {
       ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     }
-    const answer = await around.fetch(around.base() + address, request)
+    const answer = await environment.fetch(environment.base() + address, request)
     if (answer.ok) return answer
     const { status } = answer
     const { message } = envelopeOf(await answer.text())
     // These two always get our own message, so that pages and toasts show the same.
     const own = status === 429 || status === 500 ? '' : message
-    throw new CallFailure(own || around.sentences.ofStatus(status), { status })
+    throw new CallFailure(own || environment.sentences.ofStatus(status), { status })
   }
 
   const patient = ({ signal, ...others }: CallOptions): CallOptions =>
     signal === undefined
       ? others
-      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(around.patienceMs)]) }
+      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(environment.timeoutMs)]) }
 
   /** Turns any error into a `CallFailure`; reading a response can fail midway too. */
   function failureFrom(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
-    const { unreachable, unreadable } = around.sentences
+    const { unreachable, unreadable } = environment.sentences
     const sentence = error instanceof SyntaxError ? unreadable() : unreachable()
     return new CallFailure(sentence, { status: 0 })
   }
@@ -183,14 +183,14 @@ export function createCalls(around: CallSurroundings) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       const failure = failureFrom(error)
       const background = options.background === true
-      if (failure.endsSession) around.signedOut(background)
-      else if (!background && options.quiet !== true) around.report(failure)
+      if (failure.endsSession) environment.signedOut(background)
+      else if (!background && options.quiet !== true) environment.report(failure)
       throw failure
     }
   }
 
   const refusal = (message: string, at: { status: number; data?: unknown }): CallFailure =>
-    new CallFailure(message.trim() || around.sentences.refused(), { ...at, refused: true })
+    new CallFailure(message.trim() || environment.sentences.refused(), { ...at, refused: true })
 
   function readEnvelope(key: string, answer: Response, text: string): WholeAnswer<Endpoint> {
     const { success, message, ...rest } = envelopeOf(text)
@@ -201,7 +201,7 @@ export function createCalls(around: CallSurroundings) {
       return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
     }
     if (success !== false) {
-      throw new CallFailure(around.sentences.unreadable(), { status: answer.status })
+      throw new CallFailure(environment.sentences.unreadable(), { status: answer.status })
     }
     throw refusal(message, { status: answer.status, data: rest['data'] })
   }

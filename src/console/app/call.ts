@@ -1,9 +1,9 @@
 import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
-import { keepForms } from './form/kept-forms.ts'
+import { saveDrafts } from './form/form-drafts.ts'
 import { languageTag, t } from './i18n.ts'
 import { setSessionUser } from './session.ts'
-import { goToSignIn } from './routing/sign-in-again.ts'
+import { goToSignIn } from './routing/sign-in-redirect.ts'
 import { toast } from './toast.ts'
 
 /** Message for a status without a message from the server. */
@@ -35,10 +35,10 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,
-  patienceMs: 60_000,
+  timeoutMs: 60_000,
   report,
   signedOut: (background) => {
-    keepForms()
+    saveDrafts()
     setSessionUser(null)
     if (!background) goToSignIn(true)
   },

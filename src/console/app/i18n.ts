@@ -1,6 +1,6 @@
 import i18n, { type FormatterModule } from 'i18next'
 import { initReactI18next } from 'react-i18next'
-import { readStored, writeStored } from './stored.ts'
+import { readStored, writeStored } from './local-storage.ts'
 import { toast } from './toast.ts'
 
 export type ConsoleLanguage = 'zh' | 'en'
@@ -27,7 +27,7 @@ export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): str
 /** Counts get thousands separators; ids, statuses and page numbers do not. */
 const counts = ['count', 'total']
 /** Titles that English inserts within a sentence, in lower case. */
-const amid = ['prompt']
+const titlePlaceholders = ['prompt']
 const placeFormatter: FormatterModule = {
   type: 'formatter',
   init() {},
@@ -36,7 +36,7 @@ const placeFormatter: FormatterModule = {
   format(value, _format, language, options) {
     const place = String(options?.['interpolationkey'])
     if (typeof value === 'number' && counts.includes(place)) return value.toLocaleString('en-US')
-    if (language !== 'en' || !amid.includes(place)) return value
+    if (language !== 'en' || !titlePlaceholders.includes(place)) return value
     return String(value).replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase())
   },
 }

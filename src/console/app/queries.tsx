@@ -1,6 +1,6 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { useLateScroll } from './routing/late-scroll.ts'
+import { useScrollRestoration } from './routing/scroll-restoration.ts'
 import { onSessionChange } from './session.ts'
 
 /** Cache of server responses, shared by all pages. */
@@ -27,7 +27,7 @@ onSessionChange((user) => {
 })
 
 export function WithQueries() {
-  useLateScroll()
+  useScrollRestoration()
   return (
     <QueryClientProvider client={queryClient}>
       <Outlet />

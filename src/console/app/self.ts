@@ -7,23 +7,23 @@ import { CallFailure } from './call-client.ts'
 import { call, report } from './call.ts'
 import { t } from './i18n.ts'
 import { sessionUser, setSessionUser } from './session.ts'
-import { readStored, writeStored } from './stored.ts'
+import { readStored, writeStored } from './local-storage.ts'
 import { toast } from './toast.ts'
 
-const askSelf = (signal: AbortSignal) =>
+const requestSelf = (signal: AbortSignal) =>
   call('GET /api/user/self', {}, { signal, background: true })
 
 /**
  * The first request of a banned user gets that error and ends the session; a second one gets the
  * sign-in error.
  */
-async function askSelfTwice(signal: AbortSignal): Promise<Self> {
+async function requestSelfTwice(signal: AbortSignal): Promise<Self> {
   try {
-    return await askSelf(signal)
+    return await requestSelf(signal)
   } catch (error) {
     if (!(error instanceof CallFailure && error.refused)) throw error
     report(error)
-    return askSelf(signal)
+    return requestSelf(signal)
   }
 }
 
@@ -32,7 +32,7 @@ export const selfQuery = queryOptions({
   queryKey: ['self'],
   queryFn: async ({ signal, client, queryKey }) => {
     try {
-      return await askSelfTwice(signal)
+      return await requestSelfTwice(signal)
     } catch (error) {
       // Pages wait for the first response; later ones only refresh it.
       const isWaitedFor = client.getQueryData(queryKey) === undefined
@@ -57,17 +57,17 @@ export function useFollowSelf(client: QueryClient): void {
   useEffect(() => {
     if (data === undefined) return
     follow(data)
-    warnOfProxy(data)
+    warnAboutProxy(data)
   }, [data])
 }
 
 /** The setting whose notice has been shown since the console was loaded. */
-let shownSetting: string | undefined
+let warnedSetting: string | undefined
 
 /** Warns root about a proxy whose headers are ignored, until the notice has been closed once. */
-function warnOfProxy({ ignored_proxy: proxy }: Self): void {
-  if (proxy === undefined || proxy.setting === shownSetting) return
-  shownSetting = proxy.setting
+function warnAboutProxy({ ignored_proxy: proxy }: Self): void {
+  if (proxy === undefined || proxy.setting === warnedSetting) return
+  warnedSetting = proxy.setting
   if (readStored('ignored_proxy') === proxy.setting) return
   toast.notice(
     t(

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { isAdmin, isRoot } from '../../contract/user.ts'
-import { readStoredObject, writeStored } from './stored.ts'
+import { readStoredObject, writeStored } from './local-storage.ts'
 
 /**
  * The signed-in user as stored in this browser. For display only: the server enforces permissions.

@@ -10,7 +10,7 @@ import {
 import { call } from './call.ts'
 import { t } from './i18n.ts'
 import { type KnownStatus, toKnownStatus } from './status/known-status.ts'
-import { readStoredObject, writeStored } from './stored.ts'
+import { readStoredObject, writeStored } from './local-storage.ts'
 import { isOwnApi } from '../ui/rich/own-api.ts'
 import { toast } from './toast.ts'
 
@@ -35,7 +35,7 @@ export const logoAddress = ({ logo }: KnownStatus): string =>
   logo && !isOwnApi(logo) ? logo : './logo.png'
 
 /** Sets the accent and the tab icon, which are outside React. */
-function dress(status: KnownStatus) {
+function applyBranding(status: KnownStatus) {
   const theme = status.gatehouse?.theme ?? 'default'
   document.documentElement.dataset['accent'] = THEMES.includes(theme) ? theme : 'default'
   document.querySelector('link[rel=icon]')?.setAttribute('href', logoAddress(status))
@@ -49,7 +49,7 @@ function remember(status: Status) {
   writeStored('footer_html', status.footer_html)
   writeStored('quota_per_unit', String(status.quota_per_unit))
   writeStored('display_in_currency', String(status.display_in_currency))
-  dress(status)
+  applyBranding(status)
   for (const listener of listeners) listener()
 }
 
@@ -61,16 +61,16 @@ export const isOtherVersion = (status: KnownStatus, consoleVersion: string): boo
 
 /** How long a status counts as fresh, in milliseconds. */
 const FRESH_MS = 300_000
-let askedAt = 0
+let fetchedAt = 0
 /** The other version of which the reader has been notified. */
-let toldVersion: string | undefined
+let notifiedVersion: string | undefined
 
-async function askStatus(): Promise<void> {
-  askedAt = Date.now()
+async function fetchStatus(): Promise<void> {
+  fetchedAt = Date.now()
   const status = await call('GET /api/status', {}, { background: true })
   remember(status)
-  if (!isOtherVersion(status, __CONSOLE_VERSION__) || status.version === toldVersion) return
-  toldVersion = status.version
+  if (!isOtherVersion(status, __CONSOLE_VERSION__) || status.version === notifiedVersion) return
+  notifiedVersion = status.version
   toast.notice(
     t('新版本可用：{{version}}，请使用快捷键 Shift + F5 刷新页面', { version: status.version }),
     () => {},
@@ -79,9 +79,9 @@ async function askStatus(): Promise<void> {
 
 /** Loads the status; until then the status stored by an earlier visit is used. */
 export async function loadStatus(): Promise<void> {
-  dress(current)
+  applyBranding(current)
   try {
-    await askStatus()
+    await fetchStatus()
   } catch {
     toast.error(t('无法正常连接至服务器！'))
   }
@@ -90,8 +90,8 @@ export async function loadStatus(): Promise<void> {
 /** Refreshes the status when a page that stayed open becomes visible again. */
 export function followStatus(): void {
   document.addEventListener('visibilitychange', () => {
-    const isFresh = Date.now() - askedAt < FRESH_MS
-    if (document.visibilityState === 'visible' && !isFresh) void askStatus().catch(() => {})
+    const isFresh = Date.now() - fetchedAt < FRESH_MS
+    if (document.visibilityState === 'visible' && !isFresh) void fetchStatus().catch(() => {})
   })
 }
 

@@ -91,8 +91,8 @@ function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) 
       </span>
     )
   }
-  const askedAt = channel.balance_updated_time
-  const isKnown = askedAt > 0
+  const fetchedAt = channel.balance_updated_time
+  const isKnown = fetchedAt > 0
   async function refresh() {
     setIsBusy(true)
     try {
@@ -113,7 +113,7 @@ function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) 
       aria-label={t('「{{name}}」的余额 {{text}}，点击更新', { name: channel.name, text })}
       title={
         isKnown
-          ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(askedAt) })
+          ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(fetchedAt) })
           : t('还没有查询过，点击更新')
       }
       onClick={() => !isBusy && void refresh()}

@@ -6,12 +6,12 @@ import { wholeNumber } from '../ui/field/whole-number.ts'
 import {
   type ChannelForm,
   hasField,
-  isSpared,
+  isOptionalPart,
   keepsSecret,
   needsKey,
   needsKeyAgain,
 } from './channel-form.ts'
-import { isObjectText, isProxyAddress, isTextsText } from './override/channel-overrides.ts'
+import { isObjectText, isProxyAddress, isStringMapText } from './override/channel-overrides.ts'
 
 /** Errors by path in the form, such as `config.ak`. */
 export type FormErrors = Map<string, FormError>
@@ -67,7 +67,7 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
   return channelType(form.type).fields.flatMap((field): Found => {
     const { config: member, label, required, placeholder } = field
     const isMissing = required && form.config[member].trim() === ''
-    if (!isMissing || isSpared(form, before, member)) return []
+    if (!isMissing || isOptionalPart(form, before, member)) return []
     if (field.secret && keepsSecret(form, before, member)) return []
     const values = { label: localText(label), example: placeholder }
     const text =
@@ -117,7 +117,7 @@ function overrideErrors(form: ChannelForm, before: Channel | null): Found {
     errors.push(['overrides.proxy', { text }])
   }
   const isTyped = headers !== null && headers.trim() !== ''
-  if (isTyped && !isTextsText(headers)) {
+  if (isTyped && !isStringMapText(headers)) {
     const text = mark('请求头覆盖须是 JSON 对象，值为字符串，例如 {"X-Team": "blue"}')
     errors.push(['overrides.headers', { text }])
   }

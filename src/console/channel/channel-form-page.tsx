@@ -6,7 +6,7 @@ import { call } from '../app/call.ts'
 import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { mark } from '../app/i18n.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { toast } from '../app/toast.ts'
@@ -176,7 +176,7 @@ export function ChannelAddPage() {
   const { from = '' }: { from?: string } = useSearch({ strict: false })
   if (from === '') return <ChannelFormPage before={null} initial={newChannelForm()} />
   return (
-    <StoredThing
+    <StoredRecord
       title={t('添加渠道')}
       what={t('这个渠道')}
       queryKey={['channel', from]}
@@ -188,7 +188,7 @@ export function ChannelAddPage() {
         const copy = copiedForm(channel, t('{{name}} 副本', { name: channel.name }))
         return <ChannelFormPage before={null} initial={copy} key={from} />
       }}
-    </StoredThing>
+    </StoredRecord>
   )
 }
 
@@ -196,7 +196,7 @@ export function ChannelEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑渠道')}
       what={t('这个渠道')}
       queryKey={['channel', id]}
@@ -205,6 +205,6 @@ export function ChannelEditPage() {
       list={paths.channel}
     >
       {(channel) => <ChannelFormPage before={channel} initial={toForm(channel)} key={channel.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

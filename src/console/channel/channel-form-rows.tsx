@@ -13,7 +13,7 @@ import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
-import { type ChannelForm, isSpared, keepsSecret } from './channel-form.ts'
+import { type ChannelForm, isOptionalPart, keepsSecret } from './channel-form.ts'
 import styles from './channel.module.css'
 
 export type ChannelFormApi = UseFormReturnType<ChannelForm>
@@ -107,7 +107,7 @@ function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTy
       label={localText(spec.label)}
       hint={isKept ? t('已设置') : undefined}
       error={errorOf(form, path)}
-      isRequired={required && !isKept && !isSpared(form.values, before, member)}
+      isRequired={required && !isKept && !isOptionalPart(form.values, before, member)}
     >
       {(field) =>
         choices !== undefined ? (

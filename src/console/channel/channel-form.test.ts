@@ -9,7 +9,7 @@ import {
   keepsSecret,
   needsKeyAgain,
   newChannelForm,
-  oddKeys,
+  malformedKeys,
   repeatedKeys,
   toChanges,
   toForm,
@@ -247,8 +247,8 @@ test.each([
   // An empty key is missing, not malformed.
   [23, '', 0],
 ])('a key of type %i with the text %s', (type, key, odd) => {
-  expect(oddKeys(aForm({ type, key }))).toHaveLength(odd)
-  expect(oddKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
+  expect(malformedKeys(aForm({ type, key }))).toHaveLength(odd)
+  expect(malformedKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
 })
 
 test('a copy contains everything but the key', () => {

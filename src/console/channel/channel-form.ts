@@ -166,7 +166,7 @@ export const repeatedKeys = (text: string): number => keyLines(text).length - ba
  * Keys without the parts that their type needs, or with spaces, as from several keys in one line.
  * They are sent anyway, because formats change.
  */
-export function oddKeys({ type, key, isBatch }: ChannelForm): string[] {
+export function malformedKeys({ type, key, isBatch }: ChannelForm): string[] {
   const { parts, separator, sentWhole } = channelType(type).key
   const keys = isBatch ? batchKeys(key) : keyLines(key).slice(0, 1)
   if (parts.length === 1) return keys.filter((one) => /\s/.test(one))
@@ -255,7 +255,11 @@ export function keepsSecret(
  * Whether this part of a composed key may stay empty beside the first part, entered or stored. A
  * stored key is complete: without a second part, none is needed.
  */
-export function isSpared(form: ChannelForm, before: Channel | null, member: ConfigMember): boolean {
+export function isOptionalPart(
+  form: ChannelForm,
+  before: Channel | null,
+  member: ConfigMember,
+): boolean {
   const [first, second] = channelType(form.type).key.composedOf
   if (first === undefined || member !== second) return false
   if (form.config[first].trim() === '') return keepsSecret(form, before, first)

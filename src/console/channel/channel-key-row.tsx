@@ -16,7 +16,7 @@ import {
   type KeyMode,
   needsKey,
   needsKeyAgain,
-  oddKeys,
+  malformedKeys,
   repeatedKeys,
 } from './channel-form.ts'
 import { errorOf, type RowsProps } from './channel-form-rows.tsx'
@@ -37,7 +37,7 @@ function KeyNotes({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type, key, isBatch } = form.values
   const { parts, separator } = channelType(type).key
-  const odd = oddKeys(form.values).length
+  const odd = malformedKeys(form.values).length
   const repeated = isBatch ? repeatedKeys(key) : 0
   const isAdding = form.values.keyMode === 'add' && needsKeyAgain(form.values, before)
   const notes = [

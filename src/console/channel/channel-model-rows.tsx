@@ -145,7 +145,7 @@ function ModelsRow({ form, before }: RowsProps) {
 }
 
 /** Formats a JSON text for reading; null if it is not JSON. */
-function tidied(text: string): string | null {
+function formattedJson(text: string): string | null {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
@@ -157,7 +157,7 @@ function MappingRow({ form }: { form: ChannelFormApi }) {
   const { t } = useTranslation()
   const { mapping } = form.values
   const isEmpty = mapping.trim() === ''
-  const tidy = tidied(mapping)
+  const tidy = formattedJson(mapping)
   const set = (text: string) => {
     form.setFieldValue('mapping', text)
     form.clearFieldError('mapping')

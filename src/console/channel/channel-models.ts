@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, callRaw } from '../app/call.ts'
-import { readStoredObject, writeStored } from '../app/stored.ts'
+import { readStoredObject, writeStored } from '../app/local-storage.ts'
 
 /** Models offered for each type, by its number. */
 type ModelsByType = Record<string, string[]>

@@ -16,16 +16,16 @@ import type { RowsProps } from './channel-form-rows.tsx'
 import styles from './channel.module.css'
 
 /** Requests the models with the form's values, or for the stored channel if these are unchanged. */
-async function askUpstream({ form, before }: RowsProps): Promise<string[]> {
+async function fetchUpstreamModels({ form, before }: RowsProps): Promise<string[]> {
   const input = toInput(form.values, before?.config ?? null)
-  if (before !== null && isAsStored({ form, before })) {
+  if (before !== null && isUnchanged({ form, before })) {
     return call('GET /api/channel/upstream_models/:id', { params: { id: before.id } })
   }
   const { type, base_url, key, config } = input
   return call('POST /api/channel/upstream_models', { body: { type, base_url, key, config } })
 }
 
-const isAsStored = ({ form, before }: RowsProps & { before: Channel }): boolean =>
+const isUnchanged = ({ form, before }: RowsProps & { before: Channel }): boolean =>
   hasStoredKey(before) && !needsKeyAgain(form.values, before) && form.values.key.trim() === ''
 
 /** Models that an upstream returned, and the request that they answer. */
@@ -44,7 +44,7 @@ function questionOf(form: ChannelForm): string {
 function useReason({ form, before }: RowsProps): string | undefined {
   const { t } = useTranslation()
   const hasKey = batchKeys(toInput(form.values).key ?? '').length > 0
-  if (hasKey || (before !== null && isAsStored({ form, before }))) return undefined
+  if (hasKey || (before !== null && isUnchanged({ form, before }))) return undefined
   return t('请先填写密钥')
 }
 
@@ -61,7 +61,7 @@ export function UpstreamModels({ form, before }: RowsProps) {
 
   async function fetchModels() {
     const asked = questionOf(form.values)
-    const found = await askUpstream({ form, before })
+    const found = await fetchUpstreamModels({ form, before })
     // The user may have changed the form during the request.
     const now = form.getValues()
     if (questionOf(now) !== asked) {

@@ -13,7 +13,7 @@ export function ChatPage() {
   if (address !== null) {
     return (
       <>
-        <h1 className="heard">{t('聊天')}</h1>
+        <h1 className="sr-only">{t('聊天')}</h1>
         <ForeignPage address={address} title={t('聊天')} />
       </>
     )

@@ -10,7 +10,7 @@ export function Content({ text, title }: { text: string; title: string }) {
   return (
     <>
       {/* The operator's text may have no heading, but a page needs one. */}
-      <h1 className="heard">{title}</h1>
+      <h1 className="sr-only">{title}</h1>
       {address === null ? (
         <article className={styles['text']}>
           <RichText text={text} />

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { callForFile } from '../app/call.ts'
-import { DownloadTask, type Watch } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
 import { dayStart, dateText, nowSeconds, parseStamp } from '../app/time.ts'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { type RangeName, rangeQuery } from './overview.ts'
@@ -18,7 +18,7 @@ function daysOf(range: RangeName): Days {
   return { first: dayStart(rangeQuery(range, now).start_timestamp, 0), last: dayStart(now, 0) }
 }
 
-function usageFile({ first, last }: Days, { signal, onProgress }: Watch): Promise<Blob> {
+function usageFile({ first, last }: Days, { signal, onProgress }: DownloadControl): Promise<Blob> {
   const onBytes = (count: number) => onProgress({ unit: 'bytes', count })
   const query = { start_timestamp: first, end_timestamp: dayStart(last, -1) }
   return callForFile('GET /api/dashboard/export', { query }, { signal, background: true, onBytes })

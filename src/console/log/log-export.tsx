@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call, callForFile } from '../app/call.ts'
-import { DownloadTask, type Watch } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
 import { mark } from '../app/i18n.ts'
 import { useHasFeature } from '../app/status.ts'
 import { Toggle } from '../ui/toggle.tsx'
@@ -26,7 +26,7 @@ interface Wanted {
 function serverFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format, hasBodies }: Wanted,
-  { signal, onProgress }: Watch,
+  { signal, onProgress }: DownloadControl,
 ): Promise<Blob> {
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   const form = { format, tz, bodies: hasBodies ? 'true' : '' }
@@ -52,7 +52,7 @@ function serverFile(
 async function ownFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format }: Wanted,
-  { signal, onProgress }: Watch,
+  { signal, onProgress }: DownloadControl,
 ): Promise<Blob> {
   const options = { signal, background: true }
   const paging = (p: number) => ({ p, before: '' })

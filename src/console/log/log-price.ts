@@ -11,14 +11,14 @@ import type { PriceFactors } from '../../contract/log-api.ts'
 import { withoutTrailing } from '../../contract/text.ts'
 
 /** A term of the price with its result. */
-export interface ToldLine extends PriceLine {
+export interface BreakdownLine extends PriceLine {
   /** Exact points as a decimal text. */
   points: string
 }
 
 /** Breakdown of a call's cost. */
-export interface PriceStory {
-  lines: ToldLine[]
+export interface PriceBreakdown {
+  lines: BreakdownLine[]
   group: string
   groupRatio: string
   /** Exact points of all lines times the group ratio. */
@@ -44,12 +44,12 @@ function textOf({ digits, decimals }: Decimal, parts: number): string {
 }
 
 /** Null if the factors are not understood, such as a divisor of a later version. */
-export function priceStory(price: PriceFactors): PriceStory | null {
+export function priceBreakdown(price: PriceFactors): PriceBreakdown | null {
   const lines = bookedLines(price)
   const exact = exactCost(lines, price.group_ratio)
   const total = bookedCost(price)
   if (exact === null || total === null) return null
-  const told = lines.flatMap((line): ToldLine[] => {
+  const told = lines.flatMap((line): BreakdownLine[] => {
     const product = line.count > 0 ? lineProduct(line) : null
     return product === null ? [] : [{ ...line, points: textOf(product, line.per) }]
   })

@@ -13,7 +13,7 @@ import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { useHasFeature } from '../app/status.ts'
@@ -311,7 +311,7 @@ export function TokenEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑令牌')}
       what={t('这个令牌')}
       queryKey={['token', id]}
@@ -320,6 +320,6 @@ export function TokenEditPage() {
       nameOf={({ name }) => name}
     >
       {(token) => <TokenFormPage before={token} key={token.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

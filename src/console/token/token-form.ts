@@ -4,7 +4,7 @@ import { commaList } from '../../contract/text.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import type { FormError } from '../app/form/form-errors.ts'
-import { overStored } from '../app/form/over-stored.ts'
+import { mergeEdits } from '../app/form/merge-edits.ts'
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
 import {
@@ -127,7 +127,7 @@ export function toUpdate(form: TokenForm, seen: Token, stored: Token) {
   const before = toForm(seen)
   const quota = form.quota === before.quota ? null : pointsOf(form.quota)
   return {
-    ...toInput(overStored(form, before, toForm(stored)), stored),
+    ...toInput(mergeEdits(form, before, toForm(stored)), stored),
     id: seen.id,
     remain_quota: quota ?? stored.remain_quota,
     remain_quota_was: quota === null ? stored.remain_quota : seen.remain_quota,

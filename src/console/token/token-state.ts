@@ -13,7 +13,7 @@ const hasQuota = ({ unlimited_quota, remain_quota }: Token): boolean =>
  * Why a token cannot be enabled; empty if it can. Chinese, translated where displayed. Enabling an
  * expired or exhausted token would have no effect for callers.
  */
-export function whyNotEnable(token: Token, nowSeconds: number): string {
+export function enableDenialReason(token: Token, nowSeconds: number): string {
   if (hasExpired(token, nowSeconds)) return mark('令牌已过期，请先编辑过期时间')
   return hasQuota(token) ? '' : mark('令牌额度已用尽，请先编辑额度')
 }

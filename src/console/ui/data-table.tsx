@@ -210,7 +210,7 @@ function Table<Row extends { id: number }>(given: DataTableProps<Row> & { shown:
             ))}
             {rowActions !== undefined && (
               <th scope="col">
-                <span className="heard">{t('操作')}</span>
+                <span className="sr-only">{t('操作')}</span>
               </th>
             )}
           </tr>

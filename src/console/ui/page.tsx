@@ -1,5 +1,5 @@
 import { type ReactNode, useDeferredValue, useRef } from 'react'
-import { useOnItsWay } from './on-its-way.ts'
+import { useLoadingMarker } from './loading-marker.ts'
 import { focusOn } from './table/focus-after.ts'
 import styles from './page.module.css'
 
@@ -34,7 +34,7 @@ export function Page({ title, facts, actions, children }: PageProps) {
 }
 
 function Coming() {
-  useOnItsWay()
+  useLoadingMarker()
   return <div data-loading />
 }
 

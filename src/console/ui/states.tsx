@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useOnItsWay } from './on-its-way.ts'
+import { useLoadingMarker } from './loading-marker.ts'
 import { leaveFocusBehind } from './table/focus-after.ts'
 import styles from './states.module.css'
 
@@ -39,7 +39,7 @@ export function LoadError({ what, error, onRetry, isAlert = false }: LoadErrorPr
 
 /** Placeholder for a text that is loading; `width` in pixels. */
 export function Skeleton({ width = 64 }: { width?: number }) {
-  useOnItsWay()
+  useLoadingMarker()
   // React's types have no custom properties; the class reads this one.
   const style = { '--skeleton-width': `${width}px` } as React.CSSProperties
   return <span className={styles['skeleton']} style={style} data-loading aria-hidden="true" />

@@ -133,7 +133,7 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
         )}
         classNames={{ pillsList: styles['tags'] ?? '', options: styles['offered'] ?? '' }}
       />
-      <output className="heard">{said}</output>
+      <output className="sr-only">{said}</output>
       {hidden.length > 0 && (
         <p className={styles['more']}>
           {t('共 {{total}} 个，只显示最后 {{count}} 个', {

@@ -49,7 +49,7 @@ function Address({ email }: { email: string }) {
 }
 
 /** Placeholder for an empty cell. */
-const Nothing = () => <span className={styles['quiet']}>—</span>
+const EmptyCell = () => <span className={styles['quiet']}>—</span>
 
 /**
  * Widths for a window of 1440 px: each head fits on one line with its sort mark, a username shows
@@ -82,7 +82,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       id: 'display_name',
       head: t('显示名称'),
       cell: (user) => (
-        <TwoLines text={user.display_name}>{user.display_name || <Nothing />}</TwoLines>
+        <TwoLines text={user.display_name}>{user.display_name || <EmptyCell />}</TwoLines>
       ),
       sortBy: (user) => user.display_name,
       width: hasLongWords ? 62 : 76,
@@ -93,7 +93,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: t('邮箱'),
       cell: (user) => (
         <TwoLines text={user.email}>
-          {user.email === '' ? <Nothing /> : <Address email={user.email} />}
+          {user.email === '' ? <EmptyCell /> : <Address email={user.email} />}
         </TwoLines>
       ),
       sortBy: (user) => user.email,

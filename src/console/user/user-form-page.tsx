@@ -14,10 +14,10 @@ import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
-import { overStored } from '../app/form/over-stored.ts'
+import { mergeEdits } from '../app/form/merge-edits.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { OwedNote } from '../app/label/owed.tsx'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { sessionUser } from '../app/session.ts'
@@ -50,7 +50,7 @@ function useSave(before: User | null) {
       const params = { id: before.id }
       // An attempt without a response may have been booked, and must not be booked twice.
       const stored = mayBeDone ? await call('GET /api/user/:id', { params }) : before
-      const wanted = overStored(form, toForm(before), toForm(stored))
+      const wanted = mergeEdits(form, toForm(before), toForm(stored))
       await call('PUT /api/user/', { body: toUpdate(wanted, stored) })
     },
     isNew: before === null,
@@ -246,7 +246,7 @@ export function UserEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑用户')}
       what={t('这个用户')}
       queryKey={['user', id]}
@@ -255,6 +255,6 @@ export function UserEditPage() {
       nameOf={({ username }) => username}
     >
       {(user) => <UserFormPage before={user} key={user.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

@@ -15,7 +15,7 @@ interface Progress {
 }
 
 /** Lets a function that produces a file be cancelled and report its progress. */
-export interface Watch {
+export interface DownloadControl {
   signal: AbortSignal
   onProgress: (progress: Progress) => void
 }
@@ -36,7 +36,7 @@ function toastFailure(error: unknown, t: TFunction): void {
   toast.error(reason === '' ? t('下载失败') : t('导出数据错误：{{reason}}', { reason }))
 }
 
-function useDownload(fileName: string, makeFile: (watch: Watch) => Promise<Blob>) {
+function useDownload(fileName: string, makeFile: (control: DownloadControl) => Promise<Blob>) {
   const { t } = useTranslation()
   const [progress, setProgress] = useState<Progress | null>(null)
   const running = useRef<AbortController | null>(null)
@@ -64,7 +64,7 @@ function useDownload(fileName: string, makeFile: (watch: Watch) => Promise<Blob>
 interface DownloadTaskProps {
   label: string
   fileName: string
-  makeFile: (watch: Watch) => Promise<Blob>
+  makeFile: (control: DownloadControl) => Promise<Blob>
   /** Options above the buttons. */
   children: (isBusy: boolean) => ReactNode
 }

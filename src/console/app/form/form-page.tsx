@@ -2,9 +2,9 @@ import { type ReactNode, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Change, Form, SaveBar } from '../../ui/form.tsx'
 import { Page } from '../../ui/page.tsx'
-import { type TypedValues, useKeptForm } from './kept-forms.ts'
+import { type TypedValues, useFormDraft } from './form-drafts.ts'
 import { LeaveQuestion } from './leave-question.tsx'
-import { useGoToList } from './list-place.tsx'
+import { useGoToList } from './list-navigation.tsx'
 
 interface FormPageProps<Values> {
   title: string
@@ -32,7 +32,7 @@ export function FormPage<Values>(props: FormPageProps<Values>) {
   const isGivenUp = useRef(false)
   const isNew = name === undefined
   const { isDirty } = props.typed
-  useKeptForm(props.typed)
+  useFormDraft(props.typed)
   return (
     <Page title={title} facts={name} actions={actions}>
       <Form label={title} onSubmit={onSubmit}>

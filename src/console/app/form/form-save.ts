@@ -6,7 +6,7 @@ import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
 import { toast } from '../toast.ts'
 import { useIsHere } from '../routing/pages.ts'
-import { useGoToList } from './list-place.tsx'
+import { useGoToList } from './list-navigation.tsx'
 
 export interface FormSaveSettings<F> {
   /** `mayBeDone`: an earlier attempt got no response, and may have been carried out. */
@@ -23,7 +23,7 @@ export interface FormSaveSettings<F> {
   to: string
 }
 
-const MAY_BE_MADE = mark('可能已经创建，再次提交之前请先在列表中确认')
+const MAY_HAVE_BEEN_CREATED = mark('可能已经创建，再次提交之前请先在列表中确认')
 
 /**
  * Saves a form that has its own page: sets the busy state, returns to the list, and keeps an error
@@ -54,7 +54,7 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       if (error.isUncertain) mayBeDone.current = true
-      if (isNew && error.isUncertain) setDoubt(t(MAY_BE_MADE))
+      if (isNew && error.isUncertain) setDoubt(t(MAY_HAVE_BEEN_CREATED))
       setFailure(error.message)
     } finally {
       setIsBusy(false)

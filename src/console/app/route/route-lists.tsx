@@ -6,7 +6,7 @@ import { paths } from '../../paths.ts'
 import { StateDot } from '../../ui/marks.tsx'
 import { mark } from '../i18n.ts'
 import { secondsText } from '../time.ts'
-import { rankText, resultText, resultTone, stateText, stateTone } from './route-words.ts'
+import { rankText, resultText, resultTone, stateText, stateTone } from './route-texts.ts'
 import styles from './route.module.css'
 
 const ChannelName = ({ id, name }: { id: number; name: string }) => (

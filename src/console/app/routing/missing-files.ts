@@ -29,7 +29,7 @@ export function watchFiles(): void {
 }
 
 /** Resolves when the sheet has loaded or failed. */
-const loadAgain = (link: HTMLLinkElement) =>
+const reloadSheet = (link: HTMLLinkElement) =>
   new Promise<void>((resolve) => {
     const { rel, href, crossOrigin, nonce } = link
     const again = Object.assign(document.createElement('link'), { rel, href, crossOrigin, nonce })
@@ -43,6 +43,6 @@ const loadAgain = (link: HTMLLinkElement) =>
  * page could appear unstyled.
  */
 export function loadMissingSheets(): Promise<unknown> {
-  onTheirWay = Promise.all([onTheirWay, ...failed.splice(0).map(loadAgain)])
+  onTheirWay = Promise.all([onTheirWay, ...failed.splice(0).map(reloadSheet)])
   return onTheirWay
 }

@@ -11,7 +11,7 @@ import { loadMissingSheets } from './missing-files.ts'
 import { type PageRoute } from './pages.ts'
 import { parseSearch, stringifySearch } from './search-params.ts'
 import { mayOpen, sessionUser } from '../session.ts'
-import { onSignInNeeded } from './sign-in-again.ts'
+import { onSignInRequired } from './sign-in-redirect.ts'
 import { BrokenPage, NotFoundPage } from '../shell/error-pages.tsx'
 import { Layout } from '../shell/layout.tsx'
 import { Loading } from '../../ui/loading.tsx'
@@ -63,7 +63,7 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
     defaultNotFoundComponent: NotFoundPage,
     scrollRestoration: true,
   })
-  onSignInNeeded((isExpired) => {
+  onSignInRequired((isExpired) => {
     // The target of a navigation in progress, not the page that is still visible.
     const { pathname, href } = router.latestLocation
     if (pathname === paths.login) return

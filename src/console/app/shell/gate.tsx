@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
 import { toast } from '../toast.ts'
 import { mayOpen, type PageAccess, useSessionUser } from '../session.ts'
-import { goToSignIn } from '../routing/sign-in-again.ts'
+import { goToSignIn } from '../routing/sign-in-redirect.ts'
 import { ForbiddenPage } from './error-pages.tsx'
 
 /** Shows a page to permitted users, and reacts to sign-out and role changes. */

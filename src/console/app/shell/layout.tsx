@@ -1,7 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { usePageNews } from '../routing/page-news.ts'
+import { usePageAnnouncement } from '../routing/page-announcement.ts'
 import type { PageRoute } from '../routing/pages.ts'
 import { TitlePartContext } from '../routing/title-part.ts'
 import { systemName, useStatus } from '../status.ts'
@@ -30,14 +30,14 @@ export function Layout() {
   const [part, setPart] = useState('')
   const title = page === null ? t('页面不存在') : t(page.title)
   useDocumentTitle(title, part)
-  const news = usePageNews(title)
+  const news = usePageAnnouncement(title)
   return (
     <div className={styles['frame']}>
       <a href="#content" className={styles['skip']} onClick={skipToContent}>
         {t('跳到内容')}
       </a>
       <TopBar page={page} />
-      <output className="heard">{news}</output>
+      <output className="sr-only">{news}</output>
       <main id="content" className={styles['main']} tabIndex={-1}>
         <Gate access={page?.access ?? 'anyone'}>
           <TitlePartContext value={setPart}>

@@ -110,7 +110,7 @@ const withId =
   }
 
 /** Id of the active entry. Spotlight only marks it on the element itself. */
-function useMarked() {
+function useActiveEntry() {
   const [marked, setMarked] = useState<string>()
   const follow = useCallback((list: HTMLElement | null) => {
     if (list === null) return undefined
@@ -129,7 +129,7 @@ function useMarked() {
 function Outcome({ query, count }: { query: string; count: number }) {
   const { t } = useTranslation()
   const said = count === 0 ? t('没有找到') : t('找到 {{count}} 项', { count })
-  return <output className="heard">{query.trim() === '' ? '' : said}</output>
+  return <output className="sr-only">{query.trim() === '' ? '' : said}</output>
 }
 
 function GroupOfEntries({ group, marked }: { group: Group; marked: string | undefined }) {
@@ -159,7 +159,7 @@ function GroupOfEntries({ group, marked }: { group: Group; marked: string | unde
 export function Palette() {
   const { t } = useTranslation()
   const [query, setQuery] = useState('')
-  const { marked, follow } = useMarked()
+  const { marked, follow } = useActiveEntry()
   const groups = found([...usePlaces(), ...useActs()], query)
   const count = groups.reduce((sum, { entries }) => sum + entries.length, 0)
   return (

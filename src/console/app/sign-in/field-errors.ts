@@ -42,7 +42,7 @@ export function useFieldErrors<Form extends Record<string, string>>(
 }
 
 /** Translates errors by field to the current language. */
-export const inWords = <Field extends string>(
+export const translateErrors = <Field extends string>(
   errors: ReadonlyMap<Field, string>,
   t: TFunction,
 ): ReadonlyMap<Field, string> => new Map([...errors].map(([field, text]) => [field, t(text)]))

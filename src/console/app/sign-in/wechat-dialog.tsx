@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
-import { Picture } from '../../ui/picture.tsx'
+import { RemoteImage } from '../../ui/remote-image.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
@@ -25,7 +25,7 @@ interface WechatDialogProps {
 export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
   const { t } = useTranslation()
   const { wechat_qrcode: configured = '' } = useStatus()
-  const picture = isOwnApi(configured) ? '' : configured
+  const qrCode = isOwnApi(configured) ? '' : configured
   const [code, setCode] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)
@@ -48,10 +48,10 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
   }
   return (
     <PlainDialog title={title} onClose={onClose}>
-      {picture !== '' && (
-        <Picture
+      {qrCode !== '' && (
+        <RemoteImage
           className={styles['qrCode']}
-          address={picture}
+          address={qrCode}
           alt={t('微信公众号二维码')}
           failure={t('二维码加载失败')}
         />

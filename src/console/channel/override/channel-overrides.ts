@@ -40,7 +40,7 @@ export function isProxyAddress(text: string): boolean {
 export const isObjectText = (text: string): boolean => objectOf(text) !== null
 
 /** Whether the text is a JSON object with only string values. */
-export const isTextsText = (text: string): boolean => {
+export const isStringMapText = (text: string): boolean => {
   const value = objectOf(text)
   return value !== null && Object.values(value).every((one) => typeof one === 'string')
 }

@@ -10,7 +10,7 @@ import { toast } from '../../app/toast.ts'
 const POLL_MS = 1500
 
 /** Kinds of runs over many channels, with their texts. */
-export interface RunWords {
+export interface RunTexts {
   key: string
   address: 'GET /api/channel/test/status' | 'GET /api/channel/update_balance/status'
   progress: string
@@ -23,7 +23,7 @@ export interface RunWords {
   withReason: string
 }
 
-export const testRun: RunWords = {
+export const testRun: RunTexts = {
   key: 'channel-test',
   address: 'GET /api/channel/test/status',
   progress: mark('测试进度'),
@@ -37,7 +37,7 @@ export const testRun: RunWords = {
   ),
 }
 
-export const balanceRun: RunWords = {
+export const balanceRun: RunTexts = {
   key: 'channel-balance',
   address: 'GET /api/channel/update_balance/status',
   progress: mark('余额查询进度'),
@@ -52,7 +52,7 @@ export const balanceRun: RunWords = {
 }
 
 /** The server's run of this kind, started by any user; undefined until known. */
-export function useRun({ key, address }: RunWords, canAsk: boolean): RunState | undefined {
+export function useRun({ key, address }: RunTexts, canAsk: boolean): RunState | undefined {
   const { data } = useQuery({
     queryKey: [key],
     queryFn: ({ signal }) => call(address, {}, { signal, background: true }),
@@ -64,7 +64,11 @@ export function useRun({ key, address }: RunWords, canAsk: boolean): RunState | 
 }
 
 /** Refreshes the rows during a run, and reports its result at the end. */
-export function useFollow(words: RunWords, state: RunState | undefined, list: PagedList<Channel>) {
+export function useRunProgress(
+  words: RunTexts,
+  state: RunState | undefined,
+  list: PagedList<Channel>,
+) {
   const { t } = useTranslation()
   const before = useRef<RunState>(undefined)
   useEffect(() => {
@@ -84,7 +88,7 @@ export function useFollow(words: RunWords, state: RunState | undefined, list: Pa
 }
 
 /** Marks a run as started, so that all components follow it. */
-export function useBegun(): (words: RunWords, scope: string) => Promise<void> {
+export function useMarkStarted(): (words: RunTexts, scope: string) => Promise<void> {
   const client = useQueryClient()
   return async ({ key }, scope) => {
     // A short run may end before the first poll: it still counts as seen.

@@ -15,7 +15,7 @@ import { LoadError, Skeleton } from '../../ui/states.tsx'
 import { CopyChanges } from './copy-changes.tsx'
 import { copyFieldName } from './copy-field-name.ts'
 import { CopySource } from './copy-source.tsx'
-import { useTell } from './tell-result.ts'
+import { useReportResult } from './report-result.ts'
 import styles from './copy-dialog.module.css'
 
 interface CopyDialogProps {
@@ -76,7 +76,7 @@ function usePreview(
 }
 
 /** Why copying is not possible yet; null if it is. */
-function useWhyNot(asked: {
+function useCopyBlocker(asked: {
   source: Channel | null
   targets: readonly number[]
   fields: readonly CopyField[]
@@ -94,7 +94,7 @@ function useWhyNot(asked: {
 /** Copies fields of one channel to the selected ones, after showing the changes. */
 export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps) {
   const { t } = useTranslation()
-  const tell = useTell()
+  const tell = useReportResult()
   const [source, setSource] = useState<Channel | null>(null)
   const [ticked, setTicked] = useState<CopyField[]>([])
   const fields = ticked.filter((field) => source !== null && hasCopyField(source.type, field))
@@ -102,7 +102,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
   const preview = usePreview(source, targets, fields)
   const isAsked = source !== null && targets.length > 0 && fields.length > 0
   const report = isAsked ? preview.data : undefined
-  const whyNot = useWhyNot({ source, targets, fields, report })
+  const denialReason = useCopyBlocker({ source, targets, fields, report })
   const copying = useMutation({
     mutationFn: () =>
       call('POST /api/channel/batch/copy', {
@@ -115,7 +115,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
       onClose()
     },
   })
-  const isReady = whyNot === null && !preview.isPlaceholderData && preview.error === null
+  const isReady = denialReason === null && !preview.isPlaceholderData && preview.error === null
   return (
     <PlainDialog
       isWide
@@ -143,7 +143,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
         {isAsked && preview.isPending && <Skeleton width={320} />}
         {preview.error === null && !preview.isLoading && (
           <p className={styles['why']} aria-live="polite">
-            {whyNot}
+            {denialReason}
           </p>
         )}
         {report !== undefined && source !== null && preview.error === null && (

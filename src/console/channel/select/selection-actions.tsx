@@ -4,8 +4,8 @@ import { BATCH_IDS_MAX, ChannelStatus } from '../../../contract/channel.ts'
 import { call } from '../../app/call.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
-import { useTell } from './tell-result.ts'
-import { testRun, useBegun, useRun } from '../run/channel-runs.ts'
+import { useReportResult } from './report-result.ts'
+import { testRun, useMarkStarted, useRun } from '../run/channel-runs.ts'
 
 /** Maximum number of names in a confirmation. */
 const NAMES_MAX = 3
@@ -29,8 +29,8 @@ function useNamesText(channels: readonly Channel[]): string {
 /** Actions on the selected channels. They stay selected, except for those that no longer exist. */
 export function SelectionActions({ channels, list, forget, onCopy }: SelectionActionsProps) {
   const { t } = useTranslation()
-  const begun = useBegun()
-  const tell = useTell()
+  const begun = useMarkStarted()
+  const tell = useReportResult()
   const isTesting = useRun(testRun, true)?.running === true
   const names = useNamesText(channels)
   const ids = channels.map(({ id }) => id)

@@ -4,7 +4,7 @@ import type { Words } from '../../../contract/channel-type-row.ts'
 import type { OptionKey } from '../../../contract/option/options.ts'
 import { CallFailure } from '../../app/call-client.ts'
 import { call } from '../../app/call.ts'
-import { useKeptForm } from '../../app/form/kept-forms.ts'
+import { useFormDraft } from '../../app/form/form-drafts.ts'
 import { localText } from '../../app/i18n.ts'
 import { optionTitle } from '../../app/label/option-title.ts'
 import { loadStatus } from '../../app/status.ts'
@@ -75,7 +75,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const changes = changesOf(group.fields, edits, options.value)
   const questions = questionsOf(changes, options.value)
   const secrets = group.fields.filter(({ kind }) => kind === 'secret')
-  useKeptForm(
+  useFormDraft(
     {
       values: secrets.reduce((texts, { key }) => without(texts, key), edits),
       isDirty: changes.length > 0,

@@ -7,7 +7,7 @@ import type { RowField } from '../../ui/field/row-field.tsx'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import { FormRow } from '../../ui/form.tsx'
-import { Picture } from '../../ui/picture.tsx'
+import { RemoteImage } from '../../ui/remote-image.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { Toggle } from '../../ui/toggle.tsx'
 import { ConfirmedToggle } from './confirmed-toggle.tsx'
@@ -142,7 +142,7 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
             onChange={(event) => change(event.currentTarget.value)}
           />
           {picture !== '' && !isOwnApi(picture) && (
-            <Picture
+            <RemoteImage
               className={styles['picture']}
               address={picture}
               alt={t('当前图片')}

@@ -49,7 +49,7 @@ function useColumns(text: string, onChange: (text: string) => void): WindowColum
     },
     {
       id: 'remove',
-      head: <span className="heard">{t('操作')}</span>,
+      head: <span className="sr-only">{t('操作')}</span>,
       width: 72,
       align: 'end',
       cell: ([group]) => (

@@ -62,7 +62,7 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
     ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 84)]),
     {
       id: 'remove',
-      head: <span className="heard">{t('操作')}</span>,
+      head: <span className="sr-only">{t('操作')}</span>,
       width: 72,
       align: 'end',
       cell: ({ name }) => (
@@ -103,7 +103,7 @@ function Name({ row }: { row: ModelPrice }) {
       {said !== '' && (
         <span className={styles[kind]}>
           {mark}
-          <span className="heard">{said}</span>
+          <span className="sr-only">{said}</span>
         </span>
       )}
     </code>

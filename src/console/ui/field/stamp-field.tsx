@@ -107,7 +107,7 @@ export function Calendar({ label, day, onChoose }: CalendarProps) {
   /** Month or year on the button that opens their selection; its accessible name says so. */
   const choiceOf = (what: string, format: string) => (shown: string) => (
     <>
-      <span className="heard">{what}</span>
+      <span className="sr-only">{what}</span>
       {dayjs(shown).format(format)}
     </>
   )

@@ -10,20 +10,20 @@ import { isOwnApi } from './own-api.ts'
 /**
  * Prefixed to `style` before HTML is parsed: parsing a style attribute already violates the policy.
  */
-const ASIDE = 'data-aside-'
-const STYLE_ATTRIBUTE = `${ASIDE}style`
+const STYLE_PREFIX = 'data-aside-'
+const STYLE_ATTRIBUTE = `${STYLE_PREFIX}style`
 
 /** Prefixes every text that may be a style attribute; `finishSafeHtml` restores the others. */
-const setStylesAside = (html: string): string =>
-  html.replace(/(?<![\w-])style(?=\s*=)/gi, `${ASIDE}$&`)
+const prefixStyles = (html: string): string =>
+  html.replace(/(?<![\w-])style(?=\s*=)/gi, `${STYLE_PREFIX}$&`)
 /**
  * Parsing a style sheet or a base address also violates the policy, although the sanitizer would
  * remove them. They are replaced with elements that parse the same way.
  */
-const setTagsAside = (html: string): string =>
+const replaceStyleTags = (html: string): string =>
   html.replace(/<(\/?)style(?=[\s/>])/gi, '<$1noembed').replace(/<base(?=[\s/>])/gi, '<wbr')
 
-const putBack = (text: string): string => text.replaceAll(/data-aside-(?=style)/gi, '')
+const restoreStyleText = (text: string): string => text.replaceAll(/data-aside-(?=style)/gi, '')
 
 /** Rejects declarations that could move content over the page or load something. */
 const isHarmless = (property: string, value: string): boolean =>
@@ -97,7 +97,7 @@ function toHtml(text: string): string {
 
 /** Returns HTML that is safe to insert; its styles are still prefixed. */
 export function toSafeHtml(text: string): string {
-  return purify.sanitize(setStylesAside(setTagsAside(toHtml(text))), {
+  return purify.sanitize(prefixStyles(replaceStyleTags(toHtml(text))), {
     FORBID_ATTR: ['style'],
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'map'],
     // Content must not take over names of the page's own elements.
@@ -116,15 +116,16 @@ export function finishSafeHtml(root: HTMLElement): void {
     }
     element.removeAttribute(STYLE_ATTRIBUTE)
   }
-  if (!root.innerHTML.toLowerCase().includes(ASIDE)) return
+  if (!root.innerHTML.toLowerCase().includes(STYLE_PREFIX)) return
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const node = texts.currentNode
-    node.nodeValue = putBack(node.nodeValue ?? '')
+    node.nodeValue = restoreStyleText(node.nodeValue ?? '')
   }
   for (const element of root.querySelectorAll('*')) {
     for (const { name, value } of element.attributes) {
-      if (value.toLowerCase().includes(ASIDE)) element.setAttribute(name, putBack(value))
+      if (value.toLowerCase().includes(STYLE_PREFIX))
+        element.setAttribute(name, restoreStyleText(value))
     }
   }
 }

@@ -38,5 +38,5 @@ export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
     return parts.join(t('，'))
   }
   // Empty while the answer is on its way, so that the same one is said again.
-  return <output className="heard">{isLoading || isRefreshing ? '' : news()}</output>
+  return <output className="sr-only">{isLoading || isRefreshing ? '' : news()}</output>
 }

@@ -3,7 +3,7 @@ type Leave = (isExpired: boolean) => void
 let leave: Leave = () => {}
 
 /** Registers the router's navigation to the sign-in page. */
-export function onSignInNeeded(go: Leave): void {
+export function onSignInRequired(go: Leave): void {
   leave = go
 }
 

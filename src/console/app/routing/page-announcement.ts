@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { isFocusLost, takeLostFocus } from '../../ui/table/focus-after.ts'
 
 /** Calls `act` once the page's heading is rendered, which may happen after its data has loaded. */
-function whenHeadingIsThere(act: (heading: HTMLElement) => void): () => void {
+function whenHeadingRendered(act: (heading: HTMLElement) => void): () => void {
   const look = () => {
     const heading = document.querySelector<HTMLElement>('main h1')
     if (heading === null) return
@@ -20,7 +20,7 @@ function whenHeadingIsThere(act: (heading: HTMLElement) => void): () => void {
  * Announces a page change to assistive technology: moves the focus to the heading if the focused
  * element is gone, else returns the title for a live region.
  */
-export function usePageNews(title: string): string {
+export function usePageAnnouncement(title: string): string {
   // The resolved location: the previous page stays visible until the next one is rendered.
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   const [said, setSaid] = useState('')
@@ -32,7 +32,7 @@ export function usePageNews(title: string): string {
     if (isFirst) return undefined
     // A heading that receives the focus is read out anyway.
     setSaid(isFocusLost() ? '' : title)
-    return whenHeadingIsThere(takeLostFocus)
+    return whenHeadingRendered(takeLostFocus)
   }, [path, title])
   return said
 }

@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 /** After this time, in milliseconds, the reader has settled elsewhere. */
 const WAIT_MS = 10_000
 /** Events that show that the reader scrolls or navigates. */
-const OWN_WAY = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
+const USER_SCROLL_EVENTS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const
 
 /** Scrolls to `top` as soon as the page is tall enough, until then as far as possible. */
 function scrollWhenTall(top: number): () => void {
@@ -16,9 +16,9 @@ function scrollWhenTall(top: number): () => void {
   function end() {
     observer.disconnect()
     clearTimeout(timer)
-    for (const name of OWN_WAY) removeEventListener(name, end)
+    for (const name of USER_SCROLL_EVENTS) removeEventListener(name, end)
   }
-  for (const name of OWN_WAY) addEventListener(name, end, { passive: true })
+  for (const name of USER_SCROLL_EVENTS) addEventListener(name, end, { passive: true })
   observer.observe(document.body)
   return end
 }
@@ -27,7 +27,7 @@ function scrollWhenTall(top: number): () => void {
  * Restores the scroll position after going back or reloading. The router restores it after the
  * first render; long content arrives later, from the server or in deferred steps.
  */
-export function useLateScroll(): void {
+export function useScrollRestoration(): void {
   const visit = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.state.key })
   const top = useElementScrollRestoration({ getElement: () => window })?.scrollY ?? 0
   useEffect(() => {

@@ -8,7 +8,7 @@ import { Empty, LoadError } from '../../ui/states.tsx'
 import { CallFailure } from '../call-client.ts'
 import { useTitlePart } from '../routing/title-part.ts'
 
-interface StoredThingProps<Thing> {
+interface StoredRecordProps<Thing> {
   /** Page title until the record is loaded. */
   title: string
   /** Display name of what is loaded. */
@@ -27,7 +27,7 @@ interface StoredThingProps<Thing> {
  * Loads a record and renders its form. Never shows a cached record: edits must start from the
  * stored one.
  */
-export function StoredThing<Thing>(props: StoredThingProps<Thing>) {
+export function StoredRecord<Thing>(props: StoredRecordProps<Thing>) {
   const { title, what, queryKey, load, nameOf, list, children } = props
   const { t } = useTranslation()
   const { data, error, refetch } = useQuery({

@@ -1,8 +1,8 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import styles from './picture.module.css'
+import styles from './remote-image.module.css'
 
-interface PictureProps {
+interface RemoteImageProps {
   address: string
   alt: string
   /** Message if the image cannot be loaded. */
@@ -14,7 +14,7 @@ interface PictureProps {
  * An image from a configured address. If loading fails, it is replaced with a message and a retry
  * button.
  */
-export function Picture({ address, alt, failure, className }: PictureProps) {
+export function RemoteImage({ address, alt, failure, className }: RemoteImageProps) {
   const { t } = useTranslation()
   const [failed, setFailed] = useState('')
   if (failed !== address) {

@@ -12,7 +12,7 @@ const kept = new Map<string, { userId: number; values: unknown }>()
 const inView = new Set<(userId: number) => void>()
 
 /** Must be called before the session is cleared. */
-export function keepForms(): void {
+export function saveDrafts(): void {
   const user = sessionUser()
   if (user !== null) for (const keep of inView) keep(user.id)
 }
@@ -32,7 +32,7 @@ export interface TypedValues<Values> {
 }
 
 /** Keeps the values of a form when the session ends. `name` distinguishes the forms of one page. */
-export function useKeptForm<Values>(typed: TypedValues<Values>, name = ''): void {
+export function useFormDraft<Values>(typed: TypedValues<Values>, name = ''): void {
   const { t } = useTranslation()
   const place = useLocation({ select: ({ href }) => `${href} ${name}` })
   const latest = useRef(typed)

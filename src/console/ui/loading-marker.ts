@@ -7,7 +7,7 @@ let drawn = 0
  * hidden until then. A `:has()` rule is not enough, because Chromium does not always re-evaluate it
  * when the last placeholder is removed.
  */
-export function useOnItsWay(): void {
+export function useLoadingMarker(): void {
   useLayoutEffect(() => {
     const root = document.documentElement
     drawn += 1

@@ -19,7 +19,7 @@ export function EditLink({ to }: { to: string }) {
   const listSearch: Record<string, string> = useSearch({ strict: false })
   return (
     <LinkButton
-      ref={wasThere ? goOnFromHeading : null}
+      ref={wasThere ? focusFromHeading : null}
       size="xs"
       variant="default"
       to={to}
@@ -31,7 +31,7 @@ export function EditLink({ to }: { to: string }) {
 }
 
 /** The heading has the focus until the user moves it. */
-function goOnFromHeading(link: HTMLElement | null) {
+function focusFromHeading(link: HTMLElement | null) {
   if (document.activeElement?.tagName === 'H1') link?.focus()
 }
 
