@@ -83,7 +83,7 @@ export const accountApi = {
           example: '0c6d1f5be07a4a1c8f3d2e9b7a65c410',
         }),
       })
-      .meta({ id: 'PasswordReset', description: 'What the mailed link holds.' }),
+      .meta({ id: 'PasswordReset', description: 'Content of the mailed link.' }),
     data: z.string().meta({ description: 'The new password.', example: 'hT9vQ2mXcR4k' }),
   }),
   inviteCode: get('/api/user/aff', {
@@ -127,6 +127,6 @@ export const accountApi = {
           'True: sends to the destination of operator notices, the message pusher or root’s mailbox.',
         ),
       })
-      .meta({ id: 'TestMail', description: 'Where the test mail goes.' }),
+      .meta({ id: 'TestMail', description: 'Recipient of the test email.' }),
   }),
 }

@@ -34,7 +34,7 @@ const AuditEntry = z
       example: { quota: 500_000 },
     }),
   })
-  .meta({ id: 'AuditEntry', description: 'Something that an administrator did.' })
+  .meta({ id: 'AuditEntry', description: 'An action of an administrator.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')

@@ -146,7 +146,7 @@ const ListedModel = z
     root: z.string().meta({ description: 'Like `id`.', example: 'gpt-4o-mini' }),
     parent: z.null().describe('Always null.'),
   })
-  .meta({ id: 'ListedModel', description: 'A model, as OpenAI lists it.' })
+  .meta({ id: 'ListedModel', description: 'A model in OpenAI’s list format.' })
 
 const RunState = z
   .object({
@@ -163,7 +163,7 @@ const RunState = z
       .nullable()
       .meta({ description: 'The first failed channel and the reason.', example: null }),
   })
-  .meta({ id: 'ChannelRun', description: 'How far a run over many channels has come.' })
+  .meta({ id: 'ChannelRun', description: 'Progress of a run over many channels.' })
 export type RunState = z.infer<typeof RunState>
 
 const CreationReport = z
@@ -174,7 +174,7 @@ const CreationReport = z
       example: 1,
     }),
   })
-  .meta({ id: 'CreationReport', description: 'Omissions of a creation.' })
+  .meta({ id: 'CreationReport', description: 'Lines that a creation skipped.' })
 
 const TestAnswer = z.object({
   time: z.number().describe('Duration in seconds, with three decimals.'),
@@ -253,7 +253,7 @@ export const channelApi = {
         object: z.string().meta({ description: 'Always `list`.', example: 'list' }),
         data: z.array(ListedModel).describe('The models.'),
       })
-      .meta({ id: 'ModelList', description: 'Models, as OpenAI lists them.' }),
+      .meta({ id: 'ModelList', description: 'Models in OpenAI’s list format.' }),
   }),
   testAll: get('/api/channel/test', {
     name: 'testAllChannels',

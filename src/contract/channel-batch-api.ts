@@ -21,7 +21,7 @@ const batchReport = {
 }
 const BatchReport = z
   .object(batchReport)
-  .meta({ id: 'BatchReport', description: 'What became of several channels.' })
+  .meta({ id: 'BatchReport', description: 'Result of an action on several channels.' })
 
 const LeftOut = z.enum(['type', 'empty', 'place']).meta({
   id: 'LeftOut',
@@ -54,7 +54,7 @@ const CopyTarget = z
       )
       .describe('Fields that are not copied.'),
   })
-  .meta({ id: 'CopyTarget', description: 'What is copied to one channel.' })
+  .meta({ id: 'CopyTarget', description: 'Changes of one channel.' })
 export type CopyTarget = z.infer<typeof CopyTarget>
 
 const CopyReport = z
@@ -72,7 +72,7 @@ const CopyReport = z
       .describe('Values of the source, as strings; secrets masked.'),
     targets: z.array(CopyTarget).describe('One entry per channel.'),
   })
-  .meta({ id: 'CopyReport', description: 'What was copied, or would be.' })
+  .meta({ id: 'CopyReport', description: 'Result or preview of a copy.' })
 export type CopyReport = z.infer<typeof CopyReport>
 
 export const channelBatchApi = {
@@ -85,14 +85,14 @@ export const channelBatchApi = {
         ids: BatchIds,
         action: z.enum(['enable', 'disable', 'delete']).describe('Action on the channels.'),
       })
-      .meta({ id: 'ChannelBatch', description: 'What to do with which channels.' }),
+      .meta({ id: 'ChannelBatch', description: 'An action on channels.' }),
     data: BatchReport,
   }),
   test: post('/api/channel/batch/test', {
     name: 'testChannels',
     summary: 'Starts a test run over these channels; see GET /api/channel/test/status.',
     access: 'admin',
-    body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Which channels.' }),
+    body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Channels by id.' }),
   }),
   copy: post('/api/channel/batch/copy', {
     name: 'copyChannelFields',
@@ -111,7 +111,7 @@ export const channelBatchApi = {
           .meta({ description: 'Fields to copy.', example: ['models', 'priority'] }),
         dry_run: optional(z.boolean()).describe('True: only returns the changes.'),
       })
-      .meta({ id: 'ChannelCopy', description: 'What to copy from where to where.' }),
+      .meta({ id: 'ChannelCopy', description: 'Source, targets and fields of a copy.' }),
     data: CopyReport,
   }),
 }

@@ -25,10 +25,10 @@ const figures = {
 }
 const failures = z.int().describe('Number of failed calls, which are not included in `requests`.')
 
-const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'What was used.' })
+const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'Usage.' })
 const SumsWithFailures = z
   .object({ ...figures, failures })
-  .meta({ id: 'UsageTotals', description: 'What was used, and what failed.' })
+  .meta({ id: 'UsageTotals', description: 'Usage, and the number of failed calls.' })
 
 const Bucket = z
   .object({
@@ -39,7 +39,7 @@ const Bucket = z
     ...figures,
     failures,
   })
-  .meta({ id: 'UsageBucket', description: 'What was used in a day or an hour.' })
+  .meta({ id: 'UsageBucket', description: 'Usage in a day or an hour.' })
 
 const Named = z
   .object({
@@ -59,7 +59,7 @@ const Named = z
         'One value per bucket; empty for names further down and for dimensions with totals only.',
       ),
   })
-  .meta({ id: 'UsageByName', description: 'What was used under one name.' })
+  .meta({ id: 'UsageByName', description: 'Usage of one name.' })
 
 const Overview = z
   .object({
@@ -72,7 +72,7 @@ const Overview = z
         'By quota, highest first; the rest of the totals belongs to names that are not listed.',
       ),
   })
-  .meta({ id: 'Dashboard', description: 'What was used in a range.' })
+  .meta({ id: 'Dashboard', description: 'Usage in a range.' })
 export type Overview = z.infer<typeof Overview>
 
 const FailedCall = z
@@ -96,7 +96,7 @@ const FailedCall = z
       .string()
       .meta({ description: 'Error message that the client received.', example: '请求过于频繁' }),
   })
-  .meta({ id: 'FailedCall', description: 'A call that came to nothing.' })
+  .meta({ id: 'FailedCall', description: 'A failed call.' })
 export type FailedCall = z.infer<typeof FailedCall>
 
 const Exact = z.string().max(256).default('')

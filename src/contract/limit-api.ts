@@ -50,7 +50,10 @@ const Limits = z
     quota_per_week: Quota.describe(week),
     quota_per_month: Quota.describe(month),
   })
-  .meta({ id: 'Limits', description: 'All six; 0: no limit of this kind, or nothing used.' })
+  .meta({
+    id: 'Limits',
+    description: 'All six limits or their usage; 0: no limit of this kind, or no usage.',
+  })
 export type Limits = z.infer<typeof Limits>
 
 export const LimitStanding = z
@@ -62,7 +65,7 @@ export const LimitStanding = z
     month_ends_at: EpochSeconds.describe('End of the current month, in epoch seconds.'),
     time_zone: z.string().describe('Time zone of days and periods; an IANA name.'),
   })
-  .meta({ id: 'LimitStanding', description: 'Limits, and what is used of them.' })
+  .meta({ id: 'LimitStanding', description: 'Limits with their usage.' })
 export type LimitStanding = z.infer<typeof LimitStanding>
 
 const ById = byId('Id of the token.')

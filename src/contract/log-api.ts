@@ -150,7 +150,7 @@ const detail = {
 }
 const LogDetail = z
   .object(detail)
-  .meta({ id: 'LogDetail', description: 'A log row with all that belongs to it.' })
+  .meta({ id: 'LogDetail', description: 'A log row with its details.' })
 const LogDetailOfAll = z
   .object({
     ...detail,
@@ -227,7 +227,7 @@ const Sums = z
     completion_token: z.int().describe('Completion tokens.'),
     token: z.int().describe('Prompt and completion tokens.'),
   })
-  .meta({ id: 'LogSums', description: 'Sums of the consumption that a filter finds.' })
+  .meta({ id: 'LogSums', description: 'Total consumption that matches a filter.' })
 
 const Searched = z.object({
   searched_from: EpochSeconds.optional().describe(
@@ -258,7 +258,7 @@ const Cleanup = z
     ),
     deleted: z.int().describe('Number of rows deleted so far.'),
   })
-  .meta({ id: 'LogCleanup', description: 'How far deleting rows is.' })
+  .meta({ id: 'LogCleanup', description: 'Progress of the log cleanup.' })
 export type Cleanup = z.infer<typeof Cleanup>
 
 const file = {

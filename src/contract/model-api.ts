@@ -22,7 +22,7 @@ const ModelData = z
       example: false,
     }),
   })
-  .meta({ id: 'ModelData', description: 'The data about models that is in force.' })
+  .meta({ id: 'ModelData', description: 'The current model data.' })
 
 const Names = z.array(ModelName)
 
@@ -50,7 +50,7 @@ const MatchedModel = z
     before: Capabilities.describe('Capabilities without these entries, as a JSON object.'),
     after: Capabilities.describe('Capabilities with these entries, as a JSON object.'),
   })
-  .meta({ id: 'MatchedModel', description: 'A model that entries apply to.' })
+  .meta({ id: 'MatchedModel', description: 'A model to which entries apply.' })
 export type MatchedModel = z.infer<typeof MatchedModel>
 
 export const modelApi = {
@@ -83,7 +83,7 @@ export const modelApi = {
           example: ['my-model'],
         }),
       })
-      .meta({ id: 'ModelPreview', description: 'What entries would change.' }),
+      .meta({ id: 'ModelPreview', description: 'Effect of the entries.' }),
   }),
   refresh: post('/api/model-capabilities/refresh', {
     name: 'refreshModelData',

@@ -24,7 +24,7 @@ const ratios = {
     'Ratio of prompt tokens written to a cache to others; null if not set.',
   ),
 }
-const Ratios = z.object(ratios).meta({ id: 'ModelRatios', description: 'What a model costs.' })
+const Ratios = z.object(ratios).meta({ id: 'ModelRatios', description: 'Ratios of a model.' })
 export type ListedRatios = z.infer<typeof Ratios>
 
 const PublishedPrice = z
@@ -81,12 +81,12 @@ export const priceApi = {
           .array(
             z
               .object({ name: ModelName, ...ratios })
-              .meta({ id: 'NewPrice', description: 'What a model is to cost.' }),
+              .meta({ id: 'NewPrice', description: 'New ratios of a model.' }),
           )
           .max(PRICE_ROWS_MAX)
           .describe('One entry per model.'),
       })
-      .meta({ id: 'NewPrices', description: 'What models are to cost.' }),
+      .meta({ id: 'NewPrices', description: 'New ratios of models.' }),
   }),
   unpriced: get('/api/prices/unpriced', {
     name: 'listUnpricedModels',
@@ -107,6 +107,6 @@ export const priceApi = {
           example: '{"gpt-4o-mini":0.075}',
         }),
       })
-      .meta({ id: 'BuiltInPrices', description: 'Prices of this version.' }),
+      .meta({ id: 'BuiltInPrices', description: 'Built-in prices of this version.' }),
   }),
 }

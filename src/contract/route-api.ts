@@ -80,7 +80,7 @@ const RouteAttempt = z
     }),
     elapsed_ms: z.int().meta({ description: 'Milliseconds.', example: 1240 }),
   })
-  .meta({ id: 'RouteAttempt', description: 'How asking one channel ended.' })
+  .meta({ id: 'RouteAttempt', description: 'An attempt on one channel and its result.' })
 export type RouteAttempt = z.infer<typeof RouteAttempt>
 
 const omitted = z.int().describe('Number of further channels that are not listed.')
@@ -120,7 +120,7 @@ const ForecastPrice = z
       example: 195,
     }),
   })
-  .meta({ id: 'ForecastPrice', description: 'What a call would cost.' })
+  .meta({ id: 'ForecastPrice', description: 'Predicted cost of a call.' })
 
 const ForecastCandidate = z
   .object({
@@ -160,7 +160,7 @@ export const RouteForecast = z
     omitted,
     attempts_max: z.int().meta({ description: 'Maximum number of attempts.', example: 3 }),
   })
-  .meta({ id: 'RouteForecast', description: 'Where a call would go.' })
+  .meta({ id: 'RouteForecast', description: 'Predicted route of a call.' })
 export type RouteForecast = z.infer<typeof RouteForecast>
 
 const tokens = optional(z.int().min(0).max(1_000_000_000))
@@ -221,7 +221,7 @@ const ChannelKey = z
       example: 0,
     }),
   })
-  .meta({ id: 'ChannelKey', description: 'How a key of a channel fares.' })
+  .meta({ id: 'ChannelKey', description: 'State of a channel’s key.' })
 export type ChannelKey = z.infer<typeof ChannelKey>
 
 const KeyChange = z
@@ -237,7 +237,7 @@ const KeyChange = z
         '`resume`: use it again at once; `pause`: do not use it until resumed; `remove`: remove it from the channel; `resume_all`: resume all keys; `remove_refused`: remove all keys that the upstream refused.',
       ),
   })
-  .meta({ id: 'KeyChange', description: 'What to do with a key of a channel.' })
+  .meta({ id: 'KeyChange', description: 'An action on a channel’s key.' })
 export type KeyChange = z.infer<typeof KeyChange>
 
 export const routeApi = {

@@ -55,7 +55,7 @@ export const Status = z
       })
       .describe('Absent on a One API server, by which consoles recognize one.'),
   })
-  .meta({ id: 'Status', description: 'What visitors may know of the installation.' })
+  .meta({ id: 'Status', description: 'Public information about the installation.' })
 export type Status = z.infer<typeof Status>
 
 const Prices = z

@@ -58,7 +58,7 @@ export const Token = z
       example: '',
     }),
   })
-  .meta({ id: 'Token', description: 'A credential for calling models, made by a user.' })
+  .meta({ id: 'Token', description: 'A credential of a user for calling models.' })
 export type Token = z.infer<typeof Token>
 
 export const TokenInput = z

@@ -270,7 +270,7 @@ export const userApi = {
         username: needed(Text).describe('Username or email address.'),
         password: needed(Text).describe('Password of the account.'),
       })
-      .meta({ id: 'Credentials', description: 'Who signs in.' }),
+      .meta({ id: 'Credentials', description: 'Username and password.' }),
     data: SignedIn,
     duringPasswordChange: true,
   }),
@@ -364,7 +364,7 @@ export const userApi = {
         username: needed(Text).describe('Exact name of the user.'),
         action: needed(Text).meta({ description: 'What to do.', enum: MANAGE_ACTIONS }),
       })
-      .meta({ id: 'ManageAction', description: 'What to do with whom.' }),
+      .meta({ id: 'ManageAction', description: 'An action on a user.' }),
     data: PartialUser,
   }),
   remove: del('/api/user/:id', {
@@ -390,6 +390,6 @@ export const userApi = {
           example: '订单 1001',
         }),
       })
-      .meta({ id: 'TopUp', description: 'How many points whom.' }),
+      .meta({ id: 'TopUp', description: 'A user and the points to add.' }),
   }),
 }
