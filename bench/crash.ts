@@ -205,7 +205,7 @@ async function firstAnswer(round: Round): Promise<boolean> {
   return round.complete.size > 0
 }
 
-/** The requests of each connection in turn: plain, streamed at once, streamed over time. */
+/** The requests of each connection in turn: plain, streamed in one write, streamed over time. */
 export function requestsOf(target: URL, key: string): Buffer[] {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const messages = [{ role: 'user', content: 'What is the answer?' }]

@@ -18,7 +18,7 @@ export type LoadOptions = {
   seconds: number
   /** A text that every response must contain. */
   expect: string
-  /** Maximum rate; if not set, each connection sends its next call at once. */
+  /** Maximum rate; if not set, each connection sends its next call immediately. */
   perSecondMax?: number
 }
 

@@ -41,7 +41,7 @@ const PORT_MIN = 20_000
 const PORT_MAX = 32_000
 const PORT_TRIES = 50
 const KIBIBYTES_PER_MEBIBYTE = 1024
-/** Linux reports processor time in this unit, whatever the kernel's own tick. */
+/** Linux reports processor time in this unit, regardless of the kernel's own tick. */
 const TICKS_PER_SECOND = 100
 
 export const canPin =

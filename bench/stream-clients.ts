@@ -1,5 +1,6 @@
 /**
- * Keeps many event streams open at once and measures the age of each chunk when it is read.
+ * Keeps many event streams open at the same time and measures the age of each chunk when it is
+ * read.
  *
  * node bench/stream-clients.ts
  * '{"url":…,"headers":…,"body":…,"streams":2000,"opensPerSecond":1000}'

@@ -47,7 +47,7 @@ interface Executable {
 
 /**
  * Launches a headless browser, which the caller closes. Uses `CHROME_PATH` if set, else the
- * Chromium from npm, else an installed one. Throws if there is none.
+ * Chromium from npm, else an installed one. Throws if Chromium is missing.
  */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const args = [...ARGUMENTS, ...more]
@@ -89,7 +89,7 @@ async function unpackedChromium(): Promise<Executable> {
 
 /**
  * Unpacks into a temporary folder and renames it, so that `home` is always complete, even if
- * several processes unpack at once.
+ * several processes unpack at the same time.
  */
 async function unpack(home: string): Promise<void> {
   const aside = await mkdtemp(`${home}-`)

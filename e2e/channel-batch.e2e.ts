@@ -171,7 +171,7 @@ test('copies fields of one channel to the selected ones after a preview', async 
   await closeToasts(page)
 })
 
-test('a preview without changes says so and cannot be applied', async () => {
+test('a preview without changes has a message and cannot be applied', async () => {
   await act('复制字段…')
   const dialog = page.getByRole('dialog', { name: /复制字段/ })
   await dialog.getByRole('combobox').fill('蓝本')

@@ -498,7 +498,7 @@ describe('an existing channel', () => {
     expect(copy.id).toBeGreaterThan(id)
   })
 
-  test('a deleted channel says so', async () => {
+  test('a deleted channel shows an error', async () => {
     await page.goto(`${visit.gatehouse.url}/channel/edit/999999`)
     await expectText('没有找到该记录')
   })

@@ -109,7 +109,7 @@ describe('an administrator', () => {
     await expect.poll(() => panel.count()).toBe(0)
   })
 
-  test('a cost is exact to the point, whatever the points per dollar', async () => {
+  test('a cost is exact to the point, for any number of points per dollar', async () => {
     for (const [points, cost] of [
       ['10000000', /^\$0\.\d{7}$/],
       ['1', /^\$\d+\.\d\d$/],

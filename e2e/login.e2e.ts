@@ -80,7 +80,7 @@ describe('with a password', () => {
     await button.and(page.locator(':focus')).waitFor()
   })
 
-  test('a rejected sign-in stays on the form, whatever its status', async () => {
+  test('a rejected sign-in stays on the form, for any status', async () => {
     await page.route('**/api/user/login', (route) =>
       route.fulfill({ status: 401, json: { success: false, message: '不在允许的时间内' } }),
     )

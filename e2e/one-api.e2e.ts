@@ -7,7 +7,7 @@ import { expectAt, expectSeen } from './expect-page.ts'
 import { ROOT_PAGES } from './page-list.ts'
 import { settled, watchCalls } from './settled.ts'
 
-/** The console with a One API server, which has none of our extensions. */
+/** The console with a One API server, without our extensions. */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const WAIT_MS = 15_000

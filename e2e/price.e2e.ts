@@ -93,7 +93,7 @@ test('shows a price per call, and one for channels of a type', async () => {
   await context.close()
 })
 
-test('a search narrows the list; without results it says so', async () => {
+test('a search narrows the list; without results it shows a message', async () => {
   const { page, context } = await visit.open('/setting?tab=price', somebody)
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('no such model')
   await page.getByText('没有名称含有「no such model」的模型').waitFor()

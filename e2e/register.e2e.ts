@@ -138,7 +138,7 @@ describe('with an email code', () => {
       return route.abort()
     })
     await ask().click()
-    // It can be requested again at once, and this is the first one that is sent.
+    // It can be requested again immediately, and this is the first one that is sent.
     await page.getByLabel('邮箱地址').fill('first@example.com')
     await ask().click()
     await expect.poll(() => sent).toEqual(['first@example.com'])

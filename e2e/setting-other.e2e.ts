@@ -80,7 +80,7 @@ describe('the update check', () => {
   })
 })
 
-test('name and logo apply at once', async () => {
+test('name and logo apply immediately', async () => {
   await group('个性化').getByLabel('系统名称').fill('我的网关')
   await group('个性化').getByLabel('Logo 图片地址').fill('./logo.png?2')
   await settings.press('个性化')
@@ -173,7 +173,7 @@ describe('leaving with edits', () => {
       return event.defaultPrevented
     })
 
-  test('asks once, whatever the number of edited groups, by link, by tab and by the browser', async () => {
+  test('asks once, for any number of edited groups, by link, by tab and by the browser', async () => {
     expect(await isAskedByBrowser()).toBe(false)
     await group('公告').getByLabel('公告内容').fill('not saved')
     await group('页脚').getByLabel('页脚 HTML').fill('not saved')

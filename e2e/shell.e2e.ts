@@ -191,7 +191,7 @@ test('the window title distinguishes tabs and records of one page', async () => 
   await context.close()
 })
 
-test('an unknown address says so', async () => {
+test('an unknown address shows an error', async () => {
   const { page, context } = await visit.open('/no/such/page')
   await expectSeen(page.getByText('页面不存在，请检查您的浏览器地址是否正确'))
   await context.close()
@@ -216,7 +216,7 @@ test('a loading page shows a placeholder text', async () => {
 })
 
 describe('a page whose files fail to load', () => {
-  test('says so, and loads them the next time', async () => {
+  test('shows an error, and loads them the next time', async () => {
     const { page, context } = await visit.open('/token', user)
     await settled(page)
     const menu = page.getByRole('navigation', { name: '主菜单' })
@@ -387,7 +387,7 @@ test('every page is available in English, and the choice is stored', async () =>
   await context.close()
 })
 
-test('without the English file, the console stays Chinese and says so', async () => {
+test('without the English file, the console stays Chinese and shows a message', async () => {
   const { page, context } = await visit.open('/login', undefined, { language: 'en' })
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   await page.route('**/assets/en-*.js', (route) => route.abort())

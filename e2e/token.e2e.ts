@@ -342,7 +342,7 @@ describe('an edit', () => {
     await opened.context.close()
   })
 
-  test('a deleted token says so, and leads back', async () => {
+  test('a deleted token shows an error and a link back', async () => {
     await goTo('/token/edit/99999')
     // The toast is the alert.
     await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
@@ -469,7 +469,7 @@ test('a pending search does not carry over to another page', async () => {
   await context.close()
 })
 
-test('an exhausted token says so and cannot be enabled, whatever its stored status', async () => {
+test('an exhausted token is shown as such and cannot be enabled, for any stored status', async () => {
   for (const name of ['spent', 'paused']) {
     await visit.ask(amy, 'POST /api/token/', { name, expired_time: -1, remain_quota: 0 })
   }
@@ -485,7 +485,7 @@ test('an exhausted token says so and cannot be enabled, whatever its stored stat
   }
 })
 
-test('a token that expires while displayed says so', async () => {
+test('a token that expires while displayed is shown as expired', async () => {
   const [seconds] = [Math.floor(Date.now() / 1000) + 3600]
   await visit.ask(amy, 'POST /api/token/', {
     name: 'short',

@@ -246,7 +246,7 @@ describe('the list of users', () => {
         .poll(() => button.getAttribute('title'))
         .toBe('超级管理员不能被提升、降级、禁用或删除')
     }
-    // They also look disabled, whatever their kind.
+    // They also look disabled, for every kind of button.
     const color = (name: string, label: string) =>
       action(page, name, label).evaluate((button) => getComputedStyle(button).color)
     const off = await color('root', '删除')

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** The slowest test files, slowest first, whatever their size. */
+/** The slowest test files, slowest first, regardless of their size. */
 const LONGEST = [
   'command-line.test.ts',
   'adopt.test.ts',

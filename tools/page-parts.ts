@@ -32,7 +32,7 @@ try {
     document.head.append(link)
   }
 } catch {
-  // What is not fetched now is fetched when it is needed.
+  // Other files are fetched when they are needed.
 }
 `
 

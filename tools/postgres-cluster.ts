@@ -48,7 +48,7 @@ const FAST_SETTINGS = {
 export interface PostgresCluster {
   /** URL of the maintenance database, as superuser. */
   url: string
-  /** Stops the server at once and removes its files. */
+  /** Stops the server immediately and removes its files. */
   stop(): Promise<void>
 }
 
@@ -154,7 +154,7 @@ async function initialise(
       '--auth=password',
       '--no-sync',
       '--encoding=UTF8',
-      // PostgreSQL's built-in Unicode rules: the same on every machine, whatever locales it has.
+      // PostgreSQL's built-in Unicode rules: the same on every machine, independent of its locales.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',

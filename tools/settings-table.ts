@@ -1,6 +1,6 @@
 /**
- * `npm run settings`: rewrites the tables in docs/settings.md: settings from `src/server/config.ts`, options
- * from `src/contract/option/`.
+ * `npm run settings`: rewrites the tables in docs/settings.md: settings from
+ * `src/server/config.ts`, options from `src/contract/option/`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

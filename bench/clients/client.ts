@@ -1,6 +1,6 @@
 import type { Script } from '../../tools/fake-upstream/script.ts'
 
-/** What a client program gets: the gateway's address, and its own folders. */
+/** Environment of a client program: the gateway's address, and its own folders. */
 export type Setting = {
   /** Address of the gateway, without a path. */
   url: string

@@ -189,7 +189,7 @@ const SENT: Readonly<Record<ClientName, JsonRecord>> = {
 const speaker = (name: ClientName, body: JsonRecord): ClientDialect =>
   name === 'responses' ? responsesClient(body) : dialects[name]
 
-/** What the relay reads of a response that it passes through. */
+/** The reader for a response that the relay passes through. */
 function reading(name: ClientName) {
   if (name !== 'responses') return dialects[name]
   const body = scanBody(bytesOf(SENT.responses))

@@ -14,7 +14,7 @@ import { describeMachine, machineClock, markdownTable, median, publish } from '.
 const EXISTING = 50
 const WARM_UP = 50
 
-/** A request of an attacker; `body` is null if there is none. */
+/** A request of an attacker; `body` is null for a request without one. */
 interface Guess {
   method: 'GET' | 'POST'
   path: string

@@ -4,7 +4,7 @@ import { rankTest } from './rank-test.ts'
 const numbers = (from: number, step: number): number[] =>
   Array.from({ length: 100 }, (_, index) => from + index * step)
 
-test('equal distributions differ by chance only', () => {
+test('equal distributions give no significant difference', () => {
   expect(rankTest(numbers(0, 1), numbers(0, 1))).toEqual({ share: 0.5, p: expect.closeTo(1, 5) })
 })
 

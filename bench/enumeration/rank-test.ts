@@ -5,7 +5,7 @@ export interface RankTest {
    * difference.
    */
   share: number
-  /** Two-sided p-value: probability of a difference of this size by chance. */
+  /** Two-sided p-value: probability of a difference of this size between equal distributions. */
   p: number
 }
 

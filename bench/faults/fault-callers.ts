@@ -16,7 +16,7 @@ export type Called = {
    */
   outcome: 'served' | 'broken' | 'refused' | 'lost'
   status: number
-  /** What arrived instead of a response; empty if it was served. */
+  /** Received text in place of a response; empty if it was served. */
   received: string
 }
 

@@ -56,7 +56,7 @@ export type FaultReport = {
   /** Charges without a full or partial response, and responses without a charge, by channel. */
   differences: { name: string; by: number }[]
   billed: number
-  /** What clients received instead of a response, by phase, with counts. */
+  /** Errors that clients received, by phase, with counts. */
   failures: string[]
   problems: string[]
 }

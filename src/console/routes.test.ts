@@ -33,7 +33,7 @@ test('the menu entry of a page exists', () => {
 })
 
 test('the browser tests for all pages include every page', () => {
-  // These redirect at once; oauth.e2e.ts tests them.
+  // These redirect immediately; oauth.e2e.ts tests them.
   const passing: string[] = [paths.oauthGithub, paths.oauthLark, paths.oauthOidc]
   const seen = [...VISITOR_PAGES, ...ROOT_PAGES].map(
     ({ path }) => pageAt(path.split('?')[0] ?? '', pages)?.path,

@@ -117,7 +117,7 @@ const FailureFilter = z.object({
   channel: LenientFilter.describe('Id of a channel; administrators only; 0: all.'),
 })
 
-/** What one user used of one model. */
+/** Usage of one model by one user. */
 const UsageFileRow = z.object({
   user_id: z.int().meta({ description: 'Name of the user; `total` in the last row.', example: 7 }),
   username: z.string().meta({ description: 'Current name of the user.', example: 'alice' }),

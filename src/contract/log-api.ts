@@ -215,7 +215,7 @@ const AdminFilter = {
   ...OwnFilter,
   username: Exact.describe('Name of the user at that time, exact; empty: all.'),
   user_id: LenientFilter.describe(
-    'Id of a user, whatever the name was when the row was written; 0: all. Gatehouse only.',
+    'Id of a user, independent of the name when the row was written; 0: all. Gatehouse only.',
   ),
   channel: LenientFilter.describe('Id of a channel; 0: all.'),
 }

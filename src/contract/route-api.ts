@@ -234,7 +234,7 @@ const KeyChange = z
     action: z
       .enum(['resume', 'pause', 'remove', 'resume_all', 'remove_refused'])
       .describe(
-        '`resume`: use it again at once; `pause`: do not use it until resumed; `remove`: remove it from the channel; `resume_all`: resume all keys; `remove_refused`: remove all keys that the upstream refused.',
+        '`resume`: use it again immediately; `pause`: do not use it until resumed; `remove`: remove it from the channel; `resume_all`: resume all keys; `remove_refused`: remove all keys that the upstream refused.',
       ),
   })
   .meta({ id: 'KeyChange', description: 'An action on a channel’s key.' })

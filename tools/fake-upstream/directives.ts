@@ -40,7 +40,7 @@ export type Directives = {
   /** Minimum size of one line of a stream, in bytes. */
   bigLineBytes: number
   gzip: boolean
-  /** Size of the decompressed response in MiB; 0 for none. */
+  /** Size of the decompressed response in MiB; 0 for an ordinary response. */
   bombMebibytes: number
   echo: boolean
   /** Chunk texts are the sending time, in microseconds of the monotonic clock. */

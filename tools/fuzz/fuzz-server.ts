@@ -7,7 +7,7 @@ import { startTestServer } from '../../src/server/test/test-app.ts'
 import { runFuzz, type CallerKind, type FuzzResult } from './run-fuzz.ts'
 import { NOWHERE } from './values.ts'
 
-/** Keeps all traffic on this machine, whatever a random option contains. */
+/** Keeps all traffic on this machine, for any random option. */
 const CLOSED = {
   RELAY_PROXY: NOWHERE,
   GITHUB_BASE_URL: NOWHERE,

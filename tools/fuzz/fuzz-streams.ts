@@ -89,7 +89,7 @@ export function fuzzStreams({ cases, seed }: { cases: number; seed: number }): S
   return result
 }
 
-/** All positions at once, and each separately, or as many as `cutsMax` allows. */
+/** All positions together, and each separately, or as many as `cutsMax` allows. */
 function cutsOf({ length }: Buffer, cutsMax: number): number[][] {
   const all = Array.from({ length: Math.min(length, 4096) }, (_, index) => index)
   const step = Math.max(1, Math.ceil(length / Math.max(1, cutsMax)))
@@ -181,7 +181,7 @@ function outputOf({ dialect, client }: Way): StreamOutput {
   return convertedOutput(speaker, upstream, { framing: 'events', head: HEAD })
 }
 
-/** Violation in a stream read in one piece; null if there is none. */
+/** Violation in a stream read in one piece; null for a valid stream. */
 function faultOf({ client }: Way, { outcome, figures, sent }: Read): string | null {
   for (const [name, value] of Object.entries(JSON.parse(figures) ?? {})) {
     const isFigure = typeof value === 'number' && Number.isInteger(value) && value >= 0

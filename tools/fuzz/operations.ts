@@ -19,7 +19,7 @@ export interface FuzzCall {
   operation: string
   method: string
   path: string
-  /** Body as sent; undefined for none. */
+  /** Body as sent; undefined for a request without a body. */
   body: string | undefined
 }
 

@@ -112,7 +112,7 @@ async function makeCall(
   return status
 }
 
-/** The response, or the error if there is none. */
+/** The response, or the error in its place. */
 async function answerTo(
   address: string,
   options: Parameters<typeof request>[1],

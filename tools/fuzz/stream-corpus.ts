@@ -20,7 +20,7 @@ interface Parts {
   /** An event with this usage. */
   usage(figures: { prompt: unknown; completion: unknown }): Json[]
   error: Json
-  /** The final event that is not JSON; '' if there is none. */
+  /** The final event that is not JSON; '' for dialects without one. */
   end: string
 }
 

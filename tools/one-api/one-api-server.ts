@@ -7,7 +7,7 @@ import { recordedBody } from './recorded-answer.ts'
 
 /**
  * A small One API server of version 0.6.11, for testing the console against it. It responds as
- * recorded from a real one (`fixtures/recordings/`), keeps its rows in memory, and has none of
+ * recorded from a real one (`fixtures/recordings/`), keeps its rows in memory, and lacks
  * Gatehouse's extensions: those paths return 404, and the status has no member `gatehouse`.
  */
 export interface OneApiServer {

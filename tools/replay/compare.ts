@@ -130,7 +130,7 @@ function shapeOf(value: unknown): unknown {
   return value === null ? null : typeof value
 }
 
-/** Sorts the `data` rows of the body, whatever the order in which they were written. */
+/** Sorts the `data` rows of the body, independent of the order in which they were written. */
 function withSortedData(body: unknown): unknown {
   if (!isObject(body) || !Array.isArray(body.data)) return body
   return {

@@ -21,7 +21,7 @@ export type Step = {
   save?: Record<string, string>
   /** Milliseconds to wait before the call. */
   wait?: number
-  /** What must agree: all values (default), rows in any order, types only, the status only. */
+  /** Required agreement: all values (default), rows in any order, types only, the status only. */
   compare?: 'set' | 'shape' | 'status'
   /** Whether the response also contains what the upstream received since the last such step. */
   upstream?: boolean

@@ -22,7 +22,7 @@ declare module '@tanstack/react-router' {
 }
 
 /**
- * Reads the link from the mail and removes it from the address bar at once, because it grants
+ * Reads the link from the mail and removes it from the address bar immediately, because it grants
  * access like a password. The history entry keeps it for reloads.
  */
 function useResetLink(): ResetLink {

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { call } from './call.ts'
 
-/** Models that tokens of a group can call. A One API server sends null if there are none. */
+/** Models that tokens of a group can call. A One API server sends null instead of an empty list. */
 export const availableModelsOf = (group: string) =>
   queryOptions({
     queryKey: ['available-models', group],

@@ -169,7 +169,7 @@ describe('failures', () => {
 
   test.each([
     [429, '', 'our word for 429'],
-    // The page shows the same message as the toast, whatever the server sent.
+    // The page shows the same message as the toast, regardless of the server's message.
     [500, { success: false, message: '内部错误' }, 'our text for 500'],
     [502, '<html>bad gateway</html>', 'our text for 502'],
   ])('status %i', async (status, body, message) => {

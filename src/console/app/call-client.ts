@@ -81,7 +81,7 @@ export class CallFailure extends Error {
     return !this.refused && (this.status < 400 || this.status >= 500)
   }
 
-  /** The session has ended, and the console redirects to the sign-in page, which says so. */
+  /** The session has ended, and the console redirects to the sign-in page, which reports it. */
   get endsSession(): boolean {
     return this.status === 401
   }

@@ -27,7 +27,7 @@ test('shows toasts that were raised before their widgets were loaded', () => {
   ])
 })
 
-test('raises no toast when the session has ended: the sign-in page says so', () => {
+test('raises no toast when the session has ended: the sign-in page reports it', () => {
   const shown: Toast[] = []
   showToastsWith((raised) => shown.push(raised))
   report(new CallFailure('gone', { status: 401 }))

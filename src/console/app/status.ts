@@ -135,7 +135,8 @@ export function useCostText(): (quota: number) => string {
 const CENTS_PER_DOLLAR = 100
 
 /**
- * Formats points in dollars, whatever the display setting; less than a cent is not shown as zero.
+ * Formats points in dollars, regardless of the display setting; less than a cent is not shown as
+ * zero.
  */
 export function useDollarText(): (quota: number) => string {
   const display = { ...quotaDisplay(useStatus()), inCurrency: true }

@@ -83,7 +83,7 @@ const memberNames = new Map<string, string>([
   ['request_id', mark('请求 ID')],
 ])
 
-/** Label of a member as in the forms; its own name if it has none. */
+/** Label of a member as in the forms; its own name without a label. */
 export function memberName(member: string, t: TFunction): string {
   const known = memberNames.get(member)
   return known === undefined ? (optionTitle(member) ?? member) : t(known)

@@ -32,7 +32,7 @@ export const filterQuery = ({ status, type, group }: Record<FilterName, string>)
   group: group || undefined,
 })
 
-/** Counts of all channels; undefined until loaded, or if the server has none. */
+/** Counts of all channels; undefined until loaded, or if the server does not count them. */
 export function useChannelSummary(): ChannelSummary | undefined {
   const isKnown = useHasFeature()('channel-filters')
   const { data } = useQuery({

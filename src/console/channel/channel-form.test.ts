@@ -155,7 +155,7 @@ describe('body of a creation', () => {
 })
 
 describe('body of an edit', () => {
-  test('is empty if nothing was changed, whatever is stored', () => {
+  test('is empty if nothing was changed, for any stored values', () => {
     const stored = [
       aChannel(),
       aChannel({ base_url: 'https://llm.example.com/', models: 'a, b', config: '' }),

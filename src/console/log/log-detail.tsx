@@ -19,7 +19,7 @@ import { LogRoute } from './log-route.tsx'
 import { contentText, isPriceText } from './text/content-text.ts'
 import styles from './log.module.css'
 
-/** Details that the list does not contain; null if the server has none. */
+/** Details that the list does not contain; null if the server does not provide them. */
 function useDetail(log: Log, isAdmin: boolean) {
   const knowsMore = useHasFeature()('log-detail')
   return useQuery({

@@ -162,9 +162,9 @@ interface SaveBarProps {
   ref?: Ref<HTMLDivElement> | undefined
   label: string
   isBusy: boolean
-  /** Error of the last request; empty if there is none. */
+  /** Error of the last request; empty if it succeeded. */
   failure?: string
-  /** What the last attempt may have done despite its error; shown until the next attempt. */
+  /** Possible effect of the last attempt despite its error; shown until the next attempt. */
   doubt?: string
   /** Shown while there are no changes. */
   note?: string

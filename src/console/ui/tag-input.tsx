@@ -23,7 +23,7 @@ interface TagInputProps {
 /** Maximum number of rendered tags: a thousand would make typing slow. */
 const SHOWN_MAX = 60
 
-/** Returns the tag to mark after a key; null for none, undefined if the key is not handled. */
+/** Returns the tag to mark after a key; null to mark no tag, undefined if the key is not handled. */
 function markedAfter(
   key: string,
   tags: readonly string[],

@@ -113,7 +113,7 @@ function thinkingProblem(json: Json, messages: Json[]): string | null {
   return `Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first?.type)}\``
 }
 
-/** What system messages may contain, and which tools they may name. */
+/** Checks the content of system messages, and the tools that they name. */
 function changeProblem(messages: Json[], tools: Json[], isBeta: boolean): string | null {
   const known = new Set(tools.map(({ name }) => name))
   for (const [at, message] of messages.entries()) {

@@ -94,7 +94,7 @@ const MEMBERS = new Set(
 
 const NO_PREFILL = /gemini-(?:3\.[6-9]|3\.5-flash-lite)/
 
-/** What Gemini rejects, as far as a gateway's mistakes can cause it. */
+/** Rejects what Gemini rejects, as far as a gateway's mistakes can cause it. */
 function problemOf(call: Call): Answer | null {
   const { json } = call
   const refuse = (message: string) => geminiErrorAnswer(400, message)

@@ -6,7 +6,7 @@ import { embeddingsAnswer } from '../other-answers.ts'
 import { produceChat } from '../produced-text.ts'
 import { providerErrorAnswer } from '../providers/errors.ts'
 
-/** What providers with OpenAI's dialect reject. */
+/** Checks of providers with OpenAI's dialect. */
 
 const refusal = (code: string, message: string): Answer =>
   errorAnswer(400, { message, type: 'invalid_request_error', code })

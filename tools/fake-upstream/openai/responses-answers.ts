@@ -190,7 +190,7 @@ const numbered = (events: Json[]): StreamEvent[] =>
     data: JSON.stringify({ ...event, sequence_number: index }),
   }))
 
-/** `GET`, `DELETE` and the like of a stored response; any id exists. */
+/** `GET`, `DELETE`, `…/cancel` and `…/input_items` of a stored response; any id exists. */
 export function storedResponseAnswer(call: Call): Answer {
   const [, id = '', rest = ''] = /\/responses\/([^/]+)(?:\/(\w+))?$/.exec(call.path) ?? []
   if (rest === 'input_items') return jsonAnswer({ object: 'list', data: [], has_more: false })

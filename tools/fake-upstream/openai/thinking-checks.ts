@@ -1,7 +1,7 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { listOf, objectOf, type Call, type Json } from '../call.ts'
 
-/** What OpenAI rejects for its models since gpt-5.4; other models here accept anything. */
+/** Checks of OpenAI for its models since gpt-5.4; other models here accept anything. */
 const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
 
 /** Encrypted reasoning of these models, which must be returned unchanged. */

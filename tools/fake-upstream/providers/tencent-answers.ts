@@ -10,7 +10,7 @@ export const TENCENT_ACCOUNT = {
   secretId: 'AKIDfakefakefakefakefakefakefakefake',
   secretKey: 'fakefakefakefakefakefakefakefake',
 }
-/** The host in the signature, whatever the address. */
+/** The host in the signature, for any address. */
 const HOST = 'hunyuan.tencentcloudapi.com'
 const VERSION = '2023-09-01'
 const PROMPT_TOKENS = 11

@@ -29,7 +29,7 @@ export function useHasPage(): (path: string) => boolean {
   return (path) => pages.some((page) => page.path === path)
 }
 
-/** Returns the page of a path, static segments before `$id`; null if there is none. */
+/** Returns the page of a path, static segments before `$id`; null for an unknown path. */
 export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | null {
   const segments = path.split('/').filter((segment) => segment !== '')
   const fits = (page: PageRoute) => {
@@ -45,7 +45,7 @@ export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | n
 const withoutSlash = (path: string): string => withoutTrailing(path, '/')
 
 /**
- * Returns a function that tells whether the caller's page is still the current location. A page
+ * Returns a function that checks whether the caller's page is still the current location. A page
  * stays visible while the next one loads, and must not navigate then.
  */
 export function useIsHere(): () => boolean {

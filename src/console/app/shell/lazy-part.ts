@@ -31,8 +31,8 @@ interface LatePart<Props> {
 }
 
 /**
- * A part of a page that is loaded on demand. If its file is missing, a toast says so, and the page
- * with its input stays.
+ * A part of a page that is loaded on demand. If its file is missing, a toast reports it, and the
+ * page with its input stays.
  */
 export function useLatePart<Props>(load: () => Promise<ComponentType<Props>>): LatePart<Props> {
   const { t } = useTranslation()

@@ -23,8 +23,8 @@ const states: Record<ChannelKey['state'], { tone: Tone; name: string }> = {
 function reasonOf({ state, status, cause, since, until }: ChannelKey, t: TFunction): string {
   if (state === 'off') return t('{{stamp}} 起，直到恢复', { stamp: stampText(since) })
   if (state === 'paused') {
-    const said = `${status} ${cause}`
-    return t('被上游拒绝（{{said}}），将于 {{stamp}} 重试', { said, stamp: stampText(until) })
+    const refusal = `${status} ${cause}`
+    return t('被上游拒绝（{{refusal}}），将于 {{stamp}} 重试', { refusal, stamp: stampText(until) })
   }
   return until > 0 ? t('{{until}} 后可用', { until: stampText(until) }) : ''
 }

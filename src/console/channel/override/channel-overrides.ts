@@ -4,7 +4,7 @@ export interface OverridesForm {
   proxy: string | null
   /** JSON object. Empty means unchanged; null removes it. */
   headers: string | null
-  /** JSON object; empty for none. */
+  /** JSON object; empty if not set. */
   params: string
 }
 

@@ -61,7 +61,7 @@ function SecretRow({ form, before, name, member, label, hint, ...rest }: SecretR
   )
 }
 
-/** What the channel changes in every request: proxy, headers, parameters. */
+/** Fields for what the channel changes in every request: proxy, headers, parameters. */
 export function OverrideRows({ form, before }: RowsProps) {
   const { t } = useTranslation()
   return (

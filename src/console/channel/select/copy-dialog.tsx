@@ -41,7 +41,7 @@ function FieldTicks({ source, fields, onChange }: FieldTicksProps) {
           <CheckBox
             isOn={fields.includes(field)}
             onChange={(isOn) =>
-              // In display order, whatever the order of the clicks.
+              // In display order, regardless of the order of the clicks.
               onChange(COPY_FIELDS.filter((one) => (one === field ? isOn : fields.includes(one))))
             }
           />

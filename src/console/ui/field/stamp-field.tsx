@@ -104,7 +104,7 @@ export function Calendar({ label, day, onChoose }: CalendarProps) {
       dropdown.current?.querySelector<HTMLElement>(`.${styles['level']}`)?.focus(),
     )
   }
-  /** Month or year on the button that opens their selection; its accessible name says so. */
+  /** Month or year on the button that opens their selection; its accessible name states this. */
   const choiceOf = (what: string, format: string) => (shown: string) => (
     <>
       <span className="sr-only">{what}</span>

@@ -5,7 +5,7 @@ import styles from './figures.module.css'
 export interface Figure {
   label: string
   value: ReactNode
-  /** The same figure in another unit or for comparison; empty for none. */
+  /** The same figure in another unit or for comparison; empty if not shown. */
   note?: ReactNode
 }
 
