@@ -56,7 +56,7 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
     executablePath,
     headless: true,
     args,
-    // In the C locale, Chromium cannot write 新年.txt as a file name and names the file `download`.
+    // In the C locale, Chromium cannot write 新年.txt as a file name and calls the file `download`.
     env: { ...definedEnvironment(), LC_ALL: 'C.UTF-8', ...env },
   })
 }

@@ -58,7 +58,7 @@ export async function main(args: string[]) {
   if (report.problems.length > 0) process.exitCode = 1
 }
 
-/** The end that cut the stream; `refused`: the upstream cut it before the first byte, which is free. */
+/** The end that cut the stream; `refused`: cut by the upstream before the first byte, which is free. */
 type CutBy = 'client' | 'upstream' | 'none' | 'refused'
 
 /** One stream as client, gateway and upstream saw it. */

@@ -38,7 +38,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
     setIsBusy(true)
     try {
       await call('GET /api/verification', { query: { email, turnstile: check.answer } })
-      // After an error there is no countdown: the user can correct the address and retry immediately.
+      // After an error there is no countdown: the user can correct the address and retry.
       startCountdown()
       setIsSent(true)
       toast.instruction(t('验证码发送成功，请检查您的邮箱！'))
