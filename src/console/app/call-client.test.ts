@@ -57,7 +57,7 @@ const { call, callWhole, callRaw, callForFile } = createCalls({
     unreachable: () => 'unreachable',
     unreadable: () => 'unreadable',
     refused: () => 'refused without a word',
-    ofStatus: (status) => `our word for ${status}`,
+    ofStatus: (status) => `our text for ${status}`,
   },
 })
 
@@ -168,7 +168,7 @@ describe('failures', () => {
   })
 
   test.each([
-    [429, '', 'our word for 429'],
+    [429, '', 'our text for 429'],
     // The page shows the same message as the toast, regardless of the server's message.
     [500, { success: false, message: '内部错误' }, 'our text for 500'],
     [502, '<html>bad gateway</html>', 'our text for 502'],
