@@ -117,7 +117,7 @@ test('reports a logo that fails to load in its setting, and shows no broken imag
   await settled(page)
 })
 
-test('each theme sets an accent, also after a reload', async () => {
+test('each theme sets an accent after the next start', async () => {
   const accents = new Set<string>()
   const accent = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent'))
