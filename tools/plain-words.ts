@@ -7,7 +7,38 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Path prefixes without findings: `tools/plain-words.test.ts` fails on any in them. */
-export const CONVERTED: string[] = ['tools/plain-words.ts']
+export const CONVERTED: string[] = [
+  'src/contract/',
+  'src/console/',
+  'e2e/',
+  'bench/',
+  'tools/build',
+  'tools/chart-colors',
+  'tools/check.ts',
+  'tools/dependencies',
+  'tools/dev',
+  'tools/fake-upstream/',
+  'tools/fuzz/',
+  'tools/longest-first',
+  'tools/model-data',
+  'tools/one-api/',
+  'tools/package',
+  'tools/page-parts',
+  'tools/plain-words.ts',
+  'tools/postgres-cluster',
+  'tools/provider-docs',
+  'tools/release',
+  'tools/replay/',
+  'tools/screenshot',
+  'tools/settings-table',
+  'tools/sign-in-providers/',
+  'tools/size-warnings',
+  'tools/specification',
+  'tools/test',
+  'tools/third-party',
+  'tools/traffic/',
+  'tools/vendors',
+]
 
 type Finding = { path: string; line: number; found: string; instead: string }
 

@@ -21,9 +21,9 @@ import { describeMachine, machineClock, markdownTable, median, publish } from '.
 /**
  * npm run bench -- dialects [--rounds 7] [--calls 300]
  *
- * What it costs that client and upstream speak different dialects: processor time of one call's
- * request and answer between the two sockets, converted, beside the same call spliced. Everything
- * else that a call costs is the same for both and left out.
+ * Cost of converting between dialects: processor time of one call's request and response between
+ * the two sockets, converted, compared with the same call spliced. Everything else is equal for
+ * both and left out.
  */
 export function main(args: string[]): void {
   const { values } = parseArgs({
@@ -37,7 +37,8 @@ export function main(args: string[]): void {
   const [loadBefore = 0] = os.loadavg()
   const measured = PAIRS.map((pair) => ({ ...pair, whole: [0], streamed: [0] }))
   for (let round = 0; round <= Number(values.rounds); round += 1) {
-    // Pairs take turns, so that other work on the machine meets all of them; the first warms up.
+    // Pairs alternate, so that other load on the machine affects all of them; the first round warms
+    // up.
     for (const pair of measured) {
       const whole = microsecondsOf(wholeCall(pair), Number(values.calls))
       const streamed = microsecondsOf(streamedCall(pair), Number(values.calls) / 10)
@@ -68,7 +69,7 @@ type ClientName = DialectName | 'responses'
 
 interface Pair {
   client: ClientName
-  /** Null: the client's own, and bytes pass. */
+  /** Null if it is the client's dialect, so that bytes are passed through. */
   upstream: DialectName | null
 }
 
@@ -188,7 +189,7 @@ const SENT: Readonly<Record<ClientName, JsonRecord>> = {
 const speaker = (name: ClientName, body: JsonRecord): ClientDialect =>
   name === 'responses' ? responsesClient(body) : dialects[name]
 
-/** What the relay needs to know of an answer that passes. */
+/** The reader for a response that the relay passes through. */
 function reading(name: ClientName) {
   if (name !== 'responses') return dialects[name]
   const body = scanBody(bytesOf(SENT.responses))
@@ -198,7 +199,7 @@ function reading(name: ClientName) {
   return figures.metering('m', { traits: {}, byPictureToken: false }).reading
 }
 
-/** One whole call from the client's bytes to the client's bytes. */
+/** A non-streaming call from the client's request bytes to the client's response bytes. */
 function wholeCall({ client, upstream }: Pair): () => void {
   const sent = bytesOf(SENT[client])
   if (upstream === null) {
@@ -224,7 +225,7 @@ function wholeCall({ client, upstream }: Pair): () => void {
   }
 }
 
-/** One stream from the upstream's bytes to the client's, in pieces of one event. */
+/** A stream from the upstream's bytes to the client's, one event per chunk. */
 function streamedCall({ client, upstream }: Pair): () => void {
   const own = speaker(client, SENT[client])
   const writer = (upstream === null ? own : dialects[upstream]).streamWriter(HEAD)
@@ -250,7 +251,7 @@ function streamedCall({ client, upstream }: Pair): () => void {
   }
 }
 
-/** Processor time of one call, so that what others do on the machine counts little. */
+/** Processor time per call, which other load on the machine hardly affects. */
 function microsecondsOf(call: () => void, times: number): number {
   const before = process.cpuUsage()
   for (let time = 0; time < times; time += 1) call()

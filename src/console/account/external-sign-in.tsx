@@ -10,9 +10,9 @@ import { WechatDialog } from '../app/sign-in/wechat-dialog.tsx'
 import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import styles from './account.module.css'
-import { placeAfterLogin } from './after-login.ts'
+import { targetAfterLogin } from './after-login.ts'
 
-/** Ways in besides the password, as far as the installation offers them. */
+/** Sign-in methods besides the password, as far as the installation offers them. */
 export function ExternalSignIn({ from }: { from: string | undefined }) {
   const { t } = useTranslation()
   const status = useStatus()
@@ -97,7 +97,7 @@ function WechatSignIn({ from, onClose }: { from: string | undefined; onClose: ()
     onClose()
     setSessionUser(user)
     toast.success(t('登录成功！'))
-    await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+    await navigate({ ...targetAfterLogin(from, user, pages), replace: true })
   }
   return (
     <WechatDialog title={t('微信登录')} submitLabel={t('登录')} onCode={signIn} onClose={onClose} />

@@ -8,7 +8,7 @@ import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
 import styles from './personal/personal.module.css'
 
-/** What everybody may see and do about the own account. */
+/** Settings of the signed-in user's account. */
 export function PersonalSettings() {
   const { t } = useTranslation()
   const { data: self, error, refetch } = useQuery(selfQuery)

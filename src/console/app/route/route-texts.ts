@@ -4,7 +4,7 @@ import type { Tone } from '../../ui/marks.tsx'
 import { mark } from '../i18n.ts'
 import { stampText } from '../time.ts'
 
-/** How the choice of channels is told, in the log and beside the channels. */
+/** Texts for the choice of channels, in the log and in the channel list. */
 
 interface Words {
   tone: Tone

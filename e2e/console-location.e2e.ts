@@ -10,7 +10,7 @@ import { launchBrowser } from './browser.ts'
 import { expectAt } from './expect-page.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
-/** The console where it does not stand at the root of the server it talks to. */
+/** The console when it is not served from the root of its server. */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PASSWORD = 'RootPass1'
@@ -44,7 +44,7 @@ async function signIn(page: Page): Promise<void> {
 
 async function makeToken(page: Page, name: string): Promise<void> {
   await page.getByRole('link', { name: '添加令牌', exact: true }).first().click()
-  // The list has a field for names too, and stands until the form's code has come.
+  // The list also has a name field, and stays visible until the form's code has loaded.
   await page.getByRole('heading', { name: '添加令牌' }).waitFor()
   await page.getByLabel('名称').fill(name)
   await page.getByRole('button', { name: '创建', exact: true }).click()
@@ -61,7 +61,7 @@ describe('under a sub-path', () => {
   })
   afterAll(async () => gatehouse.stop())
 
-  test('pages, calls, cookie and reloads stay below it', async () => {
+  test('pages, requests, cookie and reloads stay below it', async () => {
     const { page, problems } = await openPage()
     const asked: string[] = []
     page.on('request', (request) => asked.push(new URL(request.url()).pathname))
@@ -80,7 +80,7 @@ describe('under a sub-path', () => {
     await page.context().close()
   })
 
-  test('whoever has to sign in comes back to the same place', async () => {
+  test('sign-in returns to the requested page', async () => {
     const { page } = await openPage()
     await page.goto(`${gatehouse.url}/log`)
     await page.waitForURL('**/x/login')
@@ -130,7 +130,7 @@ describe('on another site than its API', () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  test('signs in, makes a token, and stays signed in', async () => {
+  test('signs in, creates a token, and stays signed in', async () => {
     const { page, problems } = await openPage()
     await page.goto(`${origin}/login`)
     await signIn(page)
@@ -141,7 +141,7 @@ describe('on another site than its API', () => {
     await page.context().close()
   })
 
-  test('a site that is not on the list gets nothing', async () => {
+  test('rejects a site that is not on the list', async () => {
     const { page } = await openPage()
     const foreign = origin.replace('localhost', '127.0.0.1')
     expect(foreign).not.toBe(origin)

@@ -2,8 +2,8 @@ import { useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { isFocusLost, takeLostFocus } from '../../ui/table/focus-after.ts'
 
-/** Waits for the heading of the page in view, which may come after what it is about was loaded. */
-function whenHeadingIsThere(act: (heading: HTMLElement) => void): () => void {
+/** Calls `act` once the page's heading is rendered, which may happen after its data has loaded. */
+function whenHeadingRendered(act: (heading: HTMLElement) => void): () => void {
   const look = () => {
     const heading = document.querySelector<HTMLElement>('main h1')
     if (heading === null) return
@@ -17,11 +17,11 @@ function whenHeadingIsThere(act: (heading: HTMLElement) => void): () => void {
 }
 
 /**
- * Tells those who do not see it that another page has come: the keyboard goes on at its heading
- * where what it stood at went with the page before, and else the answer is the title to be said.
+ * Announces a page change to assistive technology: moves the focus to the heading if the focused
+ * element is gone, else returns the title for a live region.
  */
-export function usePageNews(title: string): string {
-  // Not where we are heading: the page before is in view until another one is drawn.
+export function usePageAnnouncement(title: string): string {
+  // The resolved location: the previous page stays visible until the next one is rendered.
   const path = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   const [said, setSaid] = useState('')
   const last = useRef(path)
@@ -30,9 +30,9 @@ export function usePageNews(title: string): string {
     if (last.current === path) return undefined
     last.current = path
     if (isFirst) return undefined
-    // The heading is read where it takes the focus.
+    // A heading that receives the focus is read out anyway.
     setSaid(isFocusLost() ? '' : title)
-    return whenHeadingIsThere(takeLostFocus)
+    return whenHeadingRendered(takeLostFocus)
   }, [path, title])
   return said
 }

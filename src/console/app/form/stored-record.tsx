@@ -8,23 +8,26 @@ import { Empty, LoadError } from '../../ui/states.tsx'
 import { CallFailure } from '../call-client.ts'
 import { useTitlePart } from '../routing/title-part.ts'
 
-interface StoredThingProps<Thing> {
-  /** Of the page, while there is nothing to show in it. */
+interface StoredRecordProps<Thing> {
+  /** Page title until the record is loaded. */
   title: string
-  /** What is loaded, as people call it. */
+  /** Display name of what is loaded. */
   what: string
-  /** Its kind and its id. */
+  /** Kind and id of the record. */
   queryKey: readonly [kind: string, id: string]
   load: (id: number, signal: AbortSignal) => Promise<Thing>
-  /** What it is called, for the window's title. */
+  /** Name of the record for the window title. */
   nameOf: (thing: Thing) => string
-  /** Path of the list it is in. */
+  /** Path of the list that contains the record. */
   list: string
   children: (thing: Thing) => ReactNode
 }
 
-/** A form over a stored thing, once that has come. What is edited has to be what is saved now. */
-export function StoredThing<Thing>(props: StoredThingProps<Thing>) {
+/**
+ * Loads a record and renders its form. Never shows a cached record: edits must start from the
+ * stored one.
+ */
+export function StoredRecord<Thing>(props: StoredRecordProps<Thing>) {
   const { title, what, queryKey, load, nameOf, list, children } = props
   const { t } = useTranslation()
   const { data, error, refetch } = useQuery({
@@ -35,7 +38,7 @@ export function StoredThing<Thing>(props: StoredThingProps<Thing>) {
   })
   useTitlePart(data === undefined ? '' : nameOf(data))
   if (error instanceof CallFailure && error.refused) {
-    // Asking again would be refused again.
+    // A retry would fail again.
     return (
       <Page title={title}>
         <Empty sentence={error.message} action={<Link to={list}>{t('返回列表')}</Link>} />

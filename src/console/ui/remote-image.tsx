@@ -1,17 +1,20 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import styles from './picture.module.css'
+import styles from './remote-image.module.css'
 
-interface PictureProps {
+interface RemoteImageProps {
   address: string
   alt: string
-  /** What is said in its place when it cannot be loaded. */
+  /** Message if the image cannot be loaded. */
   failure: string
   className: string | undefined
 }
 
-/** A picture of somebody's choice; if it cannot be loaded, a sentence and a button to try again. */
-export function Picture({ address, alt, failure, className }: PictureProps) {
+/**
+ * An image from a configured address. If loading fails, it is replaced with a message and a retry
+ * button.
+ */
+export function RemoteImage({ address, alt, failure, className }: RemoteImageProps) {
   const { t } = useTranslation()
   const [failed, setFailed] = useState('')
   if (failed !== address) {

@@ -1,6 +1,6 @@
 /**
- * What the console keeps in local storage. The names are the wire's: consoles of the One API family
- * on the same origin read and write them too, so nothing found here is trusted to have our shape.
+ * Names in local storage. They are shared with consoles of the One API family on the same origin,
+ * so stored values are never trusted to have our shape.
  */
 export type StoredName =
   | 'user'
@@ -17,7 +17,7 @@ export type StoredName =
   | 'ignored_proxy'
   | `prompt-${string}`
 
-/** Null when nothing is stored or storage is closed to us (private windows, blocked cookies). */
+/** Null if nothing is stored or storage is unavailable (private windows, blocked cookies). */
 export function readStored(name: StoredName): string | null {
   try {
     return localStorage.getItem(name)
@@ -27,8 +27,8 @@ export function readStored(name: StoredName): string | null {
 }
 
 /**
- * Null removes. A full or closed storage is no reason to stop: the value is only remembered less
- * long.
+ * Null removes the value. A full or unavailable storage is ignored: the value is only kept for less
+ * time.
  */
 export function writeStored(name: StoredName, value: string | null): void {
   try {
@@ -39,11 +39,11 @@ export function writeStored(name: StoredName, value: string | null): void {
   }
 }
 
-/** The object stored as JSON under a name; null when there is none or it is something else. */
+/** The object stored as JSON under a name; null if missing or invalid. */
 export function readStoredObject(name: StoredName): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(readStored(name) ?? 'null')
-    // An object checked to be one: reading unknown members of it is safe.
+    // It is an object, so reading unknown members is safe.
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null

@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
 import { toast } from '../../app/toast.ts'
 
-/** Says in one sentence what was done, and how many of the chosen channels were gone by then. */
-export function useTell(): (done: string, gone: number) => void {
+/** Reports the result in a toast, with the number of selected channels that no longer exist. */
+export function useReportResult(): (done: string, gone: number) => void {
   const { t } = useTranslation()
   return (done, gone) => {
     if (gone === 0) toast.success(done)

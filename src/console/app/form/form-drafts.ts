@@ -5,14 +5,14 @@ import { sessionUser } from '../session.ts'
 import { toast } from '../toast.ts'
 
 /**
- * Forms that were being filled in when the session ended. Their values wait, in the memory of this
- * page only, until the same user comes back to the form from the sign-in page.
+ * Forms that were being filled in when the session ended. Their values stay in memory until the
+ * same user signs in again and returns to the form.
  */
 const kept = new Map<string, { userId: number; values: unknown }>()
 const inView = new Set<(userId: number) => void>()
 
-/** To be called while it is still known whose session it was. */
-export function keepForms(): void {
+/** Must be called before the session is cleared. */
+export function saveDrafts(): void {
   const user = sessionUser()
   if (user !== null) for (const keep of inView) keep(user.id)
 }
@@ -24,15 +24,15 @@ function take(place: string): unknown {
 }
 
 export interface TypedValues<Values> {
-  /** Without passwords and keys: those are typed again. */
+  /** Without passwords and keys, which must be entered again. */
   values: Values
-  /** Anything typed that would be lost. */
+  /** Whether there is input that would be lost. */
   isDirty: boolean
   restore: (values: Values) => void
 }
 
-/** Keeps what is typed over an end of the session. `name` tells forms of one page apart. */
-export function useKeptForm<Values>(typed: TypedValues<Values>, name = ''): void {
+/** Keeps the values of a form when the session ends. `name` distinguishes the forms of one page. */
+export function useFormDraft<Values>(typed: TypedValues<Values>, name = ''): void {
   const { t } = useTranslation()
   const place = useLocation({ select: ({ href }) => `${href} ${name}` })
   const latest = useRef(typed)
@@ -42,7 +42,7 @@ export function useKeptForm<Values>(typed: TypedValues<Values>, name = ''): void
   useEffect(() => {
     const values = take(place)
     if (values !== undefined) {
-      // The form at this place has kept them.
+      // The form at this location kept these values, so they have its type.
       latest.current.restore(values as Values)
       toast.info(t('已恢复登录失效前填写的内容，密码和密钥除外'))
     }

@@ -3,11 +3,11 @@ import { useLayoutEffect } from 'react'
 let drawn = 0
 
 /**
- * Marks the document while something that stands for what is on its way is drawn: what follows it
- * would jump, and waits unseen. Not by `:has()`, which Chromium does not always look at again when
- * the last of them goes.
+ * Marks the document while a loading placeholder is mounted: content below it would jump, and is
+ * hidden until then. A `:has()` rule is not enough, because Chromium does not always re-evaluate it
+ * when the last placeholder is removed.
  */
-export function useOnItsWay(): void {
+export function useLoadingMarker(): void {
   useLayoutEffect(() => {
     const root = document.documentElement
     drawn += 1

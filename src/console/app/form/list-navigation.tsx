@@ -4,22 +4,22 @@ import { LinkButton } from '../link-button.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** What the list showed from which a form was opened, as its address says it. */
+    /** Query of the list from which the form was opened. */
     listSearch?: Record<string, string>
-    /** The form that was left for the list. */
+    /** Path of the form from which the list was opened. */
     leftForm?: string
   }
 }
 
-/** From a row of the list in view to its form, which leads back to the same part of the list. */
+/** Link from a row to its form, from which the user returns to the same part of the list. */
 export function EditLink({ to }: { to: string }) {
   const { t } = useTranslation()
   const wasThere = useLocation({ select: ({ state }) => state.leftForm === to })
-  // Our parser makes every query a record of texts.
+  // The router's parser makes every query a record of strings.
   const listSearch: Record<string, string> = useSearch({ strict: false })
   return (
     <LinkButton
-      ref={wasThere ? goOnFromHeading : null}
+      ref={wasThere ? focusFromHeading : null}
       size="xs"
       variant="default"
       to={to}
@@ -30,12 +30,12 @@ export function EditLink({ to }: { to: string }) {
   )
 }
 
-/** The heading has the focus while nobody has gone anywhere else in a page that came for another. */
-function goOnFromHeading(link: HTMLElement | null) {
+/** The heading has the focus until the user moves it. */
+function focusFromHeading(link: HTMLElement | null) {
   if (document.activeElement?.tagName === 'H1') link?.focus()
 }
 
-/** Goes from a form to its list, as it was when the form was opened there. */
+/** Navigates from a form to its list, in the state in which the form was opened. */
 export function useGoToList(list: string): () => Promise<void> {
   const navigate = useNavigate()
   const { pathname, state } = useLocation()
