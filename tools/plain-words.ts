@@ -7,7 +7,16 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Path prefixes without findings: `tools/plain-words.test.ts` fails on any in them. */
-export const CONVERTED: string[] = ['tools/plain-words.ts']
+export const CONVERTED: string[] = [
+  'tools/plain-words.ts',
+  'src/server/account/',
+  'src/server/ledger/',
+  'src/server/sign-in/',
+  'src/server/user/',
+]
+
+/** Files under those prefixes that are not converted yet. */
+const PENDING = /-hostile\.test\.ts$/
 
 type Finding = { path: string; line: number; found: string; instead: string }
 
@@ -57,7 +66,7 @@ const TEXTS = /^src\/(contract\/[^/]*errors[^/]*|console\/app\/en\.json)$/
 export function plainWords(root: string, prefixes: readonly string[]): Finding[] {
   return globSync([SOURCES, DOCUMENTS, 'src/console/app/en.json'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => prefixes.some((prefix) => path.startsWith(prefix)))
+    .filter((path) => !PENDING.test(path) && prefixes.some((prefix) => path.startsWith(prefix)))
     .toSorted()
     .flatMap((path) => findingsOf(path, readFileSync(join(root, path), 'utf8')))
 }

@@ -35,7 +35,7 @@ import {
   type TestAnswer,
   type TestCaller,
 } from '../test/test-app.ts'
-import { agree, comeBack, leave } from '../test/visitor.ts'
+import { agree, handleCallback, leave } from '../test/visitor.ts'
 
 /**
  * What consoles and scripts of the One API family rely on, one test for each point of the
@@ -354,7 +354,7 @@ forEachDatabase('clients of the One API family', (open) => {
     const user = await aUser(server)
     const left = await leave(server, user, 'provider=github')
     const members = await agree(server, left, 'as=octo-c18')
-    const bound = await comeBack(server, user, { provider: 'github', members })
+    const bound = await handleCallback(server, user, { provider: 'github', members })
     expect([bound.status, bound.json]).toEqual([200, { success: true, message: 'bind' }])
     const self = await call('GET', '/api/user/self', user)
     expect(self.data).toMatchObject({ github_id: 'octo-c18' })

@@ -20,7 +20,7 @@ import { reconcile } from './reconcile.ts'
 const HOUR = NOW_SECONDS - (NOW_SECONDS % 3600)
 const DAY = NOW_SECONDS - (NOW_SECONDS % 86_400)
 
-/** An account with a settled call of 70 points, and one still open that holds back 100. */
+/** An account with a settled call of 70 points and an open one that reserves 100. */
 async function aBusyAccount(books: Books) {
   const account = await anAccount(books, { quota: 1000, tokenQuota: 900 })
   const [requestId, open] = [newCallId(), newCallId()]
@@ -33,7 +33,7 @@ async function aBusyAccount(books: Books) {
   return { account, requestId, open }
 }
 
-/** Runs a statement, reconciles, and undoes it. */
+/** Runs a statement, reconciles, and undoes the statement. */
 async function differencesAfter(
   { database }: Books,
   statement: RawBuilder<unknown>,
@@ -46,7 +46,7 @@ async function differencesAfter(
   return differences
 }
 
-/** Adds to a column where a condition holds, and takes it away again. */
+/** Adds to a column where a condition holds, and subtracts it again. */
 const shifted = (
   books: Books,
   { table, column, where }: { table: string; column: string; where: RawBuilder<unknown> },
@@ -59,7 +59,7 @@ const shifted = (
 }
 
 forEachBooks('reconcile', (shared) => {
-  test('finds nothing where the ledger explains everything', async () => {
+  test('finds nothing if the ledger explains all figures', async () => {
     await aBusyAccount(shared.books)
     const report = await reconcile(shared.books.database)
     expect(report).toMatchObject({ differences: [], count: 0, callsWithoutLog: 0 })
@@ -141,15 +141,18 @@ forEachBooks('reconcile', (shared) => {
     },
   ]
 
-  test.each(figures)('names a wrong $column of $table', async ({ table, column, where, says }) => {
-    const { books } = shared
-    const call = await aBusyAccount(books)
-    const found = await shifted(books, { table, column, where: where(call) })
-    expect(found).toEqual(says(call.account))
-  })
+  test.each(figures)(
+    'reports a wrong $column of $table',
+    async ({ table, column, where, says }) => {
+      const { books } = shared
+      const call = await aBusyAccount(books)
+      const found = await shifted(books, { table, column, where: where(call) })
+      expect(found).toEqual(says(call.account))
+    },
+  )
 
   test.each(['used_quota', 'requests', 'quota', 'prompt_tokens'])(
-    'names a wrong figure of a channel: %s',
+    'reports a wrong figure of a channel: %s',
     async (column) => {
       const { books } = shared
       await aBusyAccount(books)
@@ -164,7 +167,7 @@ forEachBooks('reconcile', (shared) => {
     },
   )
 
-  test('names what is in one place only', async () => {
+  test('reports rows that exist on one side only', async () => {
     const { books } = shared
     const { account, requestId } = await aBusyAccount(books)
     const { userId } = account
@@ -187,7 +190,7 @@ forEachBooks('reconcile', (shared) => {
     ])
   })
 
-  test('names a call that is logged twice', async () => {
+  test('reports a call that is logged twice', async () => {
     const { books } = shared
     const { requestId } = await aBusyAccount(books)
     const found = await differencesAfter(
@@ -202,7 +205,7 @@ forEachBooks('reconcile', (shared) => {
     expect(found).toContain(`request ${requestId}: I3 log_rows is 2, the books say 1`)
   })
 
-  test('names a call that is open although it was billed', async () => {
+  test('reports a call that is open although it was billed', async () => {
     const { books } = shared
     const { open, requestId } = await aBusyAccount(books)
     const found = await differencesAfter(
@@ -224,7 +227,7 @@ forEachBooks('reconcile', (shared) => {
     price_version: '9f86d081884c7d65',
   })
 
-  /** A call of 100 points, of which its user had 60 and its token 50. */
+  /** A call that cost 100 points, with 60 on the user's balance and 50 on the token. */
   async function anUnpaidCall(books: Books, { isUserGone = false } = {}) {
     const account = await anAccount(books, { quota: 60, tokenQuota: 50 })
     const requestId = newCallId()
@@ -238,7 +241,7 @@ forEachBooks('reconcile', (shared) => {
     return (column: string, by?: number) => shifted(books, { table: 'ledger', column, where }, by)
   }
 
-  test('names a carried debt and amounts that are not what a call cost', async () => {
+  test('reports a wrong carried debt and amounts that differ from the cost of the call', async () => {
     const wrong = await anUnpaidCall(shared.books)
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt', 61)).toEqual([
@@ -255,7 +258,7 @@ forEachBooks('reconcile', (shared) => {
     )
   })
 
-  test('names a debt that was not taken and is not what a call cost', async () => {
+  test('reports an uncharged debt that differs from the cost of the call', async () => {
     const wrong = await anUnpaidCall(shared.books, { isUserGone: true })
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt')).toEqual([
@@ -269,7 +272,7 @@ forEachBooks('reconcile', (shared) => {
     )
   })
 
-  test('counts who owes and how much', async () => {
+  test('counts the users in debt and the total debt', async () => {
     const { books } = shared
     const before = (await reconcile(books.database)).owed
     await anUnpaidCall(books)
@@ -277,7 +280,7 @@ forEachBooks('reconcile', (shared) => {
     expect([owed.users - before.users, owed.points - before.points]).toEqual([1, 40])
   })
 
-  test('names a debt of what is no call, and one that is out of range', async () => {
+  test('reports a debt of a row that is not a call, and one that is out of range', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const where = sql`user_id = ${account.userId} AND kind = 'grant'`
@@ -290,7 +293,7 @@ forEachBooks('reconcile', (shared) => {
     expect(huge).toContainEqual(expect.stringContaining('I7 debt is 9007199254740992'))
   })
 
-  test('names a balance below zero even when the ledger agrees', async () => {
+  test('reports a negative balance even if the ledger agrees', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const both = (by: number) => [
@@ -307,7 +310,7 @@ forEachBooks('reconcile', (shared) => {
     )
   })
 
-  test('names figures that are no whole numbers in range', async () => {
+  test('reports figures that are not whole numbers in range', async () => {
     const { books } = shared
     const { account, open } = await aBusyAccount(books)
     const tooMuch = 2 ** 53
@@ -336,13 +339,13 @@ forEachBooks('reconcile', (shared) => {
     expect(fraction).toContainEqual(
       `tokens row ${account.tokenId}: I7 used_quota is 70.5, the books say none`,
     )
-    // Half a point there and back has left a fraction; whole again.
+    // Adding and subtracting half a point has left a fraction.
     await sql`UPDATE tokens SET used_quota = CAST(used_quota AS integer)`.execute(
       books.database.write,
     )
   })
 
-  test('names codes that are used without a credit, and credits of unused codes', async () => {
+  test('reports codes that are used without a credit, and credits of unused codes', async () => {
     const { books } = shared
     const account = await anAccount(books)
     const code = (id: number, status: number) => ({
@@ -376,7 +379,7 @@ forEachBooks('reconcile', (shared) => {
     ])
   })
 
-  test('names users and tokens that came about outside of the ledger', async () => {
+  test('reports users and tokens that were created outside the ledger', async () => {
     const { books } = shared
     const { userId } = await anAccount(books)
     const found = await differencesAfter(
@@ -387,7 +390,7 @@ forEachBooks('reconcile', (shared) => {
     expect(found).toEqual([`user ${userId}: I1 quota is 500, the books say 0`])
   })
 
-  test('lists a hundred of a kind and counts them all', async () => {
+  test('lists a hundred differences of a kind and counts all of them', async () => {
     const { books } = shared
     const add = (from: number, to: number) =>
       sql`INSERT INTO ledger (id, created_at, kind, user_id, user_amount, token_id, token_amount)
@@ -406,7 +409,7 @@ forEachBooks('reconcile', (shared) => {
     expect(differences).toHaveLength(100)
   })
 
-  test('sees one moment while calls are settled beside it', async () => {
+  test('reads one snapshot while calls are being settled', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     const traffic = (async () => {
@@ -424,14 +427,14 @@ forEachBooks('reconcile', (shared) => {
   })
 })
 
-forEachBooks('books that do not go back to the beginning', (shared) => {
+forEachBooks('incomplete books', (shared) => {
   const setting = (name: string, seconds: number) =>
     shared.books.database.write
       .insertInto('settings')
       .values({ name, value: String(seconds) })
       .execute()
 
-  test('deleting log rows changes nothing; hourly sums are compared from then on', async () => {
+  test('after log rows were deleted only later hourly sums are compared', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const { write } = books.database

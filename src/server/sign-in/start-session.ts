@@ -6,8 +6,8 @@ import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
 /**
- * The end of every successful sign-in: a new session with a new cookie, the one that came with the
- * call ended, and what the person may know of itself.
+ * Completes every successful sign-in: creates a session and cookie, ends the session of the
+ * request, and returns the user's public data.
  */
 export async function startSession(
   app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,

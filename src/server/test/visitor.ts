@@ -34,7 +34,7 @@ export const agree = (
   walk(`${String(left.json['authorize_url'])}&${choice}`, server.url)
 
 /** The callback page's call. */
-export const comeBack = (
+export const handleCallback = (
   server: TestServer,
   visitor: Visitor,
   { provider, members }: { provider: string; members: Record<string, string> },
