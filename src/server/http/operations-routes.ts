@@ -6,7 +6,7 @@ import { FileGone } from '../db/sqlite-file.ts'
 import { sameText } from '../secrets.ts'
 import { isDirect } from './host-check.ts'
 
-/** Monitors ask with either method, some by way of a cache, and want to know how it is now. */
+/** Monitors use either method, some through a cache, and need the current state. */
 const FOR_MONITORS = {
   exposeHeadRoute: true,
   onRequest: async (_request: FastifyRequest, reply: FastifyReply) => {
@@ -14,7 +14,7 @@ const FOR_MONITORS = {
   },
 }
 
-/** For those who run the server: liveness, readiness, metrics. */
+/** Endpoints for operators: liveness, readiness, metrics. */
 export function mountOperations(
   server: FastifyInstance,
   app: App,
