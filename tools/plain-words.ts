@@ -10,11 +10,23 @@ import { join } from 'node:path'
 export const CONVERTED: string[] = [
   'tools/plain-words.ts',
   'src/server/account/',
+  'src/server/audit/',
+  'src/server/backup/',
+  'src/server/dashboard/',
   'src/server/db/',
+  'src/server/egress/',
   'src/server/http/',
+  'src/server/json/',
   'src/server/ledger/',
+  'src/server/limit/',
   'src/server/mail/',
+  'src/server/move/',
+  'src/server/recording/',
+  'src/server/redemption/',
+  'src/server/release/',
   'src/server/sign-in/',
+  'src/server/status/',
+  'src/server/token/',
   'src/server/user/',
 ]
 

@@ -6,7 +6,7 @@ import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
- * variables win). `gatehouse.js` reads the environment and passes it in. The table of
+ * variables take precedence). `gatehouse.js` reads the environment and passes it in. The table of
  * `docs/settings.md` is generated from `settings`.
  */
 
@@ -47,9 +47,9 @@ const commaSeparated = z
 
 interface Setting<S extends z.ZodType = z.ZodType> {
   schema: S
-  /** As it would stand in the environment; `undefined`: no default. */
+  /** As in the environment; `undefined` without a default. */
   default?: string
-  /** What `docs/settings.md` says. */
+  /** Description in `docs/settings.md`. */
   meaning: string
 }
 
@@ -65,7 +65,7 @@ function setting(schema: z.ZodType, meaning: string, otherwise?: string): Settin
 
 const ROLES = ['10', '100'] as const
 
-/** Written out in full: short forms such as `10.1` are read differently by different programs. */
+/** Requires the full form, because programs read short forms such as `10.1` differently. */
 function isNetwork(item: string): boolean {
   const [address = '', bits, ...rest] = item.split('/')
   const family = net.isIP(address)
@@ -74,14 +74,14 @@ function isNetwork(item: string): boolean {
   return family !== 0 && isPrefix && rest.length === 0
 }
 
-/** Bases that take the place of paths of the server itself, and those that lead elsewhere. */
+/** Whether a base would hide paths of the server itself or leads elsewhere. */
 const isNoBase = (base: string): boolean =>
   ['/api', ...RELAY_PREFIXES].some((taken) => base === `${taken}/`) || /\/\.{1,2}\//.test(base)
 
 export const settings = {
   PORT: setting(wholeNumber(0, 65535), 'port to listen on; 0 picks a free one', '3000'),
   HOST: setting(
-    // As in an address; a socket is given it without the brackets.
+    // Accepts brackets as in URLs; sockets take the host without them.
     text.transform((host) => host.replace(/^\[(.*)\]$/, '$1')),
     'address to listen on',
     '127.0.0.1',
@@ -122,7 +122,7 @@ export const settings = {
       .meta({ wants: `${PASSWORD_LENGTH_MIN} characters to ${PASSWORD_BYTES_MAX} bytes` }),
     'password of `root` in an empty database',
   ),
-  // Their forms are looked at where root is made: afterwards they stay behind, and mean nothing.
+  // Validated when root is created, because afterwards they remain set without effect.
   INITIAL_ROOT_TOKEN: setting(text, 'key of a first token of `root` in an empty database'),
   INITIAL_ROOT_ACCESS_TOKEN: setting(text, 'system access token of `root` in an empty database'),
   OPTIONS_MIN_ROLE: setting(
@@ -330,13 +330,13 @@ export type Config = {
     : never
 }
 
-/** A wrong setting: one line that names the variable, what it got and what it wants. */
+/** An invalid setting: one line with the variable, its value and the expected form. */
 export class ConfigError extends Error {}
 
 /**
- * One API settings that have no meaning here; they stop nothing. Addresses of pictures go to the
- * upstream as they are, so nothing is fetched for users; statements are in no trace, because keys
- * are in them; `CHANNEL_UPDATE_FREQUENCY` has none there either.
+ * One API settings without an effect here; they do not stop startup. Image addresses are passed to
+ * the upstream, so the server downloads nothing for users. SQL statements are never traced, because
+ * they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
  */
 const IGNORED = new RegExp(
   `^(${[
@@ -362,11 +362,11 @@ const IGNORED = new RegExp(
 
 export interface ParsedConfig {
   config: Config
-  /** Things worth telling the operator once. */
+  /** Notes to print once for the operator. */
   notes: string[]
 }
 
-/** Parses an environment. Throws `ConfigError` at the first wrong value. */
+/** Parses an environment. Throws `ConfigError` at the first invalid value. */
 export function parseConfig(
   environment: Readonly<Record<string, string | undefined>>,
 ): ParsedConfig {
@@ -406,7 +406,7 @@ export function parseConfig(
   return { config, notes }
 }
 
-/** The address of a proxy may hold a password. */
+/** A proxy address may contain a password. */
 const SECRET = /SECRET|PASSWORD|TOKEN|DSN|RELAY_PROXY/
 
 function wrongValue(name: string, given: string, schema: z.ZodType): string {

@@ -2,33 +2,33 @@ import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ConnectionCounts } from './http/connections.ts'
 
-/** What the server counts about itself, in Prometheus's terms. */
+/** Figures of the server in Prometheus format. */
 export interface Metrics {
   registry: Registry
-  /** One relayed call has ended. `channelId`: 0 where none was asked. */
+  /** A relayed call has ended. `channelId` is 0 if no channel was tried. */
   relayed(call: { outcome: string; channelId: number; elapsedMs: number; quota: number }): void
-  /** A call was settled, and so many points of its cost were more than the balance had. */
+  /** A settled call cost this many points more than the balance had. */
   unpaid(quota: number): void
-  /** A channel was asked for nothing; another may have answered the call. */
+  /** An attempt on a channel failed; another channel may have served the call. */
   attemptFailed(cause: string, channelId: number): void
-  /** One call of the management API was answered with this status. */
+  /** A request of the management API got this status. */
   managed(status: number): void
-  /** Shows a budget for the memory of bodies: `requests` or `answers`. */
+  /** Registers a memory budget for bodies: `requests` or `answers`. */
   watchBudget(kind: string, budget: BudgetFigures): void
 }
 
-/** Bytes that are held of a budget, its size in bytes, and how often it had no room. */
+/** Bytes used of a budget, its size in bytes, and the number of refusals. */
 export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
 
-/** What is asked when somebody reads the figures. */
+/** Sources that are read when the metrics are scraped. */
 export interface MetricSources {
   version: string
   ledgerPending(): number
-  /** Channels of each status. Rejects while the database does not answer. */
+  /** Number of channels by status. Rejects while the database does not respond. */
   channelsByStatus(): Promise<ReadonlyMap<number, number>>
-  /** The listener's connections. */
+  /** Counts of the listener's connections. */
   connections(): ConnectionCounts
-  /** Daily backups. `lastDone` rejects while the database does not answer. */
+  /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
 }
 
@@ -40,15 +40,12 @@ const STATUS_LABELS: readonly [status: number, label: string][] = [
 
 const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/**
- * How often the delay of the event loop is looked at. Each look wakes a server that has nothing to
- * do.
- */
+/** Interval of the samples of the event loop lag. Each sample wakes an idle server. */
 const LAG_SAMPLE_MS = 100
 
 const LAG_FIGURES = ['min', 'max', 'mean', 'p50', 'p90', 'p99'] as const
 
-/** What Node measures is the time from look to look: without delay, that between two of them. */
+/** Node measures the time between samples, which without lag equals the interval. */
 function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]): void {
   const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`)
   if (!(gauge instanceof Gauge)) throw new Error(`there is no figure ${figure} of the event loop`)
@@ -59,7 +56,7 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-/** What the ledger, the channels and the server itself look like when they are asked. */
+/** Adds gauges of the ledger, the channels and the server itself, read when scraped. */
 function addGauges(registry: Registry, sources: MetricSources): void {
   const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
@@ -113,7 +110,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
     help: 'When the last daily backup was complete; 0 without one',
     registers: [],
     async collect() {
-      // While the database does not answer, the figure before is right.
+      // While the database does not respond, the previous value stays.
       const seconds = await sources.backups.lastDone().catch(() => null)
       if (seconds !== null) this.set(seconds)
     },
@@ -138,7 +135,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   for (const metric of metrics) registry.registerMetric(metric)
 }
 
-/** The figures of budgets for memory; whoever calls it adds a budget. */
+/** Adds the gauges of memory budgets. Returns a function that registers a budget. */
 function addBudgets(registry: Registry): Metrics['watchBudget'] {
   const budgets = new Map<string, BudgetFigures>()
   const gauge = (name: string, help: string, figure: (budget: BudgetFigures) => number) =>
@@ -171,8 +168,8 @@ export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
   for (const figure of LAG_FIGURES) subtractSample(registry, figure)
-  // Counted here and handed over when they are asked for: finding a counter by its labels takes
-  // more than a microsecond, in every call.
+  // Counted here and transferred when scraped, because finding a counter by its labels takes more
+  // than a microsecond per call.
   const ended = new Map<string, Map<number, number>>()
   const millisecondsByChannel = new Map<number, number>()
   const calls = new Counter({

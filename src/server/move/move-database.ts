@@ -13,7 +13,7 @@ import type { MoveSource } from './source-store.ts'
 import { analyze, continueIds, targetTables, type TargetTable } from './target-store.ts'
 
 /**
- * Tables that are not moved. PostgreSQL keeps its own list of migrations and counts ids by
+ * Tables that are not moved: PostgreSQL has its own list of migrations and counts ids with
  * sequences; processes are new ones.
  */
 export const LEFT_OUT: ReadonlySet<string> = new Set(['schema_migrations', 'id_counters', 'nodes'])
@@ -21,15 +21,15 @@ export const LEFT_OUT: ReadonlySet<string> = new Set(['schema_migrations', 'id_c
 interface Move {
   source: MoveSource
   target: Omit<BareDatabase, 'close'>
-  /** What signs cookies, when it is kept beside the file. */
+  /** Secret that signs cookies, if it is stored beside the file. */
   secret: string | null
   progress: Progress
 }
 
 /**
- * Copies everything that the source holds into an empty PostgreSQL database. All of it is one
- * transaction: a failure leaves that database as empty as it was. Throws `MoveError` for what the
- * operator has to see to.
+ * Copies all data of the source into an empty PostgreSQL database, in one transaction: after a
+ * failure that database is still empty. Throws `MoveError` for problems that the operator must
+ * solve.
  */
 export async function moveDatabase(move: Move): Promise<void> {
   const { db, runScript } = move.target
@@ -41,7 +41,7 @@ export async function moveDatabase(move: Move): Promise<void> {
       throw new MoveError('the database is not empty; a move goes into an empty one')
     }
     await migrateWithin(trx, 'postgres', runScript)
-    // SQLite does not look at the length of a key.
+    // SQLite does not check the length of a key.
     await widenTexts(trx, 'postgres')
     const isOurs = (name: string) => !others.has(name) && !LEFT_OUT.has(name)
     await moveTables(trx, move, await targetTables(trx, isOurs))
@@ -72,7 +72,10 @@ async function moveTables(
   if (odd.count > odd.lines.length) progress(`${odd.count} such texts in all`)
 }
 
-/** One API's tables may have columns of a relative, and the file tables of another program. */
+/**
+ * Reports what is not moved: One API's tables may have columns of a related program, and the file
+ * tables of another program.
+ */
 function sayWhatStays(
   source: MoveSource,
   { tables, progress }: { tables: readonly TargetTable[]; progress: Progress },
@@ -92,7 +95,7 @@ function sayWhatStays(
   }
 }
 
-/** What differed in the file already differs still; anything beyond that is this move's fault. */
+/** Fails if the ledger has other differences than the file had; existing ones are allowed. */
 async function checkBooks(trx: Transaction<Schema>, { source, progress }: Move): Promise<void> {
   progress('recomputing the books')
   const { count, differences } = await reconcileWithin(trx, 'postgres')

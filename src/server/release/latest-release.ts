@@ -6,7 +6,7 @@ import { toRelease } from './release.ts'
 
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 2 ** 20
-/** How long an answer, and how long a failure, stands for the next one who asks. */
+/** Seconds for which a result, or a failure, is cached. */
 const KEPT_SECONDS = 3600
 const FAILURE_KEPT_SECONDS = 60
 
@@ -14,8 +14,8 @@ const failed = (problemZh: string, problemEn: string, detail?: unknown): AppErro
   new AppError('release_failed', { problemZh, problemEn }, detail)
 
 /**
- * Asks the code host for the newest release, at most once an hour however many people ask. Throws
- * `release_unset`, `release_failed`; nothing the other side says is part of a sentence.
+ * Returns the newest release from the code host; requests it at most once an hour. Throws
+ * `release_unset`, `release_failed`; the error texts contain nothing from the response.
  */
 export function createLatestRelease(
   app: Pick<App, 'config' | 'egress' | 'clock' | 'version'>,
