@@ -37,20 +37,20 @@ import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carr
 import { readBytesAsTexts } from './text-store.ts'
 
 /**
- * Takes over a database that One API has written. All of it is one transaction: whoever kills the
- * process in the middle finds the database as One API left it. One API's columns keep what they
- * hold, so that One API can open the database again.
+ * Adopts a database that One API has written, in one transaction: if the process is killed, the
+ * database is unchanged. One API's columns keep their values, so that One API can open the database
+ * again.
  */
 
-/** Why a database is not ours to use; for the operator. */
+/** A reason not to use a database, for the operator. */
 export class AdoptionError extends Error {}
 
-/** Log rows summed up in one statement. */
+/** Log rows summed up per statement. */
 const LOGS_PER_CHUNK = 100_000
 
 /**
  * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
- * when tables of One API's names or of ours are there that are another program's.
+ * if another program has tables with names of One API's or our tables.
  */
 export async function adoptIfOneApi(
   database: UnpreparedDatabase,
@@ -61,7 +61,7 @@ export async function adoptIfOneApi(
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
     const { tables, origin } = await readOrigin(trx, engine)
-    // Another process has just done it.
+    // Another process has just adopted it.
     if (!isToBeAdopted(origin)) return
     const [obstacle] = engine === 'postgres' ? await findObstacles(trx) : []
     if (obstacle !== undefined) throw new AdoptionError(sentenceOf(obstacle))
@@ -93,7 +93,7 @@ function isToBeAdopted(origin: Origin): boolean {
   return origin.kind === 'one-api'
 }
 
-/** Everything that turns One API's tables into ours, in the given transaction. */
+/** Converts One API's tables to ours, in the given transaction. */
 export async function adoptWithin(
   trx: Transaction<Schema>,
   { engine, runScript }: Pick<BareDatabase, 'engine' | 'runScript'>,
@@ -101,7 +101,7 @@ export async function adoptWithin(
 ): Promise<void> {
   for (const missing of missingColumns(tables)) await addColumn(trx, engine, missing)
   await mendRows(trx, engine, progress)
-  // Figures that are out of any range are gone by now.
+  // Figures out of range have been corrected before.
   if (engine === 'postgres') await correctColumns(trx, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
   progress(`making tables and indexes (${logRows} log rows)`)
@@ -132,13 +132,13 @@ async function correctColumns(trx: Transaction<Schema>, progress: Progress): Pro
   await correctTypes(trx, odd)
 }
 
-/** PostgreSQL does not change what a view or a trigger depends on. */
+/** PostgreSQL cannot change columns that a view or a trigger depends on. */
 const DEPENDED_ON = '0A000'
 
 /**
- * The same for a PostgreSQL database that is ours already: an earlier version left the types as
- * they were, and a relative of One API that had it again meanwhile has made them narrow. A view of
- * the operator's that reads such a column stops it and not the start.
+ * Corrects column types of an existing Gatehouse database on PostgreSQL: an earlier version kept
+ * the types, or a related program that used the database meanwhile has narrowed them. If an
+ * operator's view reads such a column, the type stays and startup continues.
  */
 export async function keepColumnsWide(
   { db, engine }: Pick<BareDatabase, 'db' | 'engine'>,
@@ -154,9 +154,8 @@ export async function keepColumnsWide(
 }
 
 /**
- * The few values that cannot stay: ids and figures that nobody can count with, bytes where texts
- * belong, and rows that a relative of One API has taken out of use in columns that are not read
- * here.
+ * Corrects the few values that cannot stay: ids and figures out of range, bytes in text columns,
+ * and rows that a program related to One API has disabled in columns that are not read here.
  */
 async function mendRows(
   trx: Transaction<Schema>,
@@ -166,7 +165,7 @@ async function mendRows(
   const tables = await readTables(trx, engine)
   const { seconds: nowSeconds } = await readMoment(trx, engine)
   for (const table of oneApiTableNames) {
-    // Before figures are cut: ids are named in some of them.
+    // Before figures are corrected, because some of them are ids.
     const renumbered = await replaceWrongIds(trx, table, tables)
     if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they have new ones`)
   }
@@ -187,7 +186,7 @@ async function mendRows(
     progress(`${restricted} lists of models or addresses of tokens are carried over`)
 }
 
-/** Answers the highest id among the log rows. */
+/** Returns the highest id of the log rows. */
 async function sumLogs(
   trx: Transaction<Schema>,
   { logRows, progress }: { logRows: number; progress: Progress },

@@ -27,13 +27,13 @@ import { relativeOf, typeHere } from './relative/channel-type.ts'
 import { priceTables } from './relative/price-store.ts'
 import { relativeFindings } from './relative/relative-finding-store.ts'
 
-/** What adoption would find and do, for the operator to read before it happens. */
+/** Report of what adoption would find and change, before it runs. */
 export interface AdoptionReport {
   origin: Origin
   lines: string[]
 }
 
-/** Looks and changes nothing. */
+/** Creates the report; changes nothing. */
 export async function reportAdoption({
   db,
   engine,
@@ -129,7 +129,7 @@ async function oddRoots(db: BareDatabase['db']): Promise<Finding[]> {
 
 type Channels = Awaited<ReturnType<typeof channelTraits>>
 
-/** The channels with the types that they will have here. */
+/** Returns the channels with their types in this program. */
 function hereOf(tables: FoundTables, channels: Channels): Channels {
   const relative = relativeOf(tables)
   if (relative === null) return channels
@@ -167,7 +167,7 @@ function isMapping(text: string): boolean {
   }
 }
 
-/** Values are not repeated: some are secrets. */
+/** Values are not repeated, because some are secrets. */
 async function oddOptions(db: BareDatabase['db']): Promise<Finding[]> {
   const stored = await storedOptions(db)
   const unknown = stored.map(({ key }) => key).filter((key) => !isOptionKey(key))

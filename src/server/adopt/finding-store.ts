@@ -10,29 +10,29 @@ import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-
 import { isGroupChosen, isGroupGiven, isMarkedDeleted } from './relative/carry-over-store.ts'
 import { hasBytes } from './text-store.ts'
 
-/** Rows of a One API database that work differently from what one would expect of them. */
+/** Rows of a One API database with unexpected behavior after adoption. */
 export interface Finding {
-  /** What is odd, after a number: `users have a negative balance`. */
+  /** Description that follows a number: `users have a negative balance`. */
   what: string
-  /** How many rows. */
+  /** Number of rows. */
   count: number
-  /** The first few, by id or name. */
+  /** The first rows, by id or name. */
   samples: string[]
 }
 
 interface Question {
   what: string
   table: OneApiTable
-  /** Columns that the question needs; older versions may lack them. */
+  /** Required columns; older versions may lack them. */
   needs: [OneApiTable, string][]
-  /** What a row is called in the report; `id` by default. */
+  /** Name of a row in the report; `id` by default. */
   subject?: RawBuilder<unknown>
   where: RawBuilder<unknown>
 }
 
 export const SAMPLES = 5
 
-/** A finding about rows whose names are known, of which so many are shown. */
+/** Returns a finding about rows with known names, of which the first ones are shown. */
 export const about = (what: string, names: readonly string[], shown = SAMPLES): Finding => ({
   what,
   count: names.length,
@@ -41,7 +41,7 @@ export const about = (what: string, names: readonly string[], shown = SAMPLES): 
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
 
-/** What no two rows may share. A database that lost its indexes may hold it twice. */
+/** Columns that must be unique. A database without its indexes may contain duplicates. */
 const UNIQUE = [
   ['users', 'username'],
   ['users', 'access_token'],
@@ -58,7 +58,7 @@ const sharedQuestions = UNIQUE.map(([table, column]): Question => ({
       GROUP BY ${sql.ref(column)} HAVING count(*) > 1)`,
 }))
 
-/** What stops adopting, and what relatives of One API have that works otherwise here. */
+/** Findings that stop adoption, and features of related programs that work differently here. */
 const structuralQuestions: Question[] = [
   ...sharedQuestions,
   ...(['users', 'tokens', 'channels', 'redemptions'] as const).map((table): Question => ({
@@ -104,7 +104,7 @@ const QUESTIONS: readonly Question[] = [
     what: 'limited tokens have a negative quota; it stays as it is',
     table: 'tokens',
     needs: [['tokens', 'unlimited_quota']],
-    // Not every database has a flag there before it is adopted.
+    // The column is not a boolean in every database before adoption.
     where: sql`remain_quota < 0
       AND coalesce(CAST(unlimited_quota AS text), '0') NOT IN ('1', 'true')`,
   },
@@ -158,7 +158,7 @@ const QUESTIONS: readonly Question[] = [
   },
 ]
 
-/** `nowSeconds` bounds the times that can be right. */
+/** `nowSeconds` limits plausible times. */
 const questions = (nowSeconds: number): Question[] => [
   ...QUESTIONS,
   {
@@ -170,7 +170,7 @@ const questions = (nowSeconds: number): Question[] => [
   },
 ]
 
-/** Values that adopting changes. */
+/** Values that adoption changes. */
 function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
   return oneApiTableNames.flatMap((table): Question[] => {
     const figures = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
@@ -191,13 +191,13 @@ function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
   })
 }
 
-/** What rows of tables without ids are called. */
+/** Names of rows in tables without ids. */
 const SUBJECTS: Partial<Record<OneApiTable, RawBuilder<unknown>>> = {
   options: sql.ref('key'),
   abilities: sql.ref('channel_id'),
 }
 
-/** Answers what is odd in the database, nothing for what is not. */
+/** Returns what is unusual in the database. */
 export async function findOddRows(
   db: Queries,
   scope: { engine: Engine; tables: FoundTables; nowSeconds: number },
@@ -208,11 +208,11 @@ export async function findOddRows(
   return findings.filter(({ count }) => count > 0)
 }
 
-/** What two rows share and must not: adopting would fail on it. */
+/** Returns duplicates that would make adoption fail. */
 export const findShared = (db: Queries, tables: FoundTables): Promise<Finding[]> =>
   answers(db, sharedQuestions, tables)
 
-/** `3 users share their username … (1, 2, …)`. */
+/** Formats a finding: `3 users share their username … (1, 2, …)`. */
 export function sentenceOf({ what, count, samples }: Finding): string {
   const rest = count > samples.length ? ', …' : ''
   return `${count} ${what}${samples.length === 0 ? '' : ` (${samples.join(', ')}${rest})`}`
@@ -246,10 +246,10 @@ async function ask(db: Queries, { what, table, subject, where }: Question): Prom
   }
 }
 
-// What follows is read as text: nothing is mended yet, and any value may stand there.
+// Read as text: nothing is corrected yet, so a column may contain any value.
 const asText = (column: string) => sql<string | null>`CAST(${sql.ref(column)} AS text)`
 
-/** Ids of the users with the highest role, the oldest first. */
+/** Returns the ids of the users with the highest role, oldest first. */
 export async function rootIds(db: Queries): Promise<string[]> {
   const rows = await db
     .selectFrom('users')
@@ -261,7 +261,7 @@ export async function rootIds(db: Queries): Promise<string[]> {
   return rows.map(({ found }) => found ?? '')
 }
 
-/** What is to be judged by reading it: types and model mappings of channels. */
+/** Returns types and model mappings of channels, to be checked in code. */
 export async function channelTraits(
   db: Queries,
   tables: FoundTables,

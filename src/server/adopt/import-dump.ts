@@ -17,9 +17,8 @@ const ROWS_PER_LINE = 100_000
 
 /**
  * Loads MySQL or MariaDB dumps of One API into an empty database and adopts it, all in one
- * transaction. Most installations are one dump; where the log has a database of its own, they are
- * two. Throws `DumpError` for a dump that cannot be loaded, `AdoptionError` when the database is
- * not empty.
+ * transaction. Most installations have one dump, those with a separate log database two. Throws
+ * `DumpError` for an invalid dump, `AdoptionError` if the database is not empty.
  */
 export async function loadDumps(
   database: Omit<BareDatabase, 'close'>,
@@ -36,7 +35,7 @@ export async function loadDumps(
     }
     const [oneApiScript] = migrations(engine)
     if (oneApiScript === undefined) throw new Error('the first migration is missing')
-    // Without our indexes, which are made at the end in one go.
+    // Without our indexes, which are created at the end.
     await runScript(oneApiScript.script, trx)
     await widenTexts(trx, engine)
     const prices: PriceRows = new Map()
@@ -62,12 +61,12 @@ const leftOut = (table: string): string => `table ${table} is not One API's and 
 interface Loading {
   database: Omit<BareDatabase, 'close'>
   dumps: readonly AsyncIterable<Buffer>[]
-  /** Gets those of One Hub. */
+  /** Receives prices of One Hub. */
   prices: PriceRows
   progress: Progress
 }
 
-/** Answers how many users there were. */
+/** Returns the number of users. */
 async function loadRows(
   trx: Transaction<Schema>,
   { database, dumps, prices, progress }: Loading,

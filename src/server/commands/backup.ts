@@ -12,15 +12,15 @@ import { reasonOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 /**
- * Makes a backup beside a running server; `to` is the folder that the backup's own folder is made
- * in. Answers whether the books of the copy balance. Throws `ConfigError` when there is no backup.
+ * Makes a backup beside a running server; `to` is the parent folder. Returns whether the ledger of
+ * the copy balances. Throws `ConfigError` if the backup fails.
  */
 export async function backupCommand(
   config: Config,
   environment: GivenSettings,
   to = backupFolder(config),
 ): Promise<boolean> {
-  // Refuses databases of One API and of other versions.
+  // Rejects databases of One API and of other versions.
   await (await openOurs(config)).close()
   const plan = planBackup(config, environment, {
     folder: to,

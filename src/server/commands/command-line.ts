@@ -7,11 +7,11 @@ import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */
 const FAILED = 1
-/** Of `reconcile` and `backup`, whose 1 says that the books do not balance. */
+/** For `reconcile` and `backup`, where 1 means that the ledger does not balance. */
 const NOT_RECONCILED = 2
 
 type Environment = Readonly<Record<string, string | undefined>>
-/** Reads the settings; what a command names counts before them. */
+/** Reads the settings; arguments of a command take precedence. */
 type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
@@ -35,7 +35,7 @@ function addServe(program: Command, settings: ReadSettings, given: () => Environ
     .option('--log-dir <folder>', 'no effect: what the program says goes to its output')
     .action(async (options: { port?: string; host?: string; logDir?: string }) => {
       const { serve } = await import('./serve.ts')
-      // Unit and compose files of One API name one.
+      // Unit and compose files for One API contain this option.
       if (options.logDir !== undefined) {
         process.stderr.write('--log-dir has no effect here: the log goes to the output\n')
       }
@@ -67,7 +67,7 @@ function addReconcile(program: Command, settings: ReadSettings): void {
     )
 }
 
-/** 0 if the books balance, 1 if they do not, 2 if that could not be told. */
+/** Exits with 0 if the ledger balances, 1 if not, 2 if it could not be checked. */
 async function exitByBooks(areBalanced: () => Promise<boolean>): Promise<void> {
   try {
     process.exitCode = (await areBalanced()) ? 0 : FAILED
@@ -136,7 +136,7 @@ function addRecord(program: Command, settings: ReadSettings): void {
     })
 }
 
-/** The default command would take the word for an argument of its own. */
+/** Otherwise the default command would take the word as its argument. */
 function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   const [, , word = 'serve'] = argv
   const names = [...program.commands.map((command) => command.name()), 'help']
@@ -145,7 +145,7 @@ function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** `gatehouse <command>`: each command's code is loaded only when it runs. */
+/** Runs `gatehouse <command>`. Each command's code is loaded only when it runs. */
 export async function runCommandLine(
   argv: readonly string[],
   environment: Environment,
@@ -222,7 +222,7 @@ export async function runCommandLine(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
-    // Whatever was opened on the way is not waited for.
+    // Exits without waiting for open resources.
     process.exit(FAILED)
   }
 }

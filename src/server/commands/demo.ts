@@ -16,14 +16,14 @@ const PASSWORD_LENGTH = 12
 const INTERRUPTED = 130
 
 /**
- * Serves a throw-away SQLite database full of made-up data, whatever database the settings name.
- * All its channels lead to a fake upstream inside this process, so that calls are answered and none
- * leaves the machine.
+ * Serves a temporary SQLite database with generated data, regardless of the configured database.
+ * All its channels use a fake upstream inside this process, so that calls work and none leaves the
+ * machine.
  */
 export async function demo(given: Config): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-demo-'))
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
-  // Until the server has its own handlers, a signal must end the process in a way that cleans up.
+  // Until the server has its own handlers, a signal must end the process with a cleanup.
   const interrupt = (): never => process.exit(INTERRUPTED)
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.on(signal, interrupt)
@@ -35,7 +35,7 @@ export async function demo(given: Config): Promise<void> {
     SQLITE_SYNCHRONOUS: 'NORMAL',
     SQL_DSN: undefined,
     EGRESS_ALLOW_PRIVATE: true,
-    // Its address is this machine's own.
+    // The fake upstream is on this machine.
     RELAY_PROXY: undefined,
   }
   const password = given.INITIAL_ROOT_PASSWORD ?? randomText(PASSWORD_LENGTH)

@@ -8,8 +8,8 @@ import { openSource } from '../move/source-store.ts'
 import { mustBeThere, reasonOf, taken, whyOf } from './open.ts'
 
 /**
- * Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. Of a
- * file that is named for the move alone, the settings may be another server's.
+ * Copies a SQLite database of Gatehouse into an empty PostgreSQL database; the file is not changed.
+ * If the file is given as an argument, the settings may belong to another server.
  */
 export async function move(
   config: Config,
@@ -71,15 +71,17 @@ function opened(file: string): ReturnType<typeof openSource> {
 }
 
 interface KeptSecret {
-  /** Where it was read. */
+  /** File of the secret. */
   place: string
   value: string
 }
 
-/** What signs cookies: on PostgreSQL it is in the database, beside SQLite in a file. */
+/**
+ * Reads the secret that signs cookies: on PostgreSQL it is in the database, for SQLite in a file.
+ */
 function keptSecret(places: readonly string[]): KeptSecret | null {
   try {
-    // One that only seems not to be there is not left behind: that would throw.
+    // `statSync` throws if the file exists but cannot be accessed, so that it is never left behind.
     const place = places.find((name) => fs.statSync(name, { throwIfNoEntry: false }) !== undefined)
     if (place === undefined) return null
     return { place, value: fs.readFileSync(place, 'utf8').trim() }

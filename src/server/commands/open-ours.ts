@@ -5,8 +5,8 @@ import { schemaAge } from '../db/migrate.ts'
 import { cannotBeOpened, configuredAddress, mustBeThere, placeOf, whyOf } from './open.ts'
 
 /**
- * The database that the settings name, to be looked at: nothing in it is made, adopted or brought
- * up to date. Throws `ConfigError` when it is none that this version of Gatehouse works with.
+ * Opens the configured database for reading, without creating, adopting or migrating anything.
+ * Throws `ConfigError` if this version of Gatehouse cannot use it.
  */
 export async function openOurs(config: Config): Promise<BareDatabase> {
   const address = configuredAddress(config)
@@ -23,8 +23,8 @@ export async function openOurs(config: Config): Promise<BareDatabase> {
 }
 
 /**
- * Whether a SQLite file of ours is of this version or an older one. Throws `ConfigError` when it is
- * of a newer one, of One API, of another program, or cannot be opened.
+ * Returns whether a SQLite file of Gatehouse has the current or an older version. Throws
+ * `ConfigError` if it is newer, from One API, from another program, or cannot be opened.
  */
 export async function ageOfOurs(file: string): Promise<'older' | 'current'> {
   const address = { engine: 'sqlite', path: file } as const
@@ -43,9 +43,9 @@ export async function ageOfOurs(file: string): Promise<'older' | 'current'> {
 }
 
 interface Found {
-  /** Null: it is not ours. */
+  /** Null if it is not a Gatehouse database. */
   age: 'older' | 'current' | 'newer' | null
-  /** Why this version cannot work with it, to be said after its name; empty: it can. */
+  /** Why this version cannot use it, as a text to follow its name; empty if it can. */
   trouble: string
 }
 

@@ -21,7 +21,7 @@ import { findTokenById } from '../token/token-store.ts'
 import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
-/** As written on the command line. */
+/** As given on the command line. */
 export interface RecordOptions {
   channel?: string
   token?: string
@@ -39,23 +39,23 @@ interface Wish {
 }
 
 const CALLS_MAX = 100
-/** Of the columns on PostgreSQL. */
+/** Maximum value of the id columns on PostgreSQL. */
 const ID_MAX = 2 ** 31 - 1
 const MINUTES_MAX = 60
 const ID_LENGTH = 20
 const POLL_MS = 500
-/** For calls that have begun in time and are still being stored. */
+/** Additional seconds for calls that started in time and are still being stored. */
 const GRACE_SECONDS = 5
 
 const inflate = promisify(inflateRaw)
 
 /**
- * Has the running servers record the next calls of a channel or token, and writes each to a file.
- * Ends after so many calls, when the time is over, or with Ctrl-C. Throws `ConfigError`.
+ * Requests the running servers to record the next calls of a channel or token, and writes each to a
+ * file. Ends after the given number of calls or minutes, or with Ctrl-C. Throws `ConfigError`.
  */
 export async function record(config: Config, options: RecordOptions): Promise<void> {
   const wish = wishOf(options)
-  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  // Checked first, because `openConfigured` alone would create or adopt tables at a wrong address.
   await (await openOurs(config)).close()
   const database = await openConfigured(config)
   const stopper = new AbortController()
@@ -146,7 +146,7 @@ async function fetchCalls(
   )
   let written = 0
   for (;;) {
-    // Looked at first: a call that is stored after it is found below, or in the next round.
+    // Read before the calls: a call stored afterwards is found below or in the next round.
     const left = (await recordingById(database.read, id))?.calls_left ?? 0
     const call = await oneRecordedCall(database.read, id)
     if (call !== undefined) {
@@ -159,7 +159,7 @@ async function fetchCalls(
   }
 }
 
-/** Whether the call had a file. */
+/** Returns whether the call was recorded. */
 async function writeFile(folder: string, call: RecordedCallRow): Promise<boolean> {
   if (call.file.length === 0) {
     process.stderr.write(`call ${call.request_id} was not recorded: ${call.reason}\n`)

@@ -122,7 +122,7 @@ export const sumsUntil = async (db: Queries): Promise<number> => (await sumsPlac
 
 /**
  * Returns the first hour at or after this one that has calls, before `until`; null if there is
- * none.
+ * no such hour.
  */
 export async function nextUsedHour(
   db: Queries,

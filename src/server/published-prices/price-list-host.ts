@@ -8,8 +8,8 @@ const failed: PublishedFailure = (problemZh, problemEn, detail) =>
   new AppError('published_prices_failed', { problemZh, problemEn }, detail)
 
 /**
- * Asks for a list of prices. Throws `published_prices_failed`; nothing the other side says is part
- * of the sentence.
+ * Fetches a list of prices. Throws `published_prices_failed`; its text contains nothing from the
+ * response.
  */
 export async function askPriceList(
   app: Pick<App, 'egress' | 'version'>,

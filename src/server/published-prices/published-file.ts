@@ -7,12 +7,12 @@ const TIMEOUT_MS = 30_000
 const BYTES_MAX = 2 ** 23
 const HTTP_OK = 200
 
-/** Makes the refusal out of what went wrong, in Chinese and English. */
+/** Creates the error for a problem in Chinese and English. */
 export type PublishedFailure = (zh: string, en: string, detail?: unknown) => AppError
 
 /**
- * Fetches a JSON file that somebody publishes; null if it is no JSON object. Throws what `failed`
- * makes; nothing the other side says is part of the sentence.
+ * Fetches a published JSON file; null if it is not a JSON object. Throws the error created by
+ * `failed`; its text contains nothing from the response.
  */
 export async function fetchPublished(
   { egress, version }: Pick<App, 'egress' | 'version'>,
