@@ -43,7 +43,7 @@ test('an error of one task is logged and stops no other', async () => {
   background.run('mail', 'good', async () => void done.push('good'))
   await background.idle()
   expect(done).toEqual(['good'])
-  expect(warnings).toEqual(['work in the background failed'])
+  expect(warnings).toEqual(['background work failed'])
 })
 
 test('tasks beyond the limit are rejected, and waiting ones run', async () => {

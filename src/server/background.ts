@@ -44,7 +44,7 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
       try {
         await work()
       } catch (error) {
-        trace.warn({ what, err: error }, 'work in the background failed')
+        trace.warn({ what, err: error }, 'background work failed')
       }
     })
     // Not in the caller's turn of the event loop, so that its response is sent first.
@@ -77,7 +77,7 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
     run(lane, what, work) {
       const queue = queues[lane]
       if (queue.waiting.length >= WAITING_MAX) {
-        trace.warn({ what }, 'too much is waiting in the background; this is not done')
+        trace.warn({ what }, 'too many background tasks are waiting; skipped one')
         return false
       }
       add(queue, what, work)

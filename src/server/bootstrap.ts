@@ -64,7 +64,7 @@ function refuseOddInitials(config: Config): void {
   for (const [name, form, wants] of INITIAL_FORMS) {
     const given = config[name]
     if (given !== undefined && !form.test(given)) {
-      throw new ConfigError(`${name}: got a value, wants ${wants}`)
+      throw new ConfigError(`${name}: got a value, expected ${wants}`)
     }
   }
 }
@@ -120,7 +120,7 @@ async function insertRoot(
     role: Role.root,
     aff_code: '',
   })
-  if (id === null) throw new Error('there are no users, and one of them is called root')
+  if (id === null) throw new Error('the name root is taken in a database without users')
   await creditUser(trx, {
     userId: id,
     amount: ROOT_QUOTA,

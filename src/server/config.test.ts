@@ -26,37 +26,37 @@ test('an empty variable counts as absent', () => {
 })
 
 test.each([
-  ['PORT', '80a', 'PORT: got "80a", wants a whole number from 0 to 65535'],
-  ['PORT', '70000', 'PORT: got "70000", wants a whole number from 0 to 65535'],
-  ['PORT', '-1', 'PORT: got "-1", wants a whole number from 0 to 65535'],
-  ['PORT', '1e3', 'PORT: got "1e3", wants a whole number from 0 to 65535'],
-  ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", wants one of FULL, NORMAL'],
+  ['PORT', '80a', 'PORT: got "80a", expected a whole number from 0 to 65535'],
+  ['PORT', '70000', 'PORT: got "70000", expected a whole number from 0 to 65535'],
+  ['PORT', '-1', 'PORT: got "-1", expected a whole number from 0 to 65535'],
+  ['PORT', '1e3', 'PORT: got "1e3", expected a whole number from 0 to 65535'],
+  ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", expected one of FULL, NORMAL'],
   [
     'TRUSTED_PROXIES',
     '10.0.0.1,proxy',
-    'TRUSTED_PROXIES: got "10.0.0.1,proxy", wants a comma list of addresses or CIDR blocks',
+    'TRUSTED_PROXIES: got "10.0.0.1,proxy", expected a comma list of addresses or CIDR blocks',
   ],
   [
     'TRUSTED_PROXIES',
     '*',
-    'TRUSTED_PROXIES: got "*", wants a comma list of addresses or CIDR blocks',
+    'TRUSTED_PROXIES: got "*", expected a comma list of addresses or CIDR blocks',
   ],
-  ['OPTIONS_MIN_ROLE', '1', 'OPTIONS_MIN_ROLE: got "1", wants 10 or 100'],
-  ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", wants 10 or 100'],
-  ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
-  ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],
-  ['BASE_PATH', '/..', 'BASE_PATH: got "/..", wants a path such as /gatehouse/'],
+  ['OPTIONS_MIN_ROLE', '1', 'OPTIONS_MIN_ROLE: got "1", expected 10 or 100'],
+  ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", expected 10 or 100'],
+  ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", expected true or false'],
+  ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", expected a path such as /gatehouse/'],
+  ['BASE_PATH', '/..', 'BASE_PATH: got "/..", expected a path such as /gatehouse/'],
   // Rejected quickly, at any length.
   [
     'BASE_PATH',
     '/models-of-our-company-in-production?',
-    'BASE_PATH: got "/models-of-our-company-in-production?", wants a path such as /gatehouse/',
+    'BASE_PATH: got "/models-of-our-company-in-production?", expected a path such as /gatehouse/',
   ],
-  ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", wants a path such as /gatehouse/'],
-  ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", wants a path such as /gatehouse/'],
-  ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", wants the path of a file'],
-  ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", wants the path of a file'],
-  ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", wants a version such as v1beta'],
+  ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", expected a path such as /gatehouse/'],
+  ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", expected a path such as /gatehouse/'],
+  ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", expected the path of a file'],
+  ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", expected the path of a file'],
+  ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", expected a version such as v1beta'],
 ])('%s=%s stops startup with one line', (name, value, line) => {
   expect(() => parseConfig({ [name]: value })).toThrow(new ConfigError(line))
 })
@@ -83,7 +83,7 @@ test.each([
   ['INITIAL_ROOT_PASSWORD', '密'.repeat(25), '8 characters to 72 bytes'],
 ])('an invalid %s is not repeated', (name, value, wants) => {
   expect(() => parseConfig({ [name]: value })).toThrow(
-    new ConfigError(`${name}: got a value, wants ${wants}`),
+    new ConfigError(`${name}: got a value, expected ${wants}`),
   )
 })
 
@@ -144,7 +144,7 @@ test('each unsupported setting of One API is listed', () => {
 test('an ignored proxy is reported unless RELAY_PROXY is set', () => {
   const HTTPS_PROXY = 'http://me:word@proxy:3128'
   expect(parseConfig({ HTTPS_PROXY }).notes).toEqual([
-    'Not read here: HTTPS_PROXY; name the proxy for upstreams in RELAY_PROXY',
+    'Not used here: HTTPS_PROXY; set the proxy for upstreams in RELAY_PROXY',
   ])
   expect(parseConfig({ HTTPS_PROXY, RELAY_PROXY: 'http://proxy:3128' }).notes).toEqual([])
 })

@@ -68,7 +68,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const channels = new Gauge({
     name: 'gatehouse_channels',
-    help: 'Channels by status; absent while the database does not answer',
+    help: 'Channels by status; missing while the database does not respond',
     labelNames: ['status'],
     registers: [],
     async collect() {
@@ -90,7 +90,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const most = new Gauge({
     name: 'gatehouse_connections_max',
-    help: 'Connections that may be open at once',
+    help: 'Maximum number of open connections',
     registers: [],
     collect() {
       this.set(sources.connections().max)
@@ -107,7 +107,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const backup = new Gauge({
     name: 'gatehouse_backup_last_success_timestamp_seconds',
-    help: 'When the last daily backup was complete; 0 without one',
+    help: 'Time of the last complete daily backup; 0 without one',
     registers: [],
     async collect() {
       // While the database does not respond, the previous value stays.
@@ -149,10 +149,14 @@ function addBudgets(registry: Registry): Metrics['watchBudget'] {
       },
     })
   gauge('gatehouse_relay_body_bytes', 'Bytes of bodies in memory', ({ held }) => held)
-  gauge('gatehouse_relay_body_bytes_max', 'Bytes that bodies may take', ({ bytesMax }) => bytesMax)
+  gauge(
+    'gatehouse_relay_body_bytes_max',
+    'Maximum bytes of bodies in memory',
+    ({ bytesMax }) => bytesMax,
+  )
   const refused = new Counter({
     name: 'gatehouse_relay_body_refused_total',
-    help: 'Bodies that were refused for want of memory',
+    help: 'Bodies refused because that memory was used up',
     labelNames: ['kind'],
     registers: [],
     collect() {
@@ -174,7 +178,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const millisecondsByChannel = new Map<number, number>()
   const calls = new Counter({
     name: 'gatehouse_relay_calls_total',
-    help: 'Relayed calls by how they ended',
+    help: 'Relayed calls by outcome',
     labelNames: ['outcome', 'channel'],
     registers: [],
     collect() {
@@ -186,19 +190,19 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const failedAttempts = new Counter({
     name: 'gatehouse_relay_attempts_failed_total',
-    help: 'Channels that were asked in vain, by what went wrong',
+    help: 'Failed attempts at channels, by cause',
     labelNames: ['cause', 'channel'],
     registers: [registry],
   })
   const seconds = new Histogram({
     name: 'gatehouse_relay_seconds',
-    help: 'From the call to the last byte of its answer, for calls that a channel was asked for',
+    help: 'Duration of relayed calls to the last byte of the response, for calls that reached a channel',
     buckets: SECONDS_BUCKETS,
     registers: [registry],
   })
   const channelSeconds = new Counter({
     name: 'gatehouse_channel_seconds_total',
-    help: 'How long calls took in all, by the channel that was asked last',
+    help: 'Total duration of calls, by the last attempted channel',
     labelNames: ['channel'],
     registers: [],
     collect() {
@@ -208,7 +212,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const managed = new Counter({
     name: 'gatehouse_api_calls_total',
-    help: 'Calls of the management API by the status of their answer',
+    help: 'Calls of the management API by response status',
     labelNames: ['status'],
     registers: [registry],
   })
@@ -219,7 +223,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const debt = new Counter({
     name: 'gatehouse_relay_debt_quota_total',
-    help: 'Quota points that calls cost and that balances could not cover',
+    help: 'Quota points of calls that balances could not cover',
     registers: [registry],
   })
   registry.registerMetric(calls)

@@ -133,7 +133,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const replacing = firstRoot ?? replaceDefaultPassword(config, { database, passwords })
   // If startup cannot close calls of an earlier process, this is the only output meanwhile.
   const ledger = createLedger(database, (error) => {
-    trace.warn({ err: error }, 'calls cannot be closed; it is tried until the database takes them')
+    trace.warn({ err: error }, 'calls cannot be closed; retrying until the database accepts them')
   })
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })

@@ -67,7 +67,7 @@ async function isHuman(
     })
     const verdict = jsonMembers(text)?.['success']
     if (typeof verdict === 'boolean') return verdict
-    trace.warn({ status }, 'the human check answered something else')
+    trace.warn({ status }, 'unexpected response of the human check')
   } catch (error) {
     if (!(error instanceof HttpCallFailed)) throw error
     trace.warn({ reason: error.reason }, 'the human check cannot be reached')

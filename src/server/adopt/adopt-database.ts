@@ -71,11 +71,11 @@ export async function adoptIfOneApi(
     progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
     const copy = await database.backUp?.(stamp)
-    if (copy !== undefined) progress(`a copy of it as it was: ${copy}`)
+    if (copy !== undefined) progress(`copied the original file to ${copy}`)
     await adoptWithin(trx, database, { tables, progress })
   })
   await endLargeWork(db, engine)
-  progress('the database is adopted')
+  progress('the database was adopted')
 }
 
 async function lockAll(
@@ -104,7 +104,7 @@ export async function adoptWithin(
   // Figures out of range have been corrected before.
   if (engine === 'postgres') await correctColumns(trx, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
-  progress(`making tables and indexes (${logRows} log rows)`)
+  progress(`creating tables and indexes (${logRows} log rows)`)
   await migrateWithin(trx, engine, runScript)
   const { seconds } = await readMoment(trx, engine)
   const carried = [
@@ -114,10 +114,10 @@ export async function adoptWithin(
   ]
   for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))
-  if (grouped > 0) progress(`${grouped} groups of single tokens are carried over`)
+  if (grouped > 0) progress(`${grouped} token groups were taken over`)
   const served = await makeAbilities(trx)
-  if (served > 0) progress(`${served} channels had no abilities; they are made from their models`)
-  progress('opening the books')
+  if (served > 0) progress(`${served} channels had no abilities; created them from their models`)
+  progress('creating the ledger')
   await writeOpenings(trx, seconds)
   const lastLogId = await sumLogs(trx, { logRows, progress })
   await raiseIdCounters(trx, engine)
@@ -128,7 +128,7 @@ async function correctColumns(trx: Transaction<Schema>, progress: Progress): Pro
   const odd = await oddColumns(trx)
   const changes = typeChanges(odd)
   if (changes.length === 0) return
-  progress(`columns get other types: ${changes.join(', ')}`)
+  progress(`changing column types: ${changes.join(', ')}`)
   await correctTypes(trx, odd)
 }
 
@@ -149,7 +149,7 @@ export async function keepColumnsWide(
     await alone(db, engine, (trx) => correctColumns(trx, progress))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === DEPENDED_ON)) throw error
-    progress(`they stay as they are, and figures end early: ${error.message}`)
+    progress(`the column types were not changed, so their range stays limited: ${error.message}`)
   }
 }
 
@@ -167,23 +167,26 @@ async function mendRows(
   for (const table of oneApiTableNames) {
     // Before figures are corrected, because some of them are ids.
     const renumbered = await replaceWrongIds(trx, table, tables)
-    if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they have new ones`)
+    if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they got new ones`)
   }
   for (const table of oneApiTableNames) {
     const spelled = engine === 'sqlite' ? await readBytesAsTexts(trx, table, tables) : 0
-    if (spelled > 0) progress(`${spelled} ${table} had bytes for texts; they are texts now`)
+    if (spelled > 0)
+      progress(`${spelled} ${table} had bytes in text columns; they were converted to text`)
     const cut = await cutWrongFigures(trx, table, { engine, tables })
-    if (cut > 0) progress(`${cut} ${table} had figures that cannot be counted with; they are cut`)
+    if (cut > 0)
+      progress(
+        `${cut} ${table} had fractional figures or figures out of range; they were corrected`,
+      )
   }
   const unknown = unknownColumns(tables)
-  if (unknown.length > 0)
-    progress(`columns that are not One API's, left alone: ${unknown.join(', ')}`)
+  if (unknown.length > 0) progress(`unknown columns, not changed: ${unknown.join(', ')}`)
   for (const [table, count] of await retireDeleted(trx, { tables, nowSeconds })) {
-    if (count > 0) progress(`${count} ${table} were deleted or over; they are out of use here too`)
+    if (count > 0)
+      progress(`${count} ${table} were deleted or expired; they cannot be used here either`)
   }
   const restricted = await restrictTokens(trx, tables)
-  if (restricted > 0)
-    progress(`${restricted} lists of models or addresses of tokens are carried over`)
+  if (restricted > 0) progress(`${restricted} model and address lists of tokens were taken over`)
 }
 
 /** Returns the highest id of the log rows. */

@@ -56,12 +56,12 @@ async function unusable(
   { tables, origin }: { tables: FoundTables; origin: Origin },
 ): Promise<string | null> {
   if (engine === 'postgres' && !(await hasSchema(db))) {
-    return 'the search_path of the role that is signed in names no schema that it may use'
+    return 'the search_path of the connected role contains no schema that it may use'
   }
   if (origin.kind !== 'one-api') return null
   const wanting = await columnsToFill(db, engine, tables)
   if (wanting.length > 0) {
-    return `columns that Gatehouse does not know must be filled and have no default: ${wanting.join(', ')}; give them one, or let them be empty, and start again`
+    return `unknown columns are required and have no default: ${wanting.join(', ')}; set a default or allow null, then start again`
   }
   return engine === 'postgres' ? unreadable(await oddColumns(db)) : null
 }
@@ -179,7 +179,7 @@ export async function readMoment(
   const { rows } = await sql<{ seconds: number; stamp: string }>`
     SELECT ${nowSeconds(engine)} AS seconds, ${stamp} AS stamp`.execute(db)
   const [moment] = rows
-  if (moment === undefined) throw new Error('the database does not know the time')
+  if (moment === undefined) throw new Error('the database returned no time')
   return moment
 }
 

@@ -51,7 +51,7 @@ const UNIQUE = [
 ] as const
 
 const sharedQuestions = UNIQUE.map(([table, column]): Question => ({
-  what: `${table} share their ${column} with another; adopting stops until each has its own`,
+  what: `${table} have the same ${column} as another; adoption stops until each is unique`,
   table,
   needs: [[table, column]],
   where: sql`${sql.ref(column)} IN (SELECT ${sql.ref(column)} FROM ${sql.table(table)}
@@ -62,31 +62,31 @@ const sharedQuestions = UNIQUE.map(([table, column]): Question => ({
 const structuralQuestions: Question[] = [
   ...sharedQuestions,
   ...(['users', 'tokens', 'channels', 'redemptions'] as const).map((table): Question => ({
-    what: `${table} are marked as deleted; they are taken out of use`,
+    what: `${table} are marked as deleted; they cannot be used here either`,
     table,
     needs: [[table, 'deleted_at']],
     where: isMarkedDeleted,
   })),
   {
-    what: 'tokens name a group of their own; it stays, and calls are refused while the owner may not use it (UserUsableGroups)',
+    what: 'tokens have their own group; it stays, and calls are refused unless the owner may use it (UserUsableGroups)',
     table: 'tokens',
     needs: [['tokens', 'group']],
     where: isGroupGiven,
   },
   {
-    what: 'tokens let their group be chosen for each call; here it is that of their user',
+    what: 'tokens choose their group per call; here they use the group of their user',
     table: 'tokens',
     needs: [['tokens', 'group']],
     where: isGroupChosen,
   },
   {
-    what: 'users have points for invitations that they have not taken yet; these stay where they are and are in no balance here (users.aff_quota)',
+    what: 'users have points for invitations that they have not transferred yet; these stay in users.aff_quota and are in no balance here',
     table: 'users',
     needs: [['users', 'aff_quota']],
     where: sql`coalesce(CAST(aff_quota AS text), '0') NOT IN ('', '0')`,
   },
   {
-    what: 'codes are good until a time; here they stay good once that time is not over yet',
+    what: 'codes have an expiry time; those that have not expired yet become valid without limit',
     table: 'redemptions',
     needs: [['redemptions', 'expired_time']],
     where: sql`coalesce(CAST(expired_time AS text), '0') NOT IN ('', '0')`,
@@ -95,13 +95,13 @@ const structuralQuestions: Question[] = [
 
 const QUESTIONS: readonly Question[] = [
   {
-    what: 'users have a negative balance; it stays as it is',
+    what: 'users have a negative balance; it is not changed',
     table: 'users',
     needs: [],
     where: sql`quota < 0`,
   },
   {
-    what: 'limited tokens have a negative quota; it stays as it is',
+    what: 'limited tokens have a negative quota; it is not changed',
     table: 'tokens',
     needs: [['tokens', 'unlimited_quota']],
     // The column is not a boolean in every database before adoption.
@@ -109,13 +109,13 @@ const QUESTIONS: readonly Question[] = [
       AND coalesce(CAST(unlimited_quota AS text), '0') NOT IN ('1', 'true')`,
   },
   {
-    what: 'tokens belong to users that are gone; they are refused, as before',
+    what: 'tokens belong to missing users; they are refused, as before',
     table: 'tokens',
     needs: [],
     where: sql`coalesce(user_id, 0) NOT IN (${idIn('users')})`,
   },
   {
-    what: 'e-mail addresses are shared by several users; whoever signs in by one is the oldest of them',
+    what: 'e-mail addresses belong to several users; signing in with one signs in the oldest of them',
     table: 'users',
     needs: [['users', 'email']],
     subject: sql`email`,
@@ -126,19 +126,19 @@ const QUESTIONS: readonly Question[] = [
         WHERE same.email = users.email AND same.status <> ${sql.lit(UserStatus.deleted)})`,
   },
   {
-    what: 'users have a role that does not exist; what they may do goes by the next lower one',
+    what: 'users have an unknown role; they have the permissions of the next lower one',
     table: 'users',
     needs: [],
     where: sql`coalesce(role, 0) NOT IN (${sql.lit(Role.user)}, ${sql.lit(Role.admin)}, ${sql.lit(Role.root)})`,
   },
   {
-    what: 'users have a password that is no bcrypt hash; they cannot sign in by password',
+    what: 'users have a password that is not a bcrypt hash; they cannot sign in with a password',
     table: 'users',
     needs: [],
     where: sql`password <> '' AND password NOT LIKE '$2_$%'`,
   },
   {
-    what: 'channels have a base address that ends in /v1; One API added a second one, here it counts as given',
+    what: 'channels have a base address that ends in /v1; One API added a second one, here it is used unchanged',
     table: 'channels',
     needs: [['channels', 'base_url']],
     where: sql`base_url LIKE '%/v1' OR base_url LIKE '%/v1/'`,
@@ -150,7 +150,7 @@ const QUESTIONS: readonly Question[] = [
     where: sql`status = ${sql.lit(ChannelStatus.enabled)} AND coalesce(models, '') = ''`,
   },
   {
-    what: 'abilities belong to channels that are gone; they are ignored',
+    what: 'abilities belong to missing channels; they are ignored',
     table: 'abilities',
     needs: [],
     subject: sql`channel_id`,
@@ -162,7 +162,7 @@ const QUESTIONS: readonly Question[] = [
 const questions = (nowSeconds: number): Question[] => [
   ...QUESTIONS,
   {
-    what: 'log rows have no time, or one in the future; lists show them at that time',
+    what: 'log rows have no time, or a time in the future; lists show them at that time',
     table: 'logs',
     needs: [],
     where: sql`coalesce(created_at, 0) <= 0
@@ -185,8 +185,8 @@ function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
         'have ids out of range; they get new ones',
         hasIds(table) && tables.has(table) ? hasWrongId : null,
       ),
-      ...asked('have bytes where texts belong; they become the texts they spell', bytes),
-      ...asked('have figures that are no whole numbers or out of range; they are cut', figures),
+      ...asked('have bytes in text columns; they are converted to text', bytes),
+      ...asked('have fractional figures or figures out of range; they are corrected', figures),
     ]
   })
 }
@@ -212,7 +212,7 @@ export async function findOddRows(
 export const findShared = (db: Queries, tables: FoundTables): Promise<Finding[]> =>
   answers(db, sharedQuestions, tables)
 
-/** Formats a finding: `3 users share their username … (1, 2, …)`. */
+/** Formats a finding: `3 users have the same username … (1, 2, …)`. */
 export function sentenceOf({ what, count, samples }: Finding): string {
   const rest = count > samples.length ? ', …' : ''
   return `${count} ${what}${samples.length === 0 ? '' : ` (${samples.join(', ')}${rest})`}`

@@ -23,7 +23,7 @@ function wantedColumns(
   )
   if (lacking !== undefined) {
     throw new DumpError(
-      `the dump is of another program: its table ${table} has no column ${lacking.name}`,
+      `the dump is from another program: its table ${table} has no column ${lacking.name}`,
     )
   }
   return [...oneApiTables[table], ...relativeColumns(table)].flatMap((column) => {
@@ -83,8 +83,10 @@ export async function insertDumped(
     await trx.executeQuery(CompiledQuery.raw(insert, values))
   } catch (error) {
     if (!isUniqueViolation(error, table)) throw error
-    const what = `two rows of ${table} share what only one may have`
-    throw new DumpError(`${what}, in one dump or in two that both hold ${table}`, { cause: error })
+    const what = `two rows of ${table} have the same unique value`
+    throw new DumpError(`${what}, in one dump or in two that both contain ${table}`, {
+      cause: error,
+    })
   }
   const known = new Set(wanted.map(({ column }) => column.name))
   return dumped.columns.filter((name) => !known.has(name))

@@ -160,7 +160,7 @@ export function originOf(tables: FoundTables, engine: Engine): Origin {
   if (tables.has('schema_migrations') && tables.has('ledger')) return { kind: 'gatehouse' }
   const taken = takenNames(tables, engine)
   if (taken.length > 0) {
-    const reason = `another program has taken names that Gatehouse needs: ${taken.join(', ')}; rename them, or move them to another database, and start again`
+    const reason = `another program uses names that Gatehouse needs: ${taken.join(', ')}; rename them, or move them to another database, and start again`
     return { kind: 'foreign', reason }
   }
   const present = oneApiTableNames.filter((name) => tables.has(name))
@@ -172,7 +172,9 @@ export function originOf(tables: FoundTables, engine: Engine): Origin {
     if (missing !== undefined) {
       // The first versions of One API had no models in channels.
       const older =
-        missing.name === 'models' ? ', or to One API before 0.4; start a later one on it first' : ''
+        missing.name === 'models'
+          ? ', or to One API before 0.4; start a later version on it first'
+          : ''
       return belongsToAnother(`its table ${name} has no column ${missing.name}${older}`)
     }
   }

@@ -45,7 +45,7 @@ export function startDailyBackup(app: App, environment: GivenSettings): DailyBac
 
   async function look(): Promise<void> {
     const isDue = await begin(app).catch((error: unknown) => {
-      trace.warn({ err: error }, 'a daily backup did not begin')
+      trace.warn({ err: error }, 'could not start the daily backup')
       return false
     })
     if (!isDue) return
@@ -104,15 +104,18 @@ async function make(app: App, environment: GivenSettings): Promise<void> {
   await moveSetting(database.write, DONE_AT, { from, to: String(clock.nowSeconds()) })
   const deleted = deleteOldBackups(folder, config.BACKUP_KEEP)
   const facts = { folder: backup.folder, size: megabytes(backup.bytes), deleted }
-  trace.info(facts, 'a daily backup was made and checked')
+  trace.info(facts, 'daily backup made and checked')
   const differences = backup.report?.count ?? 0
   if (differences > 0) {
-    trace.error({ differences }, 'the books of the daily backup differ: run gatehouse reconcile')
+    trace.error(
+      { differences },
+      'the ledger of the daily backup has differences: run gatehouse reconcile',
+    )
   }
 }
 
 function tellRoot(app: App): void {
-  app.background.run('mail', 'a letter about the daily backup', async () => {
+  app.background.run('mail', 'mail about the daily backup', async () => {
     try {
       await notifyRoot(app, dailyBackupLetter(systemName(app), backupFolder(app.config)))
     } catch (error) {

@@ -155,7 +155,7 @@ function settingsText(environment: GivenSettings): string {
   const lines = Object.keys(settings).flatMap((name) => {
     const value = environment[name]
     if (value === undefined || value === '') return []
-    if (/[\r\n]/.test(value)) return [`# ${name}: left out, its value has line breaks`]
+    if (/[\r\n]/.test(value)) return [`# ${name}: skipped, because its value has line breaks`]
     return [`${name}=${quoted(value)}`]
   })
   return ['# Settings of the server at the time of this backup.', ...lines, ''].join('\n')

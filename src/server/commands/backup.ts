@@ -28,7 +28,8 @@ export async function backupCommand(
     now: new Date(systemClock.nowMs()),
   })
   const backup = await backUp(plan).catch((error: unknown) => {
-    const advice = error instanceof NoRoom ? '; free some, or name another folder with --to' : ''
+    const advice =
+      error instanceof NoRoom ? '; free some space, or choose another folder with --to' : ''
     throw new ConfigError(`no backup was made: ${reasonOf(error)}${advice}`)
   })
   for (const line of linesOf(backup)) process.stdout.write(`${line}\n`)
@@ -43,9 +44,9 @@ function linesOf({ folder, bytes, report }: Backup): string[] {
       'The database is PostgreSQL and is not in this backup; save it with: pg_dump -Fc -f gatehouse.dump "$SQL_DSN"',
     ]
   }
-  if (report.count === 0) return [`backup saved and checked: ${saved}; its books balance`]
+  if (report.count === 0) return [`backup saved and checked: ${saved}; its ledger balances`]
   return [
     ...report.differences,
-    `backup saved: ${saved}; its books have ${report.count} differences, as the database has (gatehouse reconcile)`,
+    `backup saved: ${saved}; its ledger has ${report.count} differences, as the database has (gatehouse reconcile)`,
   ]
 }

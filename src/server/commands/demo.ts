@@ -57,7 +57,7 @@ async function fill(
   config: Config,
   { password, upstreamUrl }: { password: string; upstreamUrl: string },
 ): Promise<DemoSummary> {
-  process.stderr.write('making up the demo data …\n')
+  process.stderr.write('creating the demo data …\n')
   const database = await openConfigured(config)
   try {
     return await fillDemo(database, {
@@ -85,7 +85,7 @@ calls, made in ${seconds.toFixed(1)} s.
   call      curl ${address}v1/chat/completions \\
               -H 'Authorization: Bearer ${TOKEN_PREFIX}${tokenKey}' \\
               -d '{"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello"}]}'
-Nothing leaves this machine, and all of it is deleted when the program ends (Ctrl-C).
+No data leaves this machine, and everything is deleted when the program ends (Ctrl-C).
 
 `
 }

@@ -41,12 +41,9 @@ const OTHER_PACKERS = [
 const OTHER_FILES = [
   [
     '53514c69746520666f726d61742033',
-    'is a SQLite file, which needs no import: name it by SQLITE_PATH',
+    'is a SQLite file, which needs no import: set SQLITE_PATH to it',
   ],
-  [
-    '5047444d50',
-    'is an archive of PostgreSQL, which needs no import: name the database by SQL_DSN',
-  ],
+  ['5047444d50', 'is a PostgreSQL archive, which needs no import: set SQL_DSN to the database'],
 ] as const
 
 /** Returns the file's content, decompressed if necessary. */
@@ -54,7 +51,7 @@ function openDump(file: string): AsyncIterable<Buffer> {
   const head = headOf(file)
   const packer = OTHER_PACKERS.find(([, start]) => head.startsWith(start))?.[0]
   if (packer !== undefined) {
-    throw new ConfigError(`${file}: is packed by ${packer}; unpack it first, or pack it by gzip`)
+    throw new ConfigError(`${file}: is compressed with ${packer}; decompress it first, or use gzip`)
   }
   const advice = OTHER_FILES.find(([start]) => head.startsWith(start))?.[1]
   if (advice !== undefined) throw new ConfigError(`${file}: ${advice}`)

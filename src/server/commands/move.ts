@@ -18,7 +18,7 @@ export async function move(
   const file = configuredFile(config)
   mustBeThere({ engine: 'sqlite', path: file })
   if (config.SQL_DSN === undefined) {
-    throw new ConfigError('SQL_DSN: name the PostgreSQL database to move to, there or by --to')
+    throw new ConfigError('SQL_DSN: set the target PostgreSQL database, here or with --to')
   }
   const beside = path.dirname(file)
   const places = (isFileNamed ? [beside] : [config.DATA_DIR, beside]).map((folder) =>
@@ -33,8 +33,8 @@ export async function move(
   }
   const secretLine =
     secret === null
-      ? `There was no ${[...new Set(places)].join(' or ')}: without SESSION_SECRET everybody signs in again.`
-      : `The session secret of ${secret.place} is in the database now: who is signed in by it stays so.`
+      ? `There was no ${[...new Set(places)].join(' or ')}: without SESSION_SECRET all users must sign in again.`
+      : `The session secret of ${secret.place} is in the database now: existing sessions stay valid.`
   for (const line of farewell({ file, secretLine })) say(line)
 }
 
@@ -91,8 +91,8 @@ function keptSecret(places: readonly string[]): KeptSecret | null {
 }
 
 const farewell = ({ file, secretLine }: { file: string; secretLine: string }): string[] => [
-  'Everything is moved, and recomputed from the ledger.',
+  'All data was moved and checked against the ledger.',
   secretLine,
-  'From now on start the server with SQL_DSN, and all other settings as they are.',
-  `${file} is as it was. Keep it as a backup; what a server books there is not in PostgreSQL.`,
+  'From now on start the server with SQL_DSN, and keep all other settings.',
+  `${file} was not changed. Keep it as a backup; calls that a server books there are not in PostgreSQL.`,
 ]

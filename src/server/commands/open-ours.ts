@@ -51,9 +51,9 @@ interface Found {
 
 async function whatIsThere({ db, engine }: BareDatabase): Promise<Found> {
   const { origin } = await readOrigin(db, engine)
-  if (origin.kind === 'empty') return { age: null, trouble: ' holds no tables of Gatehouse' }
+  if (origin.kind === 'empty') return { age: null, trouble: ' contains no tables of Gatehouse' }
   if (origin.kind === 'one-api') {
-    return { age: null, trouble: ' is One API’s; take it over first: gatehouse adopt' }
+    return { age: null, trouble: ' belongs to One API; adopt it first: gatehouse adopt' }
   }
   if (origin.kind === 'foreign') return { age: null, trouble: `: ${origin.reason}` }
   const age = await schemaAge(db, engine)
@@ -61,7 +61,8 @@ async function whatIsThere({ db, engine }: BareDatabase): Promise<Found> {
 }
 
 const TROUBLE = {
-  older: ' is of an older Gatehouse: use that version, or start this one’s server on it first',
+  older:
+    ' was written by an older Gatehouse: use that version, or start this version’s server on it first',
   newer: ' was written by a newer Gatehouse: use that version',
   current: '',
 }

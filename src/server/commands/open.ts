@@ -26,7 +26,7 @@ export function mustBeThere(address: DatabaseAddress): void {
   const trouble = folderTrouble(address.path)
   throw new ConfigError(
     trouble === null
-      ? `SQLITE_PATH: there is no file ${address.path}`
+      ? `SQLITE_PATH: file not found: ${address.path}`
       : `${placeOf(address)} cannot be opened: ${trouble}`,
   )
 }
@@ -59,7 +59,7 @@ export function taken(file: string, advice: string): () => void {
   } catch (error) {
     throw cannotBeOpened({ engine: 'sqlite', path: file }, error, { readonly: true })
   }
-  throw new ConfigError(`SQLITE_PATH: a server runs on ${file}; ${advice}`)
+  throw new ConfigError(`SQLITE_PATH: a server is using ${file}; ${advice}`)
 }
 
 /**
@@ -114,10 +114,10 @@ export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
   if (error.message.endsWith('database is locked')) {
-    return `${error.message}; another program, One API perhaps, has the file open: stop it first`
+    return `${error.message}; another program, possibly One API, has the file open: stop it first`
   }
   if (error.message === 'Invalid URL') {
-    return 'it is no address; of a password, characters such as # / ? @ are written %23 %2F %3F %40'
+    return 'it is not a valid address; in a password, write characters such as # / ? @ as %23 %2F %3F %40'
   }
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }

@@ -13,7 +13,7 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
     const report = await reconcile({ engine: database.engine, heavy: database.db })
     for (const difference of report.differences) process.stdout.write(`${difference}\n`)
     process.stdout.write(
-      report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,
+      report.count === 0 ? 'the ledger balances: 0 differences\n' : `${report.count} differences\n`,
     )
     const { users, points } = report.owed
     if (users > 0) {

@@ -31,7 +31,7 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
   try {
     const root = await findFirstRoot(database.read)
     if (root === undefined) {
-      process.stderr.write('there is no root yet: start the server first\n')
+      process.stderr.write('the user root does not exist yet: start the server first\n')
       process.exitCode = 1
       return
     }
@@ -41,11 +41,11 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         ? `${root.username}'s new password: ${password}\n`
         : `${root.username}'s password was changed\n`,
     )
-    process.stdout.write('its sessions and its system access token have ended\n')
+    process.stdout.write('its sessions and its system access token were revoked\n')
   } catch (error) {
     const address = configuredAddress(config)
     const reason = whyOf(address, error, { readonly: false })
-    throw new ConfigError(`${placeOf(address)} has failed, try it again: ${reason}`)
+    throw new ConfigError(`${placeOf(address)} failed, try again: ${reason}`)
   } finally {
     await database.close().catch(() => {})
   }

@@ -37,14 +37,14 @@ export async function restore(config: Config, from: string): Promise<void> {
   const target = configuredFile(config)
   const source = sourceOf(from)
   if (path.resolve(source.database) === path.resolve(target)) {
-    throw new ConfigError(`${from} is the database that the settings name, not a backup of it`)
+    throw new ConfigError(`${from} is the configured database, not a backup of it`)
   }
   const found = await checked(source.database)
   const giveBack = taken(target, 'stop it, then restore')
   try {
     const aside = await putInPlace(config, { source, target })
     say(`restored ${target} (${megabytes(fs.statSync(target).size)}) from ${from}; ${found}`)
-    if (aside !== null) say(`what was there is in ${aside}`)
+    if (aside !== null) say(`the replaced files are in ${aside}`)
   } catch (error) {
     throw new ConfigError(`nothing was restored: ${reasonOf(error)}`)
   } finally {
@@ -57,11 +57,11 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 function sourceOf(from: string): Source {
   const found = fs.statSync(from, { throwIfNoEntry: false })
-  if (found === undefined) throw new ConfigError(`there is no backup ${from}`)
+  if (found === undefined) throw new ConfigError(`backup not found: ${from}`)
   if (!found.isDirectory()) return { database: from, secret: null }
   const database = path.join(from, DATABASE_FILE)
   if (!fs.existsSync(database))
-    throw new ConfigError(`${from} is no backup: it has no ${DATABASE_FILE}`)
+    throw new ConfigError(`${from} is not a backup: it contains no ${DATABASE_FILE}`)
   const secret = path.join(from, SECRET_FILE)
   return {
     database,
@@ -77,11 +77,11 @@ async function checked(file: string): Promise<string> {
   } catch (error) {
     throw new ConfigError(`${file} is damaged: ${reasonOf(error)}`)
   }
-  if (age === 'older') return 'it is of an older version, which the next start brings up to date'
+  if (age === 'older') return 'it is from an older version and will be migrated at the next start'
   const { count } = await reconcileFile(file)
   return count === 0
-    ? 'its books balance'
-    : `its books have ${count} differences (gatehouse reconcile)`
+    ? 'its ledger balances'
+    : `its ledger has ${count} differences (gatehouse reconcile)`
 }
 
 /** Returns the folder with the replaced files; null if there were no files. */
@@ -148,9 +148,11 @@ function putBack(target: string, aside: string): void {
 
 function sayOfSecret(config: Config, secret: string | null): void {
   if (secret !== null && config.SESSION_SECRET !== undefined && config.SESSION_SECRET !== secret) {
-    say('SESSION_SECRET is not the one of the backup: everybody signs in again')
+    say('SESSION_SECRET differs from the one in the backup: all users must sign in again')
   }
   if (secret === null && config.SESSION_SECRET === undefined) {
-    say(`the backup has no ${SECRET_FILE}: where it is another one, everybody signs in again`)
+    say(
+      `the backup has no ${SECRET_FILE}: if the secret here is a different one, all users must sign in again`,
+    )
   }
 }

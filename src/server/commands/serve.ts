@@ -56,7 +56,7 @@ async function listen(config: Config, server: Server): Promise<string> {
     const place = `${config.HOST}:${config.PORT}`
     throw new ConfigError(
       code === 'EADDRINUSE'
-        ? `PORT: ${place} is taken by another program`
+        ? `PORT: ${place} is used by another program`
         : `HOST, PORT: cannot listen on ${place} (${code})`,
     )
   }

@@ -94,7 +94,7 @@ export function createFailureCounts({
     } catch (error) {
       for (const row of rows) count(row, row.failures)
       listed = [...calls, ...listed].slice(0, LISTED_MAX)
-      trace.warn({ err: error, rows: rows.length }, 'failed calls are not counted yet')
+      trace.warn({ err: error, rows: rows.length }, 'could not count failed calls yet')
       return
     }
     try {
@@ -102,7 +102,7 @@ export function createFailureCounts({
     } catch (error) {
       // The database is up, so these rows are invalid; drop them, or they would block the queue
       // forever.
-      trace.warn({ err: error, rows: calls.length }, 'failed calls are counted, but not listed')
+      trace.warn({ err: error, rows: calls.length }, 'failed calls were counted, but not listed')
     }
   }
 

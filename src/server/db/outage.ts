@@ -38,7 +38,7 @@ const ANSWER_TIMEOUT_MS = 3000
 export function inTime<T>(asked: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => late.reject(new Error(`nothing within ${ANSWER_TIMEOUT_MS} ms`)),
+    () => late.reject(new Error(`no response within ${ANSWER_TIMEOUT_MS} ms`)),
     ANSWER_TIMEOUT_MS,
   )
   return Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))

@@ -58,7 +58,7 @@ test('permission problems are described', () => {
   const unwritten = 'this user may not write it (whose)'
   const closed = 'this user may not enter the folder …/shut'
   const fixed =
-    'this user may not write in the folder …/fixed, where SQLite has files beside it (whose)'
+    'this user may not write in the folder …/fixed, where SQLite keeps additional files (whose)'
   expect(JSON.parse(stdout)).toEqual([
     ['open', 'shown.db', true, null],
     ['open', 'shown.db', false, unwritten],

@@ -28,7 +28,7 @@ export function fileTrouble(file: string, { readonly }: { readonly: boolean }): 
   }
   const folder = folderOf(file)
   if (mayDo(folder, fs.constants.W_OK)) return null
-  return `this user may not write in the folder ${folder}, where SQLite has files beside it${ownersOf(folder)}`
+  return `this user may not write in the folder ${folder}, where SQLite keeps additional files${ownersOf(folder)}`
 }
 
 /** States the numeric ids, because user names do not exist inside container volumes. */
@@ -44,8 +44,8 @@ export function folderTrouble(file: string): string | null {
   const folder = folderOf(file)
   try {
     const found = fs.statSync(folder, { throwIfNoEntry: false })
-    if (found === undefined) return `there is no folder ${folder}`
-    if (!found.isDirectory()) return `${folder} is no folder`
+    if (found === undefined) return `folder not found: ${folder}`
+    if (!found.isDirectory()) return `${folder} is not a folder`
     fs.accessSync(folder, fs.constants.X_OK)
     return null
   } catch {

@@ -66,7 +66,7 @@ export function createEgress(settings: EgressSettings): Egress {
       const good = addresses.filter(({ address }) => allowed(address))
       const first = good[0]
       if (first === undefined) {
-        callback(new EgressRefused('the name leads to an address that is not allowed'), '', 4)
+        callback(new EgressRefused('the name resolves to an address that is not allowed'), '', 4)
       } else if (options.all === true) {
         callback(null, good)
       } else {

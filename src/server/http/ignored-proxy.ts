@@ -45,7 +45,7 @@ export function createProxyWatch({
       ignored = { address, setting }
       trace.warn(
         { address, setting },
-        'forwarding headers of a proxy are ignored, so all its callers share one rate limit; ' +
+        'forwarding headers of a proxy are ignored, so all its clients share one rate limit; ' +
           'if the proxy is yours, set TRUSTED_PROXIES as shown',
       )
     },

@@ -37,7 +37,7 @@ export function mountApi(server: FastifyInstance, { app, routes, answered }: Mou
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
   for (const endpoint of allEndpoints) {
     if (!byEndpoint.has(endpoint)) {
-      throw new Error(`nothing answers ${endpoint.method} ${endpoint.path}`)
+      throw new Error(`no handler for ${endpoint.method} ${endpoint.path}`)
     }
   }
   const admitted = new WeakMap<FastifyRequest, Admitted>()

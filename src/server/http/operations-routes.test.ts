@@ -43,7 +43,7 @@ forEachDatabase('endpoints for operators', (open) => {
     expect(text).not.toContain('gatehouse_channels{')
     for (const client of held) client.release()
     expect((await server.call('GET', '/readyz')).status).toBe(200)
-    expect(server.faults.splice(0).join()).toContain('the database does not answer')
+    expect(server.faults.splice(0).join()).toContain('the database does not respond')
   })
 
   test('a missing database file is reported until it is back', async () => {

@@ -30,7 +30,7 @@ export function mountOperations(
       await inTime(app.database.check())
       return reply.send('ready')
     } catch (error) {
-      const seen = error instanceof FileGone ? error.message : 'the database does not answer'
+      const seen = error instanceof FileGone ? error.message : 'the database does not respond'
       app.trace.error({ err: error }, seen)
       return reply.code(503).send(seen)
     }
@@ -40,7 +40,7 @@ export function mountOperations(
     const bearer = (headers.authorization ?? '').replace(/^Bearer /, '')
     const allowed = isDirect(raw) || (token !== undefined && sameText(bearer, token))
     if (!allowed)
-      return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
+      return reply.code(403).type('text/plain').send('METRICS_TOKEN is required from this address')
     return reply.type(metrics.contentType).send(await metrics.metrics())
   })
 }

@@ -35,8 +35,8 @@ export async function compareCosts(
       found += 1
       if (found > listedMax) continue
       const words = carried
-        ? `I5 user_amount is ${user_amount}, the books say ${-cost}`
-        : `I5 debt is ${debt}, the books say ${cost + user_amount}`
+        ? `I5 user_amount is ${user_amount}, the ledger says ${-cost}`
+        : `I5 debt is ${debt}, the ledger says ${cost + user_amount}`
       report.differences.push(`ledger row ${id}: ${words}`)
     }
     const last = rows.at(-1)

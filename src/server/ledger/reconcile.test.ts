@@ -75,68 +75,68 @@ forEachBooks('reconcile', (shared) => {
       table: 'users',
       column: 'quota',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I1 quota is 837, the books say 830`],
+      says: ({ userId }) => [`user ${userId}: I1 quota is 837, the ledger says 830`],
     },
     {
       table: 'users',
       column: 'used_quota',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I3 used_quota is 77, the books say 70`],
+      says: ({ userId }) => [`user ${userId}: I3 used_quota is 77, the ledger says 70`],
     },
     {
       table: 'users',
       column: 'request_count',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I3 request_count is 8, the books say 1`],
+      says: ({ userId }) => [`user ${userId}: I3 request_count is 8, the ledger says 1`],
     },
     {
       table: 'tokens',
       column: 'remain_quota',
       where: ({ account }) => sql`id = ${account.tokenId}`,
-      says: ({ tokenId }) => [`token ${tokenId}: I2 remain_quota is 737, the books say 730`],
+      says: ({ tokenId }) => [`token ${tokenId}: I2 remain_quota is 737, the ledger says 730`],
     },
     {
       table: 'tokens',
       column: 'used_quota',
       where: ({ account }) => sql`id = ${account.tokenId}`,
-      says: ({ tokenId }) => [`token ${tokenId}: I3 used_quota is 77, the books say 70`],
+      says: ({ tokenId }) => [`token ${tokenId}: I3 used_quota is 77, the ledger says 70`],
     },
     {
       table: 'reservations',
       column: 'user_amount',
       where: ({ open }) => sql`request_id = ${open}`,
-      says: ({ userId }) => [`user ${userId}: I1 quota is 830, the books say 823`],
+      says: ({ userId }) => [`user ${userId}: I1 quota is 830, the ledger says 823`],
     },
     {
       table: 'logs',
       column: 'quota',
       where: ({ requestId }) => sql`request_id = ${requestId}`,
       says: ({ userId, username }) => [
-        expect.stringMatching(/^log row \d+: I3 quota is 77, the books say 70$/),
+        expect.stringMatching(/^log row \d+: I3 quota is 77, the ledger says 70$/),
         `user, hour, model, token and name ${userId} ${HOUR} gpt-4o-mini a token ${username}: ` +
-          'I3 quota is 70, the books say 77',
+          'I3 quota is 70, the ledger says 77',
       ],
     },
     {
       table: 'logs',
       column: 'channel_id',
       where: ({ requestId }) => sql`request_id = ${requestId}`,
-      says: () => [expect.stringMatching(/I3 channel_id is 8, the books say 1$/)],
+      says: () => [expect.stringMatching(/I3 channel_id is 8, the ledger says 1$/)],
     },
     {
       table: 'usage_daily',
       column: 'quota',
       where: ({ account }) => sql`user_id = ${account.userId}`,
-      says: ({ userId }) => [`user and day ${userId} ${DAY}: I10 quota is 77, the books say 70`],
+      says: ({ userId }) => [`user and day ${userId} ${DAY}: I10 quota is 77, the ledger says 70`],
     },
     {
       table: 'usage_hourly',
       column: 'completion_tokens',
       where: ({ account }) => sql`user_id = ${account.userId}`,
       says: ({ userId, username }) => [
-        `user and hour ${userId} ${HOUR}: I10 completion_tokens is 14, the books say 7`,
+        `user and hour ${userId} ${HOUR}: I10 completion_tokens is 14, the ledger says 7`,
         `user, hour, model, token and name ${userId} ${HOUR} gpt-4o-mini a token ${username}: ` +
-          'I3 completion_tokens is 14, the books say 7',
+          'I3 completion_tokens is 14, the ledger says 7',
       ],
     },
   ]
@@ -178,7 +178,9 @@ forEachBooks('reconcile', (shared) => {
     )
     expect(rollup).toEqual([
       expect.stringContaining(`user and day ${userId} ${DAY - 86_400}: I10 requests is 1, the`),
-      expect.stringContaining(`user and day ${userId} ${DAY}: I10 requests is 0, the books say 1`),
+      expect.stringContaining(
+        `user and day ${userId} ${DAY}: I10 requests is 0, the ledger says 1`,
+      ),
     ])
     const forgery = await differencesAfter(
       books,
@@ -186,7 +188,7 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE logs SET request_id = ${requestId} WHERE request_id = 'forged'`,
     )
     expect(forgery).toEqual([
-      expect.stringMatching(/^log row \d+: I3 quota is 70, the books say none/),
+      expect.stringMatching(/^log row \d+: I3 quota is 70, the ledger says none/),
     ])
   })
 
@@ -202,7 +204,7 @@ forEachBooks('reconcile', (shared) => {
         FROM logs WHERE request_id = ${requestId}`,
       sql`DELETE FROM logs WHERE id >= 1000000`,
     )
-    expect(found).toContain(`request ${requestId}: I3 log_rows is 2, the books say 1`)
+    expect(found).toContain(`request ${requestId}: I3 log_rows is 2, the ledger says 1`)
   })
 
   test('reports a call that is open although it was billed', async () => {
@@ -213,7 +215,7 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE reservations SET request_id = ${requestId} WHERE request_id = ${open}`,
       sql`UPDATE reservations SET request_id = ${open} WHERE request_id = ${requestId}`,
     )
-    expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the books say 0`])
+    expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the ledger says 0`])
   })
 
   const FACTORS = JSON.stringify({
@@ -245,15 +247,15 @@ forEachBooks('reconcile', (shared) => {
     const wrong = await anUnpaidCall(shared.books)
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt', 61)).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 debt is 101, the books say 100$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 101, the ledger says 100$/),
     ])
     expect(await wrong('token_debt', 51)).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 token_debt is 101, the books say 100$/),
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 101, the ledger says 100$/),
     ])
     expect(await wrong('user_amount')).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^ledger row \d+: I5 user_amount is -93, the books say -100$/),
-        expect.stringMatching(/^ledger row \d+: I5 token_amount is -100, the books say -93$/),
+        expect.stringMatching(/^ledger row \d+: I5 user_amount is -93, the ledger says -100$/),
+        expect.stringMatching(/^ledger row \d+: I5 token_amount is -100, the ledger says -93$/),
       ]),
     )
   })
@@ -262,13 +264,13 @@ forEachBooks('reconcile', (shared) => {
     const wrong = await anUnpaidCall(shared.books, { isUserGone: true })
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 debt is 57, the books say 50$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 57, the ledger says 50$/),
     ])
     expect(await wrong('token_debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 token_debt is 7, the books say 0$/),
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 7, the ledger says 0$/),
     ])
     expect(await wrong('user_amount')).toContainEqual(
-      expect.stringMatching(/^ledger row \d+: I5 debt is 50, the books say 57$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 50, the ledger says 57$/),
     )
   })
 
@@ -286,7 +288,7 @@ forEachBooks('reconcile', (shared) => {
     const where = sql`user_id = ${account.userId} AND kind = 'grant'`
     for (const column of ['debt', 'token_debt']) {
       const found = await shifted(books, { table: 'ledger', column, where })
-      expect(found).toEqual([expect.stringContaining(`I5 ${column} is 7, the books say 0`)])
+      expect(found).toEqual([expect.stringContaining(`I5 ${column} is 7, the ledger says 0`)])
     }
     const wrong = sql`user_id = ${account.userId} AND kind = 'consume'`
     const huge = await shifted(books, { table: 'ledger', column: 'debt', where: wrong }, 2 ** 53)
@@ -305,8 +307,8 @@ forEachBooks('reconcile', (shared) => {
     const { differences } = await reconcile(books.database)
     for (const statement of both(2000)) await statement.execute(books.database.write)
     expect(differences).toContain(
-      `user ${account.userId}: I5 lowest is -1170, the books say 0; ` +
-        'I3 used_quota is 70, the books say 2070',
+      `user ${account.userId}: I5 lowest is -1170, the ledger says 0; ` +
+        'I3 used_quota is 70, the ledger says 2070',
     )
   })
 
@@ -320,7 +322,7 @@ forEachBooks('reconcile', (shared) => {
       tooMuch,
     )
     expect(huge).toContainEqual(
-      `users row ${account.userId}: I7 quota is 9007199254741822, the books say none`,
+      `users row ${account.userId}: I7 quota is 9007199254741822, the ledger says none`,
     )
     const negative = await shifted(
       books,
@@ -328,7 +330,7 @@ forEachBooks('reconcile', (shared) => {
       -101,
     )
     expect(negative).toContainEqual(
-      `reservations row ${open}: I7 token_amount is -1, the books say none`,
+      `reservations row ${open}: I7 token_amount is -1, the ledger says none`,
     )
     if (books.database.engine === 'postgres') return
     const fraction = await shifted(
@@ -337,7 +339,7 @@ forEachBooks('reconcile', (shared) => {
       0.5,
     )
     expect(fraction).toContainEqual(
-      `tokens row ${account.tokenId}: I7 used_quota is 70.5, the books say none`,
+      `tokens row ${account.tokenId}: I7 used_quota is 70.5, the ledger says none`,
     )
     // Adding and subtracting half a point has left a fraction.
     await sql`UPDATE tokens SET used_quota = CAST(used_quota AS integer)`.execute(
@@ -374,8 +376,8 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE redemptions SET status = CASE id WHEN 1 THEN 3 WHEN 2 THEN 1 ELSE status END`,
     )
     expect(found).toEqual([
-      'redemption code 1: I6 uses is 0, the books say 1',
-      'redemption code 2: I6 uses is 1, the books say 0',
+      'redemption code 1: I6 uses is 0, the ledger says 1',
+      'redemption code 2: I6 uses is 1, the ledger says 0',
     ])
   })
 
@@ -387,7 +389,7 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE users SET quota = 500 WHERE id = ${userId}`,
       sql`UPDATE users SET quota = 0 WHERE id = ${userId}`,
     )
-    expect(found).toEqual([`user ${userId}: I1 quota is 500, the books say 0`])
+    expect(found).toEqual([`user ${userId}: I1 quota is 500, the ledger says 0`])
   })
 
   test('lists a hundred differences of a kind and counts all of them', async () => {
@@ -453,7 +455,7 @@ forEachBooks('incomplete books', (shared) => {
       column: 'quota',
       where: sql`hour = ${HOUR + 3600}`,
     })
-    expect(found).toEqual([expect.stringContaining('I10 quota is 12, the books say 5')])
+    expect(found).toEqual([expect.stringContaining('I10 quota is 12, the ledger says 5')])
   })
 
   test('an adopted installation is compared from its opening on', async () => {

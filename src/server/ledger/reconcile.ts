@@ -120,7 +120,7 @@ async function compare(db: Queries, check: Check, report: ReconcileReport): Prom
     const sentences = unlike.map((name) => {
       const invariant = check.figures[name] ?? ''
       const [is, should] = [row[`${name}_is`], row[`${name}_should`]]
-      return `${invariant} ${name} is ${is ?? 'missing'}, the books say ${should ?? 'none'}`
+      return `${invariant} ${name} is ${is ?? 'missing'}, the ledger says ${should ?? 'none'}`
     })
     report.differences.push(`${check.subject} ${row['subject']}: ${sentences.join('; ')}`)
   }

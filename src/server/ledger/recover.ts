@@ -119,12 +119,12 @@ export async function startRecovery(
     await recover()
     return { stop: () => Promise.resolve() }
   }
-  const onFailure = (error: unknown) => trace.error(error, 'the database did not take a heartbeat')
+  const onFailure = (error: unknown) => trace.error(error, 'could not store the heartbeat')
   const heartbeat = await createHeartbeat({ database, node, onFailure })
   await recover()
   let running = Promise.resolve()
   const timer = setInterval(() => {
-    running = running.then(recover).catch((error: unknown) => trace.error(error, 'no recovery'))
+    running = running.then(recover).catch((error: unknown) => trace.error(error, 'recovery failed'))
   }, RECOVERY_INTERVAL_MS)
   timer.unref()
   return {

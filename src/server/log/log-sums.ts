@@ -69,7 +69,7 @@ export async function repairSums(
   const until = dayOf(await sumsUntil(database.read))
   const from = Math.max(until - CHECKED_DAYS * SECONDS_PER_DAY, dayAtOrAfter(deletedBefore))
   for (const day of await staleDays(database.heavy, from, until)) {
-    trace.info({ day }, 'sums of a day are made anew')
+    trace.info({ day }, 'recomputing the sums of a day')
     await database.write.transaction().execute((trx) => rebuildDay(trx, day))
   }
 }

@@ -30,7 +30,7 @@ export function startLogUpkeep(app: App, cleanup: LogCleanup): { stop(): Promise
     running = running
       .then(() => (stopper.signal.aborted ? undefined : tend()))
       .catch((error: unknown) => {
-        app.trace.warn({ err: error }, 'the upkeep of the log broke off')
+        app.trace.warn({ err: error }, 'the log maintenance failed')
       })
   }, INTERVAL_MS)
   timer.unref()

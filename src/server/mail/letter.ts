@@ -224,10 +224,10 @@ export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
       en: {
         subject: `${systemName}: the daily backup failed`,
         lead: [
-          `The daily backup could not be written to ${folder}; it is tried again in an hour. The server's output has the reason.`,
+          `The daily backup could not be written to ${folder}; the next attempt is in an hour. The server log contains the reason.`,
         ],
         notes: [
-          'Check the rights and the free space of that folder; gatehouse backup makes a backup at once.',
+          'Check the permissions and the free space of that folder; gatehouse backup makes a backup immediately.',
         ],
       },
     },

@@ -74,5 +74,5 @@ export const mailFailureText: Record<MailFailure, { zh: string; en: string }> = 
     zh: '邮件服务器拒绝了发件人、收件人或邮件',
     en: 'the mail server refused the sender, the recipient or the email',
   },
-  timeout: { zh: '邮件服务器未及时响应', en: 'the mail server did not answer in time' },
+  timeout: { zh: '邮件服务器未及时响应', en: 'the mail server did not respond in time' },
 }

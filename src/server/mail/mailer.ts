@@ -24,7 +24,7 @@ export async function mail(app: MailParts, to: string, letter: Letter): Promise<
     await sendMail(app.egress, settings, { to, letter })
   } catch (error) {
     if (!(error instanceof MailFailed)) throw error
-    app.trace.warn({ failure: error.failure, ...error.facts }, 'a mail did not go out')
+    app.trace.warn({ failure: error.failure, ...error.facts }, 'could not send an email')
     const { zh, en } = mailFailureText[error.failure]
     throw new AppError('mail_failed', { problemZh: zh, problemEn: en })
   }

@@ -49,7 +49,8 @@ async function push(
   })
   // The reply is not logged, because it may repeat the request including the credential.
   if (answer === null || jsonMembers(answer.text)?.['success'] !== true) {
-    if (answer !== null) trace.warn({ status: answer.status }, 'the message pusher refused')
+    if (answer !== null)
+      trace.warn({ status: answer.status }, 'the message pusher rejected a message')
     throw new AppError('push_failed')
   }
 }

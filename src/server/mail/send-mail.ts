@@ -8,7 +8,7 @@ export class MailFailed extends Error {
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(failure: MailFailure, facts: Readonly<Record<string, unknown>>) {
-    super(`the mail did not go out: ${failure}`)
+    super(`could not send the email: ${failure}`)
     this.failure = failure
     this.facts = facts
   }

@@ -60,9 +60,9 @@ forEachDatabase('model data', (open) => {
   })
 
   test.each([
-    [200, '{"data":[]}', 'the answer is no data of models.dev (api.json)'],
-    [200, 'x', 'the answer is no data of models.dev (api.json)'],
-    [500, list(1), 'the other side answered with status 500'],
+    [200, '{"data":[]}', 'the response is not model data of models.dev (api.json)'],
+    [200, 'x', 'the response is not model data of models.dev (api.json)'],
+    [500, list(1), 'the server responded with status 500'],
   ])('a response with status %i and %s is rejected', async (status, body, problem) => {
     Object.assign(said, { status, body })
     expect((await refresh({})).json).toMatchObject({

@@ -24,7 +24,7 @@ export async function fetchModelData(
   if (data === null) {
     throw failed(
       '响应不是 models.dev 的数据（api.json）',
-      'the answer is no data of models.dev (api.json)',
+      'the response is not model data of models.dev (api.json)',
     )
   }
   if (Object.keys(data.models).length > MODELS_MAX) {

@@ -38,7 +38,9 @@ export async function moveDatabase(move: Move): Promise<void> {
     const origin = originOf(others, 'postgres')
     if (origin.kind === 'foreign') throw new MoveError(origin.reason)
     if (origin.kind !== 'empty') {
-      throw new MoveError('the database is not empty; a move goes into an empty one')
+      throw new MoveError(
+        'the database is not empty; data can only be moved into an empty database',
+      )
     }
     await migrateWithin(trx, 'postgres', runScript)
     // SQLite does not check the length of a key.
@@ -69,7 +71,7 @@ async function moveTables(
     if (rows > 0) progress(`${table.name}: ${rows} rows`)
   }
   for (const line of odd.lines) progress(line)
-  if (odd.count > odd.lines.length) progress(`${odd.count} such texts in all`)
+  if (odd.count > odd.lines.length) progress(`${odd.count} such texts in total`)
 }
 
 /**
@@ -85,26 +87,26 @@ function sayWhatStays(
     if (LEFT_OUT.has(name)) continue
     const moved = known.get(name)
     if (moved === undefined) {
-      progress(`table ${name} is not Gatehouse's and is left out`)
+      progress(`table ${name} does not belong to Gatehouse and is skipped`)
       continue
     }
     for (const column of columns) {
       if (moved.some((one) => one.name === column)) continue
-      progress(`column ${name}.${column} is not Gatehouse's and is left out`)
+      progress(`column ${name}.${column} does not belong to Gatehouse and is skipped`)
     }
   }
 }
 
 /** Fails if the ledger has other differences than the file had; existing ones are allowed. */
 async function checkBooks(trx: Transaction<Schema>, { source, progress }: Move): Promise<void> {
-  progress('recomputing the books')
+  progress('checking the ledger')
   const { count, differences } = await reconcileWithin(trx, 'postgres')
   if (count === 0) return
   const file = await openBare({ engine: 'sqlite', path: source.file }, { readonly: true })
   const before = await reconcile({ engine: 'sqlite', heavy: file.db }).finally(file.close)
   for (const difference of differences) progress(difference)
   if (count !== before.count) {
-    throw new MoveError(`${count} differences in the books, where the file has ${before.count}`)
+    throw new MoveError(`${count} differences in the ledger; the file has ${before.count}`)
   }
   progress(`${count} differences, which the file has too`)
 }

@@ -73,14 +73,14 @@ function take(
   if (column === undefined) throw new Error(`${table.name} has no column ${at}`)
   const place = () => `${table.name} ${key.join(' ')}: ${column.name}`
   const moved = movedValue(value, column.kind, () =>
-    note(odd, `${place()} held NUL characters, which are left out`),
+    note(odd, `${place()} contained NUL characters, which were removed`),
   )
   if (moved === undefined) {
-    throw new MoveError(`${place()} holds a value that does not belong there`)
+    throw new MoveError(`${place()} has a value of the wrong type`)
   }
   if (typeof value === 'string' && value.includes(REPLACEMENT)) {
     if (!source.isStoredSo(table.name, column.name, key)) {
-      note(odd, `${place()} held bytes that are no text; a replacement character stands there`)
+      note(odd, `${place()} contained invalid bytes, which were replaced`)
     }
   }
   return moved

@@ -83,7 +83,7 @@ function readTables(db: Sqlite.Database): Map<string, SourceTable> {
 function refuseOtherVersions(db: Sqlite.Database, tables: ReadonlyMap<string, SourceTable>): void {
   if (!tables.has('schema_migrations') || !tables.has('ledger')) {
     throw new MoveError(
-      'it is no database of Gatehouse; one of One API is taken over first: gatehouse adopt',
+      'it is not a Gatehouse database; adopt a One API database first: gatehouse adopt',
     )
   }
   const applied = new Set(
@@ -94,7 +94,9 @@ function refuseOtherVersions(db: Sqlite.Database, tables: ReadonlyMap<string, So
     throw new MoveError('it was written by a newer Gatehouse: move it with that version')
   }
   if (known.some((version) => !applied.has(version))) {
-    throw new MoveError('it is of an older Gatehouse: start this version on it once, then move it')
+    throw new MoveError(
+      'it was written by an older Gatehouse: start this version on it once, then move it',
+    )
   }
 }
 

@@ -42,7 +42,7 @@ export async function targetTables(
     name: table,
     columns: columns.map(({ name, type, counted }) => {
       const kind = KINDS[type]
-      if (kind === undefined) throw new Error(`${table}.${name} is of the type ${type}`)
+      if (kind === undefined) throw new Error(`${table}.${name} has the type ${type}`)
       return { name, kind, isCounted: counted }
     }),
   }))

@@ -22,7 +22,7 @@ export async function askPriceList(
   if (list === null) {
     throw failed(
       '响应不是可识别的价格表（models.dev、OpenRouter、LiteLLM、New API 或 Gatehouse）',
-      'the answer is no list of prices that is known here (models.dev, OpenRouter, LiteLLM, New API or Gatehouse)',
+      'the response is not a known price list (models.dev, OpenRouter, LiteLLM, New API or Gatehouse)',
     )
   }
   return list

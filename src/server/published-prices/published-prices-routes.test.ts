@@ -194,7 +194,11 @@ forEachDatabase('GET /api/prices/published', (open) => {
     test.each([
       ['a fault', { status: 500, body: 'stack trace' }, ['状态码 500', 'status 500']],
       ['a redirect', { status: 302, body: '' }, ['状态码 302', 'status 302']],
-      ['no JSON', { status: 200, body: '<html>' }, ['不是可识别的价格表', 'no list of prices']],
+      [
+        'no JSON',
+        { status: 200, body: '<html>' },
+        ['不是可识别的价格表', 'not a known price list'],
+      ],
       ['too much', { status: 200, body: 'x'.repeat(2 ** 24 + 1) }, ['过大', 'too large']],
     ])('%s', async (_what, answer, [zh = '', en = '']) => {
       Object.assign(said, answer)

@@ -21,7 +21,7 @@ export async function startSession(
   if (former !== undefined) await app.sessions.end(former)
   const value = await app.sessions.start(user.id, mustChangePassword, user)
   setCookie(app, call, { name: SESSION_COOKIE, value, maxAge: SESSION_LIFE_SECONDS })
-  app.trace.info({ userId: user.id, address, requestId }, 'somebody signed in')
+  app.trace.info({ userId: user.id, address, requestId }, 'a user signed in')
   const { id, username, display_name, role, status } = user
   return {
     id,

@@ -26,7 +26,7 @@ export const signInRoutes = (app: App): Route[] => {
       const facts = { userId: user?.id ?? null, address: call.address, requestId: call.requestId }
       // Counted before the password is checked; otherwise parallel guesses would all pass.
       if (!(await rateLimits.signIn.take(guesser))) {
-        app.trace.warn(facts, 'a sign-in was not looked at: too many failed before')
+        app.trace.warn(facts, 'a sign-in was rejected: too many failed before')
         const waitSeconds = await rateLimits.signIn.waitSeconds(guesser)
         throw new AppError('too_many_attempts', {
           minutes: Math.max(1, Math.ceil(waitSeconds / 60)),

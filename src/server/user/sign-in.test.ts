@@ -291,10 +291,10 @@ forEachDatabase('guessing a password', (open) => {
     await signIn('my-password', 'wrong-password')
     for (let wrong = 0; wrong < 11; wrong += 1) await signIn(username, 'wrong-password')
     expect(heard).toEqual([
-      ['somebody signed in', id],
+      ['a user signed in', id],
       ['a sign-in failed', null],
       ...Array.from({ length: 10 }, () => ['a sign-in failed', id]),
-      ['a sign-in was not looked at: too many failed before', id],
+      ['a sign-in was rejected: too many failed before', id],
     ])
     await server.close()
   })

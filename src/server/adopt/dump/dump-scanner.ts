@@ -176,7 +176,7 @@ export class DumpScanner {
         else throw INCOMPLETE
       }
     }
-    if (this.isLast) throw new DumpError('a text has no end; the dump was cut off')
+    if (this.isLast) throw new DumpError('a quoted text is not closed; the dump was cut off')
     throw INCOMPLETE
   }
 
@@ -208,7 +208,7 @@ export class DumpScanner {
     this.expect('(')
     for (let depth = 1; depth > 0;) {
       if (this.#skipQuotedOrComment()) continue
-      if (this.peek() === -1) throw new DumpError('a bracket has no end; the dump was cut off')
+      if (this.peek() === -1) throw new DumpError('a bracket is not closed; the dump was cut off')
       if (this.take('(')) depth += 1
       else if (this.take(')')) depth -= 1
       else this.position += 1

@@ -51,7 +51,7 @@ export function columnValue(
 function isOn(value: Exclude<DumpValue, null>, repairs: Repairs): boolean {
   if (typeof value === 'string' && /^[a-z]+$/i.test(value)) {
     throw new DumpError(
-      `a flag is "${value}" where MySQL has 1 or 0; write the dump with mysqldump`,
+      `a flag is "${value}" where MySQL has 1 or 0; create the dump with mysqldump`,
     )
   }
   return numberOf(value, repairs) !== 0

@@ -69,7 +69,7 @@ export async function* readDump(
 /** Reads at least as many bytes as are pending, so that a long row is not scanned repeatedly. */
 async function feed(source: AsyncIterator<Buffer>, scanner: DumpScanner): Promise<void> {
   const wanted = Math.max(1, scanner.pending)
-  if (wanted > PIECE_BYTES_MAX) throw new DumpError('a row of the dump is far too long')
+  if (wanted > PIECE_BYTES_MAX) throw new DumpError('a row of the dump is too long')
   const chunks: Buffer[] = []
   let bytes = 0
   let isLast = false
@@ -88,7 +88,7 @@ async function feed(source: AsyncIterator<Buffer>, scanner: DumpScanner): Promis
 function refuseWide(scanner: DumpScanner): void {
   const [first, second] = [scanner.peek(), scanner.peek(1)]
   if ((first === 0xff && second === 0xfe) || first === 0 || second === 0) {
-    throw new DumpError('the dump is in UTF-16; write it with --result-file instead of ">"')
+    throw new DumpError('the dump is in UTF-16; create it with --result-file instead of ">"')
   }
   if (first === 0xef) scanner.position += 3
 }
@@ -100,13 +100,13 @@ function decoderOf(charset: string): (bytes: Buffer) => string {
     const decoder = new TextDecoder('windows-1252')
     return (bytes) => decoder.decode(bytes)
   }
-  throw new DumpError(`the dump is in ${charset}; write it with --default-character-set=utf8mb4`)
+  throw new DumpError(`the dump is in ${charset}; create it with --default-character-set=utf8mb4`)
 }
 
 /** Other databases read backslashes differently, so texts would be altered. */
 const notMysql = (program: string): DumpError =>
   new DumpError(
-    `the dump is one of ${program}, which needs none: name the database itself by ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'}`,
+    `the dump is from ${program}, which needs no import: set ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'} to the database itself`,
   )
 
 /**
@@ -115,7 +115,7 @@ const notMysql = (program: string): DumpError =>
  */
 const namedOtherwise = (): DumpError =>
   new DumpError(
-    'the dump names tables as SQLite and PostgreSQL do, which need none: name the database itself by SQLITE_PATH or SQL_DSN; one of MySQL is to be written by mysqldump',
+    'the dump quotes table names like SQLite and PostgreSQL, which need no import: set SQLITE_PATH or SQL_DSN to the database itself; create a MySQL dump with mysqldump',
   )
 
 /** Beginnings of dumps of other databases, or statements of their origin. */
@@ -265,7 +265,7 @@ class StatementReader {
       // rows.
       if (isWanted) {
         throw new DumpError(
-          `the dump has rows of ${table} in an INSERT without VALUES; write it with mysqldump`,
+          `the dump has rows of ${table} in an INSERT without VALUES; create it with mysqldump`,
         )
       }
       scanner.skipStatement(this.#delimiter)
@@ -274,7 +274,7 @@ class StatementReader {
     scanner.takeWord()
     if (columns === undefined && isWanted) {
       throw new DumpError(
-        `the columns of ${table} are not in the dump; write it with the definitions of its tables, or with --complete-insert`,
+        `the columns of ${table} are not in the dump; create it with the table definitions, or with --complete-insert`,
       )
     }
     this.table = table
@@ -287,7 +287,7 @@ class StatementReader {
     this.#chosen ??= this.#database
     if (this.#chosen !== this.#database) {
       throw new DumpError(
-        `the dump has a table ${table} in ${this.#chosen} and in ${this.#database}; dump one of them`,
+        `the dump contains the table ${table} in ${this.#chosen} and in ${this.#database}; dump only one of them`,
       )
     }
   }
@@ -383,7 +383,7 @@ class StatementReader {
       scanner.skipSpace()
       const byte = scanner.peek()
       if (byte === -1)
-        throw new DumpError('the definition of a table has no end; the dump was cut off')
+        throw new DumpError('the definition of a table is not closed; the dump was cut off')
       if (scanner.take(',')) return true
       if (scanner.take(')')) return false
       if (byte === 0x28) scanner.skipBrackets()

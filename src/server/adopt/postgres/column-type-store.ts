@@ -62,7 +62,7 @@ export function unreadable(columns: readonly OddColumn[]): string | null {
   const named = columns.filter(({ wanted }) => wanted === null)
   if (named.length === 0) return null
   const list = named.map((one) => `${placeOf(one)} is ${one.found}`).join(', ')
-  return `columns of the database have types that cannot be read: ${list}; give them the types that One API has and start again`
+  return `columns have unsupported types: ${list}; change them to the types that One API uses and start again`
 }
 
 const placeOf = ({ table, column }: OddColumn): string => `${table}.${column.name}`

@@ -17,23 +17,23 @@ const WIDENED = [
 export async function findObstacles(db: Queries): Promise<Finding[]> {
   const found = [
     about(
-      'views read columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      'views read columns whose type must change; adoption stops until they are dropped; recreate them afterwards',
       namesOf(await viewsInTheWay(db)),
     ),
     about(
-      'rules of the database are about columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      'database rules refer to columns whose type must change; adoption stops until they are dropped; recreate them afterwards',
       namesOf(await rulesInTheWay(db)),
     ),
     about(
-      'tables belong to another role than the one that is signed in; adopting stops until they are its own',
+      'tables belong to another role than the connected one; adoption stops until it owns them',
       namesOf(await tablesOfOthers(db)),
     ),
     about(
-      'schemas let the role that is signed in make no tables; adopting stops until it may (GRANT CREATE ON SCHEMA)',
+      'schemas do not allow the connected role to create tables; adoption stops until it may (GRANT CREATE ON SCHEMA)',
       namesOf(await closedSchemas(db)),
     ),
     about(
-      'databases are read-only, by a setting or as a standby; adopting stops until they can be written',
+      'databases are read-only, by a setting or as a standby; adoption stops until they are writable',
       namesOf(await readOnlyDatabases(db)),
     ),
   ]

@@ -151,7 +151,7 @@ export function moveText(relative: Relative, { from, to }: Move<unknown>): strin
   const subject = `channels of ${relative}’s type ${from}`
   if (to === null) return `${subject} have no counterpart here and are disabled`
   const become = `${subject} become ${channelType(to.type).label.en} (${to.type})`
-  return to.isIncomplete ? `${become}; look at their forms before the first call` : become
+  return to.isIncomplete ? `${become}; check their forms before the first call` : become
 }
 
 /** Up to this number all related programs agree, except for those above. */
@@ -165,4 +165,4 @@ export const hasOtherChannels = (tables: FoundTables): boolean =>
 
 /** Follows `channels`. */
 export const UNTOLD_TYPES =
-  'were made by a relative of One API, which may number newer types otherwise: look at their types before the first call'
+  'come from a program related to One API, which may number newer types differently: check their types before the first call'

@@ -27,9 +27,9 @@ export interface KeySwitches {
 }
 
 /** Follows a number. */
-export const SWITCHED_OFF_KEYS = 'keys that are switched off are set aside'
+export const SWITCHED_OFF_KEYS = 'disabled keys are paused'
 /** Follows `holds`. */
-export const LISTED_KEYS = 'several keys as JSON, which are one key here: write each on a line'
+export const LISTED_KEYS = 'several keys as JSON, which are one key here: write one key per line'
 
 /** Returns the channels with something to convert or report. */
 export async function keySwitches(db: Queries, tables: FoundTables): Promise<KeySwitches[]> {

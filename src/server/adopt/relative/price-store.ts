@@ -89,7 +89,7 @@ async function carryModelPrices(trx: Queries, rows: readonly PriceRow[]): Promis
   await saveOption(trx, 'ModelRatio', ratios)
   await saveOption(trx, 'CompletionRatio', completions)
   if (perCall.size > 0) await saveOption(trx, 'ModelPrice', perCall)
-  return `${ratios.size + perCall.size} prices of One Hub are carried over`
+  return `${ratios.size + perCall.size} prices of One Hub were taken over`
 }
 
 async function carryGroups(trx: Queries, rows: readonly PriceRow[]): Promise<string> {
@@ -104,7 +104,7 @@ async function carryGroups(trx: Queries, rows: readonly PriceRow[]): Promise<str
   }
   await saveOption(trx, 'GroupRatio', ratios)
   await saveOption(trx, 'UserUsableGroups', usable)
-  return `${ratios.size} groups of One Hub are carried over, ${usable.size} of them open to anybody`
+  return `${ratios.size} groups of One Hub were taken over, ${usable.size} of them open to all users`
 }
 
 const isSet = (flag: string | null | undefined): boolean =>

@@ -93,7 +93,7 @@ async function carryKeySwitches(trx: Queries, { tables, nowSeconds }: Adopted): 
     // A channel with all keys paused would use them nevertheless.
     const switched = { from: ChannelStatus.enabled, to: ChannelStatus.disabled }
     if (isAllOff && (await moveChannelStatus(trx, { id: channel.id, ...switched }))) {
-      lines.push(`channel ${channel.id} has no key in use and is disabled`)
+      lines.push(`channel ${channel.id} has no enabled key and was disabled`)
     }
   }
   return lines

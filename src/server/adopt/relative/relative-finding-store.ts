@@ -97,11 +97,15 @@ export async function factorFindings(db: Queries, tables: FoundTables): Promise<
 async function logFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {
   if (relativeOf(tables) !== 'New API' || !tables.has('logs')) return []
   return [
-    await found(db, 'log rows are errors (5) or refunds (6); here 5 is a test, and 6 is nothing', {
-      table: 'logs',
-      subject: 'id',
-      where: sql`type >= ${sql.lit(LogType.test)}`,
-    }),
+    await found(
+      db,
+      'log rows are errors (5) or refunds (6); here 5 means a test, and 6 has no meaning',
+      {
+        table: 'logs',
+        subject: 'id',
+        where: sql`type >= ${sql.lit(LogType.test)}`,
+      },
+    ),
   ]
 }
 

@@ -37,7 +37,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
     if (isStopped) return
     timer ??= setTimeout(() => {
       timer = undefined
-      const isAccepted = app.background.run('mail', 'a letter about channels', async () => {
+      const isAccepted = app.background.run('mail', 'mail about channels', async () => {
         let isDone = false
         try {
           isDone = await sendStatusDigest(app)

@@ -78,7 +78,10 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     await eventually(() => held.asked() > before, 'the call upstream')
     await sql`ALTER TABLE settings RENAME TO elsewhere`.execute(write)
     held.release()
-    await eventually(() => first.faults.join().includes('was not noted'), 'a note that failed')
+    await eventually(
+      () => first.faults.join().includes('could not store the progress'),
+      'a note that failed',
+    )
     await sql`ALTER TABLE elsewhere RENAME TO settings`.execute(write)
     expect(await finished(second)).toMatchObject({ done: 2, total: 2, failed: 0 })
     expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)

@@ -81,7 +81,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
         const { is } = change
         return hasFailed && (await saveRun(database.write, name, { was: is, is }))
       } catch (error) {
-        if (!hasFailed) complain(error, 'how far a run over channels has come was not noted')
+        if (!hasFailed) complain(error, 'could not store the progress of a channel run')
         hasFailed = true
         await pause(NOTE_RETRY_MS)
       }
@@ -113,7 +113,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
       // A stopping server does not wait; the run ends with its process.
       if (isStopping()) return
       const failure = await visit(id).catch((error: unknown): VisitFailure => {
-        complain(error, `a visit to channel ${id} broke off`)
+        complain(error, `channel ${id} failed in a channel run`)
         return visitFailure({ id, name: null }, { code: 'internal' }, (text) => text)
       })
       // An aborted visit has no result for its channel.
@@ -142,7 +142,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
         }
         const [run, ids] = begun
         void visitAll(run, ids, plan.visit)
-          .catch((error: unknown) => complain(error, 'a run over channels broke off'))
+          .catch((error: unknown) => complain(error, 'a channel run failed'))
           .finally(() => {
             goesOn = false
           })

@@ -21,7 +21,7 @@ export function testRegularly(
   if (app.config.CHANNEL_TEST_FREQUENCY === 0) return
   const timer = setInterval(() => {
     testWhenDue(app, tests).catch((error: unknown) => {
-      app.trace.warn({ err: error }, 'a regular test of the channels did not begin')
+      app.trace.warn({ err: error }, 'could not start the scheduled channel test')
     })
   }, LOOK_MS)
   timer.unref()

@@ -62,7 +62,7 @@ async function call(
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results
-  if (results === undefined) throw new Error('the ledger function gave no answer')
+  if (results === undefined) throw new Error('the ledger function returned no result')
   return results
 }
 

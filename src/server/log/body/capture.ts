@@ -129,7 +129,8 @@ export async function createCaptures({
     if (noun === 'everything') {
       loadCaptureModes(database.read).then(
         (loaded) => (modes = loaded),
-        (error: unknown) => trace.error({ err: error }, 'capture modes are those of before'),
+        (error: unknown) =>
+          trace.error({ err: error }, 'could not load the capture modes; the previous ones stay'),
       )
     }
     if (noun !== ANNOUNCED) return
@@ -161,7 +162,7 @@ export async function createCaptures({
     },
     store(requestId, capture) {
       if (waitingBytes + capture.size > WAITING_BYTES_MAX) {
-        trace.warn({ requestId }, 'a captured text was dropped: too many wait for the storage')
+        trace.warn({ requestId }, 'dropped a captured text: too many are waiting to be stored')
         return
       }
       waitingBytes += capture.size

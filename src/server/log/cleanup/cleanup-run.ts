@@ -71,7 +71,7 @@ export function createLogCleanup(
   function begin(runner: Runner): Promise<void> {
     const running = runner.work().catch((error: unknown) => {
       // The next `tidy` continues it.
-      trace.error({ err: error, target: runner.run.target }, 'the log cleanup broke off')
+      trace.error({ err: error, target: runner.run.target }, 'the log cleanup failed')
     })
     work = running
     return running
@@ -206,7 +206,7 @@ class Runner {
       const seen = await findRun(trx)
       const isOurs = seen !== null && seen.run.node === this.run.node
       if (!isOurs || !(await replaceRun(trx, seen.text, this.run))) {
-        throw new Error('another process has taken the log cleanup over')
+        throw new Error('another process has taken over the log cleanup')
       }
       await note(trx, this.run.seenAt)
     })

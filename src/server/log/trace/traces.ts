@@ -32,7 +32,7 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
   function isTaken({ created_at, outcome }: TraceFacts): boolean {
     const now = Math.floor(created_at / MINUTE_SECONDS)
     if (now !== minute) {
-      if (dropped > 0) output.warn({ dropped }, 'too many calls went wrong: not all were traced')
+      if (dropped > 0) output.warn({ dropped }, 'too many failed calls: some were not traced')
       minute = now
       kept = 0
       dropped = 0

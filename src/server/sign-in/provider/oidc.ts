@@ -57,7 +57,10 @@ export function createOidc(app: App): RedirectProvider {
       if (!(error instanceof NoDocument) || !(await mayUseEndpoints(app, needed))) throw error
       if (toldOf !== wellKnown) {
         const cause = String(error.cause)
-        app.trace.warn({ wellKnown, cause }, 'signing in without the OpenID Connect document')
+        app.trace.warn(
+          { wellKnown, cause },
+          'the OpenID Connect document is unavailable; using the configured endpoints',
+        )
       }
       toldOf = wellKnown
       return null
@@ -95,7 +98,7 @@ export function createOidc(app: App): RedirectProvider {
       const configuration = await discovered(EXCHANGE_ENDPOINTS)
       // A request that was sent with a nonce requires its verification.
       if (configuration === null && authorization.nonce !== '') {
-        throw new ExchangeFailure('unreachable', 'the discovery document is gone')
+        throw new ExchangeFailure('unreachable', 'the discovery document is missing')
       }
       return configuration === null
         ? endpointsPerson({ options, egress }, answer, authorization)
@@ -136,7 +139,7 @@ async function discover(
   clientId: string,
   egress: App['egress'],
 ): Promise<client.ServerMetadata> {
-  if (!URL.canParse(wellKnown)) throw new NoDocument('unclear', 'it has no address')
+  if (!URL.canParse(wellKnown)) throw new NoDocument('unclear', 'invalid address')
   const configuration = await client.discovery(new URL(wellKnown), clientId, undefined, undefined, {
     [client.customFetch]: async (url, request) => {
       const answer = await fetchBy(egress)(url, request).catch(asNoDocument)
@@ -162,7 +165,7 @@ function refuseOtherIssuer(wellKnown: string, issuer: string): void {
   if (named === issuerOfAddress(new URL(wellKnown))) return
   throw new ExchangeFailure(
     'mismatch',
-    `the discovery document at ${wellKnown} is of another issuer, ${issuer}. ` +
+    `the discovery document at ${wellKnown} belongs to another issuer, ${issuer}. ` +
       'Set OidcWellKnown to that issuer’s own address: ' +
       `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
   )

@@ -52,6 +52,6 @@ export async function callForObject(
   const isSuccess = answer.status >= 200 && answer.status < 300
   if (!isSuccess) throw new ExchangeFailure('refused', `status ${answer.status}`)
   const members = jsonMembers(answer.text)
-  if (members === null) throw new ExchangeFailure('unclear', 'the answer is no JSON object')
+  if (members === null) throw new ExchangeFailure('unclear', 'the response is not a JSON object')
   return members
 }
