@@ -56,7 +56,7 @@ test('the installed package serves, relays, meters and reconciles', async () => 
     })
     expect(answer.status).toBe(200)
     expect(Number(answer.headers.get('x-gatehouse-quota'))).toBeGreaterThan(0)
-    expect(await gatehouse.reconcile()).toContain('the books balance: 0 differences')
+    expect(await gatehouse.reconcile()).toContain('the ledger balances: 0 differences')
   } finally {
     await gatehouse.stop()
     await upstream.close()

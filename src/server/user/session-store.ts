@@ -5,7 +5,7 @@ export interface StoredSession {
   idHash: string
   user: StoredUser
   mustChangePassword: boolean
-  /** When the session was last used, in seconds; at most a minute behind. */
+  /** Time of the last use in seconds; up to a minute behind. */
   usedAtSeconds: number
 }
 
@@ -37,8 +37,8 @@ export async function deleteExpiredSessions(db: Queries, nowSeconds: number): Pr
 }
 
 /**
- * Returns a session with its user as the user is now; null if it is unknown, has expired, or was
- * not used for `idleSeconds` (0: no limit).
+ * Returns a session with the user's current row. Returns null if the session is unknown, has
+ * expired, or was not used for `idleSeconds` (0: no limit).
  */
 export async function findSession(
   db: Queries,
@@ -63,7 +63,7 @@ export async function findSession(
   }
 }
 
-/** Stores that a session was used now. */
+/** Stores the time of the last use of a session. */
 export async function noteSessionUse(
   db: Queries,
   idHash: string,
@@ -80,7 +80,7 @@ export async function deleteSession(db: Queries, idHash: string): Promise<void> 
   await db.deleteFrom('sessions').where('id_hash', '=', idHash).execute()
 }
 
-/** Ends the sessions of a user, all but one if that is named. */
+/** Ends the sessions of a user, except the given one. */
 export async function deleteSessionsOf(
   db: Queries,
   userId: number,
@@ -101,7 +101,7 @@ export async function passwordChanged(db: Queries, userId: number): Promise<void
     .execute()
 }
 
-/** Replaces the user's system access token. An adopted one in One API's column stops working too. */
+/** Replaces the user's system access token. An adopted token in One API's column is revoked too. */
 export async function replaceAccessToken(
   db: Queries,
   { userId, tokenHash, nowSeconds }: { userId: number; tokenHash: string; nowSeconds: number },
@@ -116,13 +116,13 @@ export async function replaceAccessToken(
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Ends the user's system access token, ours and an adopted one. */
+/** Revokes the user's system access token, including an adopted one. */
 export async function deleteAccessToken(db: Queries, userId: number): Promise<void> {
   await db.deleteFrom('access_tokens').where('user_id', '=', userId).execute()
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Whether a user has a system access token, ours or an adopted one. */
+/** Whether a user has a system access token, including an adopted one. */
 export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boolean> {
   if (user.access_token !== null && user.access_token.trim() !== '') return true
   const ours = await db
@@ -133,7 +133,9 @@ export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boo
   return ours !== undefined
 }
 
-/** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
+/**
+ * Finds the owner of a system access token: ours by its hash, an adopted one in One API's column.
+ */
 export async function findUserByAccessToken(
   db: Queries,
   { token, tokenHash }: { token: string; tokenHash: string },
