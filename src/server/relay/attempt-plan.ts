@@ -7,15 +7,12 @@ import { PAID_BY_THE_PIECE } from './attempt.ts'
 import { withOwnCallIds } from './canonical/call-id.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
-import type {
-  AnswerHead,
-  ClientDialect,
-  StreamGatherer,
-  UpstreamDialect,
-} from './dialect/dialect.ts'
-import type { Metering, Reading } from './dialect/metering.ts'
+import { answerOf } from './canonical/gathered-answer.ts'
+import type { AnswerHead, AnswerReader, ClientDialect, StreamGatherer } from './dialect/dialect.ts'
+import { chained, NO_CHANGES, type AnswerChanges } from './dialect/answer-changes.ts'
+import type { Metering } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
-import { dialects, gathererOf, upstreamDialects } from './conversion/dialects.ts'
+import { dialects, upstreamDialects } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
 import { RequestNotes } from './canonical/request-notes.ts'
 import { cannotSay } from './dialect/field-names.ts'
@@ -39,16 +36,21 @@ import { outputLimitOf } from '../model/output-limit.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
-import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
+import {
+  convertedOutput,
+  splicedOutput,
+  type StreamOutput,
+  type WholeAnswer,
+} from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
-import { withStopTexts } from './dialect/stop-texts.ts'
-import { withToolsAsAsked } from './dialect/tool-calls.ts'
+import { cutAtStopTexts } from './dialect/stop-texts.ts'
+import { toolsAsAsked } from './dialect/tool-calls.ts'
 import { answerBytesMax } from './answer-room.ts'
 import { silenceLimits } from './transport/silence-limits.ts'
 import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice, type MemberEdit } from './json/body-splice.ts'
-import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import { isRecord, parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
@@ -83,13 +85,16 @@ export interface AttemptPlan {
   /** Whether the upstream can be told how long the answer may become. */
   limitsOutput: boolean
   /** How the answer is read. */
-  upstream: Reading
+  upstream: AnswerReader
   /** How the events of a stream are laid out. */
   wire: Wire
-  /** Makes one answer of a stream that nobody asked for; null: of such there is none. */
-  gatherer: (() => StreamGatherer) | null
+  /**
+   * How a stream that nobody asked for becomes one answer: from its canonical events, or, where the
+   * client speaks the upstream's dialect, with all its members. Null: no such stream is known.
+   */
+  gathers: 'events' | (() => StreamGatherer) | null
   /** A whole answer for the client, null where it is none; null: it passes as it came. */
-  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
+  convert: ((answer: WholeAnswer, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
   output(): StreamOutput
   /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
@@ -194,10 +199,9 @@ export function planAttempt(
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: metering?.extras ?? answering.extras ?? charge.metering?.extras,
       limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
-      upstream:
-        metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
+      upstream: metering?.reading ?? provider.reading ?? upstreamDialects[dialect],
       wire,
-      gatherer: gathererOf(to.task, dialect),
+      gathers: WRITING_TASKS.has(to.task) ? answering.gathers : null,
       convert: answering.convert,
       output: answering.output,
       answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: planned.body.bytes }, isEvents),
@@ -269,9 +273,6 @@ function scannedAgain(bytes: Buffer): ScannedBody {
   if (!body.ok) throw new Error(`a written body is broken: ${body.reason}`)
   return body
 }
-
-const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
-  isSpliced ? upstream : { ...upstream, ...upstream.converted }
 
 /** The refusal for a channel that has no address for such a call. */
 function nowhere(
@@ -377,7 +378,7 @@ function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): S
   return scannedAgain(splice(body, edits))
 }
 
-type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
+type Answering = Pick<AttemptPlan, 'convert' | 'gathers' | 'output'> & {
   sent: Buffer
   estimate?: TokenUsage | undefined
   extras?: UsedExtras
@@ -419,6 +420,7 @@ function splicing(
   return {
     sent: edits.length === 0 ? (form ?? body).bytes : changed(),
     convert: null,
+    gathers: () => client.gatherer(),
     output: () => splicedOutput(client, { framing, wantsUsage: showsUsage }),
   }
 }
@@ -459,11 +461,11 @@ function converting(
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
-  const output = (answering: UpstreamDialect): StreamOutput => {
+  const output = (changes: AnswerChanges): StreamOutput => {
     const wantsUsage = isUsageShown(parts, planned)
     const promptTokens =
       client.name === 'anthropic' ? estimatePromptTokens(planned.body, modelName) : 0
-    return convertedOutput(client, answering, {
+    return convertedOutput(client, changes, {
       framing,
       head: { ...head, wantsUsage, promptTokens },
     })
@@ -488,15 +490,19 @@ function converting(
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type, traits, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
-    const cut = withStopTexts(upstream, notes.stops, request.choices)
-    const answering = withToolsAsAsked(cut, read, call.requestId)
+    const changes = (): AnswerChanges =>
+      chained([
+        cutAtStopTexts(notes.stops, request.choices),
+        toolsAsAsked(upstream, read, call.requestId),
+      ])
     return {
       sent,
       estimate: upstream.estimate?.(request),
       extras: searchExtras(request, searchTarget),
-      convert: (answer, usage) =>
-        client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
-      output: () => output(answering),
+      convert: ({ events }, usage) =>
+        client.writeAnswer(answerOf(changes().events(events()), usage), head),
+      gathers: 'events',
+      output: () => output(changes()),
     }
   }
   const embedding = embeddingConversion(surface.task, dialect, value, traits)
@@ -506,8 +512,12 @@ function converting(
   }
   return {
     sent: bytesOf(embedding.request(modelName)),
-    convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
-    output: () => output(upstream),
+    convert: ({ body: answer }, usage) => {
+      const vectors = parseJson(answer.toString('utf8'))
+      return isRecord(vectors) ? embedding.answer(vectors, usage, requestedModel) : null
+    },
+    gathers: null,
+    output: () => output(NO_CHANGES),
   }
 }
 

@@ -6,7 +6,7 @@ import type { MemberEdit } from '../json/body-splice.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
-import type { Reading } from './metering.ts'
+import type { AnswerReader } from './dialect.ts'
 import type { Steering } from './steering.ts'
 import type { Wire } from '../transport/wire.ts'
 
@@ -17,7 +17,7 @@ import type { Wire } from '../transport/wire.ts'
 export interface Provider {
   dialect: UpstreamName
   /** How answers are read that mean more here than elsewhere; absent: as the dialect's. */
-  reading?: Reading
+  reading?: AnswerReader
   /** Where a task is; null: the upstream has no such call, or no address is known. */
   url(channel: ProviderChannel, call: ProviderCall): string | null
   /** `body`: in the provider's dialect, before its own edits; absent: there is none yet. */

@@ -2,7 +2,7 @@ import { field } from '../../../../contract/channel-type-row.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { nativeVendor } from '../vendor.ts'
-import { cozeEdits, cozeUrl, cozeVia } from './address.ts'
+import { cozeEdits, cozeUrl } from './address.ts'
 
 export const coze = nativeVendor({
   type: 34,
@@ -25,11 +25,11 @@ export const coze = nativeVendor({
   provider: {
     dialect: 'coze',
     url: cozeUrl,
-    headers: openaiHeaders,
+    // Every answer is a stream.
+    headers: (channel) => ({ ...openaiHeaders(channel), accept: namedEvents.accept }),
     asksForUsage: () => false,
     wire: namedEvents,
     edits: cozeEdits,
-    via: cozeVia,
   },
   models: [],
   docs: {
