@@ -5,14 +5,19 @@ import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
 import { PAID_BY_THE_PIECE } from './attempt.ts'
 import { withOwnCallIds } from './canonical/call-id.ts'
-import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
 import { answerOf } from './canonical/gathered-answer.ts'
-import type { AnswerHead, AnswerReader, ClientDialect, StreamGatherer } from './dialect/dialect.ts'
+import type {
+  AnswerHead,
+  AnswerReader,
+  ClientDialect,
+  StreamGatherer,
+  UpstreamDialect,
+} from './dialect/dialect.ts'
 import { chained, NO_CHANGES, type AnswerChanges } from './dialect/answer-changes.ts'
 import type { Metering } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
-import { dialects, upstreamDialects } from './conversion/dialects.ts'
+import { dialectOf, dialects, responsesDialect } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
 import { RequestNotes } from './canonical/request-notes.ts'
 import { cannotSay } from './dialect/field-names.ts'
@@ -158,7 +163,8 @@ export function planAttempt(
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
-    const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
+    const isResponse = !isSpliced && to.task === 'responses'
+    const dialect = isResponse ? responsesDialect : dialectOf(provider)
     const metering = isSpliced ? charge.metering : searchOf(charge, to, dialect)
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || MAY_SEARCH.has(to.task))
@@ -198,8 +204,8 @@ export function planAttempt(
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: metering?.extras ?? answering.extras ?? charge.metering?.extras,
-      limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
-      upstream: metering?.reading ?? provider.reading ?? upstreamDialects[dialect],
+      limitsOutput: isSpliced || dialect.limitsOutput !== false,
+      upstream: metering?.reading ?? provider.reading ?? dialect,
       wire,
       gathers: WRITING_TASKS.has(to.task) ? answering.gathers : null,
       convert: answering.convert,
@@ -301,9 +307,9 @@ const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 function searchOf(
   { price, modelName }: Sending,
   { task }: ProviderCall,
-  dialect: UpstreamName,
+  dialect: UpstreamDialect,
 ): Metering | undefined {
-  if (price === undefined || dialect !== 'openai' || !MAY_SEARCH.has(task)) return undefined
+  if (price === undefined || dialect.name !== 'openai' || !MAY_SEARCH.has(task)) return undefined
   return searchedByName(price.pricedAs, modelName)
 }
 
@@ -428,7 +434,7 @@ function splicing(
 interface ToConvert {
   body: ScannedBody
   charge: Sending
-  dialect: UpstreamName
+  dialect: UpstreamDialect
   to: ProviderCall
   asksForUsage: boolean
   notes: RequestNotes
@@ -443,7 +449,7 @@ function converting(
   parts: RelayParts,
   call: RelayCall,
   planned: PlannedCall,
-  { body, charge, dialect, to, asksForUsage, notes, lacks }: ToConvert,
+  { body, charge, dialect: upstream, to, asksForUsage, notes, lacks }: ToConvert,
 ): Answering {
   const { app } = parts
   const { asked, figures } = planned
@@ -452,7 +458,7 @@ function converting(
   const { isStream } = figures
   const { type } = charge.channel
   const traits = traitsOf(type)
-  const upstream = upstreamDialects[dialect]
+  const { name: dialect } = upstream
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
   const client = clientOf(surface, value)
@@ -505,7 +511,7 @@ function converting(
       output: () => output(changes()),
     }
   }
-  const embedding = embeddingConversion(surface.task, dialect, value, traits)
+  const embedding = embeddingConversion(surface.task, upstream, value, traits)
   if (embedding === null) {
     const label = channelType(charge.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })

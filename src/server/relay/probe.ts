@@ -11,7 +11,7 @@ import type { ChannelRow } from '../db/schema.ts'
 import { plainRequest } from './canonical/chat-request.ts'
 import { textsOf } from './canonical/answer-texts.ts'
 import type { AnswerReading, UpstreamDialect } from './dialect/dialect.ts'
-import { upstreamDialects } from './conversion/dialects.ts'
+import { dialectOf } from './conversion/dialects.ts'
 import { providerCallOf, type Provider } from './dialect/provider.ts'
 import { providerOf } from './providers/providers.ts'
 import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
@@ -69,7 +69,7 @@ export function createProbe(parts: RelayParts): Probe {
     const url = provider?.url(channel, to) ?? null
     if (provider === null || url === null) return unasked(channel.type, provider)
     const sent = { channel, to }
-    const dialect = upstreamDialects[provider.dialect]
+    const dialect = dialectOf(provider)
     const json = 'application/json'
     const request: UpstreamRequest = {
       url,
@@ -147,8 +147,8 @@ const failed = (say: (language: Language) => string) => ({
 })
 
 /** An error in a good answer, as it would have come by itself. */
-const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => ({
-  status: hiddenStatus(error, name),
+const hidden = (error: unknown, dialect: UpstreamDialect): UpstreamRefusal => ({
+  status: hiddenStatus(error, dialect),
   body: Buffer.from(JSON.stringify({ error })),
 })
 

@@ -291,7 +291,7 @@ class StreamRelay {
     if (kind === 'error') {
       this.stop()
       const body = Buffer.from(JSON.stringify({ error }))
-      const status = hiddenStatus(error, this.plan.attempt.upstream.name)
+      const status = hiddenStatus(error, this.plan.attempt.upstream)
       this.outcome.resolve(refused(this.call, this.charge, { status, headers: this.headers, body }))
     } else {
       this.fail('unreadable')

@@ -104,7 +104,7 @@ export async function measureAnswer(
   const error = errorOf(reading, plan)
   if (reading.kind === 'error' || error !== undefined) {
     // HTTP 200 with an error inside is a failure like any other.
-    const status = hiddenStatus(error, plan.upstream.name)
+    const status = hiddenStatus(error, plan.upstream)
     const told = Buffer.from(JSON.stringify({ error }))
     return refused(call, charge, { ...answer, status, body: told })
   }

@@ -1,5 +1,6 @@
 import type { AnswerReader } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { anthropicStatus } from '../conversion/error-words.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from './read-answer.ts'
 import { wroteNothing } from './usage.ts'
 
@@ -35,7 +36,7 @@ const isUnbilled = (message: JsonRecord): boolean =>
 
 /** Answers of Anthropic itself; what others ask for whose servers speak alike is not known. */
 export const anthropicItself: AnswerReader = {
-  name: 'anthropic',
   readAnswer: (bytes) => readAnthropicAnswer(bytes, isUnbilled),
   readStream: () => new AnthropicStreamReader(isUnbilled),
+  statusOf: anthropicStatus,
 }

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { joinedUsage, readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
 import { readGeminiUsage, writeGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
-import { upstreamDialects } from '../conversion/dialects.ts'
-import type { UpstreamName } from './chat-request.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import type { UpstreamName } from '../../test/upstream-dialects.ts'
 import type { TokenUsage, UsageReading } from './token-usage.ts'
 
 const TOKENS_MAX = 1_000_000

@@ -37,7 +37,7 @@ export function cleanError(
   { channel }: Charge,
 ): RelayError {
   const body = Buffer.from(JSON.stringify({ error }))
-  const status = hiddenStatus(error, upstream.name)
+  const status = hiddenStatus(error, upstream)
   const said = upstreamError({ status, body }, language, channel)
   return convert === null ? said : withCodeAsText(said)
 }

@@ -1,4 +1,4 @@
-import type { DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { GatheredMessage } from '../gathering/gathered-message.ts'
 import { readAnthropicRequest } from '../anthropic/read-request.ts'
@@ -17,9 +17,11 @@ import { OpenaiStreamReader } from '../openai/read-answer.ts'
 import { readOpenaiRequest } from '../openai/read-request.ts'
 import { OpenaiStreamWriter, writeOpenaiAnswer } from '../openai/write-answer.ts'
 import { writeOpenaiRequest } from '../openai/write-request.ts'
-import { nativeDialects } from '../providers/native-dialects.ts'
 import { openaiStatus } from '../providers/openai-statuses.ts'
-import { statusInCode } from '../dialect/stated-error.ts'
+import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
+import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
 import type { Dialect, UpstreamDialect } from '../dialect/dialect.ts'
 import { anthropicError, anthropicStatus, geminiError, openaiError } from './error-words.ts'
 
@@ -83,8 +85,16 @@ const gemini: Dialect = {
 /** Every dialect that clients speak, by its name: one row each. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, gemini }
 
-/** Every dialect that upstreams speak. */
-export const upstreamDialects: Readonly<Record<UpstreamName, UpstreamDialect>> = {
-  ...dialects,
-  ...nativeDialects,
+/** The Responses API, which upstreams offer beside OpenAI's chat. */
+export const responsesDialect: UpstreamDialect = {
+  name: 'responses',
+  writeRequest: writeResponsesRequest,
+  lacks: RESPONSES_LACKS,
+  toolName: plainName,
+  readAnswer: readResponsesAnswer,
+  readStream: () => new ResponsesStreamReader(),
+  statusOf: statedStatus,
 }
+
+export const dialectOf = ({ dialect }: Pick<Provider, 'dialect'>): UpstreamDialect =>
+  typeof dialect === 'string' ? dialects[dialect] : dialect

@@ -10,7 +10,8 @@ import { withSystemPrompt } from '../openai/system-prompt.ts'
 import { responsesClient } from '../responses/client.ts'
 import { OF_CODEX, withoutNotes } from '../responses/upstream/of-codex.ts'
 import { answerOf } from '../canonical/gathered-answer.ts'
-import { dialects, upstreamDialects } from './dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from './dialects.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /**

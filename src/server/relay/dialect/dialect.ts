@@ -1,7 +1,8 @@
 import type { Capabilities } from '../../model/capabilities.ts'
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
-import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import type { ChatRequest, DialectName } from '../canonical/chat-request.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { Embedding } from './embedding.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
@@ -25,6 +26,8 @@ export interface Dialect extends ClientDialect, UpstreamDialect {
 
 /** What is to be known of a dialect that upstreams speak. */
 export interface UpstreamDialect extends AnswerReader {
+  /** That of a client's dialect, or one of its own. */
+  name: string
   /**
    * Writes a request for an upstream. Steering parameters without a word there are left out into
    * the request's notes. Throws the refusal that names what else has no word.
@@ -38,17 +41,18 @@ export interface UpstreamDialect extends AnswerReader {
   limitsOutput?: false
   /** What a tool is called there; absent: as the client calls it. */
   toolName?: (name: string) => string
-  /** The status that an error in a good answer would have had by itself, as far as it tells. */
-  statusOf?(error: JsonRecord): number | undefined
+  /** How it embeds; absent: it does not, or as a client's dialect does. */
+  embedding?: Embedding
 }
 
 /** Reads the answers of upstreams that speak a dialect. */
 export interface AnswerReader {
-  name: UpstreamName
   /** Reads a whole answer with a good status. */
   readAnswer(bytes: Buffer): AnswerReading
   /** Makes a reader for one streamed answer. */
   readStream(): StreamReader
+  /** The status that an error in a good answer would have had by itself, as far as it tells. */
+  statusOf?(error: JsonRecord): number | undefined
 }
 
 /** What is to be known of a dialect that clients speak. */

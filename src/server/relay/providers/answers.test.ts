@@ -3,7 +3,7 @@ import { answerIn, readingOf, streamIn } from '../../test/read-answer.ts'
 import { plainRequest } from '../canonical/chat-request.ts'
 import { toolsAsAsked } from '../dialect/tool-calls.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { upstreamDialects } from '../conversion/dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**

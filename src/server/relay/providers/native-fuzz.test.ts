@@ -5,7 +5,8 @@ import { randomJson } from '../../test/random-json.ts'
 import { textsOf } from '../canonical/answer-texts.ts'
 import { answerOf } from '../canonical/gathered-answer.ts'
 import { USAGE_TOKENS_MAX, type TokenUsage } from '../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../conversion/dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
 import { NO_CHANGES } from '../dialect/answer-changes.ts'
 import { FollowedStream } from '../dialect/followed-stream.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
@@ -57,7 +58,7 @@ describe.each(natives)('$name', (dialect) => {
         const bytes = Buffer.from(JSON.stringify(answer))
         const reading = dialect.readAnswer(bytes)
         if (reading.kind === 'error') {
-          expect(hiddenStatus(reading.error, dialect.name)).toBeGreaterThanOrEqual(400)
+          expect(hiddenStatus(reading.error, dialect)).toBeGreaterThanOrEqual(400)
         }
         if (reading.kind !== 'ok') return
         expectPlausible(reading.usage.usage)

@@ -4,7 +4,8 @@ import { RequestNotes } from '../../canonical/request-notes.ts'
 import { answerIn, readingOf } from '../../../test/read-answer.ts'
 import { textsOf } from '../../canonical/answer-texts.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { plainRequest } from '../../canonical/chat-request.ts'
 import { FollowedStream } from '../../dialect/followed-stream.ts'
 import { toolsAsAsked } from '../../dialect/tool-calls.ts'
@@ -441,7 +442,7 @@ describe('a whole answer', () => {
     const found = look(response([], { status: 'failed', error }))
     expect(found.kind).toBe('error')
     if (found.kind !== 'error') return
-    expect(hiddenStatus(found.error, 'responses')).toBe(status)
+    expect(hiddenStatus(found.error, responses)).toBe(status)
     expect(found.error).toMatchObject({ message: error?.message ?? 'server_error' })
   })
 
@@ -591,7 +592,7 @@ describe('a stream', () => {
       const { kind, error } = follower.read(one)
       if (kind === 'idle') continue
       expect(error).toMatchObject({ message: 'Slow down.' })
-      expect(hiddenStatus(error, 'responses')).toBe(429)
+      expect(hiddenStatus(error, responses)).toBe(429)
     }
     expect(follower.outcome('end')).toBe('error-chunk')
   })

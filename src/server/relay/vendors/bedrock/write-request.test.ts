@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { answerIn } from '../../../test/read-answer.ts'
 import { toolsAsAsked } from '../../dialect/tool-calls.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { eventsIn, readingOf } from '../../../test/read-answer.ts'
 import { FollowedStream } from '../../dialect/followed-stream.ts'
-import { upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { hiddenStatus } from '../../refusal/hidden-status.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 
@@ -84,7 +84,7 @@ describe('errors', () => {
 
   test('a refusal with status 200', () => {
     const reading = readingOf(coze, refusal)
-    expect(reading.kind === 'error' && hiddenStatus(reading.error, 'coze')).toBe(401)
+    expect(reading.kind === 'error' && hiddenStatus(reading.error, coze)).toBe(401)
   })
 
   test.each<[string, string, number]>([
@@ -99,7 +99,7 @@ describe('errors', () => {
       .push(Buffer.from(text))
       .map((one) => stream.read(one))
     expect(read?.kind).toBe('error')
-    expect(hiddenStatus(read?.error, 'coze')).toBe(status)
+    expect(hiddenStatus(read?.error, coze)).toBe(status)
   })
 
   test('in the middle of a stream', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answerIn, eventsIn, readingOf } from '../../../test/read-answer.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../../providers/providers.ts'
 import type { Task } from '../../dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
