@@ -24,9 +24,9 @@ export interface Dialect extends ClientDialect, UpstreamDialect {
   name: DialectName
 }
 
-/** What is to be known of a dialect that upstreams speak. */
+/** The upstream's side of a dialect: writes requests and reads answers. */
 export interface UpstreamDialect extends AnswerReader {
-  /** That of a client's dialect, or one of its own. */
+  /** Name of a client's dialect, or a name of its own. */
   name: string
   /**
    * Writes a request for an upstream. Steering parameters without a word there are left out into
@@ -35,11 +35,11 @@ export interface UpstreamDialect extends AnswerReader {
   writeRequest(request: ChatRequest, to: Target): JsonRecord
   /** Steering parameters that the dialect does not have, for `docs/providers/`; absent: none. */
   lacks?: readonly Steering[]
-  /** What a request takes that is not sold by the token; absent: its text is counted. */
+  /** Estimates usage that is not priced by the token; absent: the request's text is counted. */
   estimate?(request: ChatRequest): TokenUsage
   /** False if a request has no member that limits the length of the answer. */
   limitsOutput?: false
-  /** What a tool is called there; absent: as the client calls it. */
+  /** Maps a tool's name to one that the upstream accepts; absent: names stay as they are. */
   toolName?: (name: string) => string
   /** How it embeds; absent: it does not, or as a client's dialect does. */
   embedding?: Embedding
@@ -51,11 +51,11 @@ export interface AnswerReader {
   readAnswer(bytes: Buffer): AnswerReading
   /** Makes a reader for one streamed answer. */
   readStream(): StreamReader
-  /** The status that an error in a good answer would have had by itself, as far as it tells. */
+  /** Returns the HTTP status that fits an error in an answer with status 200; undefined if unknown. */
   statusOf?(error: JsonRecord): number | undefined
 }
 
-/** What is to be known of a dialect that clients speak. */
+/** The client's side of a dialect: reads requests and writes answers. */
 export interface ClientDialect {
   name: DialectName
 
@@ -67,18 +67,15 @@ export interface ClientDialect {
   writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
   /** Turns canonical events into a client's bytes. */
   streamWriter(as: StreamHead): StreamWriter
-  /** A whole answer, given to a client of the same dialect that wanted a stream: its events. */
+  /** Splits a whole answer into events, for a client of the same dialect that requested a stream. */
   wholeAsEvents(answer: JsonRecord, wantsUsage: boolean): StreamPiece[]
   /**
-   * Puts a stream together for a client of the same dialect that wanted a whole answer, with every
-   * member that the upstream sent.
+   * Joins a stream into one answer with every member that the upstream sent, for a client of the
+   * same dialect that requested no stream.
    */
   gatherer(): StreamGatherer
 
-  /**
-   * What tells a client that it has the whole answer; null: nothing but the answer's own last
-   * words.
-   */
+  /** The event that ends every complete stream; null if the last event of the answer does. */
   end: StreamPiece | null
   errorBody(error: RelayError, requestId: string): string
   /** An error in the middle of a stream. */
@@ -98,11 +95,11 @@ export interface Target {
   type?: number | undefined
   /** Of the channel's vendor; absent: none. */
   traits?: UpstreamTraits
-  /** What the model can do; absent: what is known without the operator's entries. */
+  /** Capabilities of the model; absent: those of the bundled data. */
   capabilities?: Capabilities | undefined
 }
 
-/** What an answer says of itself. */
+/** Members of an answer that do not come from the upstream. */
 export interface AnswerHead {
   id: string
   /** As the client called it. */
@@ -111,9 +108,9 @@ export interface AnswerHead {
 }
 
 export interface StreamHead extends AnswerHead {
-  /** The client wants to be told what was used, where that is its choice. */
+  /** The client requested the usage, in dialects where that is optional. */
   wantsUsage: boolean
-  /** An estimate for clients of Anthropic, who are told before the upstream has counted; absent: 0. */
+  /** Estimate for Anthropic's first event, which is sent before the upstream reports usage; absent: 0. */
   promptTokens?: number
 }
 
@@ -127,11 +124,11 @@ export type AnswerReading =
       usage: UsageReading
       /** The answer as one JSON object, where it came otherwise. */
       body?: Buffer
-      /** What was used beside tokens, for an answer that does not say how many these were. */
+      /** Usage that is not counted in tokens, for an answer that reports no tokens. */
       extras?: UsedExtras | undefined
       /** See `EventReport`. */
       failure?: unknown
-      /** The answer as the events of a stream. Called only when somebody needs them. */
+      /** Returns the answer as the events of a stream. They are made when this is called. */
       events(): readonly ChatEvent[]
     }
   | { kind: 'error'; error: unknown }
@@ -156,23 +153,23 @@ export interface StreamState {
   ending: StreamEnding
 }
 
-/** What a `StreamReader` reports of one event. */
+/** Report of a `StreamReader` on one event. */
 export interface EventReport {
   events?: readonly ChatEvent[]
   /** See `ReadEvent`; absent: `delta`. */
   kind?: 'usage' | 'idle' | 'last' | 'malformed'
   /** The answer's id, with the event that begins it; '' if the upstream gives none. */
   id?: string
-  /** What the upstream says went wrong, as sent; absent: nothing. */
+  /** Error that the upstream reported, unchanged; absent if there is no error. */
   error?: unknown
   /**
    * The answer ended without a result in a way that only its own dialect has a word for: clients of
    * other dialects get this error.
    */
   failure?: unknown
-  /** What was used up to and including this event; absent: as after the event before. */
+  /** Usage up to and including this event; absent: unchanged. */
   usage?: UsageReading
-  /** The same of what is used beside tokens, for a stream whose usage never comes. */
+  /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
   extras?: UsedExtras
   /** Nothing follows. */
   isEnd?: boolean
@@ -186,11 +183,11 @@ export interface ReadEvent {
    * - `idle`: a sign of life; commits to nothing
    * - `last`: the answer's end, to be held back until the call is settled
    * - `done`: `[DONE]` or its like; the dialect's own end takes its place
-   * - `malformed`: what no client could read
+   * - `malformed`: no event that a client could read
    */
   kind: 'delta' | 'usage' | 'idle' | 'last' | 'done' | 'error' | 'malformed'
   events: readonly ChatEvent[]
-  /** What the upstream says went wrong, as sent; undefined when nothing. */
+  /** Error that the upstream reported, unchanged; undefined if there is no error. */
   error: unknown
   /** The parsed event; null when it is no JSON object. */
   value: JsonRecord | null

@@ -15,32 +15,29 @@ const NOTHING = { events: [], error: undefined, value: null } as const
 const DONE: ReadEvent = { ...NOTHING, kind: 'done' }
 const MALFORMED: ReadEvent = { ...NOTHING, kind: 'malformed' }
 
-/**
- * Follows one stream of any protocol: what each event is, what was used so far, and whether the
- * answer is whole.
- */
+/** Follows one stream of any protocol: its events, the usage so far, and whether it is complete. */
 export class FollowedStream {
-  /** The last usage worth the name, for settling whatever the outcome is. */
+  /** The last usage that was reported, which settles the call with every outcome. */
   usage: UsageReading = NO_USAGE
-  /** What was used beside tokens until now, for settling a stream whose usage never came. */
+  /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
   extras: UsedExtras | undefined = undefined
-  /** The end was seen: whatever follows is not the answer. */
+  /** The last event was read: later events are not part of the answer. */
   isDone = false
 
   private readonly reader: StreamReader
   private readonly isConverted: boolean
   private hasStarted = false
   private hasFinished = false
-  /** What breaks a stream, whatever follows; null: nothing has. */
+  /** Fault that decides the outcome; null if there is no fault. */
   private flaw: 'error-chunk' | 'malformed' | null = null
 
-  /** `isConverted`: its client speaks another dialect. */
+  /** `isConverted`: the client uses another dialect. */
   constructor(reader: StreamReader, isConverted: boolean) {
     this.reader = reader
     this.isConverted = isConverted
   }
 
-  /** What follows is no part of the answer: it has ended, or it has broken. */
+  /** The answer has ended or broken off: later events are not part of it. */
   get isOver(): boolean {
     return this.isDone || this.flaw !== null
   }
@@ -51,7 +48,7 @@ export class FollowedStream {
    */
   read({ data, isTerminated }: SseEvent): ReadEvent {
     const text = data === null ? '' : data.toString('utf8')
-    // Not all protocols have it, but whatever stands before a provider may add it.
+    // OpenAI's last event, which gateways append to streams of other protocols as well.
     if (text.length < 16 && text.trim() === '[DONE]') {
       if (!this.isOver) this.isDone = true
       return DONE
@@ -68,7 +65,7 @@ export class FollowedStream {
     return { kind, events: this.eventsOf(report), error, value }
   }
 
-  /** Returns what was held back until now. Call it once, when nothing more is read. */
+  /** Returns the events that were held back. Call it once, after the last `read`. */
   end(): ChatEvent[] {
     return this.reader.end?.() ?? []
   }

@@ -15,9 +15,9 @@ export interface WholeAnswer {
 }
 
 /**
- * What a client gets of an upstream's stream: the events as they came, when both speak one dialect,
- * or their meaning in the client's. In both cases the last words wait for `end`, which is called
- * when the call is settled.
+ * Writes an upstream's stream for a client: the events unchanged if both use one dialect, else
+ * events in the client's dialect. The last event waits for `end`, which is called when the call is
+ * settled.
  */
 export interface StreamOutput {
   contentType: string
@@ -29,11 +29,11 @@ export interface StreamOutput {
   ping(): Buffer | null
   /** An answer that came in one piece. */
   whole(answer: WholeAnswer): Buffer
-  /** The client has the whole answer, whatever the upstream adds; absent: not before its end. */
+  /** The client has the whole answer before the upstream's stream ends; absent: it has not. */
   readonly isOver?: boolean
-  /** What it cost, for clients that ask; others take a comment for a sign of life. */
+  /** The cost as a comment, for clients that asked for it. */
   cost(charged: number): Buffer
-  /** The last words; `rest`: what the reader of the stream held back. */
+  /** The last events; `rest`: the events that the stream's reader held back. */
   end(used: TokenUsage, rest?: readonly ChatEvent[]): Buffer
   error(error: RelayError, requestId: string): Buffer
 }
@@ -81,7 +81,7 @@ function layoutOf(framing: Framing): Layout {
 
 const bytesOf = (text: string): Buffer | null => (text === '' ? null : Buffer.from(text))
 
-/** Events pass as they came. */
+/** Passes events on unchanged. */
 export function splicedOutput(
   client: PassedOn,
   { framing, wantsUsage }: { framing: Framing; wantsUsage: boolean },
@@ -103,7 +103,7 @@ export function splicedOutput(
         held.push(whole)
         return null
       }
-      // It was not the end after all: another choice goes on.
+      // It was not the end: another choice continues.
       return held.length === 0 ? whole : Buffer.concat([...held.splice(0), whole])
     },
     idle: (event) => (framing === 'events' ? event.raw : null),
@@ -136,7 +136,7 @@ const NO_HEAD: StreamHead = { id: '', model: '', nowSeconds: 0, wantsUsage: fals
 
 const BLANK_LINE = Buffer.from('\n\n')
 
-/** What the upstream's events mean is written in the client's dialect. */
+/** Writes canonical events in the client's dialect. */
 export function convertedOutput(
   client: ClientDialect,
   changes: AnswerChanges,

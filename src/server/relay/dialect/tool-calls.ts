@@ -5,9 +5,9 @@ import { chained, changesOf, NO_CHANGES, type AnswerChanges } from './answer-cha
 import type { UpstreamDialect } from './dialect.ts'
 
 /**
- * Tools are called as the client of one call can use it: by the names that it gave them, one at a
- * time where it wants that, with ids that are new to the conversation, and with a finish reason
- * that agrees with the calls. `requestId` is unique among all calls.
+ * Changes tool calls as the client of one call needs them: with the client's names, one at a time
+ * if it asked for that, with ids that are new to the conversation, and with a finish reason that
+ * matches the calls. `requestId` is unique among all calls.
  */
 export const toolsAsAsked = (
   { toolName }: Pick<UpstreamDialect, 'toolName'>,
@@ -22,8 +22,8 @@ export const toolsAsAsked = (
   ])
 
 /**
- * Some upstreams give their calls no id, or the same in every answer. Programs that tell calls
- * apart by their ids, such as Claude Code, take a call with an old one for the old call.
+ * Some upstreams send calls without an id, or with the same ids in every answer. Programs that
+ * identify calls by their ids, such as Claude Code, then mistake a new call for an old one.
  */
 function newIds(earlier: ReadonlySet<string>, requestId: string): AnswerChanges {
   const taken = new Set(earlier)
@@ -64,7 +64,7 @@ function agreed(finish: Finish, hasCalls: boolean): Finish {
   return isEnd && hasCalls ? { ...finish, reason: 'toolCalls' } : finish
 }
 
-/** Tools whose names the dialect has to change for its upstream are called by their own. */
+/** Restores the client's tool names, which `toolName` changed in the request. */
 function ownNames(toolName: (name: string) => string, tools: readonly Tool[]): AnswerChanges {
   const own = new Map(tools.map(({ name }) => [toolName(name), name]))
   const renamed = (event: ChatEvent): ChatEvent =>
@@ -73,8 +73,8 @@ function ownNames(toolName: (name: string) => string, tools: readonly Tool[]): A
 }
 
 /**
- * Of each answer only its first call. Not every upstream can be told to call one tool at a time;
- * what else it would have called it calls in the turns that follow, if it still wants to.
+ * Keeps the first call of each choice. Not every upstream can be limited to one call at a time; it
+ * can make the other calls in later turns.
  */
 function firstCallOnly(): AnswerChanges {
   /** The first call's number, by choice. */

@@ -5,15 +5,15 @@ import type { StreamGatherer } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { EventReader, SseEvent } from '../transport/wire.ts'
 
-/** What a stream comes to as one answer. `cut`: it stopped before it was finished. */
+/** A stream as one answer. `cut`: it stopped before it was complete. */
 export type Gathered =
-  /** `json`: the answer as the upstream spells it; null if nobody needs that. */
+  /** `json`: the answer in the upstream's dialect; null if the call is converted. */
   | { kind: 'whole'; events: readonly ChatEvent[]; json: JsonRecord | null }
   | { kind: 'error'; error: unknown }
   | { kind: 'cut' }
   | { kind: 'unreadable' }
 
-/** Reads a stream that is wanted whole. What it is and what it used is told as of any stream. */
+/** Joins a stream into one answer, for a client that requested no stream. */
 export class Gathering {
   private readonly reader: EventReader
   private readonly stream: FollowedStream

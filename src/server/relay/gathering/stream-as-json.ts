@@ -5,7 +5,7 @@ import { FollowedStream } from '../dialect/followed-stream.ts'
 import { Gathering } from './gathering.ts'
 import { beginAsEvents } from '../transport/wire.ts'
 
-/** What of a plan says how a stream is read. */
+/** The members of a plan that decide how a stream is read. */
 type Plan = Pick<AttemptPlan, 'gathers' | 'upstream' | 'wire'>
 
 /** An answer in one piece, and the plan by which it is read. */
@@ -45,7 +45,7 @@ export async function streamAsJson<P extends Plan>(
   const { usage, extras } = stream
   const whole = { kind: 'ok' as const, usage, extras, events: () => events }
   const read = (bytes: Buffer): AnswerReading => {
-    // What was gathered may be no answer, as a stream without a single choice.
+    // The gathered JSON may be no answer, such as a stream without a single choice.
     const reading = json === null ? whole : upstream.readAnswer(bytes)
     return reading.kind === 'ok' ? { ...reading, ...whole } : reading
   }

@@ -132,7 +132,7 @@ export class GeminiStreamReader implements StreamReader {
   private readonly candidates = new Set<number>()
   private readonly finished = new Set<number>()
   private isBlocked = false
-  /** Something was said, beside thoughts. */
+  /** Something other than thoughts has arrived. */
   private hasBegun = false
   /** The last figures worth the name, as sent: what they mean depends on what was searched. */
   private metadata: unknown = undefined
@@ -178,7 +178,7 @@ export class GeminiStreamReader implements StreamReader {
     }
   }
 
-  /** What the search has found, which is told in one of the last events, or in several. */
+  /** Returns results of the search, which arrive in one of the last events, or in several. */
   end(): ChatEvent[] {
     return [...this.groundings].flatMap(([choice, metadata]) => {
       const { search, citations } = this.groundingEvents(metadata, choice)
@@ -219,7 +219,7 @@ export class GeminiStreamReader implements StreamReader {
     if (isRecord(candidate.groundingMetadata)) {
       const metadata = joinedGrounding(this.groundings.get(choice), candidate)
       if (isFirst && isFinished) {
-        // The whole answer at once: the search stands before its text.
+        // The whole answer in one event: the search belongs before its text.
         const { search, citations } = this.groundingEvents(metadata, choice)
         events.splice(at, 0, ...search)
         events.push(...citations)

@@ -11,15 +11,15 @@ import { isRecord, wordOf, type JsonRecord } from '../json/json-value.ts'
 export interface TypedEvents {
   /** Types after which nothing of the answer follows. */
   isLast(type: string): boolean
-  /** How many last events there are; 1 but for several pictures. */
+  /** Number of last events; more than 1 only for several images. */
   lastEvents: number
-  /** The usage so far, where this event tells it; null: it does not. */
+  /** Returns the usage so far; null if this event does not report it. */
   usageOf(event: JsonRecord): UsageReading | null
-  /** What the event says; absent: there are no texts. */
+  /** Returns the event in the canonical form; absent: events contain no text. */
   eventsOf?(event: JsonRecord): readonly ChatEvent[]
-  /** Is told each event. */
+  /** Receives each event, before the other members. */
   note?(event: JsonRecord): void
-  /** What was used beside tokens so far, where this event tells it; null: it does not. */
+  /** Returns usage so far that is not counted in tokens; null if this event does not change it. */
   extrasOf?(event: JsonRecord): UsedExtras | null
 }
 
@@ -52,7 +52,7 @@ export class TypedStream implements StreamReader {
     return report
   }
 
-  /** Of several pictures the upstream may make fewer: an orderly end is an end. */
+  /** An upstream may make fewer images than requested: an orderly end completes the answer. */
   isComplete({ isDone, ending }: StreamState): boolean {
     return this.lasts >= this.events.lastEvents || (this.lasts > 0 && (isDone || ending === 'end'))
   }

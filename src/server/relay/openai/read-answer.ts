@@ -23,7 +23,7 @@ import { citationsIn } from './citations.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
 import { readUsage, usageOfChunk } from './usage.ts'
 
-/** A whole completion as events. What is odd about it is passed over. */
+/** Returns a whole completion as events. Members of the wrong type are ignored. */
 export function eventsOfCompletion(bytes: Buffer): ChatEvent[] {
   const reader = new OpenaiStreamReader()
   const { events, id = '' } = reader.read(recordOr(parseJson(bytes.toString('utf8'))))
@@ -57,7 +57,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'length',
 }
 
-/** What a message or a delta thinks, under the name that its server uses. */
+/** The reasoning of a message or delta, by either name. */
 const thoughtText = (message: JsonRecord): string =>
   textOr(message.reasoning_content) || textOr(message.reasoning)
 
@@ -94,7 +94,7 @@ function readCall(call: JsonRecord, seals: ReadonlyMap<string, Signature>) {
   }
 }
 
-/** Adds texts, pictures and what they are based on. */
+/** Adds texts, images and citations. */
 function readSaid(delta: JsonRecord, choice: number, events: ChatEvent[]): void {
   const text = contentText(delta.content)
   if (text !== '') events.push({ kind: 'text', choice, text })

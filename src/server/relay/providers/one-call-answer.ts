@@ -5,17 +5,17 @@ import {
   type FinishReason,
 } from '../canonical/chat-answer.ts'
 
-/** What an event says of a model that calls one function at a time, without an id. */
+/** One event of a model that calls one function at a time, without an id. */
 export interface OneCallPiece {
   text: string
   thought: string
   /** Comes whole, also in a stream. */
   call: { name: string; argumentsJson: string } | null
-  /** Why the answer ended; null: it goes on. */
+  /** Why the answer ended; null if it continues. */
   finish: FinishReason | null
 }
 
-/** Puts the pieces of one answer into events. */
+/** Converts the pieces of one answer to canonical events. */
 export class OneCallEvents {
   private hasCall = false
 

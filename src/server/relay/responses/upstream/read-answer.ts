@@ -152,7 +152,7 @@ export class ResponsesStreamReader implements StreamReader {
     return this.assembly.endAll()
   }
 
-  /** What an event adds to the answer. */
+  /** Returns the part of the answer that an event contains. */
   eventsOf(event: JsonRecord): ChatEvent[] {
     const { output_index: place, delta } = event
     switch (event.type) {
