@@ -9,7 +9,7 @@ import {
   composeKey,
   type ChannelType,
 } from '../src/contract/channel-types.ts'
-import { upstreamDialects } from '../src/server/relay/conversion/dialects.ts'
+import { dialectOf } from '../src/server/relay/conversion/dialects.ts'
 import { OPENAI_NAMES } from '../src/server/relay/dialect/field-names.ts'
 import type { Task } from '../src/server/relay/dialect/provider.ts'
 import { providerOf } from '../src/server/relay/providers/providers.ts'
@@ -76,7 +76,7 @@ function leftOut({ type }: ChannelType): string {
   const lacks = LACKING_MODELS.flatMap((model) => {
     const provider = providerOf(type, model, 'chat')
     if (provider === null) return []
-    return [...(upstreamDialects[provider.dialect].lacks ?? []), ...(provider.lacks ?? [])]
+    return [...(dialectOf(provider).lacks ?? []), ...(provider.lacks ?? [])]
   })
   const names = lacks.flatMap((field) => OPENAI_NAMES[field])
   return [...new Set(names)].map((name) => `\`${name}\``).join(', ')

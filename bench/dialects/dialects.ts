@@ -1,13 +1,17 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
+import { textsOf } from '../../src/server/relay/canonical/answer-texts.ts'
 import type { ChatAnswer, ChatEvent } from '../../src/server/relay/canonical/chat-answer.ts'
 import {
   plainRequest,
   type ChatRequest,
   type DialectName,
 } from '../../src/server/relay/canonical/chat-request.ts'
+import { answerOf, withEveryFinish } from '../../src/server/relay/canonical/gathered-answer.ts'
 import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
 import type { ClientDialect } from '../../src/server/relay/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import { convertedOutput, splicedOutput } from '../../src/server/relay/dialect/stream-output.ts'
 import { scanBody } from '../../src/server/relay/json/body-scan.ts'
@@ -195,8 +199,9 @@ function reading(name: ClientName) {
   const body = scanBody(bytesOf(SENT.responses))
   if (!body.ok) throw new Error(body.reason)
   const figures = responseFigures(body)
-  if (!('metering' in figures) || figures.metering === undefined) throw new Error('no figures')
-  return figures.metering('m', { traits: {}, byPictureToken: false }).reading
+  const metering = 'field' in figures ? undefined : figures.searched?.('m', 'm')
+  if (metering === undefined) throw new Error('no figures')
+  return metering.reading
 }
 
 /** A non-streaming call from the client's request bytes to the client's response bytes. */
@@ -209,7 +214,7 @@ function wholeCall({ client, upstream }: Pair): () => void {
       const body = scanBody(sent)
       if (!body.ok) throw new Error(body.reason)
       splice(body, [{ set: 'model', json: '"sent"' }])
-      if (reader.look(answer, 1e6).kind !== 'ok') throw new Error('no answer')
+      if (reader.readAnswer(answer).kind !== 'ok') throw new Error('no answer')
     }
   }
   const other = dialects[upstream]
@@ -219,9 +224,9 @@ function wholeCall({ client, upstream }: Pair): () => void {
     const value = recordOr(parseJson(sent.toString('utf8')))
     const own = speaker(client, value)
     bytesOf(other.writeRequest(own.readRequest(value), to))
-    if (other.look(answer, 1e6).kind !== 'ok') throw new Error('no answer')
-    const read = other.readAnswer(recordOr(parseJson(answer.toString('utf8'))))
-    bytesOf(own.writeAnswer({ ...read, usage: USED }, HEAD))
+    const read = other.readAnswer(answer)
+    if (read.kind !== 'ok') throw new Error('no answer')
+    bytesOf(own.writeAnswer(answerOf(withEveryFinish(read.events()), USED), HEAD))
   }
 }
 
@@ -237,17 +242,18 @@ function streamedCall({ client, upstream }: Pair): () => void {
     const output =
       upstream === null
         ? splicedOutput(own, { framing: 'events', wantsUsage: true })
-        : convertedOutput(own, dialects[upstream], { framing: 'events', head: HEAD })
-    const follower = (upstream === null ? reading(client) : dialects[upstream]).follow(1e6)
+        : convertedOutput(own, NO_CHANGES, { framing: 'events', head: HEAD })
+    const answers = upstream === null ? reading(client) : dialects[upstream]
+    const stream = new FollowedStream(answers.readStream(), upstream !== null)
     const reader = new SseReader()
     for (const piece of pieces) {
       for (const event of reader.push(piece)) {
-        const chunk = follower.read(event)
-        follower.see(chunk)
-        if (chunk.kind !== 'done') output.take(event, chunk)
+        const read = stream.read(event)
+        textsOf(read.events)
+        if (read.kind !== 'done') output.take(event, read)
       }
     }
-    output.end(USED)
+    output.end(USED, stream.end())
   }
 }
 

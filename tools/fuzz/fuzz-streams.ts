@@ -1,7 +1,9 @@
 import { createParser } from 'eventsource-parser'
 import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
-import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
+import { countedUsage, USAGE_TOKENS_MAX } from '../../src/server/relay/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
 import type { StreamOutcome } from '../../src/server/relay/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import {
   convertedOutput,
@@ -39,7 +41,6 @@ export interface StreamFuzz {
 }
 
 const NAMES = ['openai', 'anthropic', 'gemini'] as const satisfies readonly DialectName[]
-const TOKENS_MAX = 1_000_000
 const HEAD = { id: 'resp_1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 const CLIENTS = [...NAMES, 'responses'] as const
 type ClientName = (typeof CLIENTS)[number]
@@ -148,27 +149,27 @@ function piecesOf(bytes: Buffer, places: readonly number[]): Buffer[] {
 function readStream({ dialect, client }: Way, pieces: readonly Buffer[]): Read {
   const upstream = dialects[dialect]
   const reader = new SseReader()
-  const follower = upstream.follow(TOKENS_MAX)
+  const stream = new FollowedStream(upstream.readStream(), client !== dialect)
   const output = outputOf({ dialect, client })
   const sent: Buffer[] = []
   const raw: Buffer[] = []
   const take = (event: SseEvent): void => {
     raw.push(event.raw)
-    if (event.data === null || follower.isOver) return
-    const chunk = follower.read(event)
-    follower.see(chunk, event.isTerminated)
-    if (chunk.kind === 'done' || chunk.kind === 'malformed' || chunk.kind === 'idle') return
-    const bytes = chunk.kind === 'error' ? output.error(ERROR, 'id') : output.take(event, chunk)
+    if (event.data === null || stream.isOver) return
+    const one = stream.read(event)
+    if (one.kind === 'done' || one.kind === 'malformed' || one.kind === 'idle') return
+    const bytes = one.kind === 'error' ? output.error(ERROR, 'id') : output.take(event, one)
     if (bytes !== null) sent.push(bytes)
   }
   for (const piece of pieces) reader.push(piece).forEach(take)
   const last = reader.end()
   if (last !== null) take(last)
   if (!Buffer.concat(raw).equals(Buffer.concat([...pieces]))) throw new Error('bytes were lost')
-  const outcome = follower.outcome('end')
-  const { usage } = follower.usage
+  const rest = stream.end()
+  const outcome = stream.outcome('end')
+  const { usage } = stream.usage
   const isWhole = outcome === 'clean' || outcome === 'usage-missing'
-  if (isWhole) sent.push(output.end(usage ?? countedUsage(1, 1)))
+  if (isWhole) sent.push(output.end(usage ?? countedUsage(1, 1), rest))
   return { outcome, figures: JSON.stringify(usage), sent: Buffer.concat(sent).toString('latin1') }
 }
 
@@ -178,14 +179,14 @@ function outputOf({ dialect, client }: Way): StreamOutput {
   const upstream = dialects[dialect]
   if (client === dialect) return splicedOutput(upstream, { framing: 'events', wantsUsage: true })
   const speaker = client === 'responses' ? responsesClient({}) : dialects[client]
-  return convertedOutput(speaker, upstream, { framing: 'events', head: HEAD })
+  return convertedOutput(speaker, NO_CHANGES, { framing: 'events', head: HEAD })
 }
 
 /** Violation in a stream read in one piece; null for a valid stream. */
 function faultOf({ client }: Way, { outcome, figures, sent }: Read): string | null {
   for (const [name, value] of Object.entries(JSON.parse(figures) ?? {})) {
     const isFigure = typeof value === 'number' && Number.isInteger(value) && value >= 0
-    if (name !== 'extras' && !(isFigure && value <= TOKENS_MAX))
+    if (name !== 'extras' && !(isFigure && value <= USAGE_TOKENS_MAX))
       return `${name} is ${String(value)}`
   }
   const heard: string[] = []

@@ -1,10 +1,25 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { answerTexts, readChunk } from './openai-chunk.ts'
-import type { OpenaiChunk } from './openai-chunk.ts'
+import { answerIn } from '../../test/read-answer.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import { dialects } from '../conversion/dialects.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
+import { eventOf } from '../transport/wire.ts'
+import { OpenaiStreamReader } from './read-answer.ts'
 
-const read = (value: unknown): OpenaiChunk => readChunk(Buffer.from(JSON.stringify(value)))
-const kindOf = (data: string | Buffer) => readChunk(Buffer.from(data)).kind
+/** What the relay makes of single chunks. */
+
+const readBytes = (bytes: Buffer) =>
+  new FollowedStream(new OpenaiStreamReader(), false).read(eventOf(bytes))
+const read = (value: unknown) => readBytes(Buffer.from(JSON.stringify(value)))
+const kindOf = (data: string | Buffer) => readBytes(Buffer.from(data)).kind
+/** Of a stream that is this chunk. */
+function textsIn(chunk: unknown) {
+  const stream = new FollowedStream(new OpenaiStreamReader(), false)
+  const { events } = stream.read(eventOf(Buffer.from(JSON.stringify(chunk))))
+  return textsOf([...events, ...stream.end()]).map(({ lane, text }) => [lane, text])
+}
 const choice = (delta: object, over: object = {}) => ({
   choices: [{ index: 0, delta, finish_reason: null, ...over }],
 })
@@ -91,20 +106,32 @@ describe('texts', () => {
       choice({
         tool_calls: [
           { index: 0, id: 'c', function: { name: 'f', arguments: '' } },
-          { index: 1, function: { arguments: '{"a"' } },
+          { index: 1, function: { name: 'g', arguments: '{"a"' } },
         ],
       }),
       [
         [2, 'f'],
+        [2, 'g'],
         [2, '{"a"'],
+        [2, '{}'],
       ],
     ],
     [
       'arguments that are no text',
-      choice({ tool_calls: [{ function: { arguments: { a: 1 } } }] }),
-      [[2, '{"a":1}']],
+      choice({ tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }] }),
+      [
+        [2, 'f'],
+        [2, '{"a":1}'],
+      ],
     ],
-    ['a legacy function call', choice({ function_call: { arguments: '{}' } }), [[2, '{}']]],
+    [
+      'a legacy function call',
+      choice({ function_call: { name: 'f', arguments: '{}' } }),
+      [
+        [2, 'f'],
+        [2, '{}'],
+      ],
+    ],
     [
       'content in parts',
       choice({
@@ -114,7 +141,7 @@ describe('texts', () => {
         ],
       }),
       [
-        [0, 'Hm'],
+        [1, 'Hm'],
         [0, 'Hi'],
       ],
     ],
@@ -122,7 +149,7 @@ describe('texts', () => {
     ['an index that is none', choice({ content: 'b' }, { index: -1 }), [[0, 'b']]],
     ['the whole message again', choice({}, { message: { content: 'all' } }), []],
   ])('%s', (_, value, expected) => {
-    expect(read(value).texts.map(({ lane, text }) => [lane, text])).toEqual(expected)
+    expect(textsIn(value)).toEqual(expected)
   })
 
   test('of a whole answer', () => {
@@ -137,7 +164,8 @@ describe('texts', () => {
         { index: 3, text: 'y', message: { content: 'y' } },
       ],
     }
-    expect(answerTexts(answer).map(({ lane, text }) => [lane, text])).toEqual([
+    const events = eventsOfAnswer(answerIn(dialects.openai, answer))
+    expect(textsOf(events).map(({ lane, text }) => [lane, text])).toEqual([
       [1, 'Hm'],
       [0, 'Hi'],
       [5, 'f'],
@@ -145,24 +173,7 @@ describe('texts', () => {
       [6, 'x'],
       [9, 'y'],
     ])
-    expect(answerTexts(undefined)).toEqual([])
   })
-})
-
-test('finish reasons are found per choice', () => {
-  const chunk = read({
-    choices: [
-      { index: 0, delta: {}, finish_reason: 'stop' },
-      { index: 1, delta: {}, finish_reason: null },
-      { index: 2, delta: {}, finish_reason: '' },
-    ],
-  })
-  expect(chunk.choices).toEqual([0, 1, 2])
-  expect(chunk.finished).toEqual([0])
-})
-
-test('usage is given as it was sent', () => {
-  expect(read({ choices: [], usage: { prompt_tokens: '1' } }).usage).toEqual({ prompt_tokens: '1' })
 })
 
 /** Upstreams send what they like; a relay that throws over it loses the settlement of the call. */
@@ -193,8 +204,7 @@ test('no shape makes it throw', () => {
   }))
   fc.assert(
     fc.property(value, (sent) => {
-      for (const { text } of read(sent).texts) expect(typeof text).toBe('string')
-      answerTexts(sent)
+      for (const { text } of textsOf(read(sent).events)) expect(typeof text).toBe('string')
     }),
     { numRuns: 3_000 },
   )
