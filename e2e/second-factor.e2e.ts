@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 afterAll(() => visit.stop())
 
-/** Where the pictures go that people look at; not set: none are made. */
+/** Folder for screenshots; without it no screenshots are taken. */
 const SHOTS = process.env['SECOND_FACTOR_SHOTS']
 async function picture(page: Page, name: string): Promise<void> {
   if (SHOTS === undefined) return

@@ -1,28 +1,31 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { optionKeys } from '../src/contract/option/options.ts'
 import { settings } from '../src/server/config.ts'
-import { withSettingsTable } from './settings-table.ts'
+import { withTables } from './settings-table.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
 const page = read('docs/settings.md')
 
-test('docs/settings.md lists the settings as they are; if not, npm run settings', () => {
-  expect(page).toBe(withSettingsTable(page))
+test('docs/settings.md lists the current settings and options; if not, run npm run settings', () => {
+  expect(page).toBe(withTables(page))
 })
 
-test('a table that is missing a row is written anew, and the text around it stays', () => {
+test('adds a missing row, and keeps the text around the table', () => {
   const stale = page.replace(/^\| `PORT` .*\n/m, '')
   expect(stale).not.toBe(page)
-  expect(withSettingsTable(stale)).toBe(page)
+  expect(withTables(stale)).toBe(page)
 })
 
-test('every setting has its row', () => {
-  for (const name of Object.keys(settings)) expect(page).toContain(`| \`${name}\` |`)
+test('every setting and every option has a row', () => {
+  for (const name of [...Object.keys(settings), ...optionKeys]) {
+    expect(page).toContain(`| \`${name}\` |`)
+  }
 })
 
-test('a page without the place is refused', () => {
-  expect(() => withSettingsTable('# Settings\n')).toThrow('lacks')
+test('rejects a page without the markers', () => {
+  expect(() => withTables('# Settings\n')).toThrow('lacks')
 })
 
 test('the code map names functions that exist', () => {

@@ -1,8 +1,8 @@
 import type { ErrorSpec } from './error-spec.ts'
 
-/** People: signing in, accounts, their mail, who may do what to whom. */
+/** Errors about sign-in, registration, users and email. */
 export const accountErrors = {
-  // Signing in, users
+  // Sign-in and users
   password_login_closed: {
     status: 403,
     zh: '管理员关闭了密码登录',
@@ -11,12 +11,12 @@ export const accountErrors = {
   wrong_credentials: {
     status: 401,
     zh: '用户名或密码错误，或该用户已被封禁',
-    en: 'Wrong username or password, or the user is disabled',
+    en: 'Wrong username or password, or the user is banned',
   },
   default_password_remote: {
     status: 403,
     zh: '用户名或密码错误。默认密码只能在服务器本机通过 localhost 登录：请在本机登录并修改密码，或在服务器上运行 gatehouse reset-root 生成新密码',
-    en: 'Wrong username or password. The default password works only on the server itself, by its localhost address: sign in there and change it, or run “gatehouse reset-root” on the server to get a new password',
+    en: 'Wrong username or password. The default password only works on the server itself via localhost: sign in there and change it, or run “gatehouse reset-root” on the server to generate a new password',
   },
   too_many_attempts: {
     status: 429,
@@ -81,12 +81,12 @@ export const accountErrors = {
   session_needed: {
     status: 403,
     zh: '系统访问令牌不能更改账户的登录方式，请登录控制台后操作',
-    en: 'An access token cannot change how the account is signed in to. Sign in to the console to do this',
+    en: 'An access token cannot change the sign-in methods of an account. Sign in to the console to do this',
   },
   username_too_long: {
     status: 400,
     zh: '用户名最多 {max} 个字符',
-    en: 'A username has at most {max} characters',
+    en: 'A username can have at most {max} characters',
   },
   username_taken: {
     status: 409,
@@ -101,22 +101,22 @@ export const accountErrors = {
   display_name_too_long: {
     status: 400,
     zh: '显示名称最多 {max} 个字符',
-    en: 'A display name has at most {max} characters',
+    en: 'A display name can have at most {max} characters',
   },
   email_invalid: {
     status: 400,
     zh: '邮箱地址无效，例如 name@example.com，最多 {max} 个字符',
-    en: 'The email address is not valid; write it as name@example.com, at most {max} characters',
+    en: 'Invalid email address: use the form name@example.com with at most {max} characters',
   },
   password_too_short: {
     status: 400,
     zh: '密码至少 {min} 位',
-    en: 'A password has at least {min} characters',
+    en: 'The password must have at least {min} characters',
   },
   password_too_long: {
     status: 400,
     zh: '密码过长，请缩短（最多 {max} 字节，一个汉字占 3 字节）',
-    en: 'The password is too long; it has at most {max} bytes',
+    en: 'The password is too long; it can have at most {max} bytes',
   },
   user_not_found: { status: 404, zh: '用户不存在', en: 'No such user' },
   cannot_create_peer: {
@@ -172,20 +172,20 @@ export const accountErrors = {
   role_unknown: {
     status: 400,
     zh: '没有这样的角色：{role}',
-    en: 'There is no role {role}',
+    en: 'Unknown role: {role}',
   },
   user_group_invalid: {
     status: 400,
     zh: '分组最多 {count} 个，每个名称最多 {max} 个字符',
-    en: 'A user has at most {count} groups, each with a name of at most {max} characters',
+    en: 'A user can have at most {count} groups, each with a name of at most {max} characters',
   },
   balance_too_large: {
     status: 400,
     zh: '余额将超过上限 {max}',
-    en: 'The balance would exceed its limit of {max}',
+    en: 'The balance would exceed the maximum of {max}',
   },
   quota_negative: { status: 400, zh: '额度不能为负数', en: 'Quota cannot be negative' },
-  // Signing in through others
+  // Sign-in with external providers
   oauth_state_invalid: {
     status: 403,
     real: true,
@@ -215,12 +215,12 @@ export const accountErrors = {
   external_answer_invalid: {
     status: 502,
     zh: '{providerZh}返回的信息无法确认身份，请稍后重试',
-    en: '{providerEn}’s answer does not tell who you are. Try again later',
+    en: 'The response of {providerEn} does not identify you. Try again later',
   },
   external_mismatch: {
     status: 502,
     zh: '管理员配置的{providerZh}地址与该服务器自报的签发者不一致，无法登录，请联系管理员',
-    en: 'The {providerEn} server names another issuer than its configured address, so signing in is not possible. Contact an administrator',
+    en: 'The {providerEn} server reports an issuer that differs from its configured address, so you cannot sign in with it. Contact an administrator',
   },
   external_taken: {
     status: 409,
@@ -230,17 +230,17 @@ export const accountErrors = {
   external_root: {
     status: 403,
     zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
-    en: 'The super admin signs in with the password only, never through another account',
+    en: 'The super admin can only sign in with a password, and cannot use or link an external account',
   },
   external_admin_unbound: {
     status: 403,
     zh: '管理员账户尚未绑定到当前的{providerZh}服务器，请先用密码登录，再在账户中重新绑定',
-    en: 'This administrator is not yet linked to the present {providerEn} server. Sign in with the password and link the account again',
+    en: 'This administrator is not linked to the current {providerEn} server. Sign in with your password and link the account again',
   },
   external_admin_unproven: {
     status: 403,
     zh: '{providerZh}未配置发现地址，管理员不能通过它登录或绑定，请用密码登录',
-    en: '{providerEn} has no discovery address, so administrators cannot sign in or link with it. Sign in with the password',
+    en: '{providerEn} has no discovery address, so administrators cannot sign in with it or link it. Sign in with your password',
   },
   external_only_way_in: {
     status: 409,
@@ -262,7 +262,7 @@ export const accountErrors = {
     zh: '验证码尝试次数过多，请稍后再试',
     en: 'Too many wrong codes. Try again later',
   },
-  // Accounts and mail
+  // Registration and email
   username_invalid: {
     status: 400,
     zh: '用户名不能以空格开头或结尾，也不能包含 @ 和不可见字符',
@@ -271,7 +271,7 @@ export const accountErrors = {
   password_register_closed: {
     status: 403,
     zh: '管理员关闭了密码注册，请使用第三方账户注册',
-    en: 'Registration with a password is turned off. Register with another account',
+    en: 'Registration with a password is turned off. Register with an external account',
   },
   email_code_needed: {
     status: 400,
@@ -286,12 +286,12 @@ export const accountErrors = {
   email_domain_not_allowed: {
     status: 403,
     zh: '不接受该域名的邮箱，可用的域名：{domains}',
-    en: 'Email addresses of this domain are not accepted; these domains are: {domains}',
+    en: 'Email addresses of this domain are not accepted. Allowed domains: {domains}',
   },
   email_taken: {
     status: 409,
     zh: '该邮箱地址已被其他账户使用',
-    en: 'Another account has this email address',
+    en: 'Another account already uses this email address',
   },
   reset_link_invalid: {
     status: 403,
@@ -311,17 +311,17 @@ export const accountErrors = {
   human_check_failed: {
     status: 403,
     zh: '人机验证没有通过，请刷新页面重试',
-    en: 'The human check did not pass. Reload the page and try again',
+    en: 'The human check failed. Reload the page and try again',
   },
   human_check_unreachable: {
     status: 502,
     zh: '暂时无法进行人机验证，请稍后再试',
-    en: 'The human check cannot be reached. Try again later',
+    en: 'The human check is unavailable. Try again later',
   },
   mail_unset: {
     status: 409,
     zh: '管理员没有设置邮件服务器或发件人，无法发送邮件',
-    en: 'No mail server or no sender is set up, so no email can be sent',
+    en: 'Cannot send email: the mail server or the sender is not set up. Contact an administrator',
   },
   own_email_missing: {
     status: 400,
@@ -336,11 +336,11 @@ export const accountErrors = {
   root_without_email: {
     status: 409,
     zh: '超级管理员没有绑定邮箱，也没有设置消息推送',
-    en: 'The super admin has no email address, and there is no message pusher',
+    en: 'The super admin has no email address, and no message pusher is set up',
   },
   push_failed: {
     status: 502,
     zh: '消息推送没有成功，请检查地址和凭证',
-    en: 'The message pusher did not take the message. Check its address and credential',
+    en: 'The message pusher rejected the message. Check its address and credential',
   },
 } as const satisfies Record<string, ErrorSpec>

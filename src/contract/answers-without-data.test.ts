@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { answersWithoutData } from './answers-without-data.ts'
 import { allEndpoints } from './api.ts'
 
-test('lists every endpoint that may answer without data, and no other', () => {
+test('lists exactly the endpoints whose response may omit data', () => {
   const keys = allEndpoints
     .filter(({ options: { answer = 'envelope' } }) => answer === 'envelope')
     .filter(({ options: { data } }) => data === undefined || data.safeParse(undefined).success)

@@ -1,7 +1,7 @@
 /**
- * Endpoints, by `METHOD path`, whose answer may come without `data`. The console refuses an answer
- * of any other one that has none. Beside the schemas, so that the browser loads none of them;
- * `answers-without-data.test.ts` holds both together.
+ * Endpoints, by `METHOD path`, whose response may omit `data`. The console rejects a response of
+ * any other endpoint without it. The list is kept apart from the schemas so that the browser does
+ * not load them; `answers-without-data.test.ts` compares the two.
  */
 export const answersWithoutData: ReadonlySet<string> = new Set([
   'DELETE /api/channel/:id',

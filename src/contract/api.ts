@@ -19,7 +19,7 @@ import { statusApi } from './status-api.ts'
 import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
 
-/** Every endpoint of the management API. What is not here does not exist. */
+/** Every endpoint of the management API. The server registers no other ones. */
 export const api = {
   status: statusApi,
   user: userApi,
@@ -55,7 +55,7 @@ type KeyOf<E> = E extends Endpoint
   : never
 
 /**
- * Endpoints by `METHOD path`, as the console names them: types only, so that the browser loads no
- * schema.
+ * Endpoints by `METHOD path`. Type only, so that the console can use it without loading the
+ * schemas.
  */
 export type EndpointByKey = { [E in AnyEndpoint as KeyOf<E>]: E }

@@ -1,6 +1,6 @@
 /**
- * What admins do that the audit keeps, as `noun.verb`. The noun is the kind of target; filters take
- * either the whole action or the noun alone.
+ * Administrator actions that the audit records, as `noun.verb`. The noun is the kind of target.
+ * Filters accept either the whole action or the noun alone.
  */
 export const AUDIT_ACTIONS = [
   'user.create',
@@ -29,5 +29,5 @@ export const AUDIT_ACTIONS = [
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 
-/** Stands in the audit for a secret that is set; an empty one stays empty. */
+/** Replaces a secret that is set; an empty secret is stored as empty. */
 export const AUDIT_SECRET = '••••••'

@@ -2,29 +2,30 @@ import { decimalOf, plus, times, wholeNumber, type Decimal } from './decimal.ts'
 import { QUOTA_MAX } from './quota.ts'
 
 /**
- * What a call costs, in whole numbers of any size: nothing is rounded but the result, once, up to a
- * whole point. The ledger charges by it, `reconcile` checks by it, and the console explains by it.
+ * Computes what a call costs, in integers of any size. Only the result is rounded, once, up to a
+ * whole point. The ledger charges with it, `reconcile` verifies with it, and the console explains
+ * with it.
  */
 
 /** One term of a call's cost: `count × ratios ÷ per` points, before the group's ratio. */
 export interface PriceLine {
-  /** `prompt`, `cached`, `picture` …: see `PriceLine` in `log-api.ts`. */
+  /** `prompt`, `cached`, `picture` and others: see `PriceLine` in `log-api.ts`. */
   kind: string
-  /** Of what, where the kind does not say: the tool, the model it ran, or the picture's size. */
+  /** Detail beside `kind`: the tool, the model that it ran, or the image size. */
   name?: string | undefined
   count: number
-  /** Decimals as they were applied. */
+  /** Decimals, as they were applied. */
   ratios: readonly string[]
   /** 1, 60 (a price per minute) or 1000 (a price per thousand). */
   per: number
 }
 
-/** A sum is counted in these parts of a point: divisible by everything a line may be divided by. */
+/** Fractions of a point in which a sum is computed: divisible by every allowed `per`. */
 export const PARTS_OF_POINT = 60_000
 
 const LINE_PER_MAX = 1000
 
-/** The line before it is divided by `per`; null if a ratio or `per` cannot be read. */
+/** Product of a line before it is divided by `per`; null if a ratio or `per` is invalid. */
 export function lineProduct({ count, ratios, per }: PriceLine): Decimal | null {
   if (per < 1 || per > LINE_PER_MAX || PARTS_OF_POINT % per !== 0) return null
   let product = wholeNumber(count)
@@ -36,7 +37,10 @@ export function lineProduct({ count, ratios, per }: PriceLine): Decimal | null {
   return product
 }
 
-/** All lines times the group's ratio, in parts of a point; null if one cannot be read. */
+/**
+ * Sum of all lines times the group ratio, in `PARTS_OF_POINT`; null if a line or the ratio is
+ * invalid.
+ */
 export function exactCost(lines: readonly PriceLine[], groupRatio: string): Decimal | null {
   const group = decimalOf(groupRatio)
   if (group === null) return null
@@ -53,15 +57,15 @@ export interface PricedCall {
   lines: readonly PriceLine[]
   modelRatio: string
   groupRatio: string
-  /** Sold by the call, whatever it uses. */
+  /** Priced per call, regardless of usage. */
   isPerCall: boolean
-  /** Prompt and completion tokens. */
+  /** Sum of prompt and completion tokens. */
   tokens: number
 }
 
 /**
- * Points of a call: at least 1 where the price is not zero and a token was used. Never more than
- * the books can hold, which no balance covers either. Null if a ratio cannot be read.
+ * Returns the points that a call costs: at least 1 if the price is not zero and a token was used,
+ * at most `QUOTA_MAX`, which is also the largest possible balance. Null if a ratio is invalid.
  */
 export function callCost({ lines, ...call }: PricedCall): number | null {
   const exact = exactCost(lines, call.groupRatio)
@@ -73,7 +77,7 @@ export function callCost({ lines, ...call }: PricedCall): number | null {
   return call.isPerCall || isFree || call.tokens === 0 ? points : Math.max(1, points)
 }
 
-/** What is booked beside the cost of a call, as far as the cost follows from it. */
+/** The stored members of a call's price on which its cost depends. */
 export interface BookedPrice {
   lines?: readonly PriceLine[] | undefined
   model_ratio: string
@@ -86,7 +90,9 @@ export interface BookedPrice {
   completion_tokens: number
 }
 
-/** The terms as they were booked or, where all is text, as they follow from the ratios. */
+/**
+ * Returns the stored terms of a call or, for a call of text only, the terms that its ratios imply.
+ */
 export function bookedLines(price: BookedPrice): readonly PriceLine[] {
   if (price.lines !== undefined) return price.lines
   const { prompt_tokens, cached_tokens, completion_tokens, model_ratio } = price
@@ -103,7 +109,7 @@ export function bookedLines(price: BookedPrice): readonly PriceLine[] {
   ]
 }
 
-/** Points of a call by what is booked of it; null if that cannot be read. */
+/** Returns the points that a call costs by its stored price; null if that is invalid. */
 export const bookedCost = (price: BookedPrice): number | null =>
   callCost({
     lines: bookedLines(price),

@@ -1,8 +1,8 @@
 import type { ErrorSpec } from './error-spec.ts'
 
-/** What is refused before anybody asks what a call is for. */
+/** Errors that a request to any endpoint may get, before it is handled. */
 export const callErrors = {
-  // Who is calling
+  // Authentication and access
   not_signed_in: {
     status: 401,
     real: true,
@@ -17,7 +17,7 @@ export const callErrors = {
   authorization_ambiguous: {
     status: 400,
     zh: '请求带有两个不同的 Authorization 请求头，请只保留一个',
-    en: 'The request has two Authorization headers that differ. Send one',
+    en: 'The request has two different Authorization headers. Send only one',
   },
   user_disabled: {
     status: 403,
@@ -44,7 +44,7 @@ export const callErrors = {
     status: 421,
     real: true,
     zh: '服务器只在本机监听，不接受主机名「{host}」。若前面有反向代理，请设置 TRUSTED_PROXIES={peer} 并让代理发送 X-Forwarded-For；否则请在本机登录，把选项「服务器地址」（ServerAddress）设为浏览器使用的地址',
-    en: 'The server listens on loopback and does not answer to the host name “{host}”. Behind a reverse proxy, set TRUSTED_PROXIES={peer} and let the proxy send X-Forwarded-For. Otherwise sign in on the machine itself and set the option ServerAddress to the address that browsers use',
+    en: 'The server listens on loopback and rejects the host name “{host}”. Behind a reverse proxy, set TRUSTED_PROXIES={peer} and make the proxy send X-Forwarded-For. Otherwise sign in on the server itself and set the option ServerAddress to the address that browsers use',
   },
   too_many_pages: {
     status: 429,
@@ -55,9 +55,9 @@ export const callErrors = {
     status: 412,
     real: true,
     zh: '文件已与请求的条件不符，请重新获取',
-    en: 'The file is not the one that the request asks for; fetch it again',
+    en: 'The file does not meet the condition of the request; fetch it again',
   },
-  // How it is said
+  // Parameters and bodies
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
   invalid_field: {
     status: 400,
@@ -82,18 +82,18 @@ export const callErrors = {
   body_packed: {
     status: 400,
     zh: '请求体无法按 Content-Encoding 解压；支持 gzip、deflate、br 和 zstd',
-    en: 'The request body cannot be unpacked by its Content-Encoding: gzip, deflate, br or zstd',
+    en: 'The request body cannot be decompressed as its Content-Encoding says; supported are gzip, deflate, br and zstd',
   },
   body_compression_refused: {
     status: 415,
     real: true,
     zh: '此接口不接受压缩的请求体，请去掉 Content-Encoding，发送未压缩的 JSON',
-    en: 'This call does not accept a compressed body. Remove Content-Encoding and send plain JSON',
+    en: 'This endpoint does not accept compressed bodies. Remove Content-Encoding and send uncompressed JSON',
   },
   body_too_complex: {
     status: 400,
     zh: '请求体内容过多或嵌套过深：最多 {values} 个值、{depth} 层',
-    en: 'The request body holds too much: at most {values} values, nested at most {depth} levels deep',
+    en: 'The request body is too complex: it can have at most {values} values and {depth} levels of nesting',
   },
   body_empty: {
     status: 400,
@@ -124,12 +124,12 @@ export const callErrors = {
   path_unknown: {
     status: 404,
     zh: '没有这个接口（{method} {path}）',
-    en: 'There is no such call ({method} {path})',
+    en: 'There is no such endpoint ({method} {path})',
   },
   path_elsewhere: {
     status: 404,
     zh: '没有这个接口（{method} {path}）；API 地址为 {address}',
-    en: 'There is no such call ({method} {path}). The API is at {address}',
+    en: 'There is no such endpoint ({method} {path}). The API is at {address}',
   },
   internal: {
     status: 500,

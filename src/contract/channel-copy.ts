@@ -1,12 +1,12 @@
 import { channelType, type ChannelTypeField } from './channel-types.ts'
 
 /**
- * What can be copied from one channel to others. Not in it: what a channel is known and paid by
- * (name, key and what it is composed of, the account's own identifiers), what is counted of it, and
- * where it sends its key (address, proxy): whoever changes that enters the key again.
+ * Fields that can be copied from one channel to others. Excluded are identity and payment (name,
+ * key and its parts, account identifiers), counters, and where the key is sent (address, proxy): a
+ * change of these requires the key again.
  */
 
-/** Members of `config` among them that only some types have. */
+/** Members of `config` among the copied fields that only some types have. */
 const TYPE_FIELDS = ['api_version', 'deployment_dots', 'plugin', 'library_id'] as const
 type TypeField = (typeof TYPE_FIELDS)[number]
 
@@ -24,10 +24,13 @@ export const COPY_FIELDS = [
 ] as const
 export type CopyField = (typeof COPY_FIELDS)[number]
 
-/** Comma lists; of them an empty one is never written. */
+/** Comma lists. An empty one is not copied. */
 export const COPIED_LISTS: ReadonlySet<CopyField> = new Set<CopyField>(['models', 'group'])
 
-/** How the type's own form asks for a field; undefined where every type has it, or none has. */
+/**
+ * Returns the field as the form of the type declares it; undefined if every type has it or this one
+ * does not.
+ */
 export function typeFieldOf(type: number, field: CopyField): ChannelTypeField | undefined {
   return channelType(type).fields.find(({ config }) => config === field)
 }
@@ -35,12 +38,15 @@ export function typeFieldOf(type: number, field: CopyField): ChannelTypeField | 
 const isTypeField = (field: CopyField): field is TypeField =>
   TYPE_FIELDS.some((member) => member === field)
 
-/** Whether channels of a type have the field. */
+/** Whether channels of this type have the field. */
 export function hasCopyField(type: number, field: CopyField): boolean {
   if (isTypeField(field)) return typeFieldOf(type, field) !== undefined
   return !channelType(type).hiddenFields.some((hidden) => hidden === field)
 }
 
-/** Whether the field means the same at both types: those of a type are its own. */
+/**
+ * Whether the field means the same for both types. Fields that a type declares mean the same only
+ * within that type.
+ */
 export const isSharedField = (field: CopyField, from: number, to: number): boolean =>
   hasCopyField(from, field) && hasCopyField(to, field) && (!isTypeField(field) || from === to)

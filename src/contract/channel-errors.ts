@@ -1,6 +1,6 @@
 import type { ErrorSpec } from './error-spec.ts'
 
-/** Channels in the management API. */
+/** Errors about channels in the management API. */
 export const channelErrors = {
   channel_key_missing: {
     status: 400,
@@ -20,32 +20,32 @@ export const channelErrors = {
   channel_key_last_in_use: {
     status: 400,
     zh: '其余密钥均已手动暂停，渠道将没有可用的密钥；可以改为禁用渠道',
-    en: 'All other keys are paused manually, and none would be left; disable the channel instead',
+    en: 'All other keys are paused manually, so the channel would have no usable key; disable the channel instead',
   },
   route_user_unknown: {
     status: 404,
     zh: '没有这个用户，请检查用户名或 ID',
-    en: 'There is no such user; check the name or id',
+    en: 'User not found; check the name or id',
   },
   route_token_unknown: {
     status: 404,
     zh: '该用户没有这个令牌，请检查令牌的名称或 ID',
-    en: 'The user has no such token; check its name or id',
+    en: 'The user has no such token; check the name or id of the token',
   },
   route_path_unknown: {
     status: 404,
     zh: '没有这个接口：{path}',
-    en: 'There is no such call: {path}',
+    en: 'There is no such endpoint: {path}',
   },
   route_protocol: {
     status: 400,
     zh: '能用的渠道都不支持这种调用，或没有填写接口地址',
-    en: 'No channel that could be used has such a call, or says where its upstream is',
+    en: 'The usable channels do not support this endpoint, or have no base URL',
   },
   channel_base_url_invalid: {
     status: 400,
     zh: '接口地址「{url}」无效：须以 http:// 或 https:// 开头，不能含有用户名、密码、? 或 #',
-    en: 'The base URL “{url}” is not valid: it must start with http:// or https:// and contain no user, ? or #',
+    en: 'The base URL “{url}” is not valid: it must start with http:// or https:// and contain no username, password, ? or #',
   },
   channel_mapping_invalid: {
     status: 400,
@@ -55,7 +55,7 @@ export const channelErrors = {
   channel_proxy_invalid: {
     status: 400,
     zh: '代理地址无效：须以 http:// 或 https:// 开头，不能有路径，也不能指向云主机元数据',
-    en: 'The proxy is not valid: it must start with http:// or https://, have no path and be no metadata service',
+    en: 'The proxy is not valid: use http:// or https:// without a path, and not a cloud metadata service',
   },
   channel_proxy_socks: {
     status: 400,
@@ -65,7 +65,7 @@ export const channelErrors = {
   channel_header_override_invalid: {
     status: 400,
     zh: '请求头覆盖必须是 JSON 对象，值为字符串；「{name}」不能这样设置',
-    en: 'Header overrides must be a JSON object of strings; “{name}” cannot be set that way',
+    en: 'Header overrides must be a JSON object of strings; “{name}” cannot be set there',
   },
   channel_header_override_shape: {
     status: 400,
@@ -95,7 +95,7 @@ export const channelErrors = {
   channel_test_running: {
     status: 409,
     zh: '渠道测试正在进行，请稍后再试',
-    en: 'A channel test is already running',
+    en: 'A channel test is already running. Try again later',
   },
   channel_test_unsupported: {
     status: 501,
@@ -105,22 +105,22 @@ export const channelErrors = {
   channel_address_forbidden: {
     status: 400,
     zh: '接口地址「{url}」不能使用：它指向云主机元数据或无法路由的地址',
-    en: 'The base URL “{url}” cannot be used: it leads to a metadata service or to nowhere',
+    en: 'The base URL “{url}” cannot be used: it points to a cloud metadata service or an unroutable address',
   },
   channel_balance_unsupported: {
     status: 501,
     zh: '「{type}」类型的上游不提供余额查询',
-    en: 'Upstreams of type “{type}” cannot be asked for a balance',
+    en: 'Upstreams of type “{type}” do not report a balance',
   },
   channel_balance_unreadable: {
     status: 502,
     zh: '上游的响应中没有可识别的余额',
-    en: 'The upstream’s answer contains no readable balance',
+    en: 'The upstream response contains no readable balance',
   },
   channel_balance_currency: {
     status: 502,
     zh: '上游的余额以 {currency} 计价，无法按人民币显示',
-    en: 'The upstream counts its balance in {currency}, which cannot be shown as yuan',
+    en: 'The upstream reports its balance in {currency}, which cannot be shown as yuan',
   },
   channel_models_unsupported: {
     status: 501,
@@ -130,7 +130,7 @@ export const channelErrors = {
   channel_models_unreadable: {
     status: 502,
     zh: '上游的响应中没有可识别的模型列表',
-    en: 'The upstream’s answer contains no readable list of models',
+    en: 'The upstream response contains no readable list of models',
   },
   channel_address_missing: {
     status: 400,
@@ -140,7 +140,7 @@ export const channelErrors = {
   channel_upstream_said: {
     status: 502,
     zh: '上游返回状态码 {status}：{detail}',
-    en: 'The upstream answered with status {status}: {detail}',
+    en: 'The upstream responded with status {status}: {detail}',
   },
   channel_test_failed: {
     status: 502,
@@ -150,6 +150,6 @@ export const channelErrors = {
   channel_test_ended: {
     status: 502,
     zh: '测试被中止，或上游的响应过大',
-    en: 'The test was stopped, or the answer is too large',
+    en: 'The test was stopped, or the upstream response is too large',
   },
 } as const satisfies Record<string, ErrorSpec>

@@ -1,10 +1,10 @@
 /**
- * The part of a vendor's declaration that the console needs as well: its row in the table of
- * channel types. Vendors declare it in `src/server/relay/vendors/`; `npm run vendors` copies it
- * into channel-type-rows.ts. `row` fills in the defaults.
+ * The part of a vendor's declaration that the console needs too: its row in the table of channel
+ * types. Vendors declare it in `src/server/relay/vendors/`; `npm run vendors` copies it into
+ * channel-type-rows.ts. `row` fills in the defaults.
  */
 
-/** A sentence or name in the two languages of the console. */
+/** A text in the two languages of the console. */
 export interface Words {
   readonly zh: string
   readonly en: string
@@ -32,7 +32,7 @@ export type BadgeColor =
  */
 export type BalanceUnit = 'usd' | 'cny' | 'cny_per_10000' | 'quota'
 
-/** Members of the `config` JSON text that a form field fills. */
+/** Members of the channel's `config` JSON that a form field fills. */
 export type ConfigMember =
   | 'api_version'
   | 'deployment_dots'
@@ -46,7 +46,7 @@ export type ConfigMember =
   | 'vertex_ai_adc'
 
 export interface ChannelTypeField {
-  /** Where the value is stored: this member of `config`. */
+  /** The member of `config` that stores the value. */
   readonly config: ConfigMember
   /**
    * Also stored in the `other` column, which older servers read for this type. On reading,
@@ -55,17 +55,19 @@ export interface ChannelTypeField {
   readonly alsoOther: boolean
   readonly label: Words
   readonly placeholder: string
-  /** Stored when the form is submitted with the field empty; `''` stores nothing. */
+  /** Stored if the form is submitted with an empty field; `''` stores nothing. */
   readonly default: string
   readonly required: boolean
-  /** Never sent back to a browser; an empty value in an update means unchanged. */
+  /** Never returned to a browser; an empty value in an update means unchanged. */
   readonly secret: boolean
   readonly multiline: boolean
-  /** Identifies the operator's account at the upstream: hidden where upstream texts are shown. */
+  /**
+   * Identifies the operator's account at the upstream: removed from upstream texts that are shown.
+   */
   readonly isAccount?: true
-  /** The values it may have; absent: any text. */
+  /** Allowed values; any text if not set. */
   readonly choices?: readonly FieldChoice[]
-  /** What a stored channel that has no value does; absent: what the default says. */
+  /** Meaning of a stored channel without a value; that of the default if not set. */
   readonly whenAbsent?: string
 }
 
@@ -76,30 +78,36 @@ export interface FieldChoice {
 
 export interface ChannelTypeKey {
   readonly placeholder: Words
-  /** What the stored key consists of, in order; one part is the ordinary opaque secret. */
+  /** Parts of the stored key, in order; a single part is an ordinary opaque secret. */
   readonly parts: readonly string[]
-  /** Joins the parts, `''` for one part. */
+  /** Joins the parts; `''` for a single part. */
   readonly separator: string
   /** The last part may itself contain the separator. */
   readonly isOpenEnded: boolean
-  /** Config members the key is composed of, instead of being typed; empty for all but 33 and 42. */
+  /**
+   * Config members that compose the key, which then is not entered itself; empty except for types
+   * 33 and 42.
+   */
   readonly composedOf: readonly ConfigMember[]
-  /** A first part like this needs no second one, which is then left out; absent: all need it. */
+  /**
+   * A first part that matches is a complete key, without a second part. If not set, every key needs
+   * all parts.
+   */
   readonly standsAlone?: RegExp
-  /** The parts go to the upstream as one secret: nothing may split them. */
+  /** The parts are sent to the upstream as one secret and must not be split. */
   readonly sentWhole: boolean
-  /** An application id may follow the secret behind this text; it is not part of the bearer. */
+  /** Separates the secret from an application id, which is not part of the bearer token. */
   readonly appIdSeparator?: string
 }
 
 export interface ChannelTypeBaseUrl {
-  /** `required`: there is no default. `hidden`: the type has no address to choose. */
+  /** `required`: the type has no default address. `hidden`: the address cannot be set. */
   readonly mode: 'optional' | 'required' | 'hidden'
   readonly label: Words
   readonly placeholder: string
 }
 
-/** Form fields a type may do without. */
+/** Form fields that a type may omit. */
 export type HiddenField = 'key' | 'batch' | 'models' | 'model_mapping' | 'system_prompt'
 
 export interface ChannelType {
@@ -107,31 +115,33 @@ export interface ChannelType {
   readonly type: number
   readonly label: Words
   readonly color: BadgeColor
-  /** Used when a channel's `base_url` is empty; `''` when the type has none. No trailing slash. */
+  /**
+   * Used if a channel's `base_url` is empty; `''` if the type has no default. No trailing slash.
+   */
   readonly baseUrl: string
   /** `openai`, or the name of the vendor's own protocol. */
   readonly protocol: string
   /**
-   * The provider of models.dev whose models it serves, or a name of ours if models.dev does not
-   * list it. Capabilities of models are looked up by it; absent: the vendor is unknown.
+   * Provider in models.dev whose models this vendor serves, or a name of our own if models.dev does
+   * not list it. Selects the capabilities of models; not set if the vendor is unknown.
    */
   readonly modelVendor?: string
-  /** What stands for the leading `/v1` of a request path at this upstream (OpenAI protocol). */
+  /** Replaces the leading `/v1` of a request path at this upstream (OpenAI protocol). */
   readonly pathPrefix: string
-  /** Request paths that are elsewhere altogether at this upstream, below its address. */
+  /** Request paths that have a different path at this upstream, relative to its address. */
   readonly paths: Readonly<Record<string, string>>
   /**
-   * Matches an address of one part of the API, as vendors' pages give it. Its first group is the
-   * address that all parts have in common.
+   * Matches an address of one part of the API, as vendors document it. Its first group is the base
+   * address of all parts.
    */
   readonly partAddress?: RegExp
   /** Matches an address that replaces `/v1` although it does not end in a version. */
   readonly wholeAddress?: RegExp
-  /** The default address for keys that match. */
+  /** Default address for keys that match. */
   readonly baseUrlForKeys?: { readonly keys: RegExp; readonly baseUrl: string }
-  /** The path prefix for models that match, in place of `pathPrefix`. */
+  /** Path prefix for models that match, instead of `pathPrefix`. */
   readonly prefixForModels?: { readonly models: RegExp; readonly pathPrefix: string }
-  /** For models that match, paths below `/v1` that begin with `from` begin with `to`. */
+  /** For models that match, replaces the prefix `from` of paths below `/v1` with `to`. */
   readonly pathForModels?: { readonly models: RegExp; readonly from: string; readonly to: string }
   readonly key: ChannelTypeKey
   readonly baseUrlField: ChannelTypeBaseUrl
@@ -139,17 +149,17 @@ export interface ChannelType {
   readonly hiddenFields: readonly HiddenField[]
   /** Whether a channel must list at least one model. */
   readonly needsModels: boolean
-  /** `null` when the upstream cannot be asked for its balance. */
+  /** `null` if the upstream has no balance API. */
   readonly balance: BalanceUnit | null
-  /** What the form says to somebody who picks this type. */
+  /** Notice that the form shows for this type. */
   readonly notice: Words | null
-  /** Offered apart: its service may be gone, new channels should not use it. */
+  /** Listed separately: the service may have ended, and new channels should not use it. */
   readonly legacy: boolean
-  /** Its service has ended for good: what exists can be looked at and deleted, no more. */
+  /** The service has ended: existing channels can only be viewed and deleted. */
   readonly retired: boolean
 }
 
-/** A row as written: number, name, colour, and whatever differs from the ordinary case. */
+/** A row as written: number, label, colour, and what differs from the defaults. */
 export interface ChannelTypeInput extends Partial<
   Omit<ChannelType, 'type' | 'label' | 'color' | 'key' | 'baseUrlField'>
 > {
@@ -198,14 +208,14 @@ export function row(input: ChannelTypeInput): ChannelType {
   }
 }
 
-/** A key of several parts that the adapter takes apart again. */
+/** A key of several parts that the adapter splits. */
 export const keyOf = (separator: string, ...parts: string[]): Partial<ChannelTypeKey> => ({
   placeholder: { zh: `格式：${parts.join(separator)}`, en: `Format: ${parts.join(separator)}` },
   parts,
   separator,
 })
 
-/** A key that is not typed but joined from form fields, in this order. */
+/** A key composed of form fields, in this order. */
 export const composedKey = (...members: ConfigMember[]): Partial<ChannelTypeKey> => ({
   placeholder: { zh: '由以下各项组成', en: 'Made of the fields below' },
   parts: members,

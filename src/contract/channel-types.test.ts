@@ -15,10 +15,10 @@ import {
 
 const CHAT = '/v1/chat/completions'
 const allTypes = Object.values(ChannelTypeNumber).toSorted((a, b) => a - b)
-/** The others are ours. */
+/** Higher numbers are our own. */
 const wireTypes = allTypes.filter((type) => type <= 52)
 
-/** What One API's console shows for each type. */
+/** Labels and colours in One API's console. */
 const labels: Record<number, [zh: string, color: string]> = {
   1: ['OpenAI', 'green'],
   2: ['代理：API2D', 'blue'],
@@ -71,12 +71,12 @@ const labels: Record<number, [zh: string, color: string]> = {
   49: ['阿里云百炼', 'orange'],
   50: ['OpenAI 兼容', 'olive'],
   51: ['Gemini (OpenAI)', 'orange'],
-  // Not One API's own, but its forks' since.
+  // Added by forks of One API.
   52: ['Anthropic 兼容', 'black'],
 }
 
 describe('rows', () => {
-  test('there is one for each type, and the list offers each once', () => {
+  test('every type has a row, and the list contains each type once', () => {
     const listed = channelTypesInListOrder.map((row) => row.type)
     expect(listed.toSorted((a, b) => a - b)).toEqual(allTypes)
     expect(listed.slice(0, 6)).toEqual([1, 50, 14, 52, 33, 3])
@@ -87,22 +87,22 @@ describe('rows', () => {
     expect([row.label.zh, row.color]).toEqual(labels[type])
   })
 
-  test.each(allTypes)('type %i has a name for people who read no Chinese', (type) => {
+  test.each(allTypes)('type %i has an English name', (type) => {
     expect(channelType(type).label.en).not.toMatch(/[\u4E00-\u9FFF：]/)
   })
 
-  test('an unknown type is grey, keeps its number and may still be called', () => {
+  test('an unknown type is grey, keeps its number and can be called', () => {
     for (const type of [0, 9998, 9999, -1]) {
       expect(channelType(type)).toMatchObject({ type, color: 'grey', label: { zh: '未知' } })
     }
     expect(upstreamUrl(9999, 'https://a.example', CHAT)).toBe(`https://a.example${CHAT}`)
   })
 
-  test('only types with a default address let the address be empty', () => {
+  test('the address is optional only for types with a default address', () => {
     const optionalWithout = channelTypesInListOrder
       .filter((row) => row.baseUrlField.mode === 'optional' && row.baseUrl === '')
       .map((row) => row.type)
-    // 18 is a fixed WebSocket host, 42 a host per region: their adapters know.
+    // 18 has a fixed WebSocket host and 42 a host per region; their adapters set it.
     expect(optionalWithout.toSorted((a, b) => a - b)).toEqual([18, 42])
     for (const row of channelTypesInListOrder) {
       expect(row.baseUrl).not.toMatch(/\/$/)
@@ -110,7 +110,7 @@ describe('rows', () => {
     }
   })
 
-  test('the list hides services that are gone', () => {
+  test('the list puts legacy types into their own section', () => {
     const { current, legacy } = channelTypeSections()
     expect(legacy.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
       2, 4, 5, 6, 7, 9, 10, 11, 12, 13, 21,
@@ -118,7 +118,7 @@ describe('rows', () => {
     expect(current.length + legacy.length).toBe(allTypes.length)
   })
 
-  test('the form of each type asks for what its adapter needs', () => {
+  test('the form of each type has the fields that its adapter needs', () => {
     const asks = (type: number) =>
       channelType(type).fields.map((field) => [
         field.config,
@@ -150,7 +150,7 @@ describe('rows', () => {
     ])
   })
 
-  test('only the raw proxy does without models; composed keys are not typed', () => {
+  test('only the raw proxy needs no models; composed keys are not entered', () => {
     expect(
       channelTypesInListOrder.filter((row) => !row.needsModels).map((row) => row.type),
     ).toEqual([43])
@@ -160,7 +160,7 @@ describe('rows', () => {
   })
 })
 
-/** Paths of a chat call below the address, for types that speak the OpenAI protocol. */
+/** Paths of a chat request below the address, for types with the OpenAI protocol. */
 const chatPaths: Record<number, string> = {
   27: '/v1/text/chatcompletion_v2',
   40: '/api/v3/chat/completions',
@@ -177,28 +177,28 @@ test.each([
   [47, 'bce-v3/a/b | app-1', 'bce-v3/a/b', 'app-1'],
   [47, 'bce-v3/a/b|', 'bce-v3/a/b', null],
   [1, 'sk-a|b', 'sk-a|b', null],
-])('of the key of type %i, %j, %j is the bearer', (type, key, secret, appId) => {
+])('the bearer token of a key of type %i, %j, is %j', (type, key, secret, appId) => {
   expect(bearerOf(type, key)).toEqual({ secret, appId })
 })
 
 describe('upstreamUrl', () => {
-  test.each(allTypes)('type %i: a chat call', (type) => {
+  test.each(allTypes)('type %i: builds the URL of a chat request', (type) => {
     const url = upstreamUrl(type, 'https://up.example/', CHAT)
     if (ownProtocol.includes(type)) expect(url).toBeNull()
     else expect(url).toBe(`https://up.example${chatPaths[type] ?? CHAT}`)
   })
 
-  test('goes where the recorded server went, for every type that speaks OpenAI', () => {
+  test('matches the recorded upstream URLs for every type with the OpenAI protocol', () => {
     const sent = recordedChatPaths()
     const types = wireTypes.filter((type) => !ownProtocol.includes(type))
-    // The recording has no call of types 22 and 26.
+    // The recording has no request of types 22 and 26.
     expect(types.filter((type) => !sent.has(type))).toEqual([22, 26])
     for (const type of types.filter((known) => sent.has(known))) {
       expect(upstreamUrl(type, 'http://up', CHAT)).toBe(`http://up${sent.get(type)}`)
     }
   })
 
-  test("an empty address means the type's own", () => {
+  test("an empty address selects the type's default", () => {
     expect(upstreamUrl(1, '', CHAT)).toBe('https://api.openai.com/v1/chat/completions')
     expect(upstreamUrl(20, ' ', CHAT)).toBe('https://openrouter.ai/api/v1/chat/completions')
     expect(upstreamUrl(29, '', CHAT)).toBe('https://api.groq.com/openai/v1/chat/completions')
@@ -235,7 +235,7 @@ describe('upstreamUrl', () => {
     ],
     [27, 'https://m.example/v1', 'https://m.example/v1/chat/completions'],
     [1, 'https://a.example/v1beta', 'https://a.example/v1beta/chat/completions'],
-    // A host is not a path, and neither is a word that begins with v.
+    // A host is not a path, and a word that begins with v is not a version.
     [1, 'https://v1', 'https://v1/v1/chat/completions'],
     [1, 'https://a.example/vault', 'https://a.example/vault/v1/chat/completions'],
     [1, 'https://a.example/v', 'https://a.example/v/v1/chat/completions'],
@@ -243,7 +243,7 @@ describe('upstreamUrl', () => {
     expect(upstreamUrl(type, base, CHAT, type === 48 ? 'spark-x' : '')).toBe(url)
   })
 
-  test('the address of a part of an API leads to all of it', () => {
+  test('the address of one part of an API gives access to all parts', () => {
     const deepseek = 'https://api.deepseek.com'
     for (const base of [deepseek, `${deepseek}/v1`]) {
       expect(upstreamUrl(36, base, CHAT)).toBe(`${deepseek}/v1/chat/completions`)
@@ -263,7 +263,7 @@ describe('upstreamUrl', () => {
     )
   })
 
-  test("the Cloudflare gateway takes OpenAI's paths without a version", () => {
+  test("the Cloudflare gateway has OpenAI's paths without a version", () => {
     const base = 'https://gateway.ai.cloudflare.com/v1/account/gateway/openai'
     expect(upstreamUrl(1, base, CHAT)).toBe(`${base}/chat/completions`)
     expect(upstreamUrl(29, base, CHAT)).toBe(`${base}${CHAT}`)
@@ -287,10 +287,10 @@ describe('upstreamUrl', () => {
     [51, '/v1/embeddings', '/embeddings'],
     [1, '/v1/chat/completions?beta=true', '/v1/chat/completions?beta=true'],
     [50, '/v1/models?limit=2', '/models?limit=2'],
-    // Not under /v1 at all: left alone.
+    // Paths outside /v1 stay unchanged.
     [50, '/v1beta/models', '/v1beta/models'],
     [40, '/dashboard/billing/usage', '/dashboard/billing/usage'],
-    // A path is not a name on a prototype.
+    // A path is not looked up on the object prototype.
     [36, 'constructor', 'constructor'],
   ])('type %i: %s', (type, path, expected) => {
     expect(upstreamUrl(type, 'https://up.example', path)).toBe(`https://up.example${expected}`)
@@ -301,13 +301,13 @@ describe('upstreamUrl', () => {
     ['spark-x', '/v2'],
     ['4.0Ultra', '/v1'],
     ['generalv3.5', '/v1'],
-  ])('type 48 has its model %s under %s', (model, version) => {
+  ])('type 48 has the path of model %s under %s', (model, version) => {
     const base = 'https://up.example'
     expect(upstreamUrl(48, base, CHAT, model)).toBe(`${base}${version}/chat/completions`)
     expect(upstreamUrl(1, base, CHAT, model)).toBe(base + CHAT)
   })
 
-  test('assistants of type 40 have a path of their own', () => {
+  test('assistants of type 40 have their own path', () => {
     const base = 'https://up.example'
     expect(upstreamUrl(40, base, CHAT, 'bot-2025')).toBe(`${base}/api/v3/bots/chat/completions`)
     expect(upstreamUrl(40, `${base}/api/v3`, CHAT, 'bot-2025')).toBe(
@@ -317,7 +317,7 @@ describe('upstreamUrl', () => {
     expect(upstreamUrl(1, base, CHAT, 'bot-2025')).toBe(`${base}${CHAT}`)
   })
 
-  test('an address loses white space and slashes at its end', () => {
+  test('white space around an address and trailing slashes are removed', () => {
     expect(trimBaseUrl('  https://a.example/x// ')).toBe('https://a.example/x')
     expect(trimBaseUrl('///')).toBe('')
   })
@@ -353,14 +353,14 @@ describe('keys', () => {
     ).toBe('r|p|{"a":1}')
   })
 
-  test('composeKey leaves the second part out where the first is a key of its own', () => {
+  test('composeKey omits the second part if the first is a complete key', () => {
     const config = { region: 'us-west-2', ak: ' bedrock-api-key-x ' }
     expect(composeKey(33, config)).toBe('bedrock-api-key-x|us-west-2')
     expect(composeKey(33, { ...config, sk: 'an earlier one' })).toBe('bedrock-api-key-x|us-west-2')
     expect(composeKey(33, { ak: 'ABSKx' })).toBe('')
   })
 
-  test('composeKey composes nothing from fields left empty', () => {
+  test('composeKey returns no key if fields are empty', () => {
     expect(composeKey(33, { ak: 'AK', sk: 'SK' })).toBe('')
     expect(composeKey(33, { ak: 'undefined', sk: 'undefined', region: 'undefined' })).toBe('')
     expect(composeKey(1, {})).toBe('')
@@ -393,7 +393,7 @@ describe('balanceText', () => {
     expect(balanceText(type, balance, formatQuota)).toBe(text)
   })
 
-  test('no other type is asked for its balance', () => {
+  test('other types have no balance', () => {
     const asked = channelTypesInListOrder.filter((row) => row.balance !== null)
     expect(asked.map((row) => row.type).toSorted((a, b) => a - b)).toEqual([
       1, 4, 5, 8, 10, 12, 13, 20, 25, 36, 44,
@@ -401,10 +401,10 @@ describe('balanceText', () => {
   })
 })
 
-/** Type → path of the recorded server's plain chat call, where its upstream saw one. */
+/** Type → path of the plain chat request in the recordings, where the upstream received one. */
 function recordedChatPaths(): Map<number, string> {
   const file = new URL('../../fixtures/recordings/upstreams.json', import.meta.url)
-  // The recordings are our own fixture with this shape.
+  // The recordings are a fixture of this repository with this shape.
   const { steps } = JSON.parse(readFileSync(file, 'utf8')) as {
     steps: { name: string; answer: { upstream?: { url: string }[] } }[]
   }

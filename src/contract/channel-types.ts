@@ -1,6 +1,6 @@
 /**
- * What both sides know of the channel types: name and colour, the form's fields, and the address of
- * a call by the OpenAI protocol. The rows are copied from the vendors' declarations.
+ * What console and server share about channel types: label and colour, form fields, and the URL of
+ * a request by the OpenAI protocol. The rows are copied from the vendors' declarations.
  */
 import { unknownRow } from './channel-type-row.ts'
 import type { ChannelType, ConfigMember } from './channel-type-row.ts'
@@ -21,8 +21,8 @@ const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
 )
 
 /**
- * The row of a type; never fails. A database may hold numbers that newer or other programs
- * wrote: they get the grey unknown row, with their own number.
+ * Returns the row of a type. A database may contain numbers that newer or other programs wrote;
+ * these get the grey unknown row with their own number.
  */
 export function channelType(type: number): ChannelType {
   return rowsByType.get(type) ?? { ...unknownRow, type }
@@ -31,7 +31,7 @@ export function channelType(type: number): ChannelType {
 /** All known types in the order of the form's list, the most used first. */
 export const channelTypesInListOrder: readonly ChannelType[] = channelTypeRows
 
-/** The form's list in its two sections. */
+/** The two sections of the form's list. */
 export function channelTypeSections(): { current: ChannelType[]; legacy: ChannelType[] } {
   return {
     current: channelTypesInListOrder.filter((row) => !row.legacy),
@@ -39,7 +39,10 @@ export function channelTypeSections(): { current: ChannelType[]; legacy: Channel
   }
 }
 
-/** Without white space around it and slashes at its end: as it is stored, and as it is used. */
+/**
+ * Removes white space around an address and trailing slashes. Addresses are stored and used in this
+ * form.
+ */
 export function trimBaseUrl(baseUrl: string): string {
   const trimmed = baseUrl.trim()
   let end = trimmed.length
@@ -47,19 +50,22 @@ export function trimBaseUrl(baseUrl: string): string {
   return trimmed.slice(0, end)
 }
 
-/** An address as `trimBaseUrl` leaves it, without the path of a part of the type's API. */
+/**
+ * Returns the address without the path of one part of the type's API. `base` is trimmed by
+ * `trimBaseUrl`.
+ */
 export function rootUrl(type: number, base: string): string {
   const { partAddress } = channelType(type)
   return partAddress === undefined ? base : base.replace(partAddress, '$1')
 }
 
-/** The address of calls whose channel has none of its own; `''` if the type has none either. */
+/** Address for channels that set none; `''` if the type has no default. */
 export function defaultBaseUrl(type: number, key: string): string {
   const { baseUrl, baseUrlForKeys } = channelType(type)
   return baseUrlForKeys?.keys.test(key.trim()) === true ? baseUrlForKeys.baseUrl : baseUrl
 }
 
-/** Whether the path of this address ends in something like `/v1`, `/v3`, `/v1beta`. */
+/** Whether the path of this address ends in a version such as `/v1`, `/v3` or `/v1beta`. */
 function namesVersion(base: string): boolean {
   const host = base.indexOf('://') + '://'.length
   const slash = base.lastIndexOf('/')
@@ -69,7 +75,10 @@ function namesVersion(base: string): boolean {
 export const isCloudflareGateway = (base: string): boolean =>
   /^https?:\/\/gateway\.ai\.cloudflare\.com(?:[:/]|$)/i.test(base)
 
-/** `/v1/chat/completions?x=1` → the part after `/v1` and the query; `null` without a `/v1`. */
+/**
+ * Splits `/v1/chat/completions?x=1` into the part after `/v1` and the query; `rest` is null without
+ * `/v1`.
+ */
 function splitPath(path: string): { plain: string; rest: string | null; query: string } {
   const questionMark = path.indexOf('?')
   const plain = questionMark < 0 ? path : path.slice(0, questionMark)
@@ -79,13 +88,13 @@ function splitPath(path: string): { plain: string; rest: string | null; query: s
 }
 
 /**
- * Where a call by the OpenAI protocol goes, or `null` when the type speaks another protocol or no
- * address is known. `requestPath` is the client's, such as `/v1/chat/completions`, and may carry a
- * query, which is kept. `baseUrl` may be empty: then the type's own address is used. `model` is
- * the upstream's name for the model.
+ * Returns the URL of a request by the OpenAI protocol, or null if the type has another protocol or
+ * no address is known. `requestPath` is the client's path, such as `/v1/chat/completions`; its
+ * query is kept. An empty `baseUrl` selects the type's default. `model` is the upstream's name of
+ * the model.
  *
- * An address that itself ends in a version takes the place of `/v1` whatever the type: people
- * paste what their SDK takes, and `/v1/v1/…` or `/api/v3/api/v3/…` exists nowhere.
+ * An address that ends in a version replaces `/v1`, for every type: people paste the address
+ * that their SDK uses, and paths such as `/v1/v1/…` or `/api/v3/api/v3/…` do not exist.
  */
 export function upstreamUrl(
   type: number,
@@ -111,8 +120,8 @@ export function upstreamUrl(
 }
 
 /**
- * The part of a key of OpenAI's protocol that is sent as the bearer, and the application id behind
- * it; null if the key has none.
+ * Splits a key of the OpenAI protocol into the bearer token and the application id, which is null
+ * if the key does not contain one.
  */
 export function bearerOf(type: number, key: string): { secret: string; appId: string | null } {
   const { appIdSeparator } = channelType(type).key
@@ -122,8 +131,8 @@ export function bearerOf(type: number, key: string): { secret: string; appId: st
 }
 
 /**
- * The parts of a stored key, or `null` when their number is wrong or one is empty. Type 42 ends in
- * JSON, which may contain the separator.
+ * Splits a stored key into its parts; null if their number is wrong or one is empty. The key of
+ * type 42 ends in JSON, which may contain the separator.
  */
 export function splitKey(type: number, key: string): string[] | null {
   const { parts, separator, isOpenEnded, sentWhole } = channelType(type).key
@@ -141,11 +150,13 @@ export function splitKey(type: number, key: string): string[] | null {
   return split.length === count && !split.includes('') ? split : null
 }
 
-/** Whether a key, or its first part, begins so that the second part is left out. */
+/** Whether a key, or its first part, is complete without a second part. */
 const isKeyAlone = (type: number, start: string): boolean =>
   channelType(type).key.standsAlone?.test(start) === true
 
-/** The field that the key of these leaves out, because its first part stands alone; null: none. */
+/**
+ * The field that a composed key omits because its first part is complete; null if all are needed.
+ */
 export function sparedField(
   type: number,
   config: Readonly<Partial<Record<ConfigMember, string>>>,
@@ -156,9 +167,9 @@ export function sparedField(
 }
 
 /**
- * The key of a type whose key is composed from its fields (33, 42), or `''` when a field that it
- * needs is missing, which in an update means "unchanged". The word "undefined" counts as missing:
- * older consoles send it for a field left empty.
+ * Composes the key of a type from its fields (33, 42). Returns `''` if a required field is missing,
+ * which in an update means unchanged. The text "undefined" counts as missing: older consoles send
+ * it for an empty field.
  */
 export function composeKey(
   type: number,
@@ -173,8 +184,8 @@ export function composeKey(
 }
 
 /**
- * A channel's balance as the list shows it, or `null` when its upstream cannot be asked.
- * `formatQuota` shows points the way the console shows quota.
+ * Formats a channel's balance for the list; null if the upstream has no balance API. `formatQuota`
+ * formats points like other quota in the console.
  */
 export function balanceText(
   type: number,

@@ -2,14 +2,14 @@
 export const ChannelStatus = { enabled: 1, disabled: 2, autoDisabled: 3 } as const
 
 /**
- * Members of `config` that every type has. `proxy`: address of an HTTP proxy for this channel's
- * calls; `header_override`: an object from names of headers to texts, empty to leave one out,
- * `{api_key}` stands for the key; `param_override`: an object whose members replace those of the
- * request's body.
+ * Members of `config` that every type has. `proxy` is the HTTP proxy of the channel.
+ * `header_override` is an object of header names and values: an empty value removes the header,
+ * `{api_key}` is replaced with the key. `param_override` is an object whose members replace those
+ * of the request body.
  */
 export const OVERRIDE_MEMBERS = ['proxy', 'header_override', 'param_override'] as const
 
-/** Members of `config` whose values are secret: never answered, only whether they are set. */
+/** Members of `config` with secret values: responses contain only whether they are set. */
 export const SECRET_CONFIG_MEMBERS = [
   'ak',
   'sk',
@@ -31,5 +31,5 @@ export const CONFIG_MEMBERS = [
   'vertex_ai_adc',
 ] as const
 
-/** Channels that one call names at most. */
+/** Maximum number of channels in one request. */
 export const BATCH_IDS_MAX = 1000

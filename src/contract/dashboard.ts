@@ -1,14 +1,14 @@
-/** What a dashboard's figures are broken down by. Channels and users: administrators only. */
+/** Dimensions of the dashboard's figures. Channel and user are for administrators only. */
 export const DASHBOARD_DIMENSIONS = ['model', 'token', 'channel', 'user'] as const
 export type DashboardDimension = (typeof DASHBOARD_DIMENSIONS)[number]
 
 export const DASHBOARD_UNITS = ['day', 'hour'] as const
 export type DashboardUnit = (typeof DASHBOARD_UNITS)[number]
 
-/** Longest range of a dashboard. */
+/** Maximum range of the dashboard, in days. */
 export const DASHBOARD_DAYS_MAX = 93
 
-/** Columns of the file of what everybody has used, as the wire names them. */
+/** Columns of the usage export for all users, by their wire names. */
 export const USAGE_FILE_COLUMNS = [
   'user_id',
   'username',
@@ -21,5 +21,5 @@ export const USAGE_FILE_COLUMNS = [
 ] as const
 export type UsageFileColumn = (typeof USAGE_FILE_COLUMNS)[number]
 
-/** Longest range of that file: a year. */
+/** Maximum range of the usage export, in days: a year. */
 export const USAGE_FILE_DAYS_MAX = 366

@@ -1,12 +1,12 @@
 import { withoutTrailing } from './text.ts'
 
-/** Exact arithmetic on decimals of any length: `0.075` is 75 with 3 decimals. */
+/** Exact decimal of any length: `0.075` is 75 with 3 decimals. */
 export interface Decimal {
   digits: bigint
   decimals: number
 }
 
-/** Null for a text that is no decimal from 0 up, such as `1e-3`. */
+/** Parses a non-negative decimal; null for any other text, such as `1e-3`. */
 export function decimalOf(text: string): Decimal | null {
   const match = /^(\d+)(?:\.(\d+))?$/.exec(text)
   if (match === null) return null
@@ -27,7 +27,7 @@ export function plus(a: Decimal, b: Decimal): Decimal {
   return { digits: scaled(a) + scaled(b), decimals }
 }
 
-/** Without zeros at the end. */
+/** Formats a decimal without trailing zeros. */
 export function decimalText({ digits, decimals }: Decimal): string {
   const padded = digits.toString().padStart(decimals + 1, '0')
   const point = padded.length - decimals

@@ -1,57 +1,62 @@
 import type { z } from 'zod'
 import type { ErrorCode } from './errors.ts'
 
-/** Who may call. `user` is role 1 and above, `admin` 10 and above, `root` 100. */
+/** Minimum role of a caller. `user` is role 1 and above, `admin` 10 and above, `root` 100. */
 export type Access = 'anyone' | 'user' | 'admin' | 'root'
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 /**
- * How large the body of a call may be. `public`: calls that need no account. `ordinary`: one
- * record. `bulk`: many records or long texts at once, for administrators only; may be compressed.
+ * Maximum size of a request body. `public`: endpoints without sign-in. `ordinary`: one record.
+ * `bulk`: many records or long texts, for administrators only; may be compressed.
  */
 export type BodyClass = 'public' | 'ordinary' | 'bulk'
 
-/** What an endpoint declares about itself. What is not in `data` or `extra` cannot leave the server. */
+/** Declaration of an endpoint. Members that `data` or `extra` does not declare are not sent. */
 export interface EndpointOptions {
-  /** Names the operation in the API description; clients made from that have it as a function. */
+  /**
+   * Name of the operation in the API description; generated clients use it as the function name.
+   */
   name: string
   /** One line for the API description. */
   summary: string
   access: Access
-  /** The setting of the process that may raise the least role above `access`. */
+  /** Environment setting that may raise the minimum role above `access`. */
   raisedBy?: 'OPTIONS_MIN_ROLE'
   params?: z.ZodType
   query?: z.ZodType
   body?: z.ZodType
-  /** Default: `public` where anybody may call, else `ordinary`. */
+  /** Default: `public` if access is `anyone`, else `ordinary`. */
   bodyClass?: BodyClass
-  /** Shape of the envelope's `data`. Without it the answer carries no `data` member. */
+  /** Schema of `data` in the envelope. If not set, the response has no `data`. */
   data?: z.ZodType
   /** Members of the envelope beside `data` (channel test, balance). */
   extra?: z.ZodType
   /**
-   * `envelope` (default): `{success, message, data}`. `raw`: the shape in `data` is the whole
-   * answer. `stream`: the handler writes the answer itself, a file of rows of this shape.
+   * `envelope` (default): `{success, message, data}`. `raw`: the response is `data` itself.
+   * `stream`: the handler writes the response, a file of rows with this schema.
    */
   answer?: 'envelope' | 'raw' | 'stream'
-  /** A `stream` that comes as CSV alone, with a column for each member of its rows. */
+  /** A `stream` that is only available as CSV, with one column per member of a row. */
   isTable?: true
-  /** `critical` calls also count in the small bucket that guards sign-in, mail and codes. */
+  /** `critical` requests also count against the small rate limit for sign-in, mail and codes. */
   rate?: 'critical'
-  /** A GET that changes state: the CSRF gate treats it as a write. */
+  /** A GET that changes state: CSRF protection treats it as a write. */
   changesState?: boolean
   /**
-   * Answers only when this query member is present and not empty; tells two endpoints of one path
-   * apart.
+   * Selects this endpoint only if the query member is present and not empty. Distinguishes two
+   * endpoints with the same path.
    */
   whenQuery?: string
-  /** Still answers while the session must change its default password. */
+  /** Available while a session must still change its default password. */
   duringPasswordChange?: boolean
-  /** Names the refusal of a body that does not fit, where the wire has one of its own. */
+  /** Error code for a body that does not match the schema, where the wire has a specific one. */
   misfit?: ErrorCode
-  /** Refusals with a true status that the description tells of, beside those every call may meet. */
+  /**
+   * Errors with their own HTTP status that the API description lists, beside those of every
+   * endpoint.
+   */
   refusals?: readonly ErrorCode[]
-  /** `X-Total-Count` says how many rows the whole list has. */
+  /** `X-Total-Count` holds the number of rows in the whole list. */
   counted?: true
 }
 
@@ -61,12 +66,12 @@ export interface Endpoint<
   O extends EndpointOptions = EndpointOptions,
 > {
   method: M
-  /** The wire's own spelling; the server answers with and without the trailing slash. */
+  /** Spelling on the wire. The server accepts the path with and without a trailing slash. */
   path: P
   options: O
 }
 
-/** Returns the body class of an endpoint: the declared one, or the default for who may call. */
+/** Returns the body class of an endpoint: the declared one, or the default for its access. */
 export const bodyClassOf = ({ access, bodyClass }: EndpointOptions): BodyClass =>
   bodyClass ?? (access === 'anyone' ? 'public' : 'ordinary')
 
@@ -86,16 +91,16 @@ export const del = endpoint('DELETE')
 type Input<S> = S extends z.ZodType ? z.input<S> : undefined
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** What a handler is given, after parsing. */
+/** Parsed input of a handler. */
 export interface ParsedInput<E extends Endpoint> {
   params: Output<E['options']['params']>
   query: Output<E['options']['query']>
   body: Output<E['options']['body']>
 }
 
-/** What the caller finds under `data` (or as the whole answer when `answer` is `raw`). */
+/** Type of `data` that a client receives (the whole response if `answer` is `raw`). */
 export type AnswerData<E extends Endpoint> = Output<E['options']['data']>
-/** What the handler returns: the input side of the answer shape, defaults not yet applied. */
+/** Type that the handler returns: the input side of the schema, without defaults. */
 export type HandlerData<E extends Endpoint> = Input<E['options']['data']>
 /** Members beside `data`. */
 export type AnswerExtra<E extends Endpoint> = Output<E['options']['extra']>

@@ -1,14 +1,16 @@
-/** A refusal: what it answers, and its sentence in both languages. */
+/** An error: its status, and its message in both languages. */
 export interface ErrorSpec {
-  /** HTTP status on the relay. */
+  /** HTTP status of relay endpoints. */
   status: number
-  /** The management API answers with `status` too instead of 200. */
+  /** The management API also responds with `status`, instead of 200. */
   real?: true
-  /** Relay member `error.code`, where clients know another word than the name here. */
+  /**
+   * `error.code` of relay responses, where clients expect another value than the name of the error.
+   */
   code?: string
-  /** Seconds after which it is worth trying again: `Retry-After`. */
+  /** Value of the `Retry-After` header, in seconds. */
   retryAfter?: number
-  /** Sentences may hold `{name}` places, filled from the error's parameters. */
+  /** The messages may contain `{name}` placeholders, filled from the error's parameters. */
   zh: string
   en: string
 }

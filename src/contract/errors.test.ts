@@ -5,10 +5,10 @@ import type { ErrorSpec } from './error-spec.ts'
 import { errors, errorText, languageOf, type ErrorCode } from './errors.ts'
 import { fieldPlaces } from './field-title.ts'
 
-// Object.keys of a constant yields its own keys.
+// The type of a constant object's keys is known.
 const codes = Object.keys(errors) as ErrorCode[]
 
-/** Places that stand for the same thing in each language: `{problemZh}` and `{problemEn}`. */
+/** Placeholders without the language suffix: `{problemZh}` and `{problemEn}` are the same. */
 const placesOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name.replace(/(Zh|En)$/, '')).toSorted()
 
@@ -25,19 +25,19 @@ describe.each(codes)('%s', (code) => {
     }
   })
 
-  test('is filled with the same in both', () => {
+  test('has the same placeholders in both languages', () => {
     expect([...new Set(placesOf(zh))]).toEqual([...new Set(placesOf(en))])
     expect(zh).not.toMatch(/\{\w+En\}/)
     expect(en).not.toMatch(/\{\w+Zh\}/)
   })
 
-  test('has the status of a refusal', () => {
+  test('has an error status', () => {
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(600)
   })
 })
 
-test('every table counts, and no name stands in two', async () => {
+test('includes every table, and no code is in two of them', async () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('-errors.ts'))
   const tables: object[] = await Promise.all(
     files.map((name) => import(join(import.meta.dirname, name))),
@@ -46,7 +46,7 @@ test('every table counts, and no name stands in two', async () => {
   expect(names.toSorted()).toEqual(codes.toSorted())
 })
 
-test('a place without a value stays, and a value is not read as a place again', () => {
+test('a placeholder without a value stays, and placeholders in values are not replaced', () => {
   expect(errorText('username_taken', 'en', { name: '{name} {zh}' })).toBe(
     'The username “{name} {zh}” is taken',
   )
@@ -54,7 +54,7 @@ test('a place without a value stays, and a value is not read as a place again', 
   expect(errorText('username_taken', 'en', { name: '$& $1' })).toContain('“$& $1”')
 })
 
-test('a name with blanks about it has none at the ends of a sentence, and one elsewhere', () => {
+test('spaces around a value are dropped at the ends of a message and collapsed elsewhere', () => {
   const params = { providerZh: ' OIDC ', providerEn: 'OIDC' }
   expect(errorText('external_refused', 'zh', params)).toMatch(/^OIDC 不接受/)
   expect(errorText('external_taken', 'zh', params)).toBe('该 OIDC 账户已被绑定')
@@ -63,7 +63,7 @@ test('a name with blanks about it has none at the ends of a sentence, and one el
   )
 })
 
-test('a member of the wire is named as its field in the console; one without a field alone', () => {
+test('a field is named by its title in the console, or by its wire name if it has no title', () => {
   expect(errorText('text_unreadable', 'zh', fieldPlaces('name'))).toMatch(/^「名称」（name）含有/)
   expect(errorText('text_unreadable', 'en', fieldPlaces('name'))).toMatch(
     /^“Name” \(name\) contains/,
@@ -85,6 +85,6 @@ test.each([
   ['en', 'en'],
   ['en-US,en;q=0.9,zh;q=0.8', 'en'],
   ['de', 'en'],
-])('Accept-Language %j is answered in %s', (header, language) => {
+])('Accept-Language %j selects %s', (header, language) => {
   expect(languageOf(header)).toBe(language)
 })

@@ -9,9 +9,9 @@ import { withoutTrailing } from './text.ts'
 export type Language = 'zh' | 'en'
 
 /**
- * Every refusal has a name, and its sentence stands once, in both languages, in the table of its
- * area. `status` is what the relay (and the few management calls with true statuses) answers; the
- * management API answers other refusals with 200 and `success: false`, as its clients expect.
+ * All errors of the API by code. Each area has a table with the message in both languages. The
+ * relay responds with `status`; the management API responds with 200 and `success: false`, as its
+ * clients expect, except for errors marked `real`.
  */
 export const errors = {
   ...callErrors,
@@ -25,15 +25,16 @@ export const errors = {
 export type ErrorCode = keyof typeof errors
 export type ErrorParams = Readonly<Record<string, string | number>>
 
-/** A refusal as data: its name and what fills its sentence. */
+/** An error as data: its code and the parameters of its message. */
 export interface Refusal {
   code: ErrorCode
   params?: ErrorParams
 }
 
 /**
- * The sentence of a code in a language, with its places filled. What fills one may bring the blanks
- * that set it off from Chinese; beside a blank of the sentence, or at its end, they go.
+ * Returns the message of an error with its placeholders filled. A value may begin and end with
+ * spaces that separate it from Chinese text; at the ends of the message and beside another space
+ * they are dropped.
  */
 export function errorText(code: ErrorCode, language: Language, params: ErrorParams = {}): string {
   const fill = (whole: string, before: string, name: string, after: string) =>
@@ -41,19 +42,19 @@ export function errorText(code: ErrorCode, language: Language, params: ErrorPara
   return errors[code][language].replace(/( ?)\{(\w+)\}( ?)/g, fill).trim()
 }
 
-/** The text with one blank at most at either end. */
+/** Collapses the spaces at either end of the text to one. */
 function oneBlankAround(text: string): string {
   const begun = text.replace(/^ +/, ' ')
   return begun.endsWith(' ') ? `${withoutTrailing(begun, ' ')} ` : begun
 }
 
-/** The language that the caller names first in `Accept-Language`; null if it names none, or any. */
+/** Returns the first language in `Accept-Language`; null if the header is missing, empty or `*`. */
 export function namedLanguage(acceptLanguage: string | undefined): Language | null {
   const first = acceptLanguage?.split(/[,;]/)[0]?.trim().toLowerCase() ?? ''
   if (first === '' || first === '*') return null
   return first.startsWith('zh') ? 'zh' : 'en'
 }
 
-/** Chinese unless the caller names another language first. */
+/** Returns the language of responses: Chinese unless `Accept-Language` begins with another one. */
 export const languageOf = (acceptLanguage: string | undefined): Language =>
   namedLanguage(acceptLanguage) ?? 'zh'

@@ -1,6 +1,6 @@
 /**
- * What a console may use that a One API server does not have, as `GET /api/status` announces it.
- * Servers of other versions may announce more or fewer.
+ * Features beyond One API that a server supports, announced by `GET /api/status`. Servers of other
+ * versions may announce more or fewer.
  */
 export const FEATURES = [
   'prices',

@@ -1,6 +1,6 @@
 import type { Words } from './channel-type-row.ts'
 
-/** What the console calls members of the wire that people fill in. */
+/** Titles in the console of wire members that people fill in. */
 export const fieldTitles: Readonly<Record<string, Words>> = {
   name: { zh: '名称', en: 'Name' },
   username: { zh: '用户名', en: 'Username' },
@@ -15,8 +15,8 @@ export const fieldTitles: Readonly<Record<string, Words>> = {
 }
 
 /**
- * How a refusal names a member: as people find it in the console, and as programs sent it. What
- * has no field there has the name of the wire alone.
+ * Names a member in an error: its title in the console and its wire name, or the wire name alone if
+ * the console has no such field.
  */
 export function fieldPlaces(member: string): { fieldZh: string; fieldEn: string } {
   const title = fieldTitles[member]

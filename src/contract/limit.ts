@@ -1,4 +1,4 @@
-/** The limits that a user or a token may have, by their members on the wire. */
+/** Limits of a user or token, by their wire names. */
 export const LIMIT_NAMES = [
   'requests_per_minute',
   'tokens_per_minute',
@@ -9,10 +9,10 @@ export const LIMIT_NAMES = [
 ] as const
 export type LimitName = (typeof LIMIT_NAMES)[number]
 
-/** No limit of this kind. */
+/** Value of a limit that is not set. */
 export const NO_LIMIT = 0
-/** Largest of the first three. */
+/** Maximum of the first three limits. */
 export const LIMIT_COUNT_MAX = 1_000_000_000
 
-/** Budgets are points, the others counts. */
+/** Whether the limit is a budget in points; the other limits are counts. */
 export const isBudget = (name: LimitName): boolean => name.startsWith('quota_')

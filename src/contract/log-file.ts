@@ -1,6 +1,6 @@
-/** Files of log rows: what the server's and the browser's have in common. */
+/** Log exports: what the server's and the console's files have in common. */
 
-/** Columns of a row, as the wire names them. */
+/** Columns of a row, by their wire names. */
 export const LOG_FILE_COLUMNS = [
   'id',
   'user_id',
@@ -21,8 +21,8 @@ export const LOG_FILE_COLUMNS = [
 ] as const
 
 /**
- * What our server appends to a call's row, so that its cost can be added up and recomputed. In JSON
- * all but the first are members of `price`, as `GET /api/log/:id` answers it.
+ * Columns that Gatehouse appends to a call's row, so that its cost can be added up and recomputed.
+ * In JSON, all but the first are members of `price`, as in `GET /api/log/:id`.
  */
 export const LOG_FILE_PRICE_COLUMNS = [
   'cost_usd',
@@ -39,15 +39,21 @@ export const LOG_FILE_PRICE_COLUMNS = [
   'lines',
 ] as const
 
-/** Spreadsheets take a file for UTF-8 only when it begins so. */
+/** Spreadsheets read a CSV file as UTF-8 only if it begins with this mark. */
 export const BYTE_ORDER_MARK = '\uFEFF'
 
-/** Characters that make a spreadsheet take what follows for a formula; the wide ones in East Asia. */
+/**
+ * Characters that begin a formula in spreadsheets; East Asian ones also accept the full-width
+ * forms.
+ */
 export const FORMULA_SIGNS: readonly string[] = [...'=+-@＝＋－＠']
-/** Whitespace that a spreadsheet drops before it looks. */
+/** White space that spreadsheets skip before a formula. */
 export const FORMULA_BLANKS: readonly string[] = ['\t', '\r', '\n']
 
-/** A quoted cell. A text that a spreadsheet would compute gets an apostrophe in front. */
+/**
+ * Quotes a cell. A text that a spreadsheet would evaluate as a formula is prefixed with an
+ * apostrophe.
+ */
 export function csvCell(text: string): string {
   const isFormula =
     FORMULA_SIGNS.includes(text.trimStart().slice(0, 1)) ||

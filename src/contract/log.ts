@@ -1,4 +1,6 @@
-/** A log row is a usage or management record shown to users. 0 stands for "all" in filters. */
+/**
+ * Type of a log row, a usage or management record that users can see. 0 means all types in filters.
+ */
 export const LogType = {
   all: 0,
   topUp: 1,
@@ -9,11 +11,11 @@ export const LogType = {
 } as const
 
 /**
- * How much of a token's calls is kept beside their log rows. `metadata`: the settings and sizes,
- * none of the words; `redacted`: the words without what looks like a secret; `full`: as they were.
+ * How much of a token's requests and responses is stored with their log rows. `metadata`: settings
+ * and sizes without content; `redacted`: content with likely secrets masked; `full`: everything.
  */
 export const CAPTURE_MODES = ['off', 'metadata', 'redacted', 'full'] as const
 export type CaptureMode = (typeof CAPTURE_MODES)[number]
 
-/** Rows that a search of the log answers at most. */
+/** Maximum number of rows in a log search. */
 export const LOG_SEARCH_ROWS_MAX = 100

@@ -1,9 +1,9 @@
 import { RELAY_PREFIXES } from './relay-paths.ts'
 
-/** How often a percent sign may stand for another one before a path is given up as hostile. */
+/** Maximum rounds of percent-decoding; a path that needs more is treated as hostile. */
 const DECODINGS_MAX = 5
 
-/** A path with every percent-escape decoded, also escaped ones; null if it cannot be decoded. */
+/** Percent-decodes a path until nothing is left to decode; null if that fails. */
 function decoded(path: string): string | null {
   let text = path
   for (let round = 0; round < DECODINGS_MAX; round += 1) {
@@ -18,7 +18,7 @@ function decoded(path: string): string | null {
   return null
 }
 
-/** The path without dot segments, query and fragment; a backslash counts as a slash. */
+/** Removes dot segments, query and fragment from a path. A backslash counts as a slash. */
 function withoutDots(path: string): string {
   const segments: string[] = []
   for (const segment of (path.split(/[?#]/)[0] ?? '').split(/[/\\]/)) {
@@ -31,13 +31,13 @@ function withoutDots(path: string): string {
 const PREFIXES = ['/api', ...RELAY_PREFIXES]
 
 /**
- * Whether a path leads to the management API or the relay, spelled however a server might read it.
- * `basePath` begins and ends with a slash. A path that cannot be decoded counts as one.
+ * Whether a path leads to the management API or the relay under any interpretation by a server.
+ * `basePath` begins and ends with a slash. True for a path that cannot be decoded.
  */
 export function isApiPath(path: string, basePath = '/'): boolean {
   const whole = decoded(path)
   if (whole === null) return true
-  // Decoding may have brought dots and backslashes to light.
+  // Decoding may have produced dot segments and backslashes.
   const plain = withoutDots(whole).toLowerCase()
   const base = basePath.toLowerCase()
   const below = plain.startsWith(base) ? `/${plain.slice(base.length)}` : plain

@@ -1,4 +1,4 @@
-/** Rows a list page holds; a shorter page tells the caller that it is the last. */
+/** Rows of a list page. A shorter page is the last one. */
 export const PAGE_SIZE = 10
-/** Rows a search answers at most. */
+/** Maximum number of rows in a search. */
 export const SEARCH_ROWS_MAX = 1000

@@ -13,7 +13,7 @@ test.each([
   expect(quotaText(quota, { quotaPerUnit: 500_000, inCurrency: true })).toBe(text)
 })
 
-test('a single call may have more decimals', () => {
+test('the cost of a single call may have more decimals', () => {
   const money = { quotaPerUnit: 500_000, inCurrency: true }
   expect(quotaText(96, money, 6)).toBe('$0.000192')
   expect(quotaText(617_283_945, money, 6)).toBe('$1,234.567890')
@@ -38,7 +38,7 @@ test.each([
   [7_000_000, '$0.0000001'],
   [1, '$1.00'],
   [0.01, '$100.00'],
-])('of %d points to the dollar one is shown as %s', (quotaPerUnit, text) => {
+])('with %d points per dollar, one point is shown as %s', (quotaPerUnit, text) => {
   const money = { quotaPerUnit, inCurrency: true }
   expect(quotaText(1, money, pointDecimals(money))).toBe(text)
 })

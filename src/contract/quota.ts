@@ -1,19 +1,21 @@
-/** Quota arithmetic that both sides show. Points are whole numbers; money is only ever shown. */
+/**
+ * Quota arithmetic shared by server and console. Points are integers; money is only for display.
+ */
 
-/** Points that make one dollar, unless the operator says otherwise. */
+/** Default number of points per dollar. */
 export const DEFAULT_QUOTA_PER_UNIT = 500_000
-/** Largest amount of points anywhere: sums of it stay exact in a JavaScript number. */
+/** Maximum number of points anywhere: sums stay exact in a JavaScript number. */
 export const QUOTA_MAX = 2 ** 50
 
 export interface QuotaDisplay {
-  /** Points that make one dollar. */
+  /** Points per dollar. */
   quotaPerUnit: number
   inCurrency: boolean
 }
 
 /**
- * Quota as people read it: dollars with two decimals, or a compact count (from 1e4 `k`, 1e6 `M`,
- * 1e9 `B`, one decimal each).
+ * Formats quota for display: dollars with two decimals, or a compact count (`k` from 1e4, `M` from
+ * 1e6, `B` from 1e9, with one decimal).
  */
 export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): string {
   if (display.inCurrency) return moneyText(quota / display.quotaPerUnit, '$', decimals)
@@ -22,11 +24,14 @@ export function quotaText(quota: number, display: QuotaDisplay, decimals = 2): s
 
 const CENT_DECIMALS = 2
 
-/** Decimals of dollars that show a single point, for amounts as small as what a call costs. */
+/**
+ * Decimals that a dollar amount needs to show a single point, for small amounts such as a call's
+ * cost.
+ */
 export const pointDecimals = ({ quotaPerUnit }: QuotaDisplay): number =>
   Math.max(CENT_DECIMALS, Math.ceil(Math.log10(quotaPerUnit)))
 
-/** An amount with its thousands apart. What rounds to nothing has no sign. */
+/** Formats an amount with thousands separators. An amount that rounds to zero has no sign. */
 export function moneyText(amount: number, currency: '$' | '¥', decimals = 2): string {
   const digits = Math.abs(amount).toFixed(decimals)
   const sign = amount < 0 && Number(digits) !== 0 ? '-' : ''
@@ -36,7 +41,7 @@ export function moneyText(amount: number, currency: '$' | '¥', decimals = 2): s
 }
 
 function compactCount(count: number): string {
-  // With one decimal, as it is shown: 999,999 is 1.0M, not 1000.0k.
+  // Compared after rounding to one decimal, as displayed: 999,999 is 1.0M, not 1000.0k.
   const inUnits = (unit: number) => (count / unit).toFixed(1)
   const reaches = (text: string, limit: number) => Math.abs(Number(text)) >= limit
   if (Math.abs(count) < 1e4) return String(count)

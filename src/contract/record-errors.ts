@@ -1,17 +1,17 @@
 import type { ErrorSpec } from './error-spec.ts'
 
-/** What the management API keeps: tokens, codes, logs, options, releases. */
+/** Errors about tokens, redemption codes, logs, options and releases in the management API. */
 export const recordErrors = {
-  // Tokens in the management API
+  // Tokens
   token_name_too_long: {
     status: 400,
     zh: '令牌名称最多 {max} 个字符',
-    en: 'A token name has at most {max} characters',
+    en: 'A token name can have at most {max} characters',
   },
   token_subnet_invalid: {
     status: 400,
     zh: '「{subnet}」不是有效的网段，例如 192.168.0.0/24',
-    en: '“{subnet}” is not a valid subnet; write it as 192.168.0.0/24',
+    en: '“{subnet}” is not a valid subnet; use the form 192.168.0.0/24',
   },
   token_quota_invalid: {
     status: 400,
@@ -21,7 +21,7 @@ export const recordErrors = {
   token_expiry_invalid: {
     status: 400,
     zh: '过期时间无效：-1 表示永不过期，否则为秒级时间戳',
-    en: 'The expiry is not valid: -1 means never, otherwise give a time in seconds',
+    en: 'The expiry is not valid: use -1 for never, or a Unix time in seconds',
   },
   token_cannot_enable_expired: {
     status: 409,
@@ -40,7 +40,7 @@ export const recordErrors = {
     zh: '兑换码无效',
     en: 'The redemption code is not valid',
   },
-  // Told apart from an unknown one: whoever bought it wants to know, and nobody guesses a code.
+  // Distinct from `code_invalid`: a buyer needs to know, and a code cannot be guessed.
   code_used: {
     status: 409,
     zh: '该兑换码已被使用或禁用',
@@ -49,7 +49,7 @@ export const recordErrors = {
   too_many_codes: {
     status: 429,
     zh: '无效的兑换码过多，请 {minutes} 分钟后再试',
-    en: 'Too many wrong redemption codes. Try again in {minutes} min',
+    en: 'Too many invalid redemption codes. Try again in {minutes} min',
   },
   redemption_name_invalid: {
     status: 400,
@@ -59,7 +59,7 @@ export const recordErrors = {
   redemption_count_invalid: {
     status: 400,
     zh: '一次可以生成 1 至 {max} 个兑换码',
-    en: 'From 1 to {max} codes can be created at a time',
+    en: 'Between 1 and {max} codes can be created at a time',
   },
   redemption_quota_invalid: {
     status: 400,
@@ -90,7 +90,7 @@ export const recordErrors = {
   log_time_zone_unknown: {
     status: 400,
     zh: '没有名为「{zone}」的时区，例如 Asia/Shanghai',
-    en: 'There is no time zone “{zone}”; write it as Asia/Shanghai',
+    en: 'Unknown time zone “{zone}”; use a name such as Asia/Shanghai',
   },
   log_export_running: {
     status: 429,
@@ -106,10 +106,10 @@ export const recordErrors = {
   dashboard_range_invalid: {
     status: 400,
     zh: '时间范围无效：结束需要晚于开始，最长 {days} 天',
-    en: 'The range is not valid: it must end after it begins and have at most {days} days',
+    en: 'The range is not valid: the end must be after the start, and the range can have at most {days} days',
   },
   // Options
-  option_unknown: { status: 404, zh: '没有名为 {key} 的设置', en: 'There is no setting {key}' },
+  option_unknown: { status: 404, zh: '没有名为 {key} 的设置', en: 'Unknown setting {key}' },
   option_invalid: {
     status: 400,
     zh: '「{titleZh}」（{key}）的值无效：{problemZh}',
@@ -128,18 +128,18 @@ export const recordErrors = {
   published_prices_failed: {
     status: 502,
     zh: '获取公开价格失败：{problemZh}',
-    en: 'The published prices cannot be fetched: {problemEn}',
+    en: 'Fetching the published prices failed: {problemEn}',
   },
   model_data_failed: {
     status: 502,
     zh: '获取模型数据失败：{problemZh}',
-    en: 'The model data cannot be fetched: {problemEn}',
+    en: 'Fetching the model data failed: {problemEn}',
   },
   // Releases
   release_unset: {
     status: 404,
     zh: '没有设置检查更新的仓库，请用 RELEASE_REPOSITORY 指定，例如 owner/name',
-    en: 'No repository is set for the update check; name one in RELEASE_REPOSITORY, as owner/name',
+    en: 'No repository is set for the update check; set RELEASE_REPOSITORY, for example to owner/name',
   },
   release_failed: {
     status: 502,

@@ -1,8 +1,8 @@
 import type { ErrorSpec } from './error-spec.ts'
 
-/** What callers of models are told. */
+/** Errors of the relay, for programs that call models. */
 export const relayErrors = {
-  token_missing: { status: 401, zh: '请求没有携带令牌', en: 'The call carries no token' },
+  token_missing: { status: 401, zh: '请求没有携带令牌', en: 'The request has no token' },
   token_unknown: {
     status: 401,
     zh: '令牌无效，请检查密钥是否完整',
@@ -73,17 +73,17 @@ export const relayErrors = {
   form_required: {
     status: 400,
     zh: '此地址接收表单（multipart/form-data），请将录音作为其中名为 file 的文件发送',
-    en: 'This address takes a form (multipart/form-data); send the recording as its file named file',
+    en: 'This address takes a form (multipart/form-data); send the audio as a file in its field file',
   },
   form_file_unnamed: {
     status: 400,
     zh: '表单中的 {field} 没有文件名，请写明 filename，将其作为文件发送',
-    en: 'The part {field} of the form has no filename; name one, so that it is sent as a file',
+    en: 'The form field {field} has no filename; add one to send it as a file',
   },
   recording_by_address: {
     status: 400,
     zh: '录音不能以地址提供（{field}），请将其作为名为 file 的文件发送',
-    en: 'A recording cannot be given by its address ({field}); send it as a file named file',
+    en: 'Audio cannot be given by URL ({field}); send it as a file in the form field file',
   },
   relay_field_required: {
     status: 400,
@@ -119,25 +119,25 @@ export const relayErrors = {
     status: 400,
     code: 'prompt_too_long',
     zh: '模型 {model} 的 prompt 最多 {max} 字节',
-    en: 'The model {model} takes a prompt of at most {max} bytes',
+    en: 'The model {model} accepts a prompt of at most {max} bytes',
   },
   picture_size_unsupported: {
     status: 400,
     code: 'size_not_supported',
     zh: '模型 {model} 不支持尺寸 {size}',
-    en: 'The model {model} does not make images of the size {size}',
+    en: 'The model {model} does not support the image size {size}',
   },
   picture_count_out_of_range: {
     status: 400,
     code: 'n_not_within_range',
     zh: '模型 {model} 一次可以生成 1 到 {max} 张图片',
-    en: 'The model {model} makes at most {max} images per call',
+    en: 'The model {model} generates 1 to {max} images per call',
   },
   spoken_text_too_long: {
     status: 400,
     code: 'text_too_long',
     zh: '模型 {model} 的 input 最多 {max} 个字符',
-    en: 'The model {model} reads at most {max} characters of input',
+    en: 'The model {model} accepts at most {max} characters of input',
   },
   relay_calls_too_many: {
     status: 429,
@@ -148,7 +148,7 @@ export const relayErrors = {
     status: 429,
     retryAfter: 5,
     zh: '此令牌或其用户的进行中请求体占用过多内存，请等待其中一些完成后重试',
-    en: 'The requests of this token or its owner that are under way take too much memory; try again when some have ended',
+    en: 'Requests in progress of this token or its owner use too much memory; try again when some have ended',
   },
   relay_requests_full: {
     status: 503,
@@ -178,43 +178,43 @@ export const relayErrors = {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它，或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
-    en: 'The channels of this model lack the built-in tool {tool} ({field}): turn it off in the client, or ask the administrator to drop such tools',
+    en: 'The channels of this model do not support the built-in tool {tool} ({field}): turn it off in the client, or ask an administrator to drop such tools',
   },
   relay_field_search_unsupported: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它（Codex：在 config.toml 中设置 web_search = "disabled"），或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
-    en: 'The channels of this model lack the built-in tool {tool} ({field}): turn it off in the client (Codex: web_search = "disabled" in config.toml), or ask the administrator to drop such tools',
+    en: 'The channels of this model do not support the built-in tool {tool} ({field}): turn it off in the client (Codex: web_search = "disabled" in config.toml), or ask an administrator to drop such tools',
   },
   relay_feature_not_offered: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '本网关不提供 {field}：请去掉它',
-    en: 'This gateway does not offer {field}: leave it out',
+    en: 'This gateway does not support {field}: omit it',
   },
   relay_items_not_kept: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道不保存条目，{field} 无从引用：请将 store 设为 false 并发送完整条目',
-    en: 'No channel of this model keeps what {field} refers to: set store to false, send whole items',
+    en: 'No channel of this model stores the items that {field} refers to: set store to false and send complete items',
   },
   relay_tokens_unreadable: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道只接受文本，{field} 中的 token 编号无法还原，请改为发送文本',
-    en: 'The channels of this model take text; the token numbers in {field} stand for none: send text',
+    en: 'The channels of this model accept only text and cannot decode the token ids in {field}: send text',
   },
   relay_field_other_model: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '参数 {field} 会用到另一个模型，该模型既未获准也未计价，请直接调用它',
-    en: 'The field {field} brings in another model, neither permitted nor priced; call it directly',
+    en: 'The field {field} would use another model, which is neither permitted nor priced; call that model directly',
   },
   relay_field_other_price: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '参数 {field} 的取值不按标准价格计费，此处不提供',
-    en: 'The field {field} asks for a service priced differently from the standard one; it is not offered here',
+    en: 'The value of {field} is not billed at the standard price, and is not supported here',
   },
   model_unpriced: {
     status: 403,
@@ -228,7 +228,7 @@ export const relayErrors = {
     zh: '没有编号为 {id} 的响应，或它已过期',
     en: 'There is no response {id}, or it has expired',
   },
-  // Begins as OpenAI's own, which programs know it by.
+  // Begins like OpenAI's message, which programs recognize.
   response_item_unknown: {
     status: 404,
     code: 'item_not_found',
@@ -238,7 +238,7 @@ export const relayErrors = {
   proxy_path_invalid: {
     status: 400,
     zh: '代理的路径无效',
-    en: 'The path to be proxied is invalid',
+    en: 'The path after the proxy prefix is invalid',
   },
   user_quota_insufficient: {
     status: 403,
@@ -250,7 +250,7 @@ export const relayErrors = {
     status: 403,
     code: 'insufficient_user_quota',
     zh: '账户欠费，请充值后重试：充值会先抵扣欠费',
-    en: 'Your account owes for earlier calls; top up, which pays that first, and try again',
+    en: 'Your account is in debt for earlier calls. Top up and try again: a top-up pays the debt first',
   },
   quota_held: {
     status: 429,
@@ -261,7 +261,7 @@ export const relayErrors = {
     status: 403,
     code: 'insufficient_user_quota',
     zh: '余额已用完，回复在此中断；已生成的部分已计费',
-    en: 'The balance is used up, so the reply ends here. What was written has been charged',
+    en: 'The balance is used up, so the reply ends here. The part generated so far has been charged',
   },
   token_quota_insufficient: {
     status: 403,
@@ -272,29 +272,29 @@ export const relayErrors = {
   channel_incomplete: {
     status: 503,
     zh: '「{type}」渠道的密钥、区域、账户或地址不完整，请管理员补全',
-    en: 'A channel of type “{type}” lacks a usable key, region, account or address',
+    en: 'A channel of type “{type}” has no usable key, region, account or address. Ask an administrator to complete it',
   },
   channel_retired: {
     status: 503,
     zh: '「{type}」的服务已经停止，请管理员改用其他类型的渠道',
-    en: 'The service of type “{type}” has shut down; use a channel of another type',
+    en: 'The service of type “{type}” has shut down; ask an administrator to use a channel of another type',
   },
   channel_protocol_unsupported: {
     status: 501,
     code: 'api_not_implemented',
     zh: '渠道类型「{type}」暂不支持此接口',
-    en: 'Channels of type “{type}” do not support this call yet',
+    en: 'Channels of type “{type}” do not support this endpoint yet',
   },
   not_implemented: {
     status: 501,
     code: 'api_not_implemented',
     zh: '该接口尚未实现',
-    en: 'This API is not implemented',
+    en: 'This endpoint is not implemented',
   },
   upgrade_unsupported: {
     status: 426,
     zh: '此接口不支持 WebSocket，请用 HTTP 发送 POST 请求',
-    en: 'There is no WebSocket at this address; send a POST over HTTP',
+    en: 'This endpoint does not support WebSocket; send a POST request over HTTP',
   },
   upstream_busy: {
     status: 429,
@@ -302,7 +302,7 @@ export const relayErrors = {
     en: 'The upstream is busy. Try again later',
   },
   upstream_unreachable: {
-    // As One API's clients know it.
+    // Status and code that clients of One API expect.
     status: 500,
     code: 'do_request_failed',
     zh: '无法连接上游',
@@ -318,19 +318,19 @@ export const relayErrors = {
     status: 500,
     code: 'do_request_failed',
     zh: '代理拒绝转发，返回状态码 {status}',
-    en: 'The proxy refused to pass the call on, with status {status}',
+    en: 'The proxy refused to forward the request, with status {status}',
   },
   upstream_timeout: {
     status: 504,
     code: 'upstream_timeout',
     zh: '上游未及时响应',
-    en: 'The upstream did not answer in time',
+    en: 'The upstream did not respond in time',
   },
   upstream_answer_invalid: {
     status: 500,
     code: 'unmarshal_response_body_failed',
     zh: '上游的响应无法解析',
-    en: 'The answer of the upstream cannot be read',
+    en: 'The upstream response cannot be parsed',
   },
   channel_account_refused: {
     status: 503,
@@ -341,23 +341,23 @@ export const relayErrors = {
     status: 413,
     code: 'request_too_large',
     zh: '此请求超过网关的上游账户每分钟可用的用量，请缩短后重试',
-    en: 'The request is larger than the upstream account of the gateway may send in a minute; shorten it and try again',
+    en: 'The request exceeds what the upstream account of the gateway may use per minute; shorten it and try again',
   },
   upstream_answer_too_large: {
     status: 502,
     zh: '上游的响应超过网关允许的大小，已放弃；可减少 n、批量或输出长度后重试',
-    en: 'The response of the upstream is larger than the gateway accepts; ask for less at once (n, batch size or output length)',
+    en: 'The upstream response is larger than the gateway accepts; request less in one call (n, batch size or output length)',
   },
   upstream_status: {
     status: 502,
     code: 'bad_response_status_code',
     zh: '上游返回状态码 {status}',
-    en: 'The upstream answered with status {status}',
+    en: 'The upstream responded with status {status}',
   },
   upstream_cut: {
     status: 502,
     code: 'upstream_cut',
     zh: '上游中断了响应',
-    en: 'The upstream broke off its answer',
+    en: 'The upstream ended its response early',
   },
 } as const satisfies Record<string, ErrorSpec>

@@ -1,13 +1,16 @@
-/** Characters of a text as people count them: neither bytes nor UTF-16 units. */
+/** Length of a text in Unicode code points, not bytes or UTF-16 units. */
 export const length = (text: string): number => [...text].length
 
-/** Control characters, line ends, halves of characters, marks that turn what follows around. */
+/** Control characters, line breaks, lone surrogates, and bidirectional formatting characters. */
 const UNREADABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 
-/** Whether a name or a line shows all that is in it: nothing breaks it, hides or turns around. */
+/**
+ * Whether a single-line text contains no line breaks, invisible or bidirectional control
+ * characters.
+ */
 export const isReadable = (text: string): boolean => !UNREADABLE.test(text)
 
-/** The items of a comma list, trimmed, without empty ones and repetitions, in order. */
+/** Splits a comma list: trimmed items in order, without empty ones and duplicates. */
 export function commaList(
   text: string | null | undefined,
   separator: string | RegExp = ',',
@@ -17,8 +20,8 @@ export function commaList(
 }
 
 /**
- * The text without this character at its end, however often it stands there. Takes linear time;
- * `/x+$/` takes quadratic time on a long run that is not at the end.
+ * Removes a trailing run of this character. Linear time; `/x+$/` takes quadratic time on a long run
+ * that is not at the end.
  */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length

@@ -1,16 +1,19 @@
-/** A token is the credential a user creates to call the relay; its secret string is `token.key`. */
+/**
+ * Status of a token, the credential with which a user calls the relay; its secret text is
+ * `token.key`.
+ */
 export const TokenStatus = { enabled: 1, disabled: 2, expired: 3, exhausted: 4 } as const
 export type TokenStatus = (typeof TokenStatus)[keyof typeof TokenStatus]
 
 /** `expired_time` of a token without expiry. */
 export const NEVER_EXPIRES = -1
-/** Characters, not bytes. */
+/** In characters, not bytes. */
 export const TOKEN_NAME_LENGTH_MAX = 30
-/** Quota points that the form offers for a new token. */
+/** Default quota of a new token in the form, in points. */
 export const DEFAULT_TOKEN_QUOTA = 500_000
-/** What clients put in front of a key; optional when calling. */
+/** Prefix that clients put before a key; optional in requests. */
 export const TOKEN_PREFIX = 'sk-'
-/** Characters of a key, without the prefix. */
+/** Length of a key in characters, without the prefix. */
 export const TOKEN_KEY_LENGTH = 48
 
 export const TOKEN_ORDERS = ['', 'remain_quota', 'used_quota'] as const

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { byId, keyword, needed, NullableWholeNumber, Text } from './wire.ts'
 
-test('what the description alone demands is not parsed for', () => {
+test('limits of the API description are not enforced by parsing', () => {
   const shape = z.object({ name: needed(Text).meta({ minLength: 2, maxLength: 3 }) })
   expect(shape.parse({})).toEqual({})
   expect(shape.parse({ name: null })).toEqual({})
@@ -10,7 +10,7 @@ test('what the description alone demands is not parsed for', () => {
   expect(shape.safeParse({ name: 4 }).success).toBe(false)
 })
 
-test('a column of whole numbers with something else in one row hides no other', () => {
+test('a fraction in a column of integers does not hide other rows', () => {
   const rows = z.array(z.object({ quota: NullableWholeNumber }))
   expect(rows.parse([{ quota: 7 }, { quota: 0.5 }, { quota: 2 ** 60 }, { quota: null }])).toEqual([
     { quota: 7 },
@@ -20,12 +20,12 @@ test('a column of whole numbers with something else in one row hides no other', 
   ])
 })
 
-test('an id in a path is a number, and a word finds nothing', () => {
+test('an id in a path is a number, and a word matches no record', () => {
   const params = byId('Id.')
   expect(params.parse({ id: '12' })).toEqual({ id: 12 })
   for (const id of ['abc', '-1', '1.5', '']) expect(params.parse({ id })).toEqual({ id: 0 })
 })
 
-test('without a keyword all is searched for', () => {
+test('a search without a keyword returns everything', () => {
   expect(keyword('What.').parse({})).toEqual({ keyword: '' })
 })

@@ -11,10 +11,10 @@ import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
-import { placeAfterLogin } from './after-login.ts'
+import { targetAfterLogin } from './after-login.ts'
 import { CODE_STEP } from './code-form.tsx'
 
-/** Ways in besides the password, as far as the installation offers them. */
+/** Sign-in methods besides the password, as far as the installation offers them. */
 export function ExternalSignIn({ from }: { from: string | undefined }) {
   const { t } = useTranslation()
   const status = useStatus()
@@ -105,7 +105,7 @@ function WechatSignIn({ from, onClose }: { from: string | undefined; onClose: ()
     if (user === null) return
     setSessionUser(user)
     toast.success(t('登录成功！'))
-    await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+    await navigate({ ...targetAfterLogin(from, user, pages), replace: true })
   }
   return (
     <WechatDialog title={t('微信登录')} submitLabel={t('登录')} onCode={signIn} onClose={onClose} />

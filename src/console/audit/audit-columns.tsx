@@ -1,6 +1,6 @@
 import type { TFunction } from 'i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
-import { optionName } from '../app/label/option-name.ts'
+import { optionTitle } from '../app/label/option-title.ts'
 import { stampText } from '../app/time.ts'
 import type { Block, Column } from '../ui/data-table.tsx'
 import { actionName, summary } from './audit-texts.ts'
@@ -12,16 +12,16 @@ export interface AuditTexts {
   open: (entry: AuditEntry) => void
 }
 
-/** The target as a person would call it; its id where the name is gone. */
-export function targetText({ action, target_name, target_id }: AuditEntry, t: TFunction): string {
+/** Display name of the target; its id if it has no name. */
+export function targetText({ action, target_name, target_id }: AuditEntry): string {
   if (target_name === '') return target_id === 0 ? '—' : `#${target_id}`
   if (target_id !== 0) return `${target_name} #${target_id}`
-  const option = action === 'option.update' ? optionName(target_name) : null
-  // The own name behind it is what the filter looks for.
-  return option === null ? target_name : `${t(option)} ${target_name}`
+  const option = action === 'option.update' ? optionTitle(target_name) : null
+  // Includes the option's own name, for which the filter searches.
+  return option === null ? target_name : `${option} ${target_name}`
 }
 
-/** Opens the details by keyboard, as a click on the row does by mouse. */
+/** Opens the details by keyboard, like a click on the row. */
 function ActionButton({ entry, texts }: { entry: AuditEntry; texts: AuditTexts }) {
   return (
     <button type="button" className={styles['open']} onClick={() => texts.open(entry)}>
@@ -54,7 +54,7 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
     {
       id: 'target',
       head: t('对象'),
-      cell: (entry) => <span title={targetText(entry, t)}>{targetText(entry, t)}</span>,
+      cell: (entry) => <span title={targetText(entry)}>{targetText(entry)}</span>,
       width: 200,
     },
     {
@@ -72,10 +72,9 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
 }
 
 export function auditBlock(texts: AuditTexts): (entry: AuditEntry) => Block {
-  const { t } = texts
   return (entry) => ({
     title: <ActionButton entry={entry} texts={texts} />,
-    titleEnd: <span className={styles['target']}>{targetText(entry, t)}</span>,
+    titleEnd: <span className={styles['target']}>{targetText(entry)}</span>,
     line: entry.actor_name,
     lineEnd: stampText(entry.created_at),
   })

@@ -47,7 +47,7 @@ export function AuditDetail({ entry, onClose }: { entry: AuditEntry; onClose: ()
   const facts = [
     { label: t('时间'), value: stampText(entry.created_at) },
     { label: t('操作者'), value: `${entry.actor_name} #${entry.actor_id}` },
-    { label: t('对象'), value: targetText(entry, t) },
+    { label: t('对象'), value: targetText(entry) },
     { label: t('来源地址'), value: <code>{entry.address}</code> },
     { label: t('请求 ID'), value: <RequestId id={entry.request_id} /> },
   ]

@@ -10,7 +10,7 @@ import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
 import { SessionPanel } from './personal/session-panel.tsx'
 import styles from './personal/personal.module.css'
 
-/** What everybody may see and do about the own account. */
+/** Settings of the signed-in user's account. */
 export function PersonalSettings() {
   const { t } = useTranslation()
   const { data: self, error, refetch } = useQuery(selfQuery)

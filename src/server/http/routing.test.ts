@@ -125,7 +125,7 @@ forEachDatabase('routing', (open) => {
       }
       for (const path of ['/api/status', '/v1/unknown', '/v1betax', '/v1beta/unknown']) {
         const asked = `${path}?key=sk-secret`
-        expect(await saidOf(asked, 'en')).toBe(`There is no such call (POST ${path})`)
+        expect(await saidOf(asked, 'en')).toBe(`There is no such endpoint (POST ${path})`)
         expect(await saidOf(asked, 'zh-CN')).toBe(`没有这个接口（POST ${path}）`)
         expect((await saidOf(path + 'x'.repeat(5000), 'en')).length).toBeLessThan(300)
       }
@@ -150,7 +150,7 @@ forEachDatabase('routing', (open) => {
         const answer = await server.call('POST', path, { ...input, headers })
         expectUnknown(answer)
         expect(Object(answer.json['error'])).toEqual({
-          message: `There is no such call (POST ${path}). The API is at ${server.url}/v1`,
+          message: `There is no such endpoint (POST ${path}). The API is at ${server.url}/v1`,
           type: 'invalid_request_error',
           param: '',
           code: '',

@@ -3,9 +3,9 @@ import { parseOperatorEntries } from './operator-entries.ts'
 
 const TEXT_MAX = 500_000
 
-/** The kind of the option `ModelCapabilities`; empty: no entries. */
-export const modelCapabilities = (): OptionSpec => ({
-  default: '',
+/** Specification of the option `ModelCapabilities`; empty without entries. */
+export const modelCapabilities = (row: { default: string }): OptionSpec => ({
+  default: row.default,
   check(text) {
     if (text.length > TEXT_MAX) {
       return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }

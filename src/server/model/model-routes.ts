@@ -1,13 +1,13 @@
 import { modelApi } from '../../contract/model-api.ts'
+import { optionRows } from '../../contract/option/options.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { optionTitles } from '../option/option-title.ts'
+import { optionSpec } from '../option/option.ts'
 import { servedModels } from '../published-prices/served-model-store.ts'
 import { dropModelData, saveModelData } from './model-data-store.ts'
 import { bundledModels, ModelTable } from './model-table.ts'
-import { modelCapabilities } from './model-option.ts'
 import { operatorEntriesIn } from './operator-entries.ts'
 import { previewEntries } from './preview-entries.ts'
 import { compareModelData, fetchModelData } from './refresh-models.ts'
@@ -24,9 +24,9 @@ export const modelRoutes = (app: App): Route[] => [
     }
   }),
   serve(modelApi.preview, async ({ body: { entries } }) => {
-    const problem = modelCapabilities().check(entries)
+    const problem = optionSpec('ModelCapabilities').check(entries)
     if (problem !== null) {
-      const { zh: titleZh, en: titleEn } = optionTitles.ModelCapabilities
+      const { zh: titleZh, en: titleEn } = optionRows.ModelCapabilities.title
       throw new AppError('option_invalid', {
         key: 'ModelCapabilities',
         titleZh,

@@ -14,57 +14,28 @@
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import {
+  optionKeys,
+  optionRows,
+  type OptionKey,
+  type OptionKeyOf,
+} from '../../contract/option/options.ts'
 
 /** Model, or `model(channel type)`, or group → ratio as decimal text without sign or exponent. */
 export type RatioMap = ReadonlyMap<string, string>
 
-export interface DefaultRatios {
-  /** Of prompt tokens. */
-  readonly ModelRatio: RatioMap
-  /** Completion tokens against prompt tokens. */
-  readonly CompletionRatio: RatioMap
-  readonly GroupRatio: RatioMap
-  /** Prompt tokens read from the upstream's cache against ordinary ones. */
-  readonly CacheRatio: RatioMap
-  /** Prompt tokens written to a cache that lasts minutes against ordinary ones. */
-  readonly CreateCacheRatio: RatioMap
-  /** The same for a cache that lasts an hour. */
-  readonly CreateCache1hRatio: RatioMap
-  /** Dollars a call, whatever it uses; such a model has no other price. */
-  readonly ModelPrice: RatioMap
-  /** Prompt tokens that are speech against those that are text. */
-  readonly AudioRatio: RatioMap
-  /** Completion tokens that are speech against prompt tokens that are. */
-  readonly AudioCompletionRatio: RatioMap
-  /** Prompt tokens that are pictures against those that are text. */
-  readonly ImageRatio: RatioMap
-  /** Completion tokens that are pictures against prompt tokens that are text. */
-  readonly ImageCompletionRatio: RatioMap
-  /** Pictures that are sold by the piece: `model/size` or `model/quality/size` → factor. */
-  readonly PictureRatio: RatioMap
-  /** Dollars for a thousand calls of a tool that the upstream runs itself. */
-  readonly ToolPrice: RatioMap
-}
+/** Options that hold a map of ratios; what each one means is in its row. */
+export type RatioOption = OptionKeyOf<'ratios' | 'groupRatios'>
+export type DefaultRatios = Readonly<Record<RatioOption, RatioMap>>
+
+export const isRatioOption = (key: OptionKey): key is RatioOption =>
+  ['ratios', 'groupRatios'].includes(optionRows[key].kind)
 
 const RatioObject = z
   .record(z.string().min(1), z.string().regex(/^\d+(\.\d+)?$/))
   .transform((object): RatioMap => new Map(Object.entries(object)))
 
-const RatioFile = z.object({
-  ModelRatio: RatioObject,
-  CompletionRatio: RatioObject,
-  GroupRatio: RatioObject,
-  CacheRatio: RatioObject,
-  CreateCacheRatio: RatioObject,
-  CreateCache1hRatio: RatioObject,
-  ModelPrice: RatioObject,
-  AudioRatio: RatioObject,
-  AudioCompletionRatio: RatioObject,
-  ImageRatio: RatioObject,
-  ImageCompletionRatio: RatioObject,
-  PictureRatio: RatioObject,
-  ToolPrice: RatioObject,
-})
+const RatioFile = z.record(z.enum(optionKeys.filter(isRatioOption)), RatioObject)
 
 let loaded: DefaultRatios | undefined
 

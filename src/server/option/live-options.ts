@@ -1,19 +1,16 @@
-import { AppError } from '../app-error.ts'
-import type { Database, Queries } from '../db/database.ts'
-import { sha256 } from '../secrets.ts'
-import { completedWith, defaultRatios, type RatioMap } from './default-ratios.ts'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisite,
-  options,
-  secretLeftBehind,
-  switchThatNeeds,
+  optionKeys,
+  optionRows,
   type OptionKey,
-} from './option.ts'
-import { optionTitles } from './option-title.ts'
+} from '../../contract/option/options.ts'
+import { AppError } from '../app-error.ts'
+import type { Database, Queries } from '../db/database.ts'
+import { sha256 } from '../secrets.ts'
+import { completedWith, defaultRatios, type RatioMap, type RatioOption } from './default-ratios.ts'
+import { missingPrerequisite, optionSpec, secretLeftBehind, switchThatNeeds } from './option.ts'
 import { loadOptions, lockOptions, saveOption } from './option-store.ts'
-import type { OptionSpec } from './option-value.ts'
 import { tiersInForce, type TierMap } from './price-tiers.ts'
 import { ratiosInForce } from './ratio-text.ts'
 import { usableInForce, type UsableGroups } from './usable-groups.ts'
@@ -110,12 +107,16 @@ export async function createLiveOptions(
   const textsOf =
     (rows: ReadonlyMap<string, string>): OptionTexts =>
     (key) =>
-      rows.get(key) ?? defaults[key] ?? options[key].default
+      rows.get(key) ?? defaults[key] ?? optionSpec(key).default
   const text: OptionTexts = (key) => textsOf(stored)(key)
 
   // An adopted text may be none that we would have stored.
   const validText = (key: OptionKey): string =>
-    options[key].check(text(key)) === null ? text(key) : options[key].default
+    optionSpec(key).check(text(key)) === null ? text(key) : optionSpec(key).default
+  // One API completes the operator's map with the built-in models when it loads; so must we, or
+  // prices move.
+  const completed = (key: RatioOption): RatioMap =>
+    completedWith(ratiosInForce(text(key)), defaultRatios()[key])
   let readings = 0
   let newest = 0
   async function reload(): Promise<void> {
@@ -157,25 +158,19 @@ export async function createLiveOptions(
     flag: (key) => text(key) === 'true',
     ratios() {
       ratioSnapshot ??= versioned({
-        model: withBuiltIn(text('ModelRatio'), defaultRatios().ModelRatio),
-        completion: withBuiltIn(text('CompletionRatio'), defaultRatios().CompletionRatio),
+        model: completed('ModelRatio'),
+        completion: completed('CompletionRatio'),
         group: ratiosInForce(text('GroupRatio')),
-        cache: withBuiltIn(text('CacheRatio'), defaultRatios().CacheRatio),
-        cacheWrite: withBuiltIn(text('CreateCacheRatio'), defaultRatios().CreateCacheRatio),
-        cacheWriteHour: withBuiltIn(text('CreateCache1hRatio'), defaultRatios().CreateCache1hRatio),
-        perCall: withBuiltIn(text('ModelPrice'), defaultRatios().ModelPrice),
-        audio: withBuiltIn(text('AudioRatio'), defaultRatios().AudioRatio),
-        audioCompletion: withBuiltIn(
-          text('AudioCompletionRatio'),
-          defaultRatios().AudioCompletionRatio,
-        ),
-        image: withBuiltIn(text('ImageRatio'), defaultRatios().ImageRatio),
-        imageCompletion: withBuiltIn(
-          text('ImageCompletionRatio'),
-          defaultRatios().ImageCompletionRatio,
-        ),
-        picture: withBuiltIn(text('PictureRatio'), defaultRatios().PictureRatio),
-        tool: withBuiltIn(text('ToolPrice'), defaultRatios().ToolPrice),
+        cache: completed('CacheRatio'),
+        cacheWrite: completed('CreateCacheRatio'),
+        cacheWriteHour: completed('CreateCache1hRatio'),
+        perCall: completed('ModelPrice'),
+        audio: completed('AudioRatio'),
+        audioCompletion: completed('AudioCompletionRatio'),
+        image: completed('ImageRatio'),
+        imageCompletion: completed('ImageCompletionRatio'),
+        picture: completed('PictureRatio'),
+        tool: completed('ToolPrice'),
         tiers: tiersInForce(text('PriceTiers')),
         quotaPerUnit: validText('QuotaPerUnit'),
         otherwise: validText('DefaultModelRatio') || undefined,
@@ -187,10 +182,10 @@ export async function createLiveOptions(
       return usableSnapshot
     },
     listed: () =>
-      optionKeys()
+      optionKeys
         .filter((key) => !isSecretOption(key))
         .map((key) => ({ key, value: shownText(key, text(key)) })),
-    secretsSet: () => optionKeys().filter((key) => isSecretOption(key) && text(key) !== ''),
+    secretsSet: () => optionKeys.filter((key) => isSecretOption(key) && text(key) !== ''),
     async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       await store(async (trx) => {
@@ -236,10 +231,9 @@ async function saveAll(trx: Queries, texts: ReadonlyMap<OptionKey, string>): Pro
 
 /** Throws when `key` may not be set to `value`. */
 function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) => string): void {
-  const { zh, en } = optionTitles[key]
+  const { zh, en } = optionRows[key].title
   const named = { key, titleZh: zh, titleEn: en }
-  const spec: OptionSpec = options[key]
-  const problem = spec.check(value)
+  const problem = optionSpec(key).check(value)
   if (problem !== null) {
     throw new AppError('option_invalid', { ...named, problemZh: problem.zh, problemEn: problem.en })
   }
@@ -247,16 +241,16 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
   if (missing !== null) {
     throw new AppError('option_needs', {
       ...named,
-      missingZh: `「${optionTitles[missing].zh}」（${missing}）`,
-      missingEn: `“${optionTitles[missing].en}” (${missing})`,
+      missingZh: `「${optionRows[missing].title.zh}」（${missing}）`,
+      missingEn: `“${optionRows[missing].title.en}” (${missing})`,
     })
   }
   const user = switchThatNeeds(key, value, current)
   if (user !== null) {
     throw new AppError('option_in_use', {
       ...named,
-      userZh: optionTitles[user].zh,
-      userEn: optionTitles[user].en,
+      userZh: optionRows[user].title.zh,
+      userEn: optionRows[user].title.en,
     })
   }
 }
@@ -266,16 +260,6 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
  * or each change would be refused for the sake of an entry that they have not touched.
  */
 function shownText(key: OptionKey, value: string): string {
-  const spec: OptionSpec = options[key]
+  const spec = optionSpec(key)
   return spec.mended === undefined || spec.check(value) === null ? value : spec.mended(value)
-}
-
-const optionKeys = (): OptionKey[] => Object.keys(options).filter(isOptionKey)
-
-/**
- * One API completes the operator's map with the built-in models when it loads; so must we, or
- * prices move.
- */
-function withBuiltIn(json: string, builtIn: RatioMap): RatioMap {
-  return completedWith(ratiosInForce(json), builtIn)
 }

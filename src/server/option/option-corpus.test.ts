@@ -5,7 +5,7 @@ import { WEB_ADDRESSES } from '../test/corpora/addresses.ts'
 import { anAdmin, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
-import type { OptionKey } from './option.ts'
+import type { OptionKey } from '../../contract/option/options.ts'
 
 /**
  * Hostile values: whatever is sent, the answer is a plain yes or one sentence in each language, and

@@ -4,7 +4,8 @@ import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
-import { isSecretOption, options, type OptionKey } from './option.ts'
+import { isSecretOption, optionKeys, type OptionKey } from '../../contract/option/options.ts'
+import { optionSpec } from './option.ts'
 
 forEachDatabase('option routes', (open) => {
   let server: TestServer
@@ -57,8 +58,8 @@ forEachDatabase('option routes', (open) => {
     expect(
       await versionWith('PriceTiers', '{"versioned":[{"above":1000,"prompt":2,"completion":1}]}'),
     ).not.toBe(cheap)
-    await live.set('PriceTiers', options.PriceTiers.default)
-    expect(await versionWith('ModelRatio', options.ModelRatio.default)).not.toBe(cheap)
+    await live.set('PriceTiers', optionSpec('PriceTiers').default)
+    expect(await versionWith('ModelRatio', optionSpec('ModelRatio').default)).not.toBe(cheap)
   })
 
   // Whoever moves the address cannot see the secret yet that is being entered for the old one.
@@ -100,9 +101,9 @@ forEachDatabase('option routes', (open) => {
     test('lists every option that is no secret as a text', async () => {
       const answer = await list()
       const rows = [answer.data].flat().map((row) => Object(row))
-      const keys = Object.keys(options)
+      const keys = optionKeys
       expect(rows.map(({ key }) => key).toSorted()).toEqual(
-        keys.filter((key) => !isSecretOption(key as OptionKey)).toSorted(),
+        keys.filter((key) => !isSecretOption(key)).toSorted(),
       )
       for (const row of rows) expect(row).toEqual({ key: row.key, value: expect.any(String) })
     })

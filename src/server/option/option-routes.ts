@@ -1,9 +1,9 @@
 import { optionApi } from '../../contract/option-api.ts'
+import { isOptionKey } from '../../contract/option/options.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { isOptionKey } from './option.ts'
 
 export const optionRoutes = ({ options, clock }: App): Route[] => {
   return [

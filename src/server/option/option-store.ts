@@ -1,6 +1,7 @@
 import { PostgresAdapter, sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
-import { ADOPTED_AT } from '../ledger/reconcile.ts'
+import { ADOPTED_AT } from '../db/setting-names.ts'
+import { readSetting } from '../db/setting-store.ts'
 
 /**
  * What One API does where an option was never saved and our default is another one. An adopted
@@ -11,13 +12,9 @@ const ONE_API_DEFAULTS = { RetryTimes: '0', DefaultModelRatio: '30' }
 /** Options that were ever saved, and those that adoption decides. */
 export async function loadOptions(db: Queries): Promise<Map<string, string>> {
   const rows = await db.selectFrom('options').select(['key', 'value']).execute()
-  const adopted = await db
-    .selectFrom('settings')
-    .select('value')
-    .where('name', '=', ADOPTED_AT)
-    .executeTakeFirst()
+  const adoptedAt = await readSetting(db, ADOPTED_AT)
   return new Map([
-    ...(adopted === undefined ? [] : Object.entries(ONE_API_DEFAULTS)),
+    ...(adoptedAt === null ? [] : Object.entries(ONE_API_DEFAULTS)),
     ...rows.map(({ key, value }): [string, string] => [key, value ?? '']),
   ])
 }

@@ -1,7 +1,7 @@
 import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { isApiPath } from '../../contract/own-api-path.ts'
 import { isReadable, length } from '../../contract/text.ts'
-import { senderAddress } from '../mail/mail.ts'
+import { senderAddress } from '../mail/mail-address.ts'
 import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
@@ -13,8 +13,6 @@ export type Problem = { zh: string; en: string } | null
 
 export interface OptionSpec {
   default: string
-  /** Never sent; answered only as a name in `secrets_set`. */
-  secret?: true
   check(value: string): Problem
   /** The nearest value that can be saved, to one that cannot; itself where there is none. */
   mended?(value: string): string
@@ -42,44 +40,53 @@ function lineProblem(text: string): Problem {
 
 const unless = (isFine: boolean, zh: string, en: string): Problem => (isFine ? null : { zh, en })
 
-export const flag = (value: boolean): OptionSpec => ({
-  default: String(value),
+/** A row of the contract, as far as a check needs it. */
+interface Row {
+  default: string
+}
+interface Range extends Row {
+  min: number
+  max: number
+}
+
+export const flag = (row: Row): OptionSpec => ({
+  default: row.default,
   check: (text) =>
     unless(text === 'true' || text === 'false', '需要 true 或 false', 'it is true or false'),
 })
 
-export const whole = (value: number, min: number, max: number): OptionSpec => ({
-  default: String(value),
-  check: (text) =>
-    unless(
-      /^\d{1,16}$/.test(text) && Number(text) >= min && Number(text) <= max,
-      `需要 ${min} 到 ${max} 之间的整数`,
-      `it is a whole number from ${min} to ${max}`,
-    ),
-})
+export function numberWithin({
+  default: value,
+  min,
+  max,
+  step,
+}: Range & { step: number }): OptionSpec {
+  const isWhole = Number.isInteger(step)
+  const spelling = isWhole ? /^\d{1,16}$/ : /^\d{1,16}(\.\d{1,10})?$/
+  return {
+    default: value,
+    check: (text) =>
+      unless(
+        spelling.test(text) && Number(text) >= min && Number(text) <= max,
+        `需要 ${min} 到 ${max} 之间的${isWhole ? '整数' : '数'}`,
+        `it is a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`,
+      ),
+  }
+}
 
-export const decimal = (value: number, min: number, max: number): OptionSpec => ({
-  default: String(value),
-  check: (text) =>
-    unless(
-      /^\d{1,16}(\.\d{1,10})?$/.test(text) && Number(text) >= min && Number(text) <= max,
-      `需要 ${min} 到 ${max} 之间的数`,
-      `it is a number from ${min} to ${max}`,
-    ),
-})
-
-/** The same kind, where nothing is a value too. */
-export const orNothing = (spec: OptionSpec): OptionSpec => ({
-  default: '',
+/** The same kind of value, or nothing. */
+const orNothing = (spec: OptionSpec): OptionSpec => ({
+  default: spec.default,
   check: (text) => (text === '' ? null : spec.check(text)),
 })
 
-export const line = (value = ''): OptionSpec => ({ default: value, check: lineProblem })
+export const optionalNumber = (row: Range): OptionSpec =>
+  orNothing(numberWithin({ ...row, step: 0.1 }))
 
-export const secret = (): OptionSpec => ({ ...line(), secret: true })
+export const line = (row: Row): OptionSpec => ({ default: row.default, check: lineProblem })
 
-export const longText = (): OptionSpec => ({
-  default: '',
+export const longText = (row: Row): OptionSpec => ({
+  default: row.default,
   check: (text) => textProblem(text, TEXT_MAX),
 })
 
@@ -95,9 +102,9 @@ function isWebAddress(text: string): boolean {
   return username === '' && password === ''
 }
 
-export const address = (): OptionSpec =>
+export const address = (row: Row): OptionSpec =>
   orNothing({
-    default: '',
+    default: row.default,
     check: (text) =>
       lineProblem(text) ??
       unless(
@@ -118,9 +125,9 @@ const mayLeadToApi = (file: string): boolean => {
 }
 
 /** What an `<img>` may show: an address, a file of the console, or the image itself. */
-export const picture = (): OptionSpec =>
+export const picture = (row: Row): OptionSpec =>
   orNothing({
-    default: '',
+    default: row.default,
     check(text) {
       if (/^data:image\/[\w.+-]+[;,]/i.test(text)) return textProblem(text, TEXT_MAX)
       const isFile = /^(\.{0,2}\/)?[\w.-]+(\/[\w.-]+)*$/.test(text) && !mayLeadToApi(text)
@@ -138,8 +145,8 @@ export const picture = (): OptionSpec =>
 const DOMAIN = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u
 
 /** A comma list of mail domains. */
-export const domains = (value: string): OptionSpec => ({
-  default: value,
+export const domains = (row: Row): OptionSpec => ({
+  default: row.default,
   check(text) {
     const wrong = text
       .split(',')
@@ -159,8 +166,8 @@ export const domains = (value: string): OptionSpec => ({
 const ALL = '*'
 
 /** A comma list of channel types by their numbers, `*` for all; empty: none. */
-export const typeList = (): OptionSpec => ({
-  default: '',
+export const channelTypes = (row: Row): OptionSpec => ({
+  default: row.default,
   check(text) {
     const wrong = text
       .split(',')
@@ -189,9 +196,9 @@ export const holdsType = (list: string, type: number): boolean =>
   list.split(',').some((number) => number.trim() === String(type))
 
 /** Whom mails come from. */
-export const sender = (): OptionSpec =>
+export const sender = (row: Row): OptionSpec =>
   orNothing({
-    default: '',
+    default: row.default,
     check: (text) =>
       lineProblem(text) ??
       unless(
@@ -201,14 +208,21 @@ export const sender = (): OptionSpec =>
       ),
   })
 
-export const choice = (value: string, names: readonly string[]): OptionSpec => ({
-  default: value,
-  check: (text) =>
-    unless(names.includes(text), `只能是 ${names.join('、')}`, `it is one of ${names.join(', ')}`),
-})
+export function choice(row: Row & { choices: readonly { value: string }[] }): OptionSpec {
+  const names = row.choices.map(({ value }) => value)
+  return {
+    default: row.default,
+    check: (text) =>
+      unless(
+        names.includes(text),
+        `只能是 ${names.join('、')}`,
+        `it is one of ${names.join(', ')}`,
+      ),
+  }
+}
 
-export const timeZone = (value: string): OptionSpec => ({
-  default: value,
+export const timeZone = (row: Row): OptionSpec => ({
+  default: row.default,
   check: (text) =>
     unless(
       isTimeZone(text),

@@ -2,31 +2,24 @@ import { describe, expect, test } from 'vitest'
 import {
   isOptionKey,
   isSecretOption,
-  missingPrerequisite,
-  options,
-  prerequisites,
-  secretLeftBehind,
-  switchThatNeeds,
+  optionKeys,
+  optionRows,
   type OptionKey,
-} from './option.ts'
-import type { OptionSpec } from './option-value.ts'
+} from '../../contract/option/options.ts'
+import { missingPrerequisite, optionSpec, secretLeftBehind, switchThatNeeds } from './option.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
-const keys = Object.keys(options).filter(isOptionKey)
-const problem = (key: OptionKey, value: string) => {
-  const spec: OptionSpec = options[key]
-  return spec.check(value)
-}
+const problem = (key: OptionKey, value: string) => optionSpec(key).check(value)
 
-test.each(keys)('%s accepts its own default', (key) => {
-  expect(problem(key, options[key].default)).toBeNull()
+test.each(optionKeys)('%s accepts its own default', (key) => {
+  expect(problem(key, optionSpec(key).default)).toBeNull()
 })
 
 test('every option that is named after a secret is one', () => {
   // What the wire hides by name, and what One API forgot to.
-  const named = keys.filter((key) => /(Token|Secret|SecretKey)$/.test(key))
+  const named = optionKeys.filter((key) => /(Token|Secret|SecretKey)$/.test(key))
   expect(named.filter((key) => !isSecretOption(key))).toEqual([])
-  expect(keys.filter(isSecretOption).toSorted()).toEqual([
+  expect(optionKeys.filter(isSecretOption).toSorted()).toEqual([
     'GitHubClientSecret',
     'LarkClientSecret',
     'MessagePusherToken',
@@ -246,8 +239,13 @@ describe('what a switch needs', () => {
   const none = (): string => ''
   const all = (): string => 'filled'
 
-  test.each(Object.keys(prerequisites).filter(isOptionKey))('%s', (key) => {
-    expect(missingPrerequisite(key, 'true', none)).toBe(prerequisites[key])
+  const needing = optionKeys.flatMap((key) => {
+    const row = optionRows[key]
+    return row.kind === 'flag' && row.needs !== undefined ? [[key, row.needs] as const] : []
+  })
+
+  test.each(needing)('%s: %s', (key, needed) => {
+    expect(missingPrerequisite(key, 'true', none)).toBe(needed)
     expect(missingPrerequisite(key, 'true', all)).toBeNull()
     // Turning off is never refused.
     expect(missingPrerequisite(key, 'false', none)).toBeNull()

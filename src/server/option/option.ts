@@ -1,166 +1,85 @@
-import { QUOTA_MAX } from '../../contract/quota.ts'
-import { defaultRatios, ratioMapJson } from './default-ratios.ts'
+import { optionKeys, optionRows, type OptionKey } from '../../contract/option/options.ts'
+import { modelCapabilities } from '../model/model-option.ts'
+import { defaultRatios, isRatioOption, ratioMapJson } from './default-ratios.ts'
 import {
   address,
+  channelTypes,
   choice,
-  decimal,
   domains,
   flag,
+  groupRatios,
   line,
   longText,
-  groupRatios,
-  orNothing,
+  numberWithin,
+  optionalNumber,
   picture,
   ratios,
-  secret,
   sender,
   timeZone,
-  typeList,
-  whole,
   type OptionSpec,
 } from './option-value.ts'
-import { modelCapabilities } from '../model/model-option.ts'
 import { priceTiers } from './price-tiers.ts'
 import { usableGroups } from './usable-groups.ts'
 
-/**
- * Every option: its default, what values it takes, whether it is secret. An option that is not here
- * does not exist.
- */
+/** The checks of every option, from its row in the contract. */
 
-const LANGUAGES = ['zh', 'en'] as const
-const THEMES = ['default', 'berry', 'air'] as const
-
-export const options = {
-  PasswordLoginEnabled: flag(true),
-  PasswordRegisterEnabled: flag(true),
-  RegisterEnabled: flag(true),
-  EmailVerificationEnabled: flag(false),
-  GitHubOAuthEnabled: flag(false),
-  GitHubClientId: line(),
-  GitHubClientSecret: secret(),
-  LarkClientId: line(),
-  LarkClientSecret: secret(),
-  OidcEnabled: flag(false),
-  OidcClientId: line(),
-  OidcClientSecret: secret(),
-  OidcWellKnown: address(),
-  OidcAuthorizationEndpoint: address(),
-  OidcTokenEndpoint: address(),
-  OidcUserinfoEndpoint: address(),
-  WeChatAuthEnabled: flag(false),
-  WeChatServerAddress: address(),
-  WeChatServerToken: secret(),
-  WeChatAccountQRCodeImageURL: picture(),
-  TurnstileCheckEnabled: flag(false),
-  TurnstileSiteKey: line(),
-  TurnstileSecretKey: secret(),
-  EmailDomainRestrictionEnabled: flag(false),
-  EmailDomainWhitelist: domains(
-    'gmail.com,163.com,126.com,qq.com,outlook.com,hotmail.com,icloud.com,yahoo.com,foxmail.com',
-  ),
-  SMTPServer: line(),
-  SMTPPort: whole(587, 1, 65_535),
-  SMTPAccount: line(),
-  SMTPFrom: sender(),
-  SMTPToken: secret(),
-  MessagePusherAddress: address(),
-  MessagePusherToken: secret(),
-  ServerAddress: address(),
-  Notice: longText(),
-  About: longText(),
-  HomePageContent: longText(),
-  Footer: longText(),
-  SystemName: line('Gatehouse'),
-  Logo: picture(),
-  Theme: choice('default', THEMES),
-  TopUpLink: address(),
-  ChatLink: address(),
-  QuotaForNewUser: whole(0, 0, QUOTA_MAX),
-  QuotaForInviter: whole(0, 0, QUOTA_MAX),
-  QuotaForInvitee: whole(0, 0, QUOTA_MAX),
-  QuotaRemindThreshold: whole(1000, 0, QUOTA_MAX),
-  /** Hold back all that a reply may cost, and limit it to what the balance covers. Ours. */
-  ReserveFullAnswer: flag(true),
-  /** Output tokens below which a call waits for the points that other calls hold. Ours. */
-  ReserveMinimumTokens: whole(1024, 1, 1_000_000),
-  /** Tokens to hold back where the client sets no limit and `ReserveFullAnswer` is off. */
-  PreConsumedQuota: whole(500, 0, 10_000_000),
-  /** Minutes without use after which a session ends; 0: never. Ours. */
-  SessionIdleMinutes: whole(0, 0, 43_200),
-  /** In which zone days, weeks and months of budgets begin. Ours. */
-  LimitTimeZone: timeZone('UTC'),
-  ModelRatio: ratios(() => ratioMapJson(defaultRatios().ModelRatio)),
-  CompletionRatio: ratios(() => ratioMapJson(defaultRatios().CompletionRatio)),
-  GroupRatio: groupRatios(() => ratioMapJson(defaultRatios().GroupRatio)),
-  /** Groups that anybody may give to tokens. One API's relatives have it. */
-  UserUsableGroups: usableGroups(),
-  CacheRatio: ratios(() => ratioMapJson(defaultRatios().CacheRatio)),
-  CreateCacheRatio: ratios(() => ratioMapJson(defaultRatios().CreateCacheRatio)),
-  CreateCache1hRatio: ratios(() => ratioMapJson(defaultRatios().CreateCache1hRatio)),
-  /** Dollars a call, for models that are not sold by the token. */
-  ModelPrice: ratios(() => ratioMapJson(defaultRatios().ModelPrice)),
-  AudioRatio: ratios(() => ratioMapJson(defaultRatios().AudioRatio)),
-  AudioCompletionRatio: ratios(() => ratioMapJson(defaultRatios().AudioCompletionRatio)),
-  ImageRatio: ratios(() => ratioMapJson(defaultRatios().ImageRatio)),
-  /** Ours, like the four after it. */
-  ImageCompletionRatio: ratios(() => ratioMapJson(defaultRatios().ImageCompletionRatio)),
-  PictureRatio: ratios(() => ratioMapJson(defaultRatios().PictureRatio)),
-  ToolPrice: ratios(() => ratioMapJson(defaultRatios().ToolPrice)),
-  PriceTiers: priceTiers(),
-  /** What models can do, where models.dev does not know it. Ours. */
-  ModelCapabilities: modelCapabilities(),
-  /** Points for a call through a raw proxy channel. */
-  ProxyCallQuota: whole(0, 0, QUOTA_MAX),
-  /** Ratio of models without an entry of their own; empty: they are refused. Ours. */
-  DefaultModelRatio: orNothing(decimal(0, 0, 1_000_000)),
-  QuotaPerUnit: decimal(500_000, 0.01, 1e12),
-  DisplayInCurrencyEnabled: flag(true),
-  DisplayTokenStatEnabled: flag(true),
-  ApproximateTokenEnabled: flag(false),
-  LogConsumeEnabled: flag(true),
-  /** Days after which log rows are deleted; 0: they stay. Ours. */
-  LogRetentionDays: whole(0, 0, 36_500),
-  /** Days that captured requests and answers are kept. Ours. */
-  LogBodyRetentionDays: whole(7, 1, 36_500),
-  /** Longest captured text in KiB; 0: nothing is captured, whatever tokens ask for. Ours. */
-  LogBodyKilobytesMax: whole(64, 0, 1024),
-  /** Parameters that an upstream does not have are refused instead of left out. Ours. */
-  StrictParameters: flag(false),
-  /**
-   * Channel types at which tools that a vendor runs are left out where the model cannot have them:
-   * a comma list of numbers, or `*` for all; empty: they are refused. Ours.
-   */
-  DropHostedTools: typeList(),
-  /** Of errors to programs that name no language and whose owner's is not known. Ours. */
-  DefaultLanguage: choice('zh', LANGUAGES),
-  RetryTimes: whole(2, 0, 100),
-  AutomaticDisableChannelEnabled: flag(false),
-  AutomaticEnableChannelEnabled: flag(false),
-  ChannelDisableThreshold: decimal(5, 0, 100_000),
-} as const satisfies Record<string, OptionSpec>
-
-export type OptionKey = keyof typeof options
-
-export const isOptionKey = (key: string): key is OptionKey => Object.hasOwn(options, key)
-
-export const isSecretOption = (key: OptionKey): boolean => {
-  const spec: OptionSpec = options[key]
-  return spec.secret === true
+function specOf(key: OptionKey): OptionSpec {
+  const row = optionRows[key]
+  const builtIn = () => (isRatioOption(key) ? ratioMapJson(defaultRatios()[key]) : '{}')
+  switch (row.kind) {
+    case 'flag':
+      return flag(row)
+    case 'number':
+      return numberWithin(row)
+    case 'optionalNumber':
+      return optionalNumber(row)
+    case 'choice':
+      return choice(row)
+    case 'line':
+    case 'secret':
+      return line(row)
+    case 'address':
+      return address(row)
+    case 'picture':
+      return picture(row)
+    case 'sender':
+      return sender(row)
+    case 'domains':
+      return domains(row)
+    case 'timeZone':
+      return timeZone(row)
+    case 'channelTypes':
+      return channelTypes(row)
+    case 'longText':
+      return longText(row)
+    case 'ratios':
+      return ratios(builtIn)
+    case 'groupRatios':
+      return groupRatios(builtIn)
+    case 'usableGroups':
+      return usableGroups(row)
+    case 'priceTiers':
+      return priceTiers()
+    case 'modelCapabilities':
+      return modelCapabilities(row)
+  }
 }
 
-/**
- * What must be filled in before a switch may be turned on, on the wire: what One API asks for,
- * whose consoles and scripts save the rest in any order, and the mail server for verification.
- * Our console asks for all of it.
- */
-export const prerequisites: Partial<Record<OptionKey, OptionKey>> = {
-  GitHubOAuthEnabled: 'GitHubClientId',
-  WeChatAuthEnabled: 'WeChatServerAddress',
-  TurnstileCheckEnabled: 'TurnstileSiteKey',
-  // Else nobody could register, and nobody would be told why.
-  EmailVerificationEnabled: 'SMTPServer',
-  EmailDomainRestrictionEnabled: 'EmailDomainWhitelist',
+const optionSpecs: ReadonlyMap<OptionKey, OptionSpec> = new Map(
+  optionKeys.map((key) => [key, specOf(key)]),
+)
+
+/** The default and the check of an option. */
+export function optionSpec(key: OptionKey): OptionSpec {
+  const spec = optionSpecs.get(key)
+  if (spec === undefined) throw new Error(`the option ${key} has no row`)
+  return spec
+}
+
+/** The option that `key` needs before it can be turned on; null if it needs none. */
+function neededBy(key: OptionKey): OptionKey | null {
+  const row = optionRows[key]
+  return row.kind === 'flag' ? (row.needs ?? null) : null
 }
 
 /** What keeps `key` from being set to `value`: an option that holds nothing yet; null: nothing. */
@@ -169,8 +88,8 @@ export function missingPrerequisite(
   value: string,
   current: (key: OptionKey) => string,
 ): OptionKey | null {
-  const needed = value === 'true' ? prerequisites[key] : undefined
-  return needed === undefined || current(needed) !== '' ? null : needed
+  const needed = value === 'true' ? neededBy(key) : null
+  return needed === null || current(needed) !== '' ? null : needed
 }
 
 /** A switch that is on and could not be turned on any more if `key` were emptied; null: none is. */
@@ -181,22 +100,13 @@ export function switchThatNeeds(
 ): OptionKey | null {
   if (value !== '') return null
   const after = (other: OptionKey): string => (other === key ? '' : current(other))
-  const switches = Object.keys(prerequisites).filter(isOptionKey)
   return (
-    switches.find(
+    optionKeys.find(
       (name) =>
         missingPrerequisite(name, current(name), after) !== null &&
         missingPrerequisite(name, current(name), current) === null,
     ) ?? null
   )
-}
-
-/** Where each secret is sent: to the first of these that holds something. */
-const secretAddresses: Partial<Record<OptionKey, readonly OptionKey[]>> = {
-  SMTPToken: ['SMTPServer'],
-  WeChatServerToken: ['WeChatServerAddress'],
-  MessagePusherToken: ['MessagePusherAddress'],
-  OidcClientSecret: ['OidcTokenEndpoint', 'OidcWellKnown'],
 }
 
 /**
@@ -212,8 +122,9 @@ export function secretLeftBehind(
   const after = (other: OptionKey): string => (other === key ? value : current(other))
   const placeIn = (of: (key: OptionKey) => string, addresses: readonly OptionKey[]): string =>
     placeOf(addresses.map(of).find((text) => text !== '') ?? '')
-  for (const secretKey of Object.keys(secretAddresses).filter(isOptionKey)) {
-    const addresses = secretAddresses[secretKey] ?? []
+  for (const secretKey of optionKeys) {
+    const row = optionRows[secretKey]
+    const addresses = row.kind === 'secret' ? (row.sentTo ?? []) : []
     const before = placeIn(current, addresses)
     const isMoved = before !== '' && before !== placeIn(after, addresses)
     if (isMoved && current(secretKey) !== '') return secretKey

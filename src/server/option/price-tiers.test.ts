@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { defaultRatios } from './default-ratios.ts'
-import { options } from './option.ts'
+import { optionSpec } from './option.ts'
 import { parsePriceTiers, tiersInForce } from './price-tiers.ts'
 
-const spec = options.PriceTiers
+const spec = optionSpec('PriceTiers')
 
 describe('the option of long-context prices', () => {
   test('takes what is well formed, every factor as it was spelled', () => {
@@ -79,9 +79,9 @@ test.each([
   'ToolPrice',
   'ImageCompletionRatio',
 ] as const)('%s takes decimals and nothing else', (key) => {
-  expect(options[key].check(options[key].default)).toBeNull()
-  expect(options[key].check('{"m/hd/1024x1024": 0.002}')).toBeNull()
+  expect(optionSpec(key).check(optionSpec(key).default)).toBeNull()
+  expect(optionSpec(key).check('{"m/hd/1024x1024": 0.002}')).toBeNull()
   for (const text of ['{"m":-1}', '{"m":"1"}', '{"m":1e999}', '[]', '{"m":1,"m":2}']) {
-    expect(options[key].check(text)).not.toBeNull()
+    expect(optionSpec(key).check(text)).not.toBeNull()
   }
 })

@@ -52,8 +52,8 @@ function descriptionProblem([name, value]: [string, unknown]): Problem {
 }
 
 /** The option's kind. */
-export const usableGroups = (): OptionSpec => ({
-  default: '{}',
+export const usableGroups = (row: { default: string }): OptionSpec => ({
+  default: row.default,
   check(text) {
     if (text.length > TEXT_MAX) {
       return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }

@@ -5,17 +5,19 @@ import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
 import { PAID_BY_THE_PIECE } from './attempt.ts'
 import { withOwnCallIds } from './canonical/call-id.ts'
-import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
+import { answerOf } from './canonical/gathered-answer.ts'
 import type {
   AnswerHead,
+  AnswerReader,
   ClientDialect,
   StreamGatherer,
   UpstreamDialect,
 } from './dialect/dialect.ts'
-import type { Metering, Reading } from './dialect/metering.ts'
+import { chained, NO_CHANGES, type AnswerChanges } from './dialect/answer-changes.ts'
+import type { Metering } from './dialect/metering.ts'
 import type { Form } from './media/form.ts'
-import { dialects, gathererOf, upstreamDialects } from './conversion/dialects.ts'
+import { dialectOf, dialects, responsesDialect } from './conversion/dialects.ts'
 import { embeddingConversion } from './conversion/embedding.ts'
 import { RequestNotes } from './canonical/request-notes.ts'
 import { cannotSay } from './dialect/field-names.ts'
@@ -39,16 +41,21 @@ import { outputLimitOf } from '../model/output-limit.ts'
 import type { Capabilities } from '../model/capabilities.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
-import { convertedOutput, splicedOutput, type StreamOutput } from './dialect/stream-output.ts'
+import {
+  convertedOutput,
+  splicedOutput,
+  type StreamOutput,
+  type WholeAnswer,
+} from './dialect/stream-output.ts'
 import type { Surface, SurfaceCall } from './surfaces.ts'
-import { withStopTexts } from './dialect/stop-texts.ts'
-import { withToolsAsAsked } from './dialect/tool-calls.ts'
+import { cutAtStopTexts } from './dialect/stop-texts.ts'
+import { toolsAsAsked } from './dialect/tool-calls.ts'
 import { answerBytesMax } from './answer-room.ts'
 import { silenceLimits } from './transport/silence-limits.ts'
 import { serverSentEvents, type Wire } from './transport/wire.ts'
 import { scanBody, type ScannedBody } from './json/body-scan.ts'
 import { splice, type MemberEdit } from './json/body-splice.ts'
-import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import { isRecord, parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { clientWithFunctions } from './openai/older/function-calls.ts'
 import type { RequestFigures } from './openai/surfaces.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
@@ -83,13 +90,16 @@ export interface AttemptPlan {
   /** Whether the upstream can be told how long the answer may become. */
   limitsOutput: boolean
   /** How the answer is read. */
-  upstream: Reading
+  upstream: AnswerReader
   /** How the events of a stream are laid out. */
   wire: Wire
-  /** Makes one answer of a stream that nobody asked for; null: of such there is none. */
-  gatherer: (() => StreamGatherer) | null
+  /**
+   * How a stream that nobody asked for becomes one answer: from its canonical events, or, where the
+   * client speaks the upstream's dialect, with all its members. Null: no such stream is known.
+   */
+  gathers: 'events' | (() => StreamGatherer) | null
   /** A whole answer for the client, null where it is none; null: it passes as it came. */
-  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
+  convert: ((answer: WholeAnswer, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
   output(): StreamOutput
   /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
@@ -153,7 +163,8 @@ export function planAttempt(
     surface.refuse?.(planned.body, modelName)
     const body = withSystemPrompt(planned, channel.systemPrompt)
     const isSpliced = speaksAsAsked(provider, to, surface)
-    const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
+    const isResponse = !isSpliced && to.task === 'responses'
+    const dialect = isResponse ? responsesDialect : dialectOf(provider)
     const metering = isSpliced ? charge.metering : searchOf(charge, to, dialect)
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || MAY_SEARCH.has(to.task))
@@ -193,11 +204,10 @@ export function planAttempt(
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: charge.metering?.estimate ?? answering.estimate ?? null,
       extras: metering?.extras ?? answering.extras ?? charge.metering?.extras,
-      limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
-      upstream:
-        metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
+      limitsOutput: isSpliced || dialect.limitsOutput !== false,
+      upstream: metering?.reading ?? provider.reading ?? dialect,
       wire,
-      gatherer: gathererOf(to.task, dialect),
+      gathers: WRITING_TASKS.has(to.task) ? answering.gathers : null,
       convert: answering.convert,
       output: answering.output,
       answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: planned.body.bytes }, isEvents),
@@ -270,9 +280,6 @@ function scannedAgain(bytes: Buffer): ScannedBody {
   return body
 }
 
-const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
-  isSpliced ? upstream : { ...upstream, ...upstream.converted }
-
 /** The refusal for a channel that has no address for such a call. */
 function nowhere(
   { language }: RelayCall,
@@ -300,9 +307,9 @@ const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 function searchOf(
   { price, modelName }: Sending,
   { task }: ProviderCall,
-  dialect: UpstreamName,
+  dialect: UpstreamDialect,
 ): Metering | undefined {
-  if (price === undefined || dialect !== 'openai' || !MAY_SEARCH.has(task)) return undefined
+  if (price === undefined || dialect.name !== 'openai' || !MAY_SEARCH.has(task)) return undefined
   return searchedByName(price.pricedAs, modelName)
 }
 
@@ -377,7 +384,7 @@ function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): S
   return scannedAgain(splice(body, edits))
 }
 
-type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
+type Answering = Pick<AttemptPlan, 'convert' | 'gathers' | 'output'> & {
   sent: Buffer
   estimate?: TokenUsage | undefined
   extras?: UsedExtras
@@ -419,6 +426,7 @@ function splicing(
   return {
     sent: edits.length === 0 ? (form ?? body).bytes : changed(),
     convert: null,
+    gathers: () => client.gatherer(),
     output: () => splicedOutput(client, { framing, wantsUsage: showsUsage }),
   }
 }
@@ -426,7 +434,7 @@ function splicing(
 interface ToConvert {
   body: ScannedBody
   charge: Sending
-  dialect: UpstreamName
+  dialect: UpstreamDialect
   to: ProviderCall
   asksForUsage: boolean
   notes: RequestNotes
@@ -441,7 +449,7 @@ function converting(
   parts: RelayParts,
   call: RelayCall,
   planned: PlannedCall,
-  { body, charge, dialect, to, asksForUsage, notes, lacks }: ToConvert,
+  { body, charge, dialect: upstream, to, asksForUsage, notes, lacks }: ToConvert,
 ): Answering {
   const { app } = parts
   const { asked, figures } = planned
@@ -450,7 +458,7 @@ function converting(
   const { isStream } = figures
   const { type } = charge.channel
   const traits = traitsOf(type)
-  const upstream = upstreamDialects[dialect]
+  const { name: dialect } = upstream
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
   const client = clientOf(surface, value)
@@ -459,11 +467,11 @@ function converting(
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
-  const output = (answering: UpstreamDialect): StreamOutput => {
+  const output = (changes: AnswerChanges): StreamOutput => {
     const wantsUsage = isUsageShown(parts, planned)
     const promptTokens =
       client.name === 'anthropic' ? estimatePromptTokens(planned.body, modelName) : 0
-    return convertedOutput(client, answering, {
+    return convertedOutput(client, changes, {
       framing,
       head: { ...head, wantsUsage, promptTokens },
     })
@@ -488,26 +496,34 @@ function converting(
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type, traits, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
-    const cut = withStopTexts(upstream, notes.stops, request.choices)
-    const answering = withToolsAsAsked(cut, read, call.requestId)
+    const changes = (): AnswerChanges =>
+      chained([
+        cutAtStopTexts(notes.stops, request.choices),
+        toolsAsAsked(upstream, read, call.requestId),
+      ])
     return {
       sent,
       estimate: upstream.estimate?.(request),
       extras: searchExtras(request, searchTarget),
-      convert: (answer, usage) =>
-        client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
-      output: () => output(answering),
+      convert: ({ events }, usage) =>
+        client.writeAnswer(answerOf(changes().events(events()), usage), head),
+      gathers: 'events',
+      output: () => output(changes()),
     }
   }
-  const embedding = embeddingConversion(surface.task, dialect, value, traits)
+  const embedding = embeddingConversion(surface.task, upstream, value, traits)
   if (embedding === null) {
     const label = channelType(charge.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
   }
   return {
     sent: bytesOf(embedding.request(modelName)),
-    convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
-    output: () => output(upstream),
+    convert: ({ body: answer }, usage) => {
+      const vectors = parseJson(answer.toString('utf8'))
+      return isRecord(vectors) ? embedding.answer(vectors, usage, requestedModel) : null
+    },
+    gathers: null,
+    output: () => output(NO_CHANGES),
   }
 }
 

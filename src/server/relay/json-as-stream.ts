@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from './attempt.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import type { Answer } from './transport/decoded-body.ts'
-import { parseJson, recordOr } from './json/json-value.ts'
+import { textsOf } from './canonical/answer-texts.ts'
 import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
 import { beginStream, costHeaders } from './send-answer.ts'
 import { measureAnswer, settleWhole, type Prompt } from './whole-answer.ts'
@@ -19,19 +19,18 @@ export async function relayJsonAsStream(
 ): Promise<AttemptOutcome> {
   const measured = await measureAnswer(parts, call, charge, {
     ...plan,
-    upstream: plan.attempt.upstream,
+    plan: plan.attempt,
   })
   if ('kind' in measured) return measured
-  const { body, used } = measured
+  const { body, events, used } = measured
   const { charged, remaining } = await settleWhole(parts, call, charge, measured)
-  const answer = recordOr(parseJson(body.toString('utf8')))
   // Of a stream its texts are kept. In another dialect these bytes were never the client's.
   if (plan.attempt.convert === null) call.capture?.addWhole(body)
-  else call.capture?.addTexts(plan.attempt.upstream.textsOf(answer))
+  else call.capture?.addTexts(textsOf(events()))
   if (call.isGone) return { kind: 'abandoned' }
   const output = plan.attempt.output()
   beginStream(call, output, costHeaders(parts, call, charge, { quota: charged, remaining }))
-  const whole = output.whole(answer)
+  const whole = output.whole(measured)
   const cost = plan.wantsCost ? [output.cost(charged)] : []
   call.response.end(Buffer.concat([whole, ...cost, output.end(used)]))
   return { kind: 'answered' }

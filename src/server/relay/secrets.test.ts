@@ -163,10 +163,10 @@ describe('an upstream’s error', () => {
     [{ code: 20_015, message: 'no', data: null }, 'no', 20_015],
     [{ code: 403, reason: 'SOME_REASON', message: 'no' }, 'no', 'SOME_REASON'],
     [{ code: 'A whole sentence', error: 'no' }, 'no', 'bad_response_status_code'],
-    [{}, 'The upstream answered with status 400', 'bad_response_status_code'],
-    [[], 'The upstream answered with status 400', 'bad_response_status_code'],
-    ['text', 'The upstream answered with status 400', 'bad_response_status_code'],
-    [{ error: {} }, 'The upstream answered with status 400', ''],
+    [{}, 'The upstream responded with status 400', 'bad_response_status_code'],
+    [[], 'The upstream responded with status 400', 'bad_response_status_code'],
+    ['text', 'The upstream responded with status 400', 'bad_response_status_code'],
+    [{ error: {} }, 'The upstream responded with status 400', ''],
   ])('is found wherever it is: %j', (body, message, code) => {
     expect(read(body)).toMatchObject({ message, code })
   })

@@ -2,11 +2,14 @@ import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attem
 import { ClientFlow } from './client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
-import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
+import { textsOf } from './canonical/answer-texts.ts'
+import type { ChatEvent } from './canonical/chat-answer.ts'
+import { countedUsage, type TokenUsage } from './canonical/token-usage.ts'
 import { costOf } from '../ledger/price.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from './transport/decoded-body.ts'
-import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
+import type { ReadEvent, StreamEnding, StreamOutcome } from './dialect/dialect.ts'
+import { FollowedStream } from './dialect/followed-stream.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenStatus } from './refusal/hidden-status.ts'
 import { toldError, type RelayError } from './dialect/relay-error.ts'
@@ -75,7 +78,7 @@ class StreamRelay {
   private readonly charge: Charge
   private readonly plan: StreamPlan
   private readonly reader: EventReader
-  private readonly stream: StreamFollower
+  private readonly stream: FollowedStream
   private readonly output: StreamOutput
   private readonly completion: CompletionCounter
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
@@ -116,7 +119,8 @@ class StreamRelay {
     this.plan = plan
     this.flow = new ClientFlow(call)
     this.reader = plan.attempt.wire.reader()
-    this.stream = plan.attempt.upstream.follow(USAGE_TOKENS_MAX)
+    const { upstream, convert } = plan.attempt
+    this.stream = new FollowedStream(upstream.readStream(), convert !== null)
     this.output = plan.attempt.output()
     this.completion = parts.counter.countCompletion(charge.modelName)
     const most = (charge.outputLimit ?? Infinity) * plan.replies
@@ -242,21 +246,19 @@ class StreamRelay {
     const out: Buffer[] = []
     for (const event of events) {
       if (this.isEnding || this.stream.isDone) break
-      const chunk = event.data === null ? null : this.stream.read(event)
-      if (chunk === null || chunk.kind === 'idle') {
+      const read = event.data === null ? null : this.stream.read(event)
+      if (read === null || read.kind === 'idle') {
         // A sign of life is no answer: nothing is committed to by it.
         const idle = this.hasBegun ? this.output.idle(event) : null
         if (idle !== null) out.push(idle)
         continue
       }
-      if (!this.hasBegun && this.isRefusal(chunk)) return
-      this.stream.see(chunk, event.isTerminated)
-      for (const text of chunk.texts) this.completion.add(text)
-      this.call.capture?.addTexts(chunk.texts)
-      if (chunk.kind === 'done') break
-      const bytes = this.bytesOf(event, chunk)
-      if (chunk.kind === 'usage' && bytes === null) continue
-      if (chunk.kind === 'malformed') {
+      if (!this.hasBegun && this.isRefusal(read)) return
+      this.note(read.events)
+      if (read.kind === 'done') break
+      const bytes = this.bytesOf(event, read)
+      if (read.kind === 'usage' && bytes === null) continue
+      if (read.kind === 'malformed') {
         this.write(out)
         this.flow.abort()
         this.onEnd('end')
@@ -268,22 +270,28 @@ class StreamRelay {
     this.write(out)
   }
 
+  /** Counts and captures what the model has written. */
+  private note(events: readonly ChatEvent[]): void {
+    this.completion.addAll(events)
+    this.call.capture?.addTexts(textsOf(events))
+  }
+
   /** What the client gets of an event: of an error its cleaned words. */
-  private bytesOf(event: SseEvent, chunk: StreamChunk): Buffer | null {
-    if (chunk.kind === 'malformed') return null
-    if (chunk.kind !== 'error') return this.output.take(event, chunk)
-    this.said = cleanError(chunk.error, this.plan.attempt, this.call, this.charge)
+  private bytesOf(event: SseEvent, read: ReadEvent): Buffer | null {
+    if (read.kind === 'malformed') return null
+    if (read.kind !== 'error') return this.output.take(event, read)
+    this.said = cleanError(read.error, this.plan.attempt, this.call, this.charge)
     return this.output.error(toldError(this.said), this.call.requestId)
   }
 
   /** An error before anything else: this channel has failed, and another may be asked. */
-  private isRefusal(chunk: StreamChunk): boolean {
-    if (chunk.kind !== 'error' && chunk.kind !== 'malformed') return false
+  private isRefusal({ kind, error }: ReadEvent): boolean {
+    if (kind !== 'error' && kind !== 'malformed') return false
     this.flow.abort()
-    if (chunk.kind === 'error') {
+    if (kind === 'error') {
       this.stop()
-      const body = Buffer.from(JSON.stringify({ error: chunk.error }))
-      const status = hiddenStatus(chunk.error, this.plan.attempt.upstream.name)
+      const body = Buffer.from(JSON.stringify({ error }))
+      const status = hiddenStatus(error, this.plan.attempt.upstream)
       this.outcome.resolve(refused(this.call, this.charge, { status, headers: this.headers, body }))
     } else {
       this.fail('unreadable')
@@ -393,6 +401,8 @@ class StreamRelay {
     if (last !== null && this.hasBegun) this.takeLast(last)
     // An event stream without a single event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
+    const rest = this.stream.end()
+    this.note(rest)
     const outcome = this.stream.outcome(ending)
     const result = this.isCut && outcome === 'truncated' ? 'usage-missing' : outcome
     const { completion, stream } = this
@@ -409,7 +419,7 @@ class StreamRelay {
     })
     if (this.call.isGone) return { kind: 'abandoned' }
     this.begin()
-    this.sendEnd(result, measured.used, settled?.charged ?? null)
+    this.sendEnd(result, { ...measured, rest, charged: settled?.charged ?? null })
     const isBroken = !isWhole(result) && this.flow.brokenOff === null
     const broken = isBroken ? (result === 'stalled' ? 'timeout' : 'network') : null
     return { kind: 'answered', broken, said: this.said }
@@ -418,20 +428,25 @@ class StreamRelay {
   /** What the stream ended in without its blank line: readers drop it, but its figures count. */
   private takeLast(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
-    const chunk = this.stream.read(event)
-    this.stream.see(chunk, event.isTerminated)
-    for (const text of chunk.texts) this.completion.add(text)
-    this.call.capture?.addTexts(chunk.texts)
-    const bytes = this.bytesOf(event, chunk)
+    const read = this.stream.read(event)
+    this.note(read.events)
+    const bytes = this.bytesOf(event, read)
     if (bytes !== null) this.write([bytes])
   }
 
-  private sendEnd(result: StreamOutcome, used: TokenUsage, charged: number | null): void {
+  private sendEnd(
+    result: StreamOutcome,
+    {
+      used,
+      rest,
+      charged,
+    }: { used: TokenUsage; rest: readonly ChatEvent[]; charged: number | null },
+  ): void {
     const { response, language, requestId } = this.call
     const words: Buffer[] = []
     if (this.plan.wantsCost && charged !== null) words.push(this.output.cost(charged))
     const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
-    if (isWhole(result)) words.push(this.output.end(used))
+    if (isWhole(result)) words.push(this.output.end(used, rest))
     else if (error !== null) words.push(this.output.error(error, requestId))
     response.end(Buffer.concat(words))
   }

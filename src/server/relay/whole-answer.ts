@@ -8,17 +8,14 @@ import {
   type FailedAttempt,
 } from './attempt.ts'
 import { mayRetry } from './refusal/verdict.ts'
-import {
-  completionOf,
-  countedUsage,
-  USAGE_TOKENS_MAX,
-  type TokenUsage,
-} from './canonical/token-usage.ts'
+import type { ChatEvent } from './canonical/chat-answer.ts'
+import { withEveryFinish } from './canonical/gathered-answer.ts'
+import { completionOf, countedUsage, type TokenUsage } from './canonical/token-usage.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
+import type { AnswerReading } from './dialect/dialect.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from './transport/decoded-body.ts'
-import type { Reading } from './dialect/metering.ts'
-import { isRecord, parseJson, recordOr } from './json/json-value.ts'
+import type { WholeAnswer } from './dialect/stream-output.ts'
 import { measureTold } from './charging/told-usage.ts'
 import { sendAnswer } from './send-answer.ts'
 import {
@@ -80,11 +77,7 @@ export async function relayAnswer(
   charge: Charge,
   { plan, prompt, answer }: { plan: AttemptPlan; prompt: Prompt; answer: Answer },
 ): Promise<AttemptOutcome> {
-  const measured = await measureAnswer(parts, call, charge, {
-    answer,
-    prompt,
-    upstream: plan.upstream,
-  })
+  const measured = await measureAnswer(parts, call, charge, { answer, prompt, plan })
   if ('kind' in measured) return measured
   const sent = clientAnswer(plan, answer, measured)
   if (sent === null) return failedAttempt(call.language, 'unreadable')
@@ -92,8 +85,7 @@ export async function relayAnswer(
   return { kind: 'answered' }
 }
 
-export interface MeasuredAnswer {
-  body: Buffer
+export interface MeasuredAnswer extends WholeAnswer {
   used: TokenUsage
   source: UsageSource
 }
@@ -103,33 +95,48 @@ export async function measureAnswer(
   parts: RelayParts,
   call: RelayCall,
   charge: Charge,
-  { answer, prompt, upstream }: { answer: Answer; prompt: Prompt; upstream: Reading },
+  { answer, prompt, plan }: { answer: Answer; prompt: Prompt; plan: AttemptPlan },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
   if (typeof sent === 'string') return failedAttempt(call.language, sent)
-  const reading = upstream.look(sent, USAGE_TOKENS_MAX)
+  const reading = plan.upstream.readAnswer(sent)
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
-  if (reading.kind === 'error') {
+  const error = errorOf(reading, plan)
+  if (reading.kind === 'error' || error !== undefined) {
     // HTTP 200 with an error inside is a failure like any other.
-    const status = hiddenStatus(reading.error, upstream.name)
-    const told = Buffer.from(JSON.stringify({ error: reading.error }))
+    const status = hiddenStatus(error, plan.upstream)
+    const told = Buffer.from(JSON.stringify({ error }))
     return refused(call, charge, { ...answer, status, body: told })
   }
   const { body = sent, extras } = reading
+  const events = (): readonly ChatEvent[] => withEveryFinish(reading.events())
   const { usage: said } = reading
-  const completion = (): CompletionCounter => writtenIn(parts, charge, { body, upstream })
+  const completion = (): CompletionCounter => {
+    const counter = parts.counter.countCompletion(charge.modelName)
+    counter.addAll(reading.events())
+    return counter
+  }
   const ofCalls = sourceOfCalls(charge, prompt, extras)
   if (said.usage !== null) {
     const { used, source } = await measureTold(said, { prompt, completion })
-    return { body, used, source: ofCalls ?? source }
+    return { body, events, used, source: ofCalls ?? source }
   }
   if (prompt.estimate !== null) {
     const used = withExtras(prompt.estimate, extras)
-    return { body, used, source: ofCalls ?? 'estimated' }
+    return { body, events, used, source: ofCalls ?? 'estimated' }
   }
   const written = completionOf(said) ?? (await completion().total())
   const used = withExtras(countedUsage(await prompt.count(), written), extras)
-  return { body, used, source: 'counted' }
+  return { body, events, used, source: 'counted' }
+}
+
+/** What went wrong, for this client; undefined: nothing. */
+function errorOf(
+  reading: Extract<AnswerReading, { kind: 'ok' | 'error' }>,
+  { convert }: Pick<AttemptPlan, 'convert'>,
+): unknown {
+  if (reading.kind === 'error') return reading.error
+  return convert === null ? undefined : reading.failure
 }
 
 /** Who says how many calls it was, where these have the price; null: nobody is asked for them. */
@@ -268,18 +275,6 @@ export function refused(
   return { kind: 'failed', error, mayRetry: mayRetry(error), cause: 'status' }
 }
 
-/** Counts what an answer says. */
-function writtenIn(
-  { counter }: RelayParts,
-  { modelName }: Charge,
-  { body, upstream }: { body: Buffer; upstream: Reading },
-): CompletionCounter {
-  const completion = counter.countCompletion(modelName)
-  const answer = recordOr(parseJson(body.toString('utf8')))
-  for (const text of upstream.textsOf(answer)) completion.add(text)
-  return completion
-}
-
 interface ClientAnswer {
   contentType: string | string[] | undefined
   sent: Buffer
@@ -289,11 +284,10 @@ interface ClientAnswer {
 function clientAnswer(
   { convert }: AttemptPlan,
   answer: Answer,
-  { body, used }: MeasuredAnswer,
+  measured: MeasuredAnswer,
 ): ClientAnswer | null {
-  if (convert === null) return { contentType: answer.headers['content-type'], sent: body }
-  const value = parseJson(body.toString('utf8'))
-  const converted = isRecord(value) ? convert(value, used) : null
+  if (convert === null) return { contentType: answer.headers['content-type'], sent: measured.body }
+  const converted = convert(measured, measured.used)
   if (converted === null) return null
   const sent = Buffer.from(JSON.stringify(converted))
   return { contentType: 'application/json; charset=utf-8', sent }

@@ -47,7 +47,7 @@ test('a secret has 160 bits, and apps read it from the address', () => {
   expect(address.searchParams.get('issuer')).toBe('我的 网关')
 })
 
-test('recovery codes differ, and are found whatever their case, blanks and hyphens', () => {
+test('recovery codes differ; case, blanks and hyphens do not matter', () => {
   const codes = newRecoveryCodes()
   expect(new Set(codes).size).toBe(10)
   const [code = ''] = codes

@@ -39,7 +39,7 @@ export const enrolmentAddress = (
 ): string => totp(secret, { issuer, label: username }).toString()
 
 /**
- * Returns the 30-second step (since 1970) whose code this is, null if it is none of the accepted
+ * Returns the 30-second step (since 1970) whose code this is, null if it matches no accepted
  * steps. Source: RFC 6238.
  */
 export function stepOf(secret: string, code: string, nowSeconds: number): number | null {

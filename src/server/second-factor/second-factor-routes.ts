@@ -59,10 +59,10 @@ function signInRoutes(app: App): Route[] {
       if (body.code) {
         await checkCode(app, actor.id, body.code)
       } else if ((await findSecondFactor(app.database.read, actor.id))?.isEnabled === true) {
-        // Whoever holds only the password must not get past the second factor.
+        // The password alone must not bypass the second factor.
         throw new AppError('second_factor_needed')
       } else {
-        // Who came through a provider and has no password signs in again instead.
+        // Users of external providers may have no password: they sign in again instead.
         if (!body.password || actor.user.password === '') throw new AppError('verification_needed')
         await checkPresentPassword(app, call, body.password)
       }
@@ -89,7 +89,7 @@ function ownRoutes(app: App): Route[] {
       const secret = newSecret()
       const backup_codes = newRecoveryCodes()
       await database.write.transaction().execute(async (trx) => {
-        // Locked, so that two calls at once do not leave the codes of one with the other's secret.
+        // Locked: two concurrent calls would mix the secret of one with the codes of the other.
         await lockUser(trx, actor.id)
         const stored = await findSecondFactor(trx, actor.id)
         if (stored?.isEnabled === true) throw new AppError('second_factor_enabled')
@@ -150,7 +150,7 @@ function ownRoutes(app: App): Route[] {
   }
 }
 
-/** For somebody who has lost device and recovery codes. Also ends the user's sessions. */
+/** Removes the second factor of a user who lost device and recovery codes, and ends the sessions. */
 const resetRoute = (app: App): Route =>
   serve(secondFactorApi.reset, async (call) => {
     const { actor, params } = call

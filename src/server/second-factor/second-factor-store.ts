@@ -9,7 +9,7 @@ export interface StoredSecondFactor {
   isEnabled: boolean
 }
 
-/** Returns the second factor of a user, undefined if the user has none. */
+/** Returns the second factor of a user, undefined if not set. */
 export async function findSecondFactor(
   db: Queries,
   userId: number,
@@ -148,7 +148,7 @@ export async function insertChallenge(
     .execute()
 }
 
-/** Returns a challenge that has not expired, undefined if there is none. */
+/** Returns a challenge that has not expired, undefined if missing. */
 export async function findChallenge(
   db: Queries,
   idHash: string,

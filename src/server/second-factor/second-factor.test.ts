@@ -58,7 +58,7 @@ forEachDatabase('two-factor sign-in', (open) => {
     expect(await status()).toEqual({ enabled: false, locked: false, backup_codes_remaining: 0 })
   })
 
-  test('the password alone signs nobody in; the code of the app does', async () => {
+  test('the password alone does not sign in; the code of the app does', async () => {
     const { secret } = await enrol()
     expect(await status()).toEqual({ enabled: true, locked: false, backup_codes_remaining: 10 })
     const asked = await logIn()
@@ -80,7 +80,7 @@ forEachDatabase('two-factor sign-in', (open) => {
     expect(again).toMatchObject(refusal('second_factor_expired'))
   })
 
-  test('a code counts once, even in two calls at once', async () => {
+  test('a code counts once, even in two concurrent calls', async () => {
     const { secret } = await enrol()
     const flows = [await flowOf(), await flowOf()]
     const code = codeOf(secret)
@@ -206,7 +206,7 @@ forEachDatabase('two-factor sign-in', (open) => {
     })
   })
 
-  test('it is turned off by a code, and sign-in asks for none then', async () => {
+  test('it is turned off by a code; sign-in then needs only the password', async () => {
     const { secret } = await enrol()
     expect(await post('/api/user/2fa/disable', { code: '000000' })).toMatchObject(
       refusal('second_factor_wrong'),

@@ -68,7 +68,7 @@ export async function pendingSignIn(
   return { ...found, idHash }
 }
 
-/** Ends a sign-in that waited: of two calls with the same token one goes on. */
+/** Ends a sign-in that waited: of two calls with the same token only one succeeds. */
 export async function endPending(
   app: App,
   call: Pick<CallContext, 'request' | 'reply'>,

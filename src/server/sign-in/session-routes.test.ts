@@ -32,7 +32,7 @@ forEachDatabase('sessions of the own account', (open) => {
   const opens = async (cookie: string): Promise<boolean> =>
     (await server.call('GET', '/api/user/self', { as: { cookie } })).status === 200
 
-  test('the list tells device, address and last use, and which one asks', async () => {
+  test('the list has device, address and last use, and marks the own session', async () => {
     const cookie = await signIn(`Firefox/146 ${'x'.repeat(500)}`)
     const sessions = await list(cookie)
     expect(sessions).toHaveLength(2)
@@ -46,7 +46,7 @@ forEachDatabase('sessions of the own account', (open) => {
     expect(sessions[1]).toMatchObject({ is_own: false, user_agent: '' })
   })
 
-  test('one session is ended, the others go on', async () => {
+  test('one session is ended, the others stay', async () => {
     const [first, second] = [await signIn('a'), await signIn('b')]
     const id = (await list(first)).find(({ user_agent }) => user_agent === 'b')?.id ?? ''
     expect((await end(`/${id}`, first)).json).toMatchObject({ success: true })
@@ -58,14 +58,14 @@ forEachDatabase('sessions of the own account', (open) => {
     expect((await end(`/${id}`, first)).message).toBe(errorText('session_gone', 'zh'))
   })
 
-  test('all others are ended at once', async () => {
+  test('all other sessions are ended', async () => {
     const others = [await signIn('a'), await signIn('b')]
     await end('')
     expect(await Promise.all(others.map(opens))).toEqual([false, false])
     expect(await list()).toHaveLength(1)
   })
 
-  test("nobody sees or ends another user's sessions", async () => {
+  test('sessions of other users are neither listed nor ended', async () => {
     const other = await aUser(server)
     const [theirs] = await list(other.cookie)
     expect((await end(`/${theirs?.id}`)).message).toBe(errorText('session_gone', 'zh'))

@@ -9,8 +9,8 @@ import type { StoredUser } from '../user/user-store.ts'
 const USER_AGENT_LENGTH_MAX = 400
 
 /**
- * The end of every successful sign-in: a new session with a new cookie, the one that came with the
- * call ended, and what the person may know of itself.
+ * Completes every successful sign-in: creates a session and cookie, ends the session of the
+ * request, and returns the user's public data.
  */
 export async function startSession(
   app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,
@@ -29,7 +29,7 @@ export async function startSession(
     address,
   })
   setCookie(app, call, { name: SESSION_COOKIE, value, maxAge: SESSION_LIFE_SECONDS })
-  app.trace.info({ userId: user.id, address, requestId }, 'somebody signed in')
+  app.trace.info({ userId: user.id, address, requestId }, 'a user signed in')
   const { id, username, display_name, role, status } = user
   return {
     id,

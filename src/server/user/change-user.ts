@@ -18,16 +18,16 @@ export async function changeUser(db: Queries, id: number, changes: UserChanges):
   if (outcome === 'missing') throw new AppError('not_found')
 }
 
-/** Tells people what `NameLooksTaken` means. */
+/** Converts `NameLooksTaken` to an error for users; rethrows any other error. */
 export function refuseAlike(error: unknown): never {
   if (!(error instanceof NameLooksTaken)) throw error
   throw new AppError('username_alike', { name: error.username })
 }
 
 /**
- * Deletes a user for good: the name, the e-mail address and the external identities are free again,
- * the access token ends. Books and logs stay. Sessions stay until their next call, which is told
- * the reason.
+ * Deletes a user permanently: frees the name, email address and external identities, and revokes
+ * the access token. Ledger and logs stay. Sessions stay until their next request, which returns the
+ * reason.
  */
 export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
   if (!(await softDeleteUser(trx, id, `deleted_${newHexSecret()}`))) return

@@ -5,7 +5,7 @@ export interface StoredSession {
   idHash: string
   user: StoredUser
   mustChangePassword: boolean
-  /** When the session was last used, in seconds; at most a minute behind. */
+  /** Time of the last use in seconds; up to a minute behind. */
   usedAtSeconds: number
 }
 
@@ -42,8 +42,8 @@ export async function deleteExpiredSessions(db: Queries, nowSeconds: number): Pr
 }
 
 /**
- * Returns a session with its user as the user is now; null if it is unknown, has expired, or was
- * not used for `idleSeconds` (0: no limit).
+ * Returns a session with the user's current row. Returns null if the session is unknown, has
+ * expired, or was not used for `idleSeconds` (0: no limit).
  */
 export async function findSession(
   db: Queries,
@@ -68,7 +68,7 @@ export async function findSession(
   }
 }
 
-/** Stores that a session was used now. */
+/** Stores the time of the last use of a session. */
 export async function noteSessionUse(
   db: Queries,
   idHash: string,
@@ -154,7 +154,7 @@ export async function deleteSessionNamed(
   return Number(deleted.numDeletedRows)
 }
 
-/** Ends the sessions of a user, all but one if that is named, and sign-ins that are under way. */
+/** Ends the sessions of a user, except the given one, and sign-ins that are under way. */
 export async function deleteSessionsOf(
   db: Queries,
   userId: number,
@@ -176,7 +176,7 @@ export async function passwordChanged(db: Queries, userId: number): Promise<void
     .execute()
 }
 
-/** Replaces the user's system access token. An adopted one in One API's column stops working too. */
+/** Replaces the user's system access token. An adopted token in One API's column is revoked too. */
 export async function replaceAccessToken(
   db: Queries,
   { userId, tokenHash, nowSeconds }: { userId: number; tokenHash: string; nowSeconds: number },
@@ -191,13 +191,13 @@ export async function replaceAccessToken(
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Ends the user's system access token, ours and an adopted one. */
+/** Revokes the user's system access token, including an adopted one. */
 export async function deleteAccessToken(db: Queries, userId: number): Promise<void> {
   await db.deleteFrom('access_tokens').where('user_id', '=', userId).execute()
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Whether a user has a system access token, ours or an adopted one. */
+/** Whether a user has a system access token, including an adopted one. */
 export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boolean> {
   if (user.access_token !== null && user.access_token.trim() !== '') return true
   const ours = await db
@@ -208,7 +208,9 @@ export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boo
   return ours !== undefined
 }
 
-/** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
+/**
+ * Finds the owner of a system access token: ours by its hash, an adopted one in One API's column.
+ */
 export async function findUserByAccessToken(
   db: Queries,
   { token, tokenHash }: { token: string; tokenHash: string },

@@ -11,7 +11,7 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     '管理员将用户额度从 ＄10.000922 额度修改为 ＄20.000000 额度',
     'An administrator changed the quota from $10.000922 to $20.000000',
   ],
-  ['新用户注册赠送 500 点额度', 'Given to a new user: 500 points'],
+  ['新用户注册赠送 500 点额度', 'Quota for a new user: 500 points'],
   ['通过兑换码充值 ＄1.000000 额度', 'Redeemed a code: $1.000000'],
   [
     '渠道「主力」（#7）已被自动禁用：HTTP 401',
@@ -19,15 +19,15 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
   ],
   [
     '渠道「主力」（#7）已被自动启用：恢复响应',
-    'Channel “主力” (#7) was enabled automatically: it answered a call again',
+    'Channel “主力” (#7) was enabled automatically: a call succeeded again',
   ],
   [
     '渠道「主力」（#7）已被自动禁用：上游余额不足',
-    'Channel “主力” (#7) was disabled automatically: its balance is used up',
+    'Channel “主力” (#7) was disabled automatically: its upstream balance is used up',
   ],
   [
     '渠道「主力」（#7）已被自动禁用：响应用时 6.20 秒，超过最长响应时间',
-    'Channel “主力” (#7) was disabled automatically: it took 6.20 s, longer than the maximum response time',
+    'Channel “主力” (#7) was disabled automatically: its response took 6.20 s, longer than the maximum response time',
   ],
   [
     '渠道「主力」（#7）已被自动禁用：上游拒绝了密钥或账户（401 invalid_api_key）：Incorrect API key',
@@ -35,21 +35,21 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
   ],
   [
     '渠道「主力」（#7）的密钥 x9Kq 已自动暂停：被上游拒绝（401 invalid_api_key）',
-    'Key x9Kq of channel “主力” (#7) is out of use: the upstream refused it (401 invalid_api_key)',
+    'Key x9Kq of channel “主力” (#7) was paused automatically: the upstream refused it (401 invalid_api_key)',
   ],
-  ['渠道「主力」（#7）的密钥 x9Kq 恢复使用', 'Key x9Kq of channel “主力” (#7) is in use again'],
+  ['渠道「主力」（#7）的密钥 x9Kq 恢复使用', 'Key x9Kq of channel “主力” (#7) was resumed'],
   ['渠道「主力」测试成功，回复：四十二', 'Channel “主力” passed its test and replied: 四十二'],
   ['渠道「主力」测试成功，回复：', 'Channel “主力” passed its test and replied: '],
   [
     '渠道「主力」测试失败：上游返回状态码 500',
-    'Channel “主力” failed its test: the upstream answered with status 500',
+    'Channel “主力” failed its test: the upstream responded with status 500',
   ],
   [
     '渠道「主力」测试失败：上游未及时响应',
-    'Channel “主力” failed its test: the upstream did not answer in time',
+    'Channel “主力” failed its test: the upstream did not respond in time',
   ],
   ['代理：GET', 'Proxied: GET'],
-  // One API's own, and those of our first versions.
+  // Texts of One API and of our earlier versions.
   ['渠道 主力 测试成功，响应：四十二', 'Channel “主力” passed its test and replied: 四十二'],
   [
     '渠道 主力 测试失败，错误：http status code: 401',
@@ -61,19 +61,19 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
   ],
   [
     '渠道「主力」（#7）的密钥 x9Kq 已停用：上游拒绝（401 invalid_api_key）',
-    'Key x9Kq of channel “主力” (#7) is out of use: the upstream refused it (401 invalid_api_key)',
+    'Key x9Kq of channel “主力” (#7) was paused automatically: the upstream refused it (401 invalid_api_key)',
   ],
   [
     '渠道「主力」（#7）已被自动启用：恢复应答',
-    'Channel “主力” (#7) was enabled automatically: it answered a call again',
+    'Channel “主力” (#7) was enabled automatically: a call succeeded again',
   ],
   [
     '渠道「主力」测试失败：上游在时限内没有回应',
-    'Channel “主力” failed its test: the upstream did not answer in time',
+    'Channel “主力” failed its test: the upstream did not respond in time',
   ],
   [
     '渠道「主力」测试失败：上游的回应无法解析',
-    'Channel “主力” failed its test: the answer of the upstream cannot be read',
+    'Channel “主力” failed its test: the upstream response cannot be parsed',
   ],
   ['模型倍率 0.75，分组倍率 1.00', 'Ratio: model 0.75, group 1.00'],
   ['老板送的 500 点额度', '老板送的 500 点额度'],
@@ -86,7 +86,7 @@ test.each(told)('%s', (stored, shown) => {
 })
 
 test.each(Object.entries({ ...logRows, ...formerRows }))(
-  'a row that says %s is found again, by its own sentence and no other',
+  'recognizes the row text %s by its own pattern only',
   (_, words: Words) => {
     const places = [...words.zh.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
     const values = Object.fromEntries(places.map((name, index) => [name, `…${index + 1}`]))
@@ -95,7 +95,7 @@ test.each(Object.entries({ ...logRows, ...formerRows }))(
   },
 )
 
-test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: Words) => {
+test.each(Object.entries(logReasons))('recognizes the reason %s', (_, words: Words) => {
   const channel = { name: '主力', id: 7 }
   const reason = logText(words, { seconds: '6.20', cause: '401', reason: '上游繁忙，请稍后再试' })
   const shown = words.en
@@ -107,7 +107,7 @@ test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: W
   )
 })
 
-// What a failed test says is a refusal's sentence, of whichever table.
+// The reason of a failed test is an error message from any table.
 test.each([
   'upstream_unreachable',
   'upstream_timeout',
@@ -118,7 +118,7 @@ test.each([
   'channel_test_ended',
   'channel_incomplete',
   'channel_retired',
-] as const)('a test that failed for %s says so in the language that is read', (code) => {
+] as const)('a failed test with %s is shown in the reader’s language', (code) => {
   const params = { status: 500, type: 'OpenAI' }
   const content = logText(logRows.test_failed, {
     name: '主力',
@@ -131,7 +131,7 @@ test.each([
   expect(contentText(content, 'zh')).toBe(content)
 })
 
-test('only what tells the price and no more is left out where the price stands beside it', () => {
+test('omits a text only if it contains nothing but the price', () => {
   expect(isPriceText(logText(logRows.priced_by_ratio, { factors: '1.00 × 1.00' }))).toBe(true)
   expect(isPriceText('模型倍率 1.00，分组倍率 1.00')).toBe(true)
   expect(isPriceText(logText(logRows.proxied, { method: 'GET' }))).toBe(false)

@@ -1,5 +1,6 @@
 import { useState } from 'react'
-import { useTranslation } from 'react-i18next'
+import type { Words } from '../../../contract/channel-type-row.ts'
+import { localText } from '../../app/i18n.ts'
 import type { RowField } from '../../ui/field/row-field.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
 import { Asked } from './asked.tsx'
@@ -9,20 +10,19 @@ interface ConfirmedToggleProps {
   field: RowField
   isOn: boolean
   onChange: (isOn: boolean) => void
-  /** What turning off does, and the word on the button that does it; both to be translated. */
-  confirm: { question: string; label: string }
+  /** Confirmation before turning off, and the label of its button. */
+  confirm: { question: Words; label: Words }
 }
 
-/** A switch that asks before it is turned off. */
+/** A switch with a confirmation before it is turned off. */
 export function ConfirmedToggle({ field, isOn, onChange, confirm }: ConfirmedToggleProps) {
-  const { t } = useTranslation()
   const [isAsking, setIsAsking] = useState(false)
   return (
     <Asked
       isAsking={isAsking}
       onClose={() => setIsAsking(false)}
-      question={<p>{t(confirm.question)}</p>}
-      label={t(confirm.label)}
+      question={<p>{localText(confirm.question)}</p>}
+      label={localText(confirm.label)}
       onConfirm={() => {
         setIsAsking(false)
         onChange(false)

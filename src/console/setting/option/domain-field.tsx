@@ -8,32 +8,21 @@ import { toast } from '../../app/toast.ts'
 import { domainsOf, isDomain } from './option-field.ts'
 import styles from './option.module.css'
 
-/** Offered while choosing: where most people have their mail. */
-const KNOWN_DOMAINS = [
-  'gmail.com',
-  '163.com',
-  '126.com',
-  'qq.com',
-  'outlook.com',
-  'hotmail.com',
-  'icloud.com',
-  'yahoo.com',
-  'foxmail.com',
-]
-
 interface DomainFieldProps {
   row: RowField
+  /** Suggested domains, a comma list. */
+  offered: string
   /** Comma list. */
   value: string
   onChange: (value: string) => void
 }
 
-/** Mail domains: chosen from the known ones, or added through the box under them. */
-export function DomainField({ row, value, onChange }: DomainFieldProps) {
+/** Email domains, chosen from common ones or added in the field below them. */
+export function DomainField({ row, offered, value, onChange }: DomainFieldProps) {
   const { t } = useTranslation()
   const [typed, setTyped] = useState('')
   const domains = domainsOf(value)
-  /** Empty and known ones change nothing; a word that is no domain is refused. */
+  /** Ignores empty and existing domains; rejects an invalid one. */
   function take(texts: readonly string[]): boolean {
     const next = domainsOf(texts.join(','))
     const wrong = next.find((domain) => !domains.includes(domain) && !isDomain(domain))
@@ -53,7 +42,7 @@ export function DomainField({ row, value, onChange }: DomainFieldProps) {
         field={row}
         value={domains}
         onChange={(next) => void take(next)}
-        options={KNOWN_DOMAINS}
+        options={domainsOf(offered)}
         placeholder={t('选择或输入域名')}
       />
       <div className={styles['add']}>

@@ -1,39 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import {
-  generalGroup,
-  logGroup,
-  monitorGroup,
-  quotaGroup,
-  ratioGroup,
-} from '../operation/operation-groups.ts'
-import { priceGroup } from '../operation/price-group.ts'
-import { systemGroups } from '../system/system-groups.ts'
+import { type OptionKey, optionKeys } from '../../../contract/option/options.ts'
 import {
   changesOf,
   domainsOf,
   fieldProblem,
   questionsOf,
-  type OptionField,
+  optionField,
   sentValue,
 } from './option-field.ts'
 
-const groups = [
-  generalGroup,
-  logGroup,
-  monitorGroup,
-  quotaGroup,
-  ratioGroup,
-  priceGroup,
-  ...systemGroups,
-]
-const all = groups.flatMap(({ fields }) => fields)
-function field(key: string): OptionField {
-  const found = all.find((one) => one.key === key)
-  if (found === undefined) throw new Error(`no field ${key}`)
-  return found
-}
+const all = optionKeys.map(optionField)
 
-test.each([
+test.each<[OptionKey, string, boolean]>([
   ['RetryTimes', '0', true],
   ['RetryTimes', '1.5', false],
   ['RetryTimes', '', false],
@@ -49,28 +27,23 @@ test.each([
   ['ModelRatio', '{a:1}', false],
   ['SMTPAccount', 'anything', true],
 ])('%s: %j can be sent: %s', (key, text, isFine) => {
-  expect(fieldProblem(field(key), text, () => true) === null).toBe(isFine)
+  expect(fieldProblem(optionField(key), text, () => true) === null).toBe(isFine)
 })
 
-test('ratios that are JSON are not called anything else', () => {
-  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)?.text
-  expect(problem('[1')).toBe('模型倍率不是有效的 JSON')
+test('valid ratios have no error', () => {
+  const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
+  expect(problem('[1')).toEqual({
+    text: '{{name}}不是有效的 JSON',
+    values: { name: '模型倍率' },
+    namesField: true,
+  })
   for (const text of ['[1]', '1']) {
-    expect(problem(text)).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
+    expect(problem(text)?.text).toBe('需要名称到数字的 JSON 对象，例如 {"gpt-4o": 1.25}')
   }
 })
 
-test('a text that is no JSON says which field it is in, or leaves that to the toast', () => {
-  const maps = all.filter(({ kind }) => kind === 'ratios')
-  const wrong = maps.filter((one) => {
-    const problem = fieldProblem(one, '{', () => true)
-    return problem?.text.includes(one.label) !== (problem?.namesField === true)
-  })
-  expect(wrong).toEqual([])
-})
-
-test('of many ratios the first that is none is named', () => {
-  const problem = (text: string) => fieldProblem(field('ModelRatio'), text, () => true)
+test('names the first invalid ratio of many', () => {
+  const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
   for (const value of ['-1', '"1"', 'null', '{}']) {
     expect(problem(`{"a":0,"b":${value},"c":-2}`)).toEqual({
       text: '「{{name}}」的值需要是不小于 0 的数',
@@ -79,8 +52,8 @@ test('of many ratios the first that is none is named', () => {
   }
 })
 
-test('the group of new users keeps a ratio', () => {
-  const problem = (text: string) => fieldProblem(field('GroupRatio'), text, () => true)
+test('the group of new users must have a ratio', () => {
+  const problem = (text: string) => fieldProblem(optionField('GroupRatio'), text, () => true)
   expect(problem('{"default":1,"vip":0.5}')).toBeNull()
   expect(problem('{"vip":1}')).toEqual({
     text: '不能缺少「{{name}}」，新用户都在此分组',
@@ -88,21 +61,25 @@ test('the group of new users keeps a ratio', () => {
   })
 })
 
-test('a switch asks for what it needs when it is turned on', () => {
+test('turning a switch on requires the options that it needs', () => {
   const problem = (text: string, ...filled: string[]) =>
-    fieldProblem(field('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
-  expect(problem('true')).toBe('GitHub Client ID')
-  expect(problem('true', 'GitHubClientId')).toBe('GitHub Client Secret')
+    fieldProblem(optionField('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
+  expect(problem('true')).toBe('GitHubClientId')
+  expect(problem('true', 'GitHubClientId')).toBe('GitHubClientSecret')
   expect(problem('true', 'GitHubClientId', 'GitHubClientSecret')).toBeUndefined()
   expect(problem('false')).toBeUndefined()
 })
 
-test('base addresses end without a slash; links stay as they are', () => {
-  expect(sentValue(field('ServerAddress'), ' https://a.example/// ')).toBe('https://a.example')
-  expect(sentValue(field('TopUpLink'), 'https://a.example/buy/')).toBe('https://a.example/buy/')
+test('removes a trailing slash from base addresses; links stay unchanged', () => {
+  expect(sentValue(optionField('ServerAddress'), ' https://a.example/// ')).toBe(
+    'https://a.example',
+  )
+  expect(sentValue(optionField('TopUpLink'), 'https://a.example/buy/')).toBe(
+    'https://a.example/buy/',
+  )
 })
 
-test.each([
+test.each<[OptionKey, string, string, number | null]>([
   ['LogRetentionDays', '0', '30', 30],
   ['LogRetentionDays', '60', '7', 7],
   ['LogBodyRetentionDays', '7', '1', 1],
@@ -111,7 +88,7 @@ test.each([
   ['LogRetentionDays', '30', '30', null],
   ['RetryTimes', '3', '1', null],
 ])('%s from %s to %s asks about the days that are left: %s', (key, saved, value, count) => {
-  const asked = questionsOf([{ field: field(key), value }], () => saved)
+  const asked = questionsOf([{ field: optionField(key), value }], () => saved)
   expect(asked.map((question) => question.count)).toEqual(count === null ? [] : [count])
 })
 
@@ -129,7 +106,7 @@ describe('changes', () => {
       value,
     ])
 
-  test('what comes to the same is none', () => {
+  test('an equal value is no change', () => {
     expect(
       keys({
         ServerAddress: 'https://a.example/',
@@ -139,7 +116,7 @@ describe('changes', () => {
     ).toEqual([])
   })
 
-  test('off, then values, then on', () => {
+  test('turns off first, then sets values, then turns on', () => {
     expect(
       keys({ RegisterEnabled: 'true', SMTPServer: 'other.example', PasswordLoginEnabled: 'false' }),
     ).toEqual([
@@ -149,20 +126,20 @@ describe('changes', () => {
     ])
   })
 
-  test('a secret after its address', () => {
+  test('a secret is sent after its address', () => {
     const edits = { SMTPToken: 'x', SMTPServer: 'other.example' }
     for (const fields of [all, all.toReversed()]) {
       expect(keys(edits, fields).map(([key]) => key)).toEqual(['SMTPServer', 'SMTPToken'])
     }
   })
 
-  test('a secret that was touched is sent, also to be cleared', () => {
+  test('an edited secret is sent, also if it is cleared', () => {
     expect(keys({ SMTPToken: 'x' })).toEqual([['SMTPToken', 'x']])
     expect(keys({ SMTPToken: '' })).toEqual([['SMTPToken', '']])
   })
 })
 
-test('a domain may be written as the end of an address', () => {
+test('a domain may be entered as the end of an address', () => {
   expect(domainsOf('a.com, @Example.COM，@a.com,@')).toEqual(['a.com', 'example.com'])
 })
 

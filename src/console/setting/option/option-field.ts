@@ -1,83 +1,61 @@
-import { mark } from '../../app/i18n.ts'
+import { optionKeys, optionRows, type OptionKey } from '../../../contract/option/options.ts'
+import {
+  optionGroupIds,
+  optionGroups,
+  type OptionGroupId,
+} from '../../../contract/option/option-groups.ts'
+import type { OptionRow } from '../../../contract/option/option-row.ts'
+import type { Words } from '../../../contract/channel-type-row.ts'
+import { DEFAULT_GROUP } from '../../../contract/user.ts'
+import { localText, mark } from '../../app/i18n.ts'
 import { misfitOf, readRatioText, sentRatios } from '../ratio/ratio-text.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
-/** One option as a field of a form. Texts are Chinese; translated where shown. */
-export type OptionField = OptionText & {
-  key: string
-  /** Only our server has it; elsewhere the field is left out. */
-  isOurs?: true
-} & OptionKind
+/** An option as a form field. */
+export type OptionField = OptionRow<OptionKey> & { key: OptionKey }
 
-interface OptionText {
-  label: string
-  hint?: string
-  placeholder?: string
-}
+export type FieldOf<Kind extends OptionRow['kind']> = Extract<OptionField, { kind: Kind }>
 
-type OptionKind =
-  | {
-      kind: 'text'
-      /** The address of a picture, which is shown under the field once it is saved. */
-      isPicture?: true
-    }
-  | { kind: 'secret' }
-  | { kind: 'domains' }
-  | {
-      kind: 'address'
-      /** Paths are put behind it: it ends without a slash. */
-      isBase?: true
-    }
-  | {
-      kind: 'number'
-      min: number
-      max: number
-      step: number
-      unit?: string
-      isQuota?: true
-      /** Days that something is kept for, 0 always: what is asked before fewer are saved. */
-      confirmFewer?: string
-    }
-  | {
-      kind: 'toggle'
-      confirmOff?: { question: string; label: string }
-      /** Options that must hold something before this is turned on, by what they are called. */
-      needs?: Readonly<Record<string, string>>
-    }
-  | { kind: 'long'; rows: number; isCode?: true }
-  | { kind: 'choice'; options: readonly { value: string; label: string }[] }
-  | {
-      kind: 'ratios'
-      /** Says that this very field holds no JSON; absent: the sentence of any field. */
-      invalid?: string
-      /** A name that may not be left out, and the sentence that says so. */
-      keeps?: { name: string; sentence: string }
-    }
-
+/** A form with its texts, and the options of its group in order. */
 export interface OptionGroup {
-  id: string
-  title: string
-  saveLabel: string
+  id: OptionGroupId
+  title: Words
+  save: Words
   fields: readonly OptionField[]
 }
+
+export const optionField = (key: OptionKey): OptionField => ({ ...optionRows[key], key })
+
+export const optionGroup = (id: OptionGroupId): OptionGroup => ({
+  id,
+  ...optionGroups[id],
+  fields: optionKeys.filter((key) => optionRows[key].group === id).map(optionField),
+})
+
+/** The groups of a settings page, in order. */
+export const groupsOn = (page: (typeof optionGroups)[OptionGroupId]['page']): OptionGroup[] =>
+  optionGroupIds.filter((id) => optionGroups[id].page === page).map(optionGroup)
+
+export const isRatios = (kind: OptionField['kind']): boolean =>
+  kind === 'ratios' || kind === 'groupRatios'
 
 export interface FieldProblem {
   text: string
   values?: Record<string, number | string>
-  /** The label of another field that the sentence names. */
-  needed?: string
-  /** The sentence says by itself which field it is about. */
+  /** Another option that the message names. */
+  needed?: OptionKey
+  /** The message itself names the field. */
   namesField?: true
 }
 
-/** What is wrong with a typed value; null: it can be sent. `isFilled`: of other options. */
+/** Error of an entered value; null if it is valid. `isFilled` checks other options. */
 export function fieldProblem(
   field: OptionField,
   text: string,
-  isFilled: (key: string) => boolean,
+  isFilled: (key: OptionKey) => boolean,
 ): FieldProblem | null {
   switch (field.kind) {
-    case 'toggle':
+    case 'flag':
       return isOn(text) ? needProblem(field, isFilled) : null
     case 'number':
       return numberProblem(field, text)
@@ -86,6 +64,7 @@ export function fieldProblem(
         ? null
         : { text: mark('需要以 http:// 或 https:// 开头的地址，例如 https://example.com') }
     case 'ratios':
+    case 'groupRatios':
       return ratioProblem(field, text)
     default:
       return null
@@ -93,26 +72,26 @@ export function fieldProblem(
 }
 
 function needProblem(
-  { needs = {} }: Extract<OptionField, { kind: 'toggle' }>,
-  isFilled: (key: string) => boolean,
+  { needs, needsInForm = [] }: FieldOf<'flag'>,
+  isFilled: (key: OptionKey) => boolean,
 ): FieldProblem | null {
-  const [, needed] = Object.entries(needs).find(([key]) => !isFilled(key)) ?? []
+  const needed = [...(needs === undefined ? [] : [needs]), ...needsInForm].find(
+    (key) => !isFilled(key),
+  )
   return needed === undefined ? null : { text: mark('打开前，请先填写「{{needed}}」'), needed }
 }
 
-function ratioProblem(
-  { invalid, keeps }: Extract<OptionField, { kind: 'ratios' }>,
-  text: string,
-): FieldProblem | null {
+function ratioProblem(field: OptionField, text: string): FieldProblem | null {
   const read = readRatioText(text)
   if (read !== null) {
-    const isKept = keeps === undefined || read.ratios.has(keeps.name)
-    return isKept ? null : { text: keeps.sentence, values: { name: keeps.name } }
+    const isKept = field.kind !== 'groupRatios' || read.ratios.has(DEFAULT_GROUP)
+    return isKept
+      ? null
+      : { text: mark('不能缺少「{{name}}」，新用户都在此分组'), values: { name: DEFAULT_GROUP } }
   }
   if (!isJson(text)) {
-    return invalid === undefined
-      ? { text: mark('不是有效的 JSON，例如 {"gpt-4o": 1.25}') }
-      : { text: invalid, namesField: true }
+    const values = { name: localText(field.title) }
+    return { text: mark('{{name}}不是有效的 JSON'), values, namesField: true }
   }
   const name = misfitOf(text)
   return name === null
@@ -129,10 +108,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function numberProblem(
-  { min, max, step }: Extract<OptionField, { kind: 'number' }>,
-  text: string,
-): FieldProblem | null {
+function numberProblem({ min, max, step }: FieldOf<'number'>, text: string): FieldProblem | null {
   const number = /^\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : Number.NaN
   const isWhole = step % 1 === 0
   if (number >= min && number <= max && (!isWhole || Number.isInteger(number))) return null
@@ -144,32 +120,36 @@ function numberProblem(
   }
 }
 
-/** A value as it is sent, and compared with what is saved. */
+/** Normalizes a value for sending and for comparison with the saved one. */
 export function sentValue(field: OptionField, text: string): string {
   switch (field.kind) {
     case 'address':
       return field.isBase === true ? withoutTrailing(text.trim(), '/') : text.trim()
     case 'ratios':
+    case 'groupRatios':
       return sentRatios(text)
-    case 'text':
-    case 'number':
-      return text.trim()
-    default:
+    case 'secret':
+    case 'longText':
+    case 'usableGroups':
+    case 'priceTiers':
+    case 'modelCapabilities':
       return text
+    default:
+      return text.trim()
   }
 }
 
-/** One change to be sent. */
+/** A change to send. */
 export interface OptionChange {
   field: OptionField
   value: string
 }
 
 /**
- * What differs from what is saved, in the order it can be sent: what is turned off first, then
- * values, then what is turned on, because a switch is refused as long as its values are missing,
- * and values cannot be emptied under a switch. A secret comes after its address, with which the one
- * before it goes. Of secrets the saved value is not known; each that was touched is sent.
+ * Differences from the saved values, in an order that the server accepts: first switches that are
+ * turned off, then values, then switches that are turned on. The server rejects a switch without
+ * its values, and an empty value for an active switch. A secret follows its address, because a new
+ * address clears the old secret. Saved secrets are unknown, so every edited one is sent.
  */
 export function changesOf(
   fields: readonly OptionField[],
@@ -184,7 +164,7 @@ export function changesOf(
     return isSame ? [] : [{ field, value }]
   })
   const turn = ({ field, value }: OptionChange): number => {
-    if (field.kind === 'toggle') return value === 'true' ? 3 : 0
+    if (field.kind === 'flag') return value === 'true' ? 3 : 0
     return field.kind === 'secret' ? 2 : 1
   }
   return changes.toSorted((a, b) => turn(a) - turn(b))
@@ -192,27 +172,27 @@ export function changesOf(
 
 const keptDays = (text: string): number => Number(text) || Infinity
 
-/** What is asked before changes are saved that delete what was kept so far. */
+/** Confirmations before saving changes that delete stored data. */
 export function questionsOf(
   changes: readonly OptionChange[],
   saved: (key: string) => string,
-): { text: string; count: number }[] {
+): { what: Words; count: number }[] {
   return changes.flatMap(({ field, value }) => {
-    if (field.kind !== 'number' || field.confirmFewer === undefined) return []
+    if (field.kind !== 'number' || field.deletes === undefined) return []
     const isFewer = keptDays(value) < keptDays(saved(field.key))
-    return isFewer ? [{ text: field.confirmFewer, count: Number(value) }] : []
+    return isFewer ? [{ what: field.deletes, count: Number(value) }] : []
   })
 }
 
-/** What an empty option counts as where none was ever saved. */
+/** An option that was never saved is empty and counts as off. */
 export const isOn = (value: string): boolean => value === 'true'
 
-/** A public mail domain: words with a dot between. */
+/** A public email domain: labels separated by dots. */
 export const isDomain = (text: string): boolean => /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+$/u.test(text)
 
 /**
- * The domains of a comma list, with or without the @ before them; empty and repeated ones are left
- * out, in whatever case.
+ * Domains of a comma list, with or without a leading @; without empty ones and duplicates, ignoring
+ * case.
  */
 export const domainsOf = (text: string): string[] => [
   ...new Set(

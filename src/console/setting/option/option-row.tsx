@@ -1,21 +1,20 @@
 import '@mantine/core/styles/Input.layer.css'
 import { NativeSelect, TextInput } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
+import { localText } from '../../app/i18n.ts'
 import { useDollarText } from '../../app/status.ts'
 import type { RowField } from '../../ui/field/row-field.tsx'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import { FormRow } from '../../ui/form.tsx'
-import { Picture } from '../../ui/picture.tsx'
+import { RemoteImage } from '../../ui/remote-image.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { Toggle } from '../../ui/toggle.tsx'
 import { ConfirmedToggle } from './confirmed-toggle.tsx'
 import { DomainField } from './domain-field.tsx'
-import { isOn, type OptionField } from './option-field.ts'
+import { type FieldOf, isOn, isRatios, type OptionField } from './option-field.ts'
 import type { OptionForm } from './option-form.ts'
 import styles from './option.module.css'
-
-type FieldOf<Kind extends OptionField['kind']> = Extract<OptionField, { kind: Kind }>
 
 interface ControlProps<Field> {
   form: OptionForm
@@ -28,10 +27,11 @@ function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
   const dollarText = useDollarText()
   const text = form.text(field)
   const points = Number(text)
+  const unit = field.unit === undefined || field.unit === 'points' ? '' : localText(field.unit)
   const worth =
-    field.isQuota === true && text !== '' && Number.isFinite(points)
+    field.unit === 'points' && text !== '' && Number.isFinite(points)
       ? t('等价 {{amount}}', { amount: dollarText(points) })
-      : (field.unit ?? '')
+      : unit
   return (
     <div className={styles['number']}>
       <TextInput
@@ -43,15 +43,15 @@ function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
         autoComplete="off"
         value={text}
         onChange={(event) => form.edit(field.key, event.currentTarget.value)}
-        // The wheel would change the number under who only scrolls on.
+        // Otherwise scrolling with the wheel would change the focused number.
         onWheel={(event) => event.currentTarget.blur()}
       />
-      {worth !== '' && <span>{field.unit === undefined ? worth : t(worth)}</span>}
+      {worth !== '' && <span>{worth}</span>}
     </div>
   )
 }
 
-/** Nobody reads a secret back: an empty field leaves it, and only the button removes it. */
+/** Secrets are write-only: an empty field keeps the value, and only the button removes it. */
 function SecretControl({ form, field, row }: ControlProps<FieldOf<'secret'>>) {
   const { t } = useTranslation()
   const { key } = field
@@ -81,14 +81,15 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
   const { t } = useTranslation()
   const value = form.text(field)
   const change = (text: string) => form.edit(field.key, text)
+  const placeholder = field.placeholder === undefined ? '' : localText(field.placeholder)
   switch (field.kind) {
     case 'number':
       return <NumberControl form={form} field={field} row={row} />
     case 'secret':
       return <SecretControl form={form} field={field} row={row} />
     case 'domains':
-      return <DomainField row={row} value={value} onChange={change} />
-    case 'toggle': {
+      return <DomainField row={row} offered={field.default} value={value} onChange={change} />
+    case 'flag': {
       const set = (next: boolean) => change(String(next))
       return field.confirmOff === undefined ? (
         <div className={styles['toggle']}>
@@ -105,23 +106,30 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
           className={styles['choice'] ?? ''}
           value={value}
           onChange={(event) => change(event.currentTarget.value)}
-          data={field.options.map((option) => ({ ...option, label: t(option.label) }))}
+          data={field.choices.map((choice) => ({
+            value: choice.value,
+            label: localText(choice.title),
+          }))}
         />
       )
-    case 'long':
+    case 'longText':
     case 'ratios':
+    case 'groupRatios':
+    case 'usableGroups':
+    case 'priceTiers':
+    case 'modelCapabilities':
       return (
         <TextArea
           field={row}
           value={value}
           onChange={change}
-          rows={field.kind === 'long' ? field.rows : RATIO_LINES}
-          isCode={field.kind === 'ratios' || field.isCode === true}
-          placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
+          rows={'rows' in field ? field.rows : RATIO_LINES}
+          isCode={field.kind !== 'longText' || field.isCode === true}
+          placeholder={placeholder}
         />
       )
     default: {
-      const picture = field.kind === 'text' && field.isPicture ? form.options.value(field.key) : ''
+      const picture = field.kind === 'picture' ? form.options.value(field.key) : ''
       return (
         <>
           <TextInput
@@ -129,12 +137,12 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
             autoComplete="off"
             inputMode={field.kind === 'address' ? 'url' : 'text'}
             spellCheck={false}
-            placeholder={field.placeholder === undefined ? '' : t(field.placeholder)}
+            placeholder={placeholder}
             value={value}
             onChange={(event) => change(event.currentTarget.value)}
           />
           {picture !== '' && !isOwnApi(picture) && (
-            <Picture
+            <RemoteImage
               className={styles['picture']}
               address={picture}
               alt={t('当前图片')}
@@ -149,15 +157,18 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
 
 const RATIO_LINES = 10
 
-/** One option as a row of its group's form. */
+/** Kinds that need the full width. */
+const isWide = ({ kind }: OptionField): boolean =>
+  isRatios(kind) || ['longText', 'usableGroups', 'priceTiers', 'modelCapabilities'].includes(kind)
+
+/** An option as a row of its group's form. */
 export function OptionRow({ form, field }: { form: OptionForm; field: OptionField }) {
-  const { t } = useTranslation()
   return (
     <FormRow
-      label={t(field.label)}
-      {...(field.hint === undefined ? {} : { hint: t(field.hint) })}
+      label={localText(field.title)}
+      {...(field.hint === undefined ? {} : { hint: localText(field.hint) })}
       error={form.problem(field.key)}
-      isWide={field.kind === 'long' || field.kind === 'ratios'}
+      isWide={isWide(field)}
     >
       {(row) => <Control form={form} field={field} row={row} />}
     </FormRow>

@@ -1,20 +1,18 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { useTranslation } from 'react-i18next'
 import styles from './option.module.css'
 
 interface Section {
   id: string
-  /** Chinese; translated where shown. */
   title: string
   content: ReactNode
-  /** Takes the whole width. */
+  /** Takes the full width. */
   isWide?: boolean
 }
 
-/** How far under the top of the window a section counts as the one that is read. */
+/** Distance from the top of the window at which a section becomes the current one, in pixels. */
 const READING_LINE = 160
 
-/** The section in view, for the list at the side. */
+/** Id of the current section, for the list at the side. */
 function useSectionInView(ids: string): string {
   const [current, setCurrent] = useState('')
   useEffect(() => {
@@ -39,9 +37,8 @@ function goTo(id: string) {
   section?.focus({ preventScroll: true })
 }
 
-/** Groups of settings under each other, and a list of them at the side. */
+/** Sections of settings, with a list of them at the side. */
 export function Sections({ label, sections }: { label: string; sections: readonly Section[] }) {
-  const { t } = useTranslation()
   const current = useSectionInView(sections.map(({ id }) => id).join(' '))
   return (
     <div className={styles['sections']}>
@@ -53,7 +50,7 @@ export function Sections({ label, sections }: { label: string; sections: readonl
             aria-current={id === current ? 'location' : undefined}
             onClick={() => goTo(id)}
           >
-            {t(title)}
+            {title}
           </button>
         ))}
       </nav>
@@ -63,11 +60,11 @@ export function Sections({ label, sections }: { label: string; sections: readonl
             key={id}
             id={id}
             tabIndex={-1}
-            aria-label={t(title)}
+            aria-label={title}
             className={styles['group']}
             data-wide={isWide}
           >
-            <h2>{t(title)}</h2>
+            <h2>{title}</h2>
             {content}
           </section>
         ))}

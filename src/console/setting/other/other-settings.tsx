@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next'
-import { mark } from '../../app/i18n.ts'
+import { localText } from '../../app/i18n.ts'
+import { groupsOn } from '../option/option-field.ts'
 import { OptionGroupForm } from '../option/option-group.tsx'
 import { Sections } from '../option/sections.tsx'
 import { WithOptions } from '../option/with-options.tsx'
-import { otherGroups } from './other-groups.ts'
 import { UpdateCheck } from './update-check.tsx'
 
 export function OtherSettings() {
@@ -14,10 +14,10 @@ export function OtherSettings() {
         <Sections
           label={t('其他设置')}
           sections={[
-            { id: 'update', title: mark('更新'), content: <UpdateCheck /> },
-            ...otherGroups.map((group) => ({
+            { id: 'update', title: t('更新'), content: <UpdateCheck /> },
+            ...groupsOn('other').map((group) => ({
               id: group.id,
-              title: group.title,
+              title: localText(group.title),
               content: <OptionGroupForm group={group} options={options} />,
             })),
           ]}

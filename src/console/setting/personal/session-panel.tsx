@@ -28,7 +28,7 @@ function Sessions() {
   })
   const refresh = () => client.invalidateQueries({ queryKey: LIST })
   async function end(session: string) {
-    // A session that is gone already is what was wanted: the list says so.
+    // Refreshed in any case: the session may have ended already.
     await call('DELETE /api/user/sessions/:session', { params: { session } }).finally(refresh)
     toast.success(t('已退出该登录'))
   }

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../../app/call.ts'
+import { localText } from '../../app/i18n.ts'
 import { useHasFeature } from '../../app/status.ts'
 import { rowField } from '../../ui/field/row-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
-import type { OptionField } from '../option/option-field.ts'
+import { isRatios, type OptionField } from '../option/option-field.ts'
 import type { OptionForm } from '../option/option-form.ts'
 import { OptionRow } from '../option/option-row.tsx'
 import { GroupTable } from './group-table.tsx'
@@ -15,7 +16,7 @@ import { PublishedPrices } from './published/published-prices.tsx'
 import { readRatioText } from './ratio-text.ts'
 import styles from './ratio.module.css'
 
-/** Completion ratios in force, those that follow from names included; empty where nobody says. */
+/** Current completion ratios, including inferred ones; empty if the server does not send them. */
 function useCompletionInForce(): ReadonlyMap<string, string> {
   const hasPrices = useHasFeature()('prices')
   const { data } = useQuery({
@@ -26,7 +27,7 @@ function useCompletionInForce(): ReadonlyMap<string, string> {
   return useMemo(() => readRatioText(data?.completion_ratio ?? '')?.ratios ?? new Map(), [data])
 }
 
-/** Prices besides the edited ones: the built-in ratios, and the models without any price. */
+/** Prices besides the edited ones: built-in ratios, and models without a price. */
 function usePriceContext(hasPublished: boolean, hasDefault: boolean): PriceContext {
   const { data: builtIn } = useQuery({
     queryKey: ['prices', 'built-in'],
@@ -52,18 +53,17 @@ const byKey = (form: OptionForm, key: string): OptionField | undefined =>
   form.group.fields.find((field) => field.key === key)
 
 function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
-  const { t } = useTranslation()
   const id = `ratio-${field.key}`
   const problem = form.problem(field.key)
   return (
     <div className={styles['area']}>
-      <label htmlFor={id}>{t(field.label)}</label>
-      {field.hint !== undefined && <p id={`${id}-hint`}>{t(field.hint)}</p>}
+      <label htmlFor={id}>{localText(field.title)}</label>
+      {field.hint !== undefined && <p id={`${id}-hint`}>{localText(field.hint)}</p>}
       <TextArea
         field={rowField({ id, hasHint: field.hint !== undefined, hasError: problem !== '' })}
         value={form.text(field)}
         onChange={(text) => form.edit(field.key, text)}
-        rows={field.kind === 'long' ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
+        rows={'rows' in field ? field.rows : field.key === 'ModelRatio' ? 12 : 7}
         isCode
       />
       {problem !== '' && (
@@ -75,11 +75,11 @@ function JsonArea({ form, field }: { form: OptionForm; field: OptionField }) {
   )
 }
 
-const isJson = ({ kind }: OptionField): boolean => kind === 'ratios' || kind === 'long'
+const isJson = ({ kind }: OptionField): boolean => isRatios(kind) || kind === 'usableGroups'
 
 const KEYS = { model: 'ModelRatio', completion: 'CompletionRatio', cache: 'CacheRatio' } as const
 
-/** The ratios twice: as the JSON texts that they are, and as a table over the same texts. */
+/** Editor of ratios as JSON texts, with a table of the same texts. */
 export function RatioEditor({ form }: { form: OptionForm }) {
   const { t } = useTranslation()
   const byName = useCompletionInForce()

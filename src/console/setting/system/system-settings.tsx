@@ -1,8 +1,9 @@
 import { useTranslation } from 'react-i18next'
+import { localText } from '../../app/i18n.ts'
+import { groupsOn } from '../option/option-field.ts'
 import { OptionGroupForm } from '../option/option-group.tsx'
 import { Sections } from '../option/sections.tsx'
 import { WithOptions } from '../option/with-options.tsx'
-import { systemGroups } from './system-groups.ts'
 import { TestMail } from './test-mail.tsx'
 
 export function SystemSettings() {
@@ -12,9 +13,9 @@ export function SystemSettings() {
       {(options) => (
         <Sections
           label={t('系统设置')}
-          sections={systemGroups.map((group) => ({
+          sections={groupsOn('system').map((group) => ({
             id: group.id,
-            title: group.title,
+            title: localText(group.title),
             content: (
               <>
                 <OptionGroupForm group={group} options={options} />

@@ -6,6 +6,7 @@ import {
   type TokenUsage,
   type UsageReading,
   usageRefused,
+  USAGE_TOKENS_MAX,
 } from '../canonical/token-usage.ts'
 import type { AnswerReading, StreamPiece } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -22,7 +23,7 @@ import {
 } from '../json/json-value.ts'
 import { invalid, missing, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/openai-chunk.ts'
+import { errorOf } from '../openai/answer-error.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 
@@ -89,16 +90,14 @@ const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
   estimate: pace === null ? charactersOf(asked) : tokensOf(asked, pace),
   reading: {
     ...dialects.openai,
-    look: (bytes, tokensMax) => look(bytes, asked, (sent) => spokenUsage(sent, pace, tokensMax)),
-    textsOf: () => [],
+    readAnswer: (bytes) => readSpoken(bytes, asked, pace),
     wholeAsEvents: soundAsEvents,
     end: null,
-    follow: (tokensMax) =>
+    readStream: () =>
       new TypedStream({
         isLast: (type) => type === DONE,
         lastEvents: 1,
-        usageOf: ({ usage }) => (usage === undefined ? null : spokenUsage(usage, pace, tokensMax)),
-        textsOf: () => [],
+        usageOf: ({ usage }) => (usage === undefined ? null : spokenUsage(usage, pace)),
       }),
   },
 })
@@ -117,9 +116,9 @@ function paceOf(model: string): Pace | null {
  * Of a model that is sold by the character tokens are no measure of what was read, but characters
  * that somebody has counted are. Null: nobody has.
  */
-function spokenUsage(sent: unknown, pace: Pace | null, tokensMax: number): UsageReading | null {
-  if (pace === null) return readCharacters(sent, tokensMax)
-  const reading = readUsage(sent, tokensMax)
+function spokenUsage(sent: unknown, pace: Pace | null): UsageReading | null {
+  if (pace === null) return readCharacters(sent, USAGE_TOKENS_MAX)
+  const reading = readUsage(sent, USAGE_TOKENS_MAX)
   return reading.usage === null ? reading : { ...reading, usage: allSpoken(reading.usage) }
 }
 
@@ -166,6 +165,8 @@ const allSpoken = (usage: TokenUsage): TokenUsage => ({
 /** The member of an object that holds a whole recording, in base64. */
 export const SOUND = 'audio'
 
+const noText = () => []
+
 /** Bytes at the beginning by which words are told from sound. */
 const HEAD_BYTES = 64
 
@@ -174,25 +175,22 @@ const HEAD_BYTES = 64
  * walk has put it into an object beside its usage. Where a stream was asked for, it is put into
  * one, from which its events are made.
  */
-function look(
-  bytes: Buffer,
-  { isStream }: Asked,
-  usageOf: (sent: unknown) => UsageReading | null,
-): AnswerReading {
+function readSpoken(bytes: Buffer, { isStream }: Asked, pace: Pace | null): AnswerReading {
   const head = bytes.toString('latin1', 0, HEAD_BYTES)
   if (bytes.length === 0 || /^\s*<(?:!doctype|html)/i.test(head)) return { kind: 'malformed' }
   const value = /^\s*\{/.test(head) ? parseJson(bytes.toString('utf8')) : null
   if (isRecord(value)) {
     const sound = textOr(value[SOUND])
     if (sound !== '') {
-      const usage = usageOf(value.usage) ?? NO_USAGE
-      return { kind: 'ok', usage, body: isStream ? bytes : Buffer.from(sound, 'base64') }
+      const usage = spokenUsage(value.usage, pace) ?? NO_USAGE
+      const body = isStream ? bytes : Buffer.from(sound, 'base64')
+      return { kind: 'ok', usage, body, events: noText }
     }
     const error = errorOf(value)
     return error === undefined ? { kind: 'malformed' } : { kind: 'error', error }
   }
   const body = isStream ? Buffer.from(JSON.stringify({ [SOUND]: bytes.toString('base64') })) : bytes
-  return { kind: 'ok', usage: NO_USAGE, body }
+  return { kind: 'ok', usage: NO_USAGE, body, events: noText }
 }
 
 /** Base64 in whole groups of four, as one event holds it: many readers have a bound for a line. */

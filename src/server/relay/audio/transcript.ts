@@ -1,9 +1,11 @@
 import { AppError } from '../../app-error.ts'
+import { textEvent } from '../canonical/chat-answer.ts'
 import {
   countedUsage,
   NO_USAGE,
   type TokenUsage,
   type UsageReading,
+  USAGE_TOKENS_MAX,
 } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -13,7 +15,7 @@ import { memberRange, memberValue } from '../json/body-scan.ts'
 import { flagMember, invalid, missing } from '../media/fields.ts'
 import type { Form } from '../media/form.ts'
 import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/openai-chunk.ts'
+import { errorOf } from '../openai/answer-error.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 import { recordedSeconds } from './duration.ts'
@@ -80,17 +82,16 @@ const meteringOf = (heard: Heard): Metering => ({
   estimate: heardUsage(heard, heard.seconds),
   reading: {
     ...dialects.openai,
-    look: (bytes, tokensMax) => look(bytes, heard, tokensMax),
-    textsOf: () => [],
+    readAnswer: (bytes) => read(bytes, heard),
     wholeAsEvents: (answer) => [{ name: DONE, data: JSON.stringify({ type: DONE, ...answer }) }],
     end: null,
-    follow: (tokensMax) =>
+    readStream: () =>
       new TypedStream({
         isLast: (type) => LAST_WORDS.has(type),
         lastEvents: 1,
-        usageOf: ({ usage }) => (isRecord(usage) ? usageOf({ usage }, heard, tokensMax) : null),
-        textsOf: ({ type, delta, text = delta }) =>
-          DELTAS.has(type) && typeof text === 'string' ? [{ lane: 0, text }] : [],
+        usageOf: ({ usage }) => (isRecord(usage) ? usageOf({ usage }, heard) : null),
+        eventsOf: ({ type, delta, text = delta }) =>
+          DELTAS.has(type) ? textEvent('text', text) : [],
       }),
   },
 })
@@ -116,38 +117,41 @@ function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsag
   }
 }
 
+const noText = () => []
+
 /**
  * JSON, plain text or subtitles, as the client asked for. Where a stream was asked for, which
  * `whisper-1` does not make, texts are put into an object, from which its event is made.
  */
-function look(bytes: Buffer, heard: Heard, tokensMax: number): AnswerReading {
+function read(bytes: Buffer, heard: Heard): AnswerReading {
   const text = bytes.toString('utf8')
   const isNothing = text.trim() === '' && !(heard.mayBeBlank && text !== '')
   if (isNothing || /^\s*<(?:!doctype|html)/i.test(text)) return { kind: 'malformed' }
   const value = /^\s*\{/.test(text) ? parseJson(text) : null
   if (!isRecord(value)) {
     const body = heard.isStream ? Buffer.from(JSON.stringify({ text })) : bytes
-    return { kind: 'ok', usage: usageOf({}, heard, tokensMax), body }
+    return { kind: 'ok', usage: usageOf({}, heard), body, events: noText }
   }
   const error = errorOf(value)
   if (error !== undefined) return { kind: 'error', error }
   const { [PLAIN_TEXT]: plain, ...rest } = value
   if (typeof plain === 'string') {
     const body = heard.isStream ? JSON.stringify({ text: plain, ...rest }) : plain
-    return { kind: 'ok', usage: usageOf(value, heard, tokensMax), body: Buffer.from(body) }
+    const usage = usageOf(value, heard)
+    return { kind: 'ok', usage, body: Buffer.from(body), events: noText }
   }
   return typeof value.text === 'string'
-    ? { kind: 'ok', usage: usageOf(value, heard, tokensMax) }
+    ? { kind: 'ok', usage: usageOf(value, heard), events: noText }
     : { kind: 'malformed' }
 }
 
-function usageOf(answer: JsonRecord, heard: Heard, tokensMax: number): UsageReading {
+function usageOf(answer: JsonRecord, heard: Heard): UsageReading {
   const usage = recordOr(answer.usage)
   const hasTokens = usage.input_tokens !== undefined || usage.prompt_tokens !== undefined
   // Of a model that is sold by the second they are no measure of what was heard.
   const isByToken = heard.heardPerSecond !== null
   if (isByToken && hasTokens) {
-    return heardReading(readUsage(normalised(usage), tokensMax))
+    return heardReading(readUsage(normalised(usage), USAGE_TOKENS_MAX))
   }
   // In this order: OpenAI, Mistral, those who tell it of whole answers.
   const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration

@@ -3,7 +3,8 @@ import { AppError } from '../../app-error.ts'
 import type { AttemptPlan } from '../attempt-plan.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
 import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
-import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
+import type { StreamOutcome } from '../dialect/dialect.ts'
+import type { FollowedStream } from '../dialect/followed-stream.ts'
 import type { Ending } from './ending.ts'
 import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
 import { withCodeAsText } from '../refusal/code-text.ts'
@@ -36,7 +37,7 @@ export function cleanError(
   { channel }: Charge,
 ): RelayError {
   const body = Buffer.from(JSON.stringify({ error }))
-  const status = hiddenStatus(error, upstream.name)
+  const status = hiddenStatus(error, upstream)
   const said = upstreamError({ status, body }, language, channel)
   return convert === null ? said : withCodeAsText(said)
 }
@@ -52,7 +53,7 @@ export function endingOf(
 
 /** What a stream has used, and who says so. */
 export async function measureStream(
-  stream: StreamFollower,
+  stream: FollowedStream,
   result: StreamOutcome,
   { prompt, completion }: { prompt: Prompt; completion: CompletionCounter },
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
@@ -75,6 +76,6 @@ export async function measureStream(
   }
 }
 
-function extrasOf({ extras = {} }: StreamFollower): Pick<TokenUsage, 'extras'> {
+function extrasOf({ extras = {} }: FollowedStream): Pick<TokenUsage, 'extras'> {
   return Object.keys(extras).length === 0 ? {} : { extras }
 }

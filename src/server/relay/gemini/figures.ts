@@ -5,7 +5,7 @@ import { memberObject, memberRange, memberValue, type ScannedBody } from '../jso
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { declaredSearch, type DeclaredSearch } from './searches.ts'
-import { GeminiStream, lookAtResponse } from './stream.ts'
+import { GeminiStreamReader, readGeminiAnswer } from './read-answer.ts'
 
 /** What of a Gemini request decides about price and shape of the answer. */
 
@@ -58,8 +58,8 @@ function searchedBy({ asked, extras }: DeclaredSearch): Metering {
   const { gemini } = dialects
   const reading: Metering['reading'] = {
     ...gemini,
-    look: (bytes, tokensMax) => lookAtResponse(bytes, tokensMax, { asked }),
-    follow: (tokensMax) => new GeminiStream(tokensMax, { asked }),
+    readAnswer: (bytes) => readGeminiAnswer(bytes, asked),
+    readStream: () => new GeminiStreamReader(asked),
   }
   return { estimate: null, extras, reading }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { scanBody } from '../json/body-scan.ts'
-import type { SseEvent } from '../transport/sse.ts'
+import { streamIn } from '../../test/read-answer.ts'
 import { recordOr } from '../json/json-value.ts'
 import { pictureFigures } from './pictures.ts'
 import { traitsOf } from '../vendors/registry.ts'
@@ -24,7 +24,7 @@ function meteringOf(
   return metering
 }
 
-const { look } = meteringOf().reading
+const { readAnswer } = meteringOf().reading
 
 // What is not text was drawn, and is charged as that.
 test.each([
@@ -43,7 +43,7 @@ test.each([
     output_tokens_details: { text_tokens },
   }
   const answer = Buffer.from(JSON.stringify({ created: 1, data: [{ b64_json: 'AA' }], usage }))
-  expect(look(answer, 20_000_000)).toMatchObject({
+  expect(readAnswer(answer)).toMatchObject({
     usage: { usage: { completionTokens: 1000, extras: { imageCompletionTokens: drawn } } },
   })
 })
@@ -59,7 +59,7 @@ test.each([
   [[asAddress(8), inBytes(200_000), { ...told, ...asAddress(70_000) }, asAddress(8)], 4],
   [[{ ...told, ...inBytes(70_000) }, told, null, {}, { b64_json: null, url: 'https://a/b' }], 2],
 ])('the pictures of an answer are counted: case %#', (data, count) => {
-  expect(look(Buffer.from(JSON.stringify({ created: 1, data })), 20_000_000)).toMatchObject({
+  expect(readAnswer(Buffer.from(JSON.stringify({ created: 1, data })))).toMatchObject({
     kind: 'ok',
     usage: { usage: { extras: { pictures: { count } } } },
   })
@@ -77,7 +77,7 @@ test.each([
   'much',
 ])('pictures are counted whose upstream counts no tokens, or none that can be: %j', (usage) => {
   const answer = Buffer.from(JSON.stringify({ created: 1, data: [inBytes(8)], usage }))
-  expect(look(answer, 20_000_000)).toMatchObject({
+  expect(readAnswer(answer)).toMatchObject({
     usage: { usage: { completionTokens: 0, extras: { pictures: { count: 1 } } } },
   })
 })
@@ -86,7 +86,7 @@ test.each([[[]], [[told]], [[{ error: { message: 'blocked' } }]]])(
   'an answer without a picture is none: %j',
   (data) => {
     const answer = Buffer.from(JSON.stringify({ created: 1, data }))
-    expect(look(answer, 20_000_000)).toEqual({ kind: 'malformed' })
+    expect(readAnswer(answer)).toEqual({ kind: 'malformed' })
   },
 )
 
@@ -98,10 +98,6 @@ test('a changed picture that comes in one piece ends a stream as a changed one',
 })
 
 describe('a stream', () => {
-  const sseEvent = (event: object): SseEvent => {
-    const data = Buffer.from(JSON.stringify(event))
-    return { raw: data, data, name: '', isTerminated: true }
-  }
   const group = { sequential_image_generation: 'auto', stream: true }
   const made = { type: 'image_generation.partial_succeeded', url: 'https://a/b' }
   const edited = { type: 'image_edit.partial_succeeded', url: 'https://a/b' }
@@ -125,18 +121,12 @@ describe('a stream', () => {
     ['no more than were asked for', group, [made, generated(16)], 1],
     ['no fraction', group, [made, made, generated(2.5)], 2],
   ])('is charged for its pictures: %s', (_, wish, events, count) => {
-    const stream = meteringOf(wish).reading.follow(20_000_000)
-    for (const event of events) {
-      stream.see(stream.read(sseEvent(event)))
-    }
+    const { stream } = streamIn(meteringOf(wish).reading, events)
     expect(recordOr(stream.usage.usage?.extras).pictures).toMatchObject({ count })
   })
 
   test('of a group ends with its one last event', () => {
-    const stream = meteringOf({ ...group, n: 1 }).reading.follow(20_000_000)
-    for (const event of [made, made, generated(2)]) {
-      stream.see(stream.read(sseEvent(event)))
-    }
+    const { stream } = streamIn(meteringOf({ ...group, n: 1 }).reading, [made, made, generated(2)])
     expect(stream.isDone).toBe(true)
   })
 })

@@ -4,6 +4,7 @@ import {
   countedUsage,
   type TokenUsage,
   type UsageReading,
+  USAGE_TOKENS_MAX,
 } from '../canonical/token-usage.ts'
 import { estimatePromptTokens } from '../count/estimate.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
@@ -15,7 +16,7 @@ import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/j
 import { countMember, flagMember, invalid, textMember } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
-import { readAnswer } from '../openai/openai-answer.ts'
+import { readOpenaiAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 import { shown } from '../dialect/relay-error.ts'
 import { drawnTokens, ownSize } from './drawn-tokens.ts'
@@ -138,9 +139,8 @@ function piecesOf(
 function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
   return {
     ...dialects.openai,
-    look: (bytes, tokensMax) => look(bytes, wish, tokensMax),
-    textsOf: () => [],
-    follow(tokensMax) {
+    readAnswer: (bytes) => read(bytes, wish),
+    readStream() {
       let came = 0
       let completions = 0
       return new TypedStream({
@@ -154,10 +154,9 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
             completions += 1
             came = Math.max(came, toldPictures(event.usage, wish) ?? completions)
           }
-          const usage = readUsage(event.usage, tokensMax)
+          const usage = readUsage(event.usage, USAGE_TOKENS_MAX)
           return withPictures(usage, event.usage, { ...wish, pictures: came })
         },
-        textsOf: () => [],
       })
     },
     wholeAsEvents: (answer) =>
@@ -182,8 +181,8 @@ function toldPictures(usage: unknown, { countMax }: Wish): number | null {
   return isCount && told <= countMax ? told : null
 }
 
-function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
-  const reading = readAnswer(bytes, tokensMax)
+function read(bytes: Buffer, wish: Wish): AnswerReading {
+  const reading = readOpenaiAnswer(bytes)
   if (reading.kind !== 'ok') return reading
   const answer = scanAnswer(bytes)
   const data = answer === null ? null : memberBytes(answer, 'data')
@@ -192,7 +191,7 @@ function look(bytes: Buffer, wish: Wish, tokensMax: number): AnswerReading {
   const pictures = picturesIn(data)
   // Somebody else may draw it.
   if (pictures === 0) return { kind: 'malformed' }
-  return { kind: 'ok', usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
+  return { ...reading, usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
 }
 
 const picturesIn = (data: Buffer): number => elementsOf(data).filter(isPicture).length

@@ -1,12 +1,17 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import {
+  countedUsage,
+  NO_USAGE,
+  USAGE_TOKENS_MAX,
+  type UsageReading,
+} from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 import { invalid, missing, textMember } from '../media/fields.ts'
-import { readAnswer } from '../openai/openai-answer.ts'
+import { readOpenaiAnswer } from '../openai/openai-answer.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 
@@ -38,16 +43,13 @@ export function rankingFigures(body: ScannedBody): RequestFigures | FieldProblem
     wantsUsage: false,
     metering: () => ({
       estimate: { ...countedUsage(tokens, 0), extras: { calls } },
-      reading: { ...openai, look: (answer, tokensMax) => look(answer, { calls, tokensMax }) },
+      reading: { ...openai, readAnswer: (answer) => read(answer, calls) },
     }),
   }
 }
 
-function look(
-  bytes: Buffer,
-  { calls, tokensMax }: { calls: number; tokensMax: number },
-): AnswerReading {
-  const reading = readAnswer(bytes, tokensMax)
+function read(bytes: Buffer, calls: number): AnswerReading {
+  const reading = readOpenaiAnswer(bytes)
   if (reading.kind !== 'ok') return reading
   const answer = scanAnswer(bytes)
   const results = answer === null ? undefined : memberValue(answer, 'results')
@@ -59,13 +61,13 @@ function look(
   const billed = recordOr(meta.billed_units)
   const usage =
     reading.usage.fault === NO_USAGE.fault
-      ? readUsage(ofMeta(recordOr(meta.tokens), billed), tokensMax)
+      ? readUsage(ofMeta(recordOr(meta.tokens), billed), USAGE_TOKENS_MAX)
       : reading.usage
   // Cohere counts searches and no tokens, which are then estimated. OpenRouter counts both.
   const { search_units } = recordOr(memberValue(answer, 'usage'))
   const told = searchesOf(billed.search_units ?? search_units)
   return {
-    kind: 'ok',
+    ...reading,
     usage: withExtras(usage, { calls: told ?? calls }),
     ...(told === null ? {} : { extras: { calls: told } }),
   }

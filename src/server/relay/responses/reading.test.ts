@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import { streamIn } from '../../test/read-answer.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
+import { eventOf } from '../transport/wire.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { responseFigures } from './reading.ts'
 
@@ -19,10 +22,9 @@ test('a tool of a type that is no word costs nothing', () => {
 })
 
 test('an event of a type that is no word is a part of the answer', () => {
-  const stream = meteringOf({}).reading.follow(1000)
-  const data = Buffer.from(JSON.stringify({ type: ODD }))
-  const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
-  expect(chunk?.kind).toBe('delta')
+  const stream = new FollowedStream(meteringOf({}).reading.readStream(), false)
+  const { kind } = stream.read(eventOf(Buffer.from(JSON.stringify({ type: ODD }))))
+  expect(kind).toBe('delta')
 })
 
 test('an answer that names odd tools is read', () => {
@@ -30,7 +32,7 @@ test('an answer that names odd tools is read', () => {
   const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
   const output = [{ type: 'web_search_call', status: 'completed' }]
   const answer = Buffer.from(JSON.stringify({ object: 'response', tools, output, usage }))
-  expect(meteringOf({}).reading.look(answer, 1000)).toMatchObject({
+  expect(meteringOf({}).reading.readAnswer(answer)).toMatchObject({
     usage: { usage: { promptTokens: 3, extras: { tools: { web_search: 1 } } } },
   })
 })
@@ -40,7 +42,7 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
   const acts = ['search', 'open_page', 'find_in_page']
   const output = acts.map((type) => ({ type: 'web_search_call', action: { type } }))
   const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
-  expect(meteringOf({}).reading.look(answer, 1000)).toMatchObject({
+  expect(meteringOf({}).reading.readAnswer(answer)).toMatchObject({
     usage: { usage: { extras: { tools: { web_search: 1 } } } },
   })
 })
@@ -66,7 +68,7 @@ test('what xAI says its tools have used is charged, and not the items that it sh
   const answer = Buffer.from(JSON.stringify({ object: 'response', output, usage }))
   const read = meteringOf({ tools: [{ type: 'x_search' }] })
   expect(read.extras).toEqual({ tools: { x_posts: 1 } })
-  const { usage: told } = { usage: null, ...read.reading.look(answer, 1000) }
+  const { usage: told } = { usage: null, ...read.reading.readAnswer(answer) }
   expect(told?.usage?.extras?.tools).toEqual({
     web_search: 3,
     x_posts: 12,
@@ -92,9 +94,8 @@ test('a container of a stream that broke off costs what its size does', () => {
   const tools = [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '16g' } }]
   const environment = { type: 'container_reference', container_id: 'cntr_1' }
   const item = { type: 'shell_call', environment }
-  const stream = meteringOf({ tools }).reading.follow(1000)
-  const data = Buffer.from(JSON.stringify({ type: 'response.output_item.done', item }))
-  const chunk = stream?.read({ raw: data, data, name: '', isTerminated: true })
-  if (chunk !== undefined) stream?.see(chunk)
-  expect(stream?.extras).toEqual({ tools: { code_interpreter_16g: 1 } })
+  const { stream } = streamIn(meteringOf({ tools }).reading, [
+    { type: 'response.output_item.done', item },
+  ])
+  expect(stream.extras).toEqual({ tools: { code_interpreter_16g: 1 } })
 })

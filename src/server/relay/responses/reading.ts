@@ -1,7 +1,12 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { AppError } from '../../app-error.ts'
 import { isAskedFor } from '../canonical/reading.ts'
-import { ASKED_TOKENS_MAX, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
+import {
+  ASKED_TOKENS_MAX,
+  NO_USAGE,
+  USAGE_TOKENS_MAX,
+  type UsageReading,
+} from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
@@ -16,7 +21,8 @@ import {
 } from '../json/json-value.ts'
 import { countMember, flagMember, invalid, missing } from '../media/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/openai-chunk.ts'
+import { errorOf } from '../openai/answer-error.ts'
+import { GatheredResponse } from '../gathering/gathered-response.ts'
 import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 import { orOnline, routedSearch, searchesTold, type AskedSearch } from '../search/asked-search.ts'
@@ -30,8 +36,8 @@ import {
   type ContainerPrices,
 } from './containers.ts'
 import type { EventNumbers } from './stream-writer.ts'
-import { textsOfEvent, textsOfResponses } from './texts.ts'
 import { isLook } from './tools/searches.ts'
+import { eventsOfResponse, ResponsesStreamReader } from './upstream/read-answer.ts'
 import { drawnTokens, withBilledSearches, withToldCounts } from './tools/told-usage.ts'
 
 /**
@@ -146,9 +152,9 @@ function responseReading(call: ReadFor): Metering['reading'] {
   const numbers: EventNumbers = { next: 0 }
   return {
     ...dialects.openai,
-    look: (bytes, tokensMax) => look(bytes, tokensMax, call),
-    textsOf: textsOfResponses,
-    follow(tokensMax) {
+    readAnswer: (bytes) => read(bytes, call),
+    readStream() {
+      const reader = new ResponsesStreamReader()
       const done: unknown[] = []
       numbers.next = 0
       return new TypedStream({
@@ -158,12 +164,13 @@ function responseReading(call: ReadFor): Metering['reading'] {
           if (!isRecord(response) || !isRecord(response.usage)) return null
           const whole =
             arrayOr(response.output).length === 0 ? { ...response, output: done } : response
-          return usageOf(whole, tokensMax, call)
+          return usageOf(whole, call)
         },
-        textsOf: textsOfEvent,
-        extras() {
-          const tools = toolsRun({ output: done }, 0, call)
-          return tools === null ? {} : { tools }
+        eventsOf: (event) => reader.eventsOf(event),
+        extrasOf({ type }) {
+          const tools =
+            type === 'response.output_item.done' ? toolsRun({ output: done }, 0, call) : null
+          return tools === null ? null : { tools }
         },
         note({ type, item, response, sequence_number: number }) {
           // An error goes on in our words, under its number.
@@ -177,6 +184,7 @@ function responseReading(call: ReadFor): Metering['reading'] {
       })
     },
     wholeAsEvents: responseAsEvents,
+    gatherer: () => new GatheredResponse(),
     end: null,
     errorPiece: (error, requestId) => responseErrorPiece(error, requestId, numbers.next),
   }
@@ -200,7 +208,7 @@ function noteItems(items: readonly unknown[], { seen, isStored }: ReadFor): void
   }
 }
 
-function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
+function read(bytes: Buffer, call: ReadFor): AnswerReading {
   const value = parseJson(bytes.toString('utf8'))
   if (!isRecord(value)) return { kind: 'malformed' }
   const hasUsage = isRecord(value.usage)
@@ -211,15 +219,18 @@ function look(bytes: Buffer, tokensMax: number, call: ReadFor): AnswerReading {
   }
   if (!Array.isArray(value.output)) return { kind: 'malformed' }
   noteResponse(value, call)
-  return { kind: 'ok', usage: usageOf(value, tokensMax, call) }
+  return { kind: 'ok', usage: usageOf(value, call), events: () => eventsOfResponse(value) }
 }
 
 /** Tokens, and the tools that were run: what is only declared costs nothing. */
-function usageOf(response: JsonRecord, tokensMax: number, call: ReadFor): UsageReading {
-  const reading = readUsage(response.usage, tokensMax)
+function usageOf(response: JsonRecord, call: ReadFor): UsageReading {
+  const reading = readUsage(response.usage, USAGE_TOKENS_MAX)
   const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0, call)
   if (reading.usage === null) return blank(reading)
-  const beside = { ...(tools === null ? {} : { tools }), ...drawnTokens(response, tokensMax) }
+  const beside = {
+    ...(tools === null ? {} : { tools }),
+    ...drawnTokens(response, USAGE_TOKENS_MAX),
+  }
   if (Object.keys(beside).length === 0) return reading
   return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, ...beside } } }
 }

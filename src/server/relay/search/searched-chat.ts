@@ -1,17 +1,11 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { UsageReading } from '../canonical/token-usage.ts'
-import type {
-  AnswerReading,
-  StreamChunk,
-  StreamEnding,
-  StreamFollower,
-  StreamOutcome,
-} from '../dialect/dialect.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { AnswerReading, EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../transport/sse.ts'
 import { usageOfChunk } from '../openai/usage.ts'
 import {
   askedSearch,
@@ -65,12 +59,12 @@ interface Search extends AskedSearch {
 
 const readingWith = (search: Search): Metering['reading'] => ({
   ...dialects.openai,
-  look: (bytes, tokensMax) => look(bytes, tokensMax, search),
-  follow: (tokensMax) => new SearchedStream(dialects.openai.follow(tokensMax), search),
+  readAnswer: (bytes) => read(bytes, search),
+  readStream: () => new SearchedStream(dialects.openai.readStream(), search),
 })
 
-function look(bytes: Buffer, tokensMax: number, search: Search): AnswerReading {
-  const reading = dialects.openai.look(bytes, tokensMax)
+function read(bytes: Buffer, search: Search): AnswerReading {
+  const reading = dialects.openai.readAnswer(bytes)
   if (reading.kind !== 'ok') return reading
   const answer = recordOr(parseJson(bytes.toString('utf8')))
   const signs = { told: toldIn(search, answer), isShown: isShownIn(answer) }
@@ -125,46 +119,34 @@ function withExtras(reading: UsageReading, extras: UsedExtras): UsageReading {
   return { ...reading, usage: { ...usage, extras: { ...usage.extras, ...extras } } }
 }
 
-class SearchedStream implements StreamFollower {
-  private readonly stream: StreamFollower
+class SearchedStream implements StreamReader {
+  private readonly reader: StreamReader
   private readonly search: Search
   private readonly signs: Signs = { told: null, isShown: false, calls: new Set() }
+  private usage: UsageReading | undefined = undefined
 
-  constructor(stream: StreamFollower, search: Search) {
-    this.stream = stream
+  constructor(reader: StreamReader, search: Search) {
+    this.reader = reader
     this.search = search
   }
 
-  read(event: SseEvent): StreamChunk {
-    return this.stream.read(event)
+  read(chunk: JsonRecord): EventReport {
+    const report = this.reader.read(chunk)
+    const { search, signs } = this
+    signs.told = toldIn(search, chunk) ?? signs.told
+    signs.isShown ||= isShownIn(chunk)
+    for (const call of callsIn(search, chunk)) signs.calls.add(call)
+    const extras = extrasOf(search, searchesOf(search, signs))
+    this.usage = report.usage ?? this.usage
+    const used = this.usage === undefined ? {} : { usage: withExtras(this.usage, extras) }
+    return { ...report, extras, ...used }
   }
 
-  see(chunk: StreamChunk, isTerminated?: boolean): void {
-    if (!this.isOver && chunk.value !== null) {
-      this.signs.told = toldIn(this.search, chunk.value) ?? this.signs.told
-      this.signs.isShown ||= isShownIn(chunk.value)
-      for (const call of callsIn(this.search, chunk.value)) this.signs.calls.add(call)
-    }
-    this.stream.see(chunk, isTerminated)
+  end(): ChatEvent[] {
+    return this.reader.end?.() ?? []
   }
 
-  get isDone(): boolean {
-    return this.stream.isDone
-  }
-
-  get isOver(): boolean {
-    return this.stream.isOver
-  }
-
-  get extras(): UsedExtras {
-    return extrasOf(this.search, searchesOf(this.search, this.signs))
-  }
-
-  get usage(): UsageReading {
-    return withExtras(this.stream.usage, this.extras)
-  }
-
-  outcome(ending: StreamEnding): StreamOutcome {
-    return this.stream.outcome(ending)
+  isComplete(at: StreamState): boolean {
+    return this.reader.isComplete?.(at) === true
   }
 }

@@ -80,6 +80,6 @@ test('what cannot be read is told as that, and another channel is asked', () => 
   expect(failedAttempt('en', 'garbled')).toMatchObject({
     mayRetry: true,
     cause: 'network',
-    error: { status: 500, message: 'The answer of the upstream cannot be read' },
+    error: { status: 500, message: 'The upstream response cannot be parsed' },
   })
 })
