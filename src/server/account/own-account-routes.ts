@@ -3,7 +3,7 @@ import { isRoot } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { testLetter } from '../mail/letter.ts'
+import { testEmail } from '../mail/email-messages.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { notifyRoot } from '../mail/notice.ts'
 import { AFF_CODE_LENGTHS, newAffCode } from '../secrets.ts'
@@ -41,12 +41,12 @@ export const ownAccountRoutes = (app: App): Route[] => {
       await database.announce(`user:${actor.id}`)
     }),
     serve(accountApi.testMail, async ({ actor, body, language }) => {
-      const letter = testLetter(systemName(app), language)
-      if (body.notice === true) return notifyRoot(app, letter)
+      const message = testEmail(systemName(app), language)
+      if (body.notice === true) return notifyRoot(app, message)
       const to = body.email?.trim() || (actor.user.email ?? '')
       if (to === '') throw new AppError('own_email_missing')
       refuse(addressRefusal(to, null))
-      await mail(app, to, letter)
+      await mail(app, to, message)
     }),
   ]
 }

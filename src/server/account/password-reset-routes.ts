@@ -4,7 +4,7 @@ import { isAdmin, isRoot, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { resetLetter } from '../mail/letter.ts'
+import { resetEmail } from '../mail/email-messages.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { randomText } from '../secrets.ts'
 import { hashingCaller } from '../user/password.ts'
@@ -92,7 +92,7 @@ async function mailResetLink(
   await mail(
     app,
     address,
-    resetLetter(systemName(app), language, {
+    resetEmail(systemName(app), language, {
       url: consoleAddress(app, '/user/reset', { email: address, token: code }),
       username: user.username,
     }),

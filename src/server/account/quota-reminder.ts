@@ -1,8 +1,8 @@
 import { quotaText } from '../../contract/quota.ts'
 import type { App } from '../app.ts'
 import type { Settled } from '../ledger/ledger.ts'
-import { quotaLetter } from '../mail/letter.ts'
-import type { Letter } from '../mail/mail.ts'
+import { quotaEmail } from '../mail/email-messages.ts'
+import type { EmailMessage } from '../mail/mail.ts'
 import { canMail, mail, systemName } from '../mail/mailer.ts'
 import { consoleAddress } from './console-address.ts'
 import { findRemindedUsers, moveReminder, type RemindedUser } from './quota-reminder-store.ts'
@@ -154,11 +154,11 @@ async function moveOn(
     await moveReminder(app.database.write, user.id, { from: to, to: untold })
   }
   const { email } = user
-  const letter = reminderLetter(app, user, isExhausted)
+  const message = reminderEmail(app, user, isExhausted)
   // Each mail is a separate task, so that one failing mailbox does not delay the others.
   const isAccepted = app.background.run('mail', 'a quota reminder', async () => {
     try {
-      await mail(app, email, letter)
+      await mail(app, email, message)
       app.unsent.delete(user.id)
     } catch (error) {
       await moveBack()
@@ -171,13 +171,13 @@ async function moveOn(
 /** Decimals of a money amount; reminders are about small amounts. */
 const MONEY_DECIMALS = 4
 
-function reminderLetter(app: App, user: RemindedUser, isExhausted: boolean): Letter {
+function reminderEmail(app: App, user: RemindedUser, isExhausted: boolean): EmailMessage {
   const { options } = app
   const display = {
     quotaPerUnit: options.number('QuotaPerUnit'),
     inCurrency: options.flag('DisplayInCurrencyEnabled'),
   }
-  return quotaLetter(systemName(app), {
+  return quotaEmail(systemName(app), {
     username: user.username,
     isExhausted,
     quota: quotaText(user.balance, display, MONEY_DECIMALS),

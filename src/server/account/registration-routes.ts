@@ -2,7 +2,7 @@ import { accountApi } from '../../contract/account-api.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { addressInUseLetter, codeLetter } from '../mail/letter.ts'
+import { addressInUseEmail, codeEmail } from '../mail/email-messages.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { createUser, type UserToCreate } from '../user/create-user.ts'
 import { hashingCaller } from '../user/password.ts'
@@ -50,10 +50,10 @@ export const registrationRoutes = (app: App): Route[] => {
       const codeHash = await hashMailCode(app, code, hashingCaller(call))
       await keepMailCode(app, { purpose: 'verify', email, codeHash })
       const isInUse = (await findUsersByEmail(database.read, email)).length > 0
-      const letter = isInUse
-        ? addressInUseLetter(systemName(app), call.language, { url: consoleAddress(app, '/reset') })
-        : codeLetter(systemName(app), call.language, { code })
-      await mail(app, email, letter)
+      const message = isInUse
+        ? addressInUseEmail(systemName(app), call.language, { url: consoleAddress(app, '/reset') })
+        : codeEmail(systemName(app), call.language, { code })
+      await mail(app, email, message)
     }),
   ]
 }

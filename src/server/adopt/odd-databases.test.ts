@@ -385,7 +385,7 @@ test('what PostgreSQL would not let be changed is told before', async () => {
   const bare = await openBare(database.location)
   onTestFinished(() => bare.close())
   const told = async () => (await reportAdoption(bare)).lines.join('\n')
-  expect(await told()).toContain('1 views read columns that get another type')
+  expect(await told()).toContain('1 views read columns whose type must change')
   expect(await told()).toContain('(report)')
   await expect(adopt(database)).rejects.toThrow(/1 views read columns .* until they are dropped/)
   await database.run(`DROP VIEW report;

@@ -2,7 +2,7 @@ import type { App } from '../app.ts'
 import { AppError } from '../app-error.ts'
 import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import { moveSetting, readOrCreateSetting, readSetting } from '../db/setting-store.ts'
-import { dailyBackupLetter } from '../mail/letter.ts'
+import { dailyBackupEmail } from '../mail/email-messages.ts'
 import { systemName } from '../mail/mailer.ts'
 import { notifyRoot } from '../mail/notice.ts'
 import { backUp, deleteOldBackups, megabytes, type GivenSettings } from './make-backup.ts'
@@ -117,7 +117,7 @@ async function make(app: App, environment: GivenSettings): Promise<void> {
 function tellRoot(app: App): void {
   app.background.run('mail', 'mail about the daily backup', async () => {
     try {
-      await notifyRoot(app, dailyBackupLetter(systemName(app), backupFolder(app.config)))
+      await notifyRoot(app, dailyBackupEmail(systemName(app), backupFolder(app.config)))
     } catch (error) {
       const reachesNobody =
         error instanceof AppError && ['root_without_email', 'mail_unset'].includes(error.code)

@@ -11,7 +11,7 @@ export interface MailSettings {
   from: MailAddress
 }
 
-export interface Letter {
+export interface EmailMessage {
   subject: string
   text: string
   html: string

@@ -2,7 +2,7 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { callHttp, HttpCallFailed, jsonMembers } from '../egress/http-call.ts'
 import { findFirstRoot } from '../user/user-store.ts'
-import type { Letter } from './mail.ts'
+import type { EmailMessage } from './mail.ts'
 import { mail } from './mailer.ts'
 
 const PUSH_TIMEOUT_MS = 10_000
@@ -12,20 +12,20 @@ const PUSH_ANSWER_BYTES_MAX = 64 * 1024
  * Notifies the operator: through the message pusher if configured, else by mail to root. Throws
  * `push_failed`, `root_without_email`, `mail_unset`, `mail_failed`.
  */
-export async function notifyRoot(app: App, letter: Letter): Promise<void> {
+export async function notifyRoot(app: App, message: EmailMessage): Promise<void> {
   if (app.options.text('MessagePusherAddress') !== '') {
-    await push(app, letter)
+    await push(app, message)
     return
   }
   const root = await findFirstRoot(app.database.read)
   if (!root?.email) throw new AppError('root_without_email')
-  await mail(app, root.email, letter)
+  await mail(app, root.email, message)
 }
 
 /** Sends to a message pusher with One API's protocol. */
 async function push(
   { options, egress, trace }: App,
-  { subject, text, html }: Letter,
+  { subject, text, html }: EmailMessage,
 ): Promise<void> {
   const body = {
     title: subject,

@@ -9,7 +9,7 @@ import { TEST_CERTIFICATE } from '../test/test-certificate.ts'
 import type { MailSettings } from './mail.ts'
 import { MailFailed, sendMail } from './send-mail.ts'
 
-const LETTER = { subject: 'Subject', text: 'text', html: '<p>html</p>' }
+const MESSAGE = { subject: 'Subject', text: 'text', html: '<p>html</p>' }
 const PASSWORD = 'the-credential-of-the-mail-server'
 
 let egress: Egress
@@ -40,7 +40,7 @@ const settingsFor = (port: number, over: Partial<MailSettings> = {}): MailSettin
 /** Result of a mail: `sent`, or the failure. */
 async function outcome(settings: MailSettings, to = 'reader@example.test') {
   try {
-    await sendMail(egress, settings, { to, letter: LETTER })
+    await sendMail(egress, settings, { to, message: MESSAGE })
     return 'sent'
   } catch (error) {
     if (!(error instanceof MailFailed)) throw error
@@ -61,7 +61,7 @@ async function trusting<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('a letter arrives unchanged, for one recipient, from the system', async () => {
+test('a message arrives unchanged, for one recipient, from the system', async () => {
   const box = await aMailbox()
   expect(await outcome(settingsFor(box.port))).toBe('sent')
   const { parsed, sender, receivers } = await box.next()
@@ -89,8 +89,8 @@ describe('names, subjects and addresses cannot add headers or recipients', () =>
     const settings = settingsFor(box.port, {
       from: { name: attack, address: 'system@example.test' },
     })
-    const letter = { ...LETTER, subject: attack }
-    await sendMail(egress, settings, { to: 'reader@example.test', letter })
+    const message = { ...MESSAGE, subject: attack }
+    await sendMail(egress, settings, { to: 'reader@example.test', message })
     const { receivers, parsed } = await box.next()
     expect(receivers).toEqual(['reader@example.test'])
     expect(parsed.bcc ?? []).toEqual([])
@@ -204,7 +204,7 @@ describe('failures', () => {
     const { port } = server.address() as AddressInfo
     const sent = sendMail(egress, settingsFor(port), {
       to: 'reader@example.test',
-      letter: LETTER,
+      message: MESSAGE,
       timeoutMs: 200,
     })
     await expect(sent).rejects.toMatchObject({ failure: 'timeout' })

@@ -1,6 +1,6 @@
 import { EgressRefused, type Egress } from '../egress/egress.ts'
 import { isMailAddress, type MailAddress } from './mail-address.ts'
-import { mailSecurity, type Letter, type MailFailure, type MailSettings } from './mail.ts'
+import { mailSecurity, type EmailMessage, type MailFailure, type MailSettings } from './mail.ts'
 
 /** A mail could not be sent. `facts` are for the trace and contain no secrets. */
 export class MailFailed extends Error {
@@ -20,13 +20,17 @@ const GREETING_TIMEOUT_MS = 10_000
 const SILENCE_TIMEOUT_MS = 15_000
 
 /**
- * Sends one letter for one recipient to the mail server. The egress opens the connection; the
+ * Sends one email for one recipient to the mail server. The egress opens the connection; the
  * library only uses it. Throws `MailFailed`.
  */
 export async function sendMail(
   egress: Egress,
   settings: MailSettings,
-  { to, letter, timeoutMs = SEND_TIMEOUT_MS }: { to: string; letter: Letter; timeoutMs?: number },
+  {
+    to,
+    message,
+    timeoutMs = SEND_TIMEOUT_MS,
+  }: { to: string; message: EmailMessage; timeoutMs?: number },
 ): Promise<void> {
   const { host, port, account, password, from } = settings
   // The library would split a text that looks like several addresses.
@@ -56,9 +60,9 @@ export async function sendMail(
       from,
       to: [receiver],
       envelope: { from: from.address, to: [to] },
-      subject: letter.subject,
-      text: letter.text,
-      html: letter.html,
+      subject: message.subject,
+      text: message.text,
+      html: message.html,
       // Asks mail programs not to reply automatically.
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal,

@@ -3,7 +3,7 @@ import { consoleAddress } from '../../account/console-address.ts'
 import { AppError } from '../../app-error.ts'
 import type { App } from '../../app.ts'
 import { moveSetting, readOrCreateSetting } from '../../db/setting-store.ts'
-import { channelStatusLetter, type ChannelChange } from '../../mail/letter.ts'
+import { channelStatusEmail, type ChannelChange } from '../../mail/email-messages.ts'
 import { systemName } from '../../mail/mailer.ts'
 import { notifyRoot } from '../../mail/notice.ts'
 import type { StatusCause } from '../channel-status.ts'
@@ -11,16 +11,16 @@ import { changedChannelsIn } from './channel-news.ts'
 import { deleteNotices, openNotices, type ChannelNotice } from '../channel-pause-store.ts'
 
 /**
- * Sends one letter to root about automatic changes of channels, even if many fail together. Changes
- * are stored as rows and collected for a minute; one of all processes sends them. A letter that
+ * Sends one email to root about automatic changes of channels, even if many fail together. Changes
+ * are stored as rows and collected for a minute; one of all processes sends them. An email that
  * cannot be sent is retried; if no recipient is configured, the rows are deleted.
  */
 
 /** Milliseconds for which changes are collected. */
 const COLLECT_MS = 60_000
-/** Minimum seconds between two letters. */
+/** Minimum seconds between two emails. */
 const PAUSE_SECONDS = 600
-/** Maximum number of changes per letter. */
+/** Maximum number of changes per email. */
 const CHANGES_MAX = 100
 const SETTING = 'channel_digest_at'
 
@@ -62,22 +62,22 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
   }
 }
 
-/** Sends the pending changes to root. Returns false if some remain for a later letter. */
+/** Sends the pending changes to root. Returns false if some remain for a later email. */
 export async function sendStatusDigest(app: App): Promise<boolean> {
   const { database, clock } = app
   const notices = await openNotices(database.read, CHANGES_MAX)
   if (notices.length === 0) return true
   const from = await readOrCreateSetting(database.write, SETTING, '0')
   const nowSeconds = clock.nowSeconds()
-  // A last letter in the future was sent by a clock that was ahead.
+  // A last email in the future was sent by a clock that was ahead.
   if (Math.abs(nowSeconds - Number(from)) < PAUSE_SECONDS) return false
   if (!(await moveSetting(database.write, SETTING, { from, to: String(nowSeconds) }))) return false
-  const letter = channelStatusLetter(systemName(app), {
+  const message = channelStatusEmail(systemName(app), {
     changes: notices.map(changeOf),
     url: consoleAddress(app, '/channel'),
   })
   try {
-    await notifyRoot(app, letter)
+    await notifyRoot(app, message)
   } catch (error) {
     const reachesNobody =
       error instanceof AppError && ['root_without_email', 'mail_unset'].includes(error.code)

@@ -1,7 +1,7 @@
 import type { Language } from '../../contract/errors.ts'
-import type { Letter } from './mail.ts'
+import type { EmailMessage } from './mail.ts'
 
-/** Texts of a letter in one language, without markup. */
+/** Texts of an email in one language, without markup. */
 interface Words {
   subject: string
   /** Paragraphs before the main element. */
@@ -17,7 +17,7 @@ type Centre =
   | { kind: 'code'; code: string }
   | { kind: 'link'; url: string; label: Record<Language, string> }
 
-interface LetterPlan {
+interface EmailPlan {
   systemName: string
   /** The reader's language; both, Chinese first, if it is unknown. */
   languages: readonly Language[]
@@ -27,13 +27,13 @@ interface LetterPlan {
 
 const CODE_MINUTES = 10
 
-/** Letter with a code to register or to bind an address. */
-export const codeLetter = (
+/** Email with a code to register or to bind an address. */
+export const codeEmail = (
   systemName: string,
   language: Language,
   { code }: { code: string },
-): Letter =>
-  letter({
+): EmailMessage =>
+  emailMessage({
     systemName,
     languages: [language],
     centre: { kind: 'code', code },
@@ -57,13 +57,13 @@ export const codeLetter = (
     },
   })
 
-/** Letter sent instead of a code if the address belongs to an account; only its owner sees it. */
-export const addressInUseLetter = (
+/** Email sent instead of a code if the address belongs to an account; only its owner sees it. */
+export const addressInUseEmail = (
   systemName: string,
   language: Language,
   { url }: { url: string },
-): Letter =>
-  letter({
+): EmailMessage =>
+  emailMessage({
     systemName,
     languages: [language],
     centre: { kind: 'link', url, label: { zh: '找回密码', en: 'Get a new password' } },
@@ -89,13 +89,13 @@ export const addressInUseLetter = (
     },
   })
 
-/** Letter with a link to set a new password. */
-export const resetLetter = (
+/** Email with a link to set a new password. */
+export const resetEmail = (
   systemName: string,
   language: Language,
   { url, username }: { url: string; username: string },
-): Letter =>
-  letter({
+): EmailMessage =>
+  emailMessage({
     systemName,
     languages: [language],
     centre: { kind: 'link', url, label: { zh: '重置密码', en: 'Reset the password' } },
@@ -119,13 +119,13 @@ export const resetLetter = (
     },
   })
 
-/** Letter for a balance that has fallen below the threshold or is used up. */
-export function quotaLetter(
+/** Email for a balance that has fallen below the threshold or is used up. */
+export function quotaEmail(
   systemName: string,
   reminder: { username: string; isExhausted: boolean; quota: string; url: string },
-): Letter {
+): EmailMessage {
   const { username, isExhausted, quota, url } = reminder
-  return letter({
+  return emailMessage({
     systemName,
     languages: ['zh', 'en'],
     centre: { kind: 'link', url, label: { zh: '立即充值', en: 'Top up' } },
@@ -152,9 +152,9 @@ export function quotaLetter(
   })
 }
 
-/** Letter that an administrator sends to test the mail settings. */
-export const testLetter = (systemName: string, language: Language): Letter =>
-  letter({
+/** Email that an administrator sends to test the mail settings. */
+export const testEmail = (systemName: string, language: Language): EmailMessage =>
+  emailMessage({
     systemName,
     languages: [language],
     centre: { kind: 'none' },
@@ -172,18 +172,18 @@ export const testLetter = (systemName: string, language: Language): Letter =>
     },
   })
 
-/** Letter about automatic changes of channel status since the last one. */
-export function channelStatusLetter(
+/** Email about automatic changes of channel status since the last one. */
+export function channelStatusEmail(
   systemName: string,
   { changes, url }: { changes: readonly ChannelChange[]; url: string },
-): Letter {
+): EmailMessage {
   const lines = (language: Language): string[] =>
     changes.map(({ id, name, isEnabled, reason }) =>
       language === 'zh'
         ? `渠道「${name}」（#${id}）已被自动${isEnabled ? '启用' : '禁用'}：${reason.zh}`
         : `Channel “${name}” (#${id}) was ${isEnabled ? 'enabled' : 'disabled'}: ${reason.en}`,
     )
-  return letter({
+  return emailMessage({
     systemName,
     languages: ['zh', 'en'],
     centre: { kind: 'link', url, label: { zh: '查看渠道', en: 'Show the channels' } },
@@ -209,9 +209,9 @@ export interface ChannelChange {
   reason: Record<Language, string>
 }
 
-/** Letter to root after a failed daily backup. `folder` is its target. */
-export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
-  letter({
+/** Email to root after a failed daily backup. `folder` is its target. */
+export const dailyBackupEmail = (systemName: string, folder: string): EmailMessage =>
+  emailMessage({
     systemName,
     languages: ['zh', 'en'],
     centre: { kind: 'none' },
@@ -235,7 +235,7 @@ export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
 
 const COLON: Record<Language, string> = { zh: '：', en: ': ' }
 
-function letter({ systemName, languages, words, centre }: LetterPlan): Letter {
+function emailMessage({ systemName, languages, words, centre }: EmailPlan): EmailMessage {
   const parts = languages.map((language) => ({ language, ...words[language] }))
   const text = parts.map((part) => [
     ...part.lead,
