@@ -3,16 +3,16 @@
  * errors and a summary line. `npm run format` fixes the format.
  */
 import { spawn } from 'node:child_process'
+import { STRUCTURE_STEPS } from './lint/steps.ts'
 
 const STEPS: Record<string, string> = {
   format: 'oxfmt --check .',
-  lint: 'oxlint --deny-warnings .',
   'types of contract': 'tsc --noEmit -p src/contract',
   'types of server': 'tsc --noEmit -p src/server',
   'types of console': 'tsc --noEmit -p src/console',
   'types of e2e': 'tsc --noEmit -p e2e',
-  'size warnings': 'node tools/size-warnings.ts',
-  structure: 'vitest run --reporter=dot tools/tidy.test.ts',
+  'folder sizes': 'node tools/lint/folder-sizes.ts',
+  ...STRUCTURE_STEPS,
 }
 
 interface Outcome {
@@ -46,7 +46,8 @@ const failures = outcomes.filter((outcome) => !outcome.succeeded)
 for (const { name, output } of failures) console.error(`— ${name}\n${output.trim()}\n`)
 
 for (const { output } of outcomes.filter((outcome) => outcome.succeeded)) {
-  for (const warning of output.match(/^warning: .*$/gm) ?? []) console.warn(warning)
+  for (const warning of output.match(/^warning: .*$|^.*\[Warning\/.*$/gm) ?? [])
+    console.warn(warning)
 }
 
 const seconds = ((performance.now() - started) / 1_000).toFixed(1)

@@ -1,6 +1,4 @@
-// oxlint-disable-next-line no-restricted-imports -- measures what the browser loads
 import { gzipSync } from 'node:zlib'
-// oxlint-disable-next-line no-restricted-imports -- as above
 import { join } from 'node:path'
 import { build, parseAst, type ESTree, type Rolldown } from 'vite'
 import { beforeAll, expect, test } from 'vitest'

@@ -7,14 +7,7 @@ import type { ChannelType, ConfigMember } from './channel-type-row.ts'
 import { channelTypeRows } from './channel-type-rows.ts'
 import { moneyText } from './quota.ts'
 
-export type {
-  BadgeColor,
-  BalanceUnit,
-  ChannelType,
-  ChannelTypeField,
-  ConfigMember,
-  Words,
-} from './channel-type-row.ts'
+export type { ChannelType, ChannelTypeField, ConfigMember } from './channel-type-row.ts'
 
 const rowsByType: ReadonlyMap<number, ChannelType> = new Map(
   channelTypeRows.map((row) => [row.type, row]),

@@ -36,6 +36,7 @@ export function moneyText(amount: number, currency: '$' | '¥', decimals = 2): s
   const digits = Math.abs(amount).toFixed(decimals)
   const sign = amount < 0 && Number(digits) !== 0 ? '-' : ''
   const [whole = '', fraction] = digits.split('.')
+  // oxlint-disable-next-line gatehouse/linear-pattern -- some twenty digits, formatted here
   const thousands = whole.replace(/\B(?=(\d{3})+$)/g, ',')
   return `${sign}${currency}${thousands}${fraction === undefined ? '' : `.${fraction}`}`
 }

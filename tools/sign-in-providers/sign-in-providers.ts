@@ -12,6 +12,7 @@ const { values } = parseArgs({
   },
 })
 const port = Number(values.port)
+// oxlint-disable-next-line gatehouse/linear-pattern -- an address that a test passes
 const gateway = values.gateway.replace(/\/+$/, '')
 
 const github = await startGithubProvider(port)

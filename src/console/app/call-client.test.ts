@@ -1,6 +1,4 @@
-// oxlint-disable-next-line no-restricted-imports -- the test runs the server that the console calls
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-// oxlint-disable-next-line no-restricted-imports -- as above
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callAddress, CallFailure, createCalls } from './call-client.ts'

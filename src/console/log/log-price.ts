@@ -39,6 +39,7 @@ function textOf({ digits, decimals }: Decimal, parts: number): string {
   const padded = scaled.toString().padStart(places + 1, '0')
   const point = padded.length - places
   const fraction = withoutTrailing(padded.slice(point), '0')
+  // oxlint-disable-next-line gatehouse/linear-pattern -- some twenty digits, formatted here
   const grouped = padded.slice(0, point).replace(/\B(?=(\d{3})+$)/g, ',')
   return fraction === '' ? grouped : `${grouped}.${fraction}`
 }

@@ -74,6 +74,7 @@ export function codesFile(
   // the file or its extension.
   const safe = name
     .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '_')
+    // oxlint-disable-next-line gatehouse/linear-pattern -- a name of at most 20 characters
     .replace(/^[. ]+|[. ]+$/g, (edge) => '_'.repeat(edge.length))
   return { fileName: `${safe}.txt`, text: codes.map((code) => `${code}\n`).join('') }
 }

@@ -1,25 +1,5 @@
-import {
-  createPaginatedRowModel,
-  createSortedRowModel,
-  rowPaginationFeature,
-  rowSortingFeature,
-  tableFeatures,
-  useTable,
-} from '@tanstack/react-table'
 import { useMemo } from 'react'
-import type { Column, TableList } from './data-table.tsx'
-
-const features = tableFeatures({
-  rowSortingFeature,
-  rowPaginationFeature,
-  sortedRowModel: createSortedRowModel(),
-  paginatedRowModel: createPaginatedRowModel(),
-})
-
-function compareValues(a: string | number, b: string | number): number {
-  if (typeof a === 'number' && typeof b === 'number') return a - b
-  return String(a).localeCompare(String(b), undefined, { numeric: true })
-}
+import type { Column, TableList, TableSort } from './data-table.tsx'
 
 interface Shown<Row> {
   list: TableList<Row>
@@ -27,35 +7,29 @@ interface Shown<Row> {
   pageSize: number
 }
 
-/** Rows of the displayed page, sorted by the clicked column head. */
-export function useRowsInView<Row extends { id: number }>(shown: Shown<Row>): Row[] {
-  const { list, columns, pageSize } = shown
-  const { sort, page } = list.state
-  const tableColumns = useMemo(
-    () =>
-      columns.map(({ id, sortBy }) => ({
-        id,
-        accessorFn: (row: Row) => sortBy?.(row) ?? '',
-        sortFn: (a: { original: Row }, b: { original: Row }) =>
-          sortBy === undefined ? 0 : compareValues(sortBy(a.original), sortBy(b.original)),
-      })),
-    [columns],
-  )
-  const sorting = useMemo(
-    () => (sort === null ? [] : [{ id: sort.column, desc: sort.isDescending }]),
-    [sort],
-  )
-  const isKnownColumn = sort === null || columns.some((column) => column.id === sort.column)
-  const table = useTable({
-    features,
-    columns: tableColumns,
-    data: list.rows,
-    getRowId: (row) => String(row.id),
-    manualPagination: list.rowsArePage,
-    state: {
-      sorting: isKnownColumn ? sorting : [],
-      pagination: { pageIndex: Math.min(page, list.pageCount - 1), pageSize },
-    },
-  })
-  return table.getRowModel().rows.map((row) => row.original)
+/** The rows of the page in view, sorted by the clicked head. */
+export function useRowsInView<Row>({ list, columns, pageSize }: Shown<Row>): Row[] {
+  const { rows, rowsArePage, pageCount, state } = list
+  const { sort, page } = state
+  const sorted = useMemo(() => sortedRows(rows, columns, sort), [rows, columns, sort])
+  if (rowsArePage) return sorted
+  const first = Math.max(0, Math.min(page, pageCount - 1)) * pageSize
+  return sorted.slice(first, first + pageSize)
+}
+
+/** Rows that are equal stay in their order, whichever way the others are sorted. */
+export function sortedRows<Row>(
+  rows: Row[],
+  columns: readonly Column<Row>[],
+  sort: TableSort | null,
+): Row[] {
+  const sortBy = columns.find(({ id }) => id === sort?.column)?.sortBy
+  if (sortBy === undefined) return rows
+  const direction = sort?.isDescending === true ? -1 : 1
+  return rows.toSorted((one, other) => direction * compareValues(sortBy(one), sortBy(other)))
+}
+
+function compareValues(a: string | number, b: string | number): number {
+  if (typeof a === 'number' && typeof b === 'number') return a - b
+  return String(a).localeCompare(String(b), undefined, { numeric: true })
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import http from 'node:http'
 import net from 'node:net'
 import type { AddressInfo } from 'node:net'
@@ -286,5 +287,50 @@ describe('through a proxy', () => {
     expect(proxy.asked).toHaveLength(by === 'no' ? 0 : 1)
     proxy.close()
     secure.close()
+  })
+
+  test.each([
+    ['directly', 'no'],
+    ['through the server’s proxy', 'server'],
+    ['through a channel’s proxy', 'channel'],
+  ])('a WebSocket’s connection is opened with TLS, %s', async (_how, by) => {
+    const secure = tls.createServer({ cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY })
+    secure.on('secureConnection', (socket) => socket.end('hello'))
+    await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve))
+    // A server listening on TCP has an address object.
+    const { port: securePort } = secure.address() as AddressInfo
+    const proxy = await startProxy(securePort)
+    const egress = egressOf({
+      allowPrivate: true,
+      proxy: by === 'server' ? proxy.url : undefined,
+    })
+    const url = new URL(`wss://localhost:${securePort}`)
+    const open = () => egress.connectTo(url, by === 'channel' ? proxy.url : undefined)
+    const usual = tls.getCACertificates()
+    tls.setDefaultCACertificates([...usual, TEST_CERTIFICATE])
+    const parts: Buffer[] = []
+    for await (const part of await open()) parts.push(Buffer.from(part))
+    tls.setDefaultCACertificates(usual)
+    expect(Buffer.concat(parts).toString()).toBe('hello')
+    expect(proxy.asked).toEqual(by === 'no' ? [] : [`localhost:${securePort}`])
+    const untrusted = await open()
+    await expect(once(untrusted, 'close')).rejects.toThrow('self-signed')
+    proxy.close()
+    secure.close()
+  })
+
+  test('a WebSocket’s connection obeys the rules for addresses, and a proxy that refuses', async () => {
+    const proxy = await startProxy()
+    const open = (egress: Egress, url: string, by?: string) => egress.connectTo(new URL(url), by)
+    const strict = egressOf({ allowPrivate: false })
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '169.254.169.254']) {
+      await expect(open(strict, `ws://${host}:${port}`)).rejects.toThrow(EgressRefused)
+    }
+    await expect(open(strict, 'ws://models.example', proxy.url)).rejects.toThrow(EgressRefused)
+    expect(connections).toBe(0)
+    const egress = egressOf({ allowPrivate: true })
+    const refusing = `http://127.0.0.1:${port}`
+    await expect(open(egress, 'ws://models.example', refusing)).rejects.toThrow('closed')
+    proxy.close()
   })
 })

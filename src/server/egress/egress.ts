@@ -1,6 +1,8 @@
 import dns from 'node:dns'
 import net from 'node:net'
-import { Pool, ProxyAgent, type Dispatcher } from 'undici'
+import type { Duplex } from 'node:stream'
+import tls from 'node:tls'
+import { Client, Pool, ProxyAgent, type Dispatcher } from 'undici'
 import { addressClass } from './address-class.ts'
 
 /**
@@ -10,7 +12,7 @@ import { addressClass } from './address-class.ts'
  */
 export interface Egress {
   /**
-   * Returns the dispatcher for an origin (`https://host:port`; `wss:` and `ws:` for WebSockets).
+   * Returns the dispatcher for an origin (`https://host:port`).
    * Throws `EgressRefused` for a literal address that is not allowed. `proxy`: an HTTP proxy to use
    * instead of the default; it resolves names itself, its own name is resolved and classified here.
    */
@@ -20,6 +22,11 @@ export interface Egress {
    * `EgressRefused` for an address that is not allowed, else with the error of the socket.
    */
   connect(target: { host: string; port: number }): Promise<net.Socket>
+  /**
+   * Opens a connection for a WebSocket (`wss:` with TLS), by way of the proxy as `dispatcher` takes
+   * it. Rejects as `connect` does.
+   */
+  connectTo(url: URL, proxy?: string): Promise<Duplex>
   close(): Promise<void>
 }
 
@@ -75,14 +82,18 @@ export function createEgress(settings: EgressSettings): Egress {
     })
   }
 
+  const proxyAllowed = (uri: string): void => {
+    const host = new URL(uri).hostname.replace(/^\[(.*)\]$/, '$1')
+    if (net.isIP(host) !== 0 && !allowed(host)) {
+      throw new EgressRefused('the address of the proxy is not allowed')
+    }
+  }
+
   const proxies = new Map<string, Dispatcher>()
   const throughProxy = (uri: string): Dispatcher => {
     const known = proxies.get(uri)
     if (known !== undefined) return known
-    const proxyHost = new URL(uri).hostname.replace(/^\[(.*)\]$/, '$1')
-    if (net.isIP(proxyHost) !== 0 && !allowed(proxyHost)) {
-      throw new EgressRefused('the address of the proxy is not allowed')
-    }
+    proxyAllowed(uri)
     const made = new ProxyAgent({
       uri,
       proxyTunnel: true,
@@ -92,6 +103,26 @@ export function createEgress(settings: EgressSettings): Egress {
     if (proxies.size >= PROXIES_MAX) dropOldest(proxies)
     proxies.set(uri, made)
     return made
+  }
+
+  const connect: Egress['connect'] = ({ host, port }) => {
+    if (net.isIP(host) !== 0 && !allowed(host)) {
+      return Promise.reject(new EgressRefused('the address is not allowed'))
+    }
+    return new Promise((resolve, reject) => {
+      const socket = net.connect({ host, port, lookup })
+      const timer = setTimeout(
+        () => socket.destroy(new Error('the connection took too long')),
+        CONNECT_TIMEOUT_MS,
+      )
+      socket.once('error', reject)
+      socket.once('close', () => clearTimeout(timer))
+      socket.once('connect', () => {
+        clearTimeout(timer)
+        socket.off('error', reject)
+        resolve(socket)
+      })
+    })
   }
 
   return {
@@ -104,7 +135,7 @@ export function createEgress(settings: EgressSettings): Egress {
       }
       if (proxyOfCall !== undefined) return throughProxy(proxyOfCall)
       if (proxy !== null) return proxy
-      const pool = new Pool(origin.replace(/^ws/, 'http'), {
+      const pool = new Pool(origin, {
         connect: { lookup, timeout: CONNECT_TIMEOUT_MS },
         keepAliveTimeout: KEEP_ALIVE_MS,
         pipelining: 1,
@@ -114,30 +145,49 @@ export function createEgress(settings: EgressSettings): Egress {
       pools.set(origin, pool)
       return pool
     },
-    connect({ host, port }) {
+    connect,
+    async connectTo({ protocol, hostname, port }, proxyOfCall) {
+      const host = hostname.replace(/^\[(.*)\]$/, '$1')
       if (net.isIP(host) !== 0 && !allowed(host)) {
-        return Promise.reject(new EgressRefused('the address is not allowed'))
+        throw new EgressRefused('the address is not allowed')
       }
-      return new Promise((resolve, reject) => {
-        const socket = net.connect({ host, port, lookup })
-        const timer = setTimeout(
-          () => socket.destroy(new Error('the connection took too long')),
-          CONNECT_TIMEOUT_MS,
-        )
-        socket.once('error', reject)
-        socket.once('close', () => clearTimeout(timer))
-        socket.once('connect', () => {
-          clearTimeout(timer)
-          socket.off('error', reject)
-          resolve(socket)
-        })
-      })
+      if (proxyOfCall !== undefined) proxyAllowed(proxyOfCall)
+      const isSecure = protocol === 'wss:'
+      const to = { host, port: Number(port) || (isSecure ? 443 : 80) }
+      const uri = proxyOfCall ?? settings.proxy
+      // The operator's proxy may have any address.
+      const by = proxyOfCall === undefined ? {} : { lookup }
+      const socket =
+        uri === undefined ? await connect(to) : await tunnel(uri, `${hostname}:${to.port}`, by)
+      return isSecure
+        ? tls.connect({ socket, servername: net.isIP(host) === 0 ? host : '' })
+        : socket
     },
     async close() {
       await Promise.all([...pools.values(), ...proxies.values()].map((kept) => kept.destroy()))
       await proxy?.destroy()
     },
   }
+}
+
+/** A connection to `target` (`host:port`) through an HTTP proxy. */
+async function tunnel(
+  uri: string,
+  target: string,
+  by: { lookup?: net.LookupFunction },
+): Promise<Duplex> {
+  const { origin, username, password } = new URL(uri)
+  const connect = { ...by, timeout: CONNECT_TIMEOUT_MS }
+  const client = new Client(origin, { connect, headersTimeout: CONNECT_TIMEOUT_MS, ...HTTP1 })
+  const headers: Record<string, string> = { host: target }
+  if (username !== '') {
+    const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+    headers['proxy-authorization'] = `Basic ${Buffer.from(credentials).toString('base64')}`
+  }
+  const { statusCode, socket } = await client.connect({ path: target, headers })
+  if (statusCode === 200) return socket
+  socket.destroy()
+  throw new Error(`the proxy answered ${statusCode}`)
 }
 
 /** Closes the pool after its open requests have finished. */

@@ -26,6 +26,14 @@ export interface Capabilities {
   structured_output?: boolean
   /** Ours: special features of the model in its maker's own API. */
   features?: readonly Feature[]
+  /** Ours: whether Gemini's API searches the web for clients of another dialect. */
+  web_search?: boolean
+  /** Ours: false: the model writes no text in a conversation (images, speech, rankings). */
+  writes_text?: boolean
+  /** Ours: the model makes embeddings. */
+  embeds?: boolean
+  /** Ours: figures for what an upstream does not report. */
+  metering?: MeteringFigures
   open_weights?: boolean
   modalities?: { readonly input?: readonly string[]; readonly output?: readonly string[] }
   limit?: {
@@ -35,6 +43,28 @@ export interface Capabilities {
     /** Ours: output limit of streams if the API requires a limit and the client sets none. */
     readonly default_output?: number
   }
+}
+
+/** What a call is estimated or charged by where the upstream does not report it. */
+export interface MeteringFigures {
+  /** The vocabulary that counts its tokens; cl100k if not set. */
+  readonly tokenizer?: 'o200k_base' | 'cl100k_base'
+  /** Google charges for each answer that searched; if not set, for each query. */
+  readonly search_charge?: 'answer'
+  /** OpenAI: the tool whose price a search of this model has, which always searches. */
+  readonly search_tool?: 'web_search' | 'web_search_preview'
+  /** Tokens of speech that a character of the text becomes; missing: sold by the character. */
+  readonly speech_tokens?: { readonly per_character: number; readonly per_wide_character: number }
+  /** The longest text that is read aloud. */
+  readonly speech_characters_max?: number
+  /** How many characters a Han character counts; 1 if not set. */
+  readonly han_characters?: number
+  /** Tokens of a second of a recording; missing: sold by the second. */
+  readonly heard_tokens_per_second?: number
+  /** Tokens of an image, by the side of a square with as many pixels; null: any. */
+  readonly image_tokens?: readonly (readonly [side: number | null, tokens: number])[]
+  /** xAI: the size that has the price, by the request's `resolution`. */
+  readonly image_resolutions?: Readonly<Record<string, string>>
 }
 
 export const FEATURES = [

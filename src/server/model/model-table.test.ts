@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest'
-import { bundledModels, bundledOverrides, capabilitiesOf, ModelTable } from './model-table.ts'
+import {
+  bundledModels,
+  bundledOverrides,
+  capabilitiesOf,
+  meteringFigures,
+  ModelTable,
+} from './model-table.ts'
 import { operatorEntriesIn } from './operator-entries.ts'
 
 const table = (entries: object) =>
@@ -90,4 +96,53 @@ test('a cached lookup costs less than a microsecond', () => {
   const started = performance.now()
   for (let call = 0; call < 100_000; call++) capabilitiesOf({ model: 'gpt-5.2', type: 1 })
   expect(performance.now() - started).toBeLessThan(1000)
+})
+
+/** Prices depend on these. */
+test.each([
+  ['gpt-4o-mini-tts', { tokenizer: 'o200k_base', speech_characters_max: 4096 }],
+  ['gpt-4o-mini-tts', { speech_tokens: { per_character: 1.5, per_wide_character: 5 } }],
+  ['tts-1', { speech_characters_max: 4096 }],
+  ['qwen-tts-latest', { speech_tokens: { per_character: 3.6, per_wide_character: 12 } }],
+  ['qwen3-tts-flash', { han_characters: 2 }],
+  ['openai/gpt-4o-transcribe', { heard_tokens_per_second: 10 }],
+  ['gpt-4o-search-preview-2025-03-11', { search_tool: 'web_search_preview' }],
+  ['gpt-5-search-api', { search_tool: 'web_search' }],
+  ['gemini-1.5-pro', { search_charge: 'answer', heard_tokens_per_second: 32 }],
+  ['google/gemini-2.5-flash-image', { search_charge: 'answer', image_tokens: [[null, 1290]] }],
+  [
+    'gemini-3-pro-image',
+    {
+      image_tokens: [
+        [1448, 1120],
+        [2896, 1680],
+        [null, 2520],
+      ],
+    },
+  ],
+  ['x-ai/grok-imagine-image', { image_resolutions: { '1k': '1024x1024' } }],
+])('what a call of %s is measured by: %j', (model, figures) => {
+  expect(meteringFigures(model)).toMatchObject(figures)
+})
+
+test.each(['gpt-4-turbo', 'whisper-1', 'gemini-3-pro', 'grok-4', 'claude-opus-5', 'bge-m3'])(
+  '%s has no figures that are not its own',
+  (model) => {
+    const { search_charge, search_tool, han_characters, image_resolutions } = meteringFigures(model)
+    expect([search_charge, search_tool, han_characters, image_resolutions]).toEqual(
+      Array.from({ length: 4 }),
+    )
+  },
+)
+
+test('what a model is for', () => {
+  const of = (model: string) => {
+    const { embeds, writes_text, web_search } = capabilitiesOf({ model })
+    return [embeds ?? false, writes_text ?? true, web_search ?? false]
+  }
+  expect(of('BAAI/bge-m3')).toEqual([true, true, false])
+  expect(of('bge-reranker-v2-m3')).toEqual([false, false, false])
+  expect(of('dall-e-3')).toEqual([false, false, false])
+  expect(of('gemini-2.5-flash-preview-tts')).toEqual([false, true, true])
+  expect(of('gemini-1.5-pro')).toEqual([false, true, false])
 })

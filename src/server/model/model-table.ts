@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { interleavedOf, type Capabilities } from './capabilities.ts'
+import { interleavedOf, type Capabilities, type MeteringFigures } from './capabilities.ts'
 import { fitsGlob, isPattern } from './glob.ts'
 import { modelKey, withHyphens } from './model-key.ts'
 import type { ModelData } from './snapshot.ts'
@@ -149,7 +149,15 @@ function namesOf(model: string): Names {
 function merged(below: Capabilities, { ...above }: Layer): Capabilities {
   const limits = { ...below.limit, ...above.limit }
   const limit = above.limit === null || Object.keys(limits).length === 0 ? null : limits
-  const known = Object.entries({ ...below, ...above, limit, ...interleavedOver(below, above) })
+  const figures = { ...below.metering, ...above.metering }
+  const metering = Object.keys(figures).length === 0 ? null : figures
+  const known = Object.entries({
+    ...below,
+    ...above,
+    limit,
+    metering,
+    ...interleavedOver(below, above),
+  })
   const isSilent = above.reasoning === false && above.reasoning_options === undefined
   return Object.fromEntries(
     known.filter(
@@ -196,6 +204,10 @@ export interface AskedModel {
 
 export const capabilitiesOf = ({ model, type, capabilities }: AskedModel): Capabilities =>
   capabilities ?? bundledTable().capabilitiesOf(model, type)
+
+/** The figures by which a model's calls are estimated, as they come with this version. */
+export const meteringFigures = (model: string): MeteringFigures =>
+  capabilitiesOf({ model }).metering ?? {}
 
 /**
  * Whether this is one of OpenAI's own models, which reject members that their API does not define.

@@ -168,7 +168,8 @@ const either =
   (value) =>
     isRecord(value) ? other(value) : one(value)
 
-const CHECKS: Readonly<Record<keyof Capabilities, Check>> = {
+/** Prices depend on `metering`, which comes with the version. */
+const CHECKS: Readonly<Record<Exclude<keyof Capabilities, 'metering'>, Check>> = {
   maker: word,
   reasoning: flag,
   reasoning_options: options,
@@ -182,6 +183,9 @@ const CHECKS: Readonly<Record<keyof Capabilities, Check>> = {
   tools_api: oneOf('responses'),
   structured_output: flag,
   features: list(FEATURES),
+  web_search: flag,
+  writes_text: flag,
+  embeds: flag,
   open_weights: flag,
   modalities: object({ input: words, output: words }),
   limit: object({ context: tokens, input: tokens, output: tokens, default_output: tokens }),

@@ -20,6 +20,7 @@ import {
   type OptionKey,
   type OptionKeyOf,
 } from '../../contract/option/options.ts'
+import { fitsGlob } from '../model/glob.ts'
 
 /** Model, or `model(channel type)`, or group → ratio as decimal text without sign or exponent. */
 export type RatioMap = ReadonlyMap<string, string>
@@ -62,9 +63,11 @@ export function pricedBy(entry: string): { model: string; type: number | null } 
 /** The type of no channel: what counts for it counts wherever no entry says otherwise. */
 export const ANY_TYPE = 0
 
+const WITH_SWITCH = ['qwen-', 'command-']
+
 /** Searching the web is a switch in the name, not another model with another price. */
 const pricedName = (model: string): string =>
-  /^(?:qwen-|command-)/.test(model) ? model.replace(/-internet$/, '') : model
+  WITH_SWITCH.some((start) => model.startsWith(start)) ? model.replace(/-internet$/, '') : model
 
 /**
  * What a price map holds for this model on a channel of this type, a ratio or whatever it is a map
@@ -99,41 +102,24 @@ export const completionRatio = (ratios: RatioMap, model: string, channelType: nu
 
 /**
  * Completion ratios by name, One API's, so that models it prices cost the same here; the first
- * match wins. Repeating decimals are cut, never rounded up: rounding up would turn a cost that
- * is a whole number of points into one point more.
+ * match wins. Repeating decimals are cut, never rounded up: rounding up would turn a cost that is a
+ * whole number of points into one point more.
  */
-const completionRules: readonly (readonly [name: RegExp, ratio: string])[] = [
-  [/^gpt-3\.5-turbo$|^gpt-3\.5.*0125$/, '3'],
-  [/^gpt-3\.5.*1106$/, '2'],
-  [/^gpt-3\.5/, '1.33333333333333'],
-  [/^gpt-4o-2024-05-13$/, '3'],
-  [/^gpt-4o/, '4'],
-  [/^gpt-4-turbo|^gpt-4.*preview$/, '3'],
-  [/^gpt-4/, '2'],
-  [/^o1/, '4'],
-  [/^chatgpt-4o-latest$/, '3'],
-  [/^claude-3/, '5'],
-  [/^claude-/, '3'],
-  [/^(?:mistral|gemini)-/, '3'],
-  [/^deepseek-/, '2'],
-  [/^llama2-70b-4096$/, '1.25'],
-  [/^llama3-8b-8192$/, '2'],
-  [/^llama3-70b-8192$/, '1.339'],
-  [/^command(?:-light)?(?:-nightly)?$/, '2'],
-  [/^command-r$/, '3'],
-  [/^command-r-plus$/, '5'],
-  [/^grok-beta$/, '3'],
-  [/^meta\/llama-2-(?:7b|13b)(?:-chat)?$/, '5'],
-  [/^meta\/meta-llama-3-8b(?:-instruct)?$/, '5'],
-  [/^meta\/(?:llama-2-70b(?:-chat)?|meta-llama-3-70b(?:-instruct)?)$/, '4.23076923076923'],
-  [/^mistralai\/mistral-7b-(?:instruct-v0\.2|v0\.1)$/, '5'],
-  [/^mistralai\/mixtral-8x7b-instruct-v0\.1$/, '3.33333333333333'],
-  [/^ibm-granite\/granite-3\.0-2b-instruct$/, '8.33333333333333'],
-  [/^ibm-granite\/granite-(?:3\.0-8b|20b-code|8b-code)-instruct(?:-8k|-128k)?$/, '5'],
-]
+const RULES_FILE = new URL('completion-rules.json', import.meta.url)
+const RuleFile = z.array(z.tuple([z.array(z.string()), z.string()]))
+let rules: z.infer<typeof RuleFile> | undefined
 
-const ratioByRule = (name: string): string | undefined =>
-  completionRules.find(([pattern]) => pattern.test(name))?.[1]
+function ratioByRule(name: string): string | undefined {
+  rules ??= RuleFile.parse(JSON.parse(readFileSync(RULES_FILE, 'utf8')))
+  return rules.find(([globs]) => globs.some((glob) => fitsGlob(glob, name)))?.[1]
+}
+
+const MAKERS: ReadonlySet<string> = new Set(['openai', 'anthropic', 'google', 'deepseek'])
+
+function withoutMaker(name: string): string {
+  const [maker = '', ...rest] = name.split('/')
+  return MAKERS.has(maker) ? rest.join('/') : name
+}
 
 /**
  * What the name alone says of a model's completion ratio; `1` when it says nothing. Hosts that
@@ -141,9 +127,5 @@ const ratioByRule = (name: string): string | undefined =>
  */
 export function completionRatioByName(model: string): string {
   const name = pricedName(model)
-  return (
-    ratioByRule(name) ??
-    ratioByRule(name.replace(/^(?:openai|anthropic|google|deepseek)\//, '')) ??
-    '1'
-  )
+  return ratioByRule(name) ?? ratioByRule(withoutMaker(name)) ?? '1'
 }

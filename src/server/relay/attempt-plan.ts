@@ -39,6 +39,7 @@ import { outputLimitEdits } from './conversion/output-limit.ts'
 import { declaresSearch, searchExtras, withSearchAt } from './conversion/search.ts'
 import { outputLimitOf } from '../model/output-limit.ts'
 import type { Capabilities } from '../model/capabilities.ts'
+import { meteringFigures } from '../model/model-table.ts'
 import { estimatePromptTokens } from './count/estimate.ts'
 import { dialectEdits, systemPromptEdit } from './conversion/splice.ts'
 import {
@@ -69,7 +70,7 @@ import {
   wantsResponses,
   withoutThoughts,
 } from './responses/with-tools.ts'
-import { searchedByName, SEARCHING } from './search/searched-chat.ts'
+import { searchedByName } from './search/searched-chat.ts'
 import type { UpstreamRequest } from './transport/upstream-call.ts'
 
 /**
@@ -350,7 +351,9 @@ function taskOf(
 
 /** OpenAI's models search by the Responses API, but for those that search by chat only. */
 const searchesByResponses = (traits: UpstreamTraits, model: string, body: ScannedBody): boolean =>
-  traits.servesOpenai === true && !SEARCHING.test(model) && declaresSearch(body)
+  traits.servesOpenai === true &&
+  meteringFigures(model).search_tool === undefined &&
+  declaresSearch(body)
 
 interface UpstreamPlace {
   to: ProviderCall

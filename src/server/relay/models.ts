@@ -1,3 +1,4 @@
+import { capabilitiesOf } from '../model/model-table.ts'
 import { commaList } from '../../contract/text.ts'
 import { describeModels, knownModel, type ModelDescription } from '../channel/model-catalogue.ts'
 import { AppError } from '../app-error.ts'
@@ -90,15 +91,11 @@ const geminiModel = ({ id }: ModelDescription) => ({
   supportedGenerationMethods: methodsOf(id),
 })
 
-const EMBEDS = /embed|(?:^|\/)(?:bge-(?!reranker)|m3e-|gte-)/i
-/** Models for pictures, films, speech, judgements and rankings; Gemini's own do all by talking. */
-const SILENT =
-  /^(?!.*gemini).*(?:dall-e|gpt-image|qwen-image|imagen|imagine|flux|stable-diffusion|seedream|cogv|wanx|sora-|tts|whisper|transcribe|asr-|moderation|rerank)/i
-
 /** What this dialect can ask of a model, as far as its name tells what it is for. */
 function methodsOf(id: string): string[] {
-  if (EMBEDS.test(id)) return ['embedContent', 'batchEmbedContents']
-  return SILENT.test(id) ? [] : ['generateContent', 'streamGenerateContent', 'countTokens']
+  const { embeds, writes_text: writesText } = capabilitiesOf({ model: id })
+  if (embeds === true) return ['embedContent', 'batchEmbedContents']
+  return writesText === false ? [] : ['generateContent', 'streamGenerateContent', 'countTokens']
 }
 
 const DESCRIBED: Readonly<Record<DialectName, (model: ModelDescription) => unknown>> = {

@@ -204,7 +204,7 @@ class StreamRelay {
    */
   private holdBack(): void {
     this.flow.pause()
-    void Promise.resolve(this.completion.total()).then((counted) => {
+    void this.completion.total().then((counted) => {
       if (this.isEnding) return
       if (counted > this.repliesMost) {
         this.call.breakOff('quota_used_up')

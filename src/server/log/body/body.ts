@@ -135,7 +135,9 @@ const SECRETS: readonly (readonly [pattern: RegExp, groups: number, end?: string
   [/\bxox[a-z]-[\w-]{10,}/g, 0],
   [/\bAIza[\w-]{30,}/g, 0],
   [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, 0],
+  // oxlint-disable-next-line gatehouse/linear-pattern -- each repetition has a limit
   [new RegExp(`(\\\\?"${SECRET_NAME}\\\\?"\\s*:\\s*\\\\?")[^"\\\\]{1,4000}`, 'gi'), 1],
+  // oxlint-disable-next-line gatehouse/linear-pattern -- begins where its run begins
   [new RegExp(`((?<![\\w-])${SECRET_NAME}\\s*[=:]\\s*)[^\\s"'\\\\,;&]{4,500}`, 'gi'), 1],
 ]
 

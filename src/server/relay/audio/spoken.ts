@@ -1,3 +1,5 @@
+import type { MeteringFigures } from '../../model/capabilities.ts'
+import { meteringFigures } from '../../model/model-table.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -33,29 +35,18 @@ import { readUsage } from '../openai/usage.ts'
  * OpenAI's API reference, "Create speech".
  */
 
-/**
- * Tokens of speech for a character: OpenAI's models make about 21 a second, Gemini's 25, and about
- * 14 characters are read in one. A Han character takes as long to say as several letters.
- */
-const PACES = {
-  openai: { perCharacter: 1.5, perWideCharacter: 5 },
-  gemini: { perCharacter: 1.8, perWideCharacter: 6 },
-  // Makes 50 a second.
-  qwen: { perCharacter: 3.6, perWideCharacter: 12 },
-}
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
-/** OpenAI's own limit, which One API holds every model to, and in bytes. */
-const OPENAI_CHARACTERS_MAX = 4096
-const OPENAI_VOICES = /^(?:tts-|gpt-)/
+/** Of models that their maker serves: hosts put the maker before the name, and have own rules. */
+const ownFigures = (model: string): MeteringFigures =>
+  model.includes('/') ? {} : meteringFigures(model)
 
 export function spokenFigures(body: ScannedBody, model: string): RequestFigures | FieldProblem {
   const input = textMember(body, 'input')
   if (input === null) return invalid('input')
   if (input === '') return missing('input')
-  if (OPENAI_VOICES.test(model) && [...input].length > OPENAI_CHARACTERS_MAX) {
-    throw new AppError('spoken_text_too_long', { model, max: OPENAI_CHARACTERS_MAX })
-  }
+  const { speech_characters_max: most = Infinity } = ownFigures(model)
+  if ([...input].length > most) throw new AppError('spoken_text_too_long', { model, max: most })
   const instructions = textMember(body, 'instructions')
   if (instructions === null) return invalid('instructions')
   const format = textMember(body, 'stream_format')
@@ -68,8 +59,8 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
     wantsUsage: false,
     metering: (pricedAs) =>
       meteringOf(
-        { input, instructions, isStream, hanCharacters: hanCharactersOf(pricedAs) },
-        paceOf(pricedAs),
+        { input, instructions, isStream, hanCharacters: ownFigures(pricedAs).han_characters ?? 1 },
+        meteringFigures(pricedAs).speech_tokens ?? null,
       ),
   }
 }
@@ -83,7 +74,7 @@ interface Asked {
   hanCharacters: number
 }
 
-type Pace = (typeof PACES)[keyof typeof PACES]
+type Pace = NonNullable<MeteringFigures['speech_tokens']>
 
 /** `pace`: null for what is sold by the character. */
 const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
@@ -104,13 +95,6 @@ const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
 
 const DELTA = 'speech.audio.delta'
 const DONE = 'speech.audio.done'
-
-/** Sold by the token: Gemini's models that read aloud, OpenAI's after `tts-1`, Qwen's first. */
-function paceOf(model: string): Pace | null {
-  if (/(?:^|\/)gemini-/.test(model)) return PACES.gemini
-  if (model.startsWith('qwen-tts')) return PACES.qwen
-  return /(?:^|\/)gpt-/.test(model) ? PACES.openai : null
-}
 
 /**
  * Of a model that is sold by the character tokens are no measure of what was read, but characters
@@ -133,13 +117,6 @@ function readCharacters(sent: unknown, charactersMax: number): UsageReading | nu
 
 const HAN = /\p{Script=Han}/gu
 
-/**
- * Sources: Alibaba Cloud Model Studio, "Speech synthesis - Qwen" and "CosyVoice", billing; MiniMax,
- * "Pricing", audio.
- */
-const hanCharactersOf = (model: string): number =>
-  /^(?:qwen\d*-tts|cosyvoice-|speech-\d)/.test(model) ? 2 : 1
-
 function charactersOf({ input, hanCharacters }: Asked): TokenUsage {
   const han = hanCharacters === 1 ? 0 : (input.match(HAN)?.length ?? 0)
   return countedUsage([...input].length + han * (hanCharacters - 1), 0)
@@ -147,7 +124,7 @@ function charactersOf({ input, hanCharacters }: Asked): TokenUsage {
 
 function tokensOf(
   { input, instructions }: Asked,
-  { perCharacter, perWideCharacter }: Pace,
+  { per_character: perCharacter, per_wide_character: perWideCharacter }: Pace,
 ): TokenUsage {
   const characters = [...input].length
   const wide = input.match(WIDE)?.length ?? 0

@@ -1,3 +1,4 @@
+import { meteringFigures } from '../../model/model-table.ts'
 import { AppError } from '../../app-error.ts'
 import { textEvent } from '../canonical/chat-answer.ts'
 import {
@@ -28,7 +29,6 @@ import { recordedSeconds } from './duration.ts'
  */
 
 /** Of models that count tokens: heard in a second, by OpenAI's and by Gemini's. */
-const HEARD_TOKENS_PER_SECOND = { openai: 10, gemini: 32 }
 /** Written for a second of quick speech. */
 const WRITTEN_TOKENS_PER_SECOND = 5
 const SECONDS_MAX = 86_400
@@ -102,10 +102,8 @@ const LAST_WORDS: ReadonlySet<unknown> = new Set([DONE, 'transcription.done'])
 const DELTAS: ReadonlySet<unknown> = new Set(['transcript.text.delta', 'transcription.text.delta'])
 
 /** Of `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
-function heardPerSecond(model: string): number | null {
-  if (/(?:^|\/)gemini-/.test(model)) return HEARD_TOKENS_PER_SECOND.gemini
-  return /gpt-.*transcribe/.test(model) ? HEARD_TOKENS_PER_SECOND.openai : null
-}
+const heardPerSecond = (model: string): number | null =>
+  meteringFigures(model).heard_tokens_per_second ?? null
 
 /** What a recording of this length takes: of models sold by the token an estimate. */
 function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsage {

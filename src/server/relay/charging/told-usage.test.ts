@@ -15,21 +15,21 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { CompletionCounter } from '../count/count-completion.ts'
-import { Tokenizer } from '../count/tokenizer.ts'
-import { buildVocabulary } from '../count/vocabulary.ts'
+import { loadTokenizer } from '../count/tokenizer.ts'
 import { readGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
 import { measureTold } from './told-usage.ts'
 
 const TOKENS_MAX = 1_000_000
 
+const tokenizer = await loadTokenizer('o200k_base')
+
 describe('what an upstream tells of a text', () => {
-  const tokenizer = new Tokenizer(buildVocabulary('o200k_base'))
   const measured = async (sent: object, text: string, isText = true, isBegun = false) => {
     const read = readUsage(sent, TOKENS_MAX)
     if (read.usage === null) throw new Error(`refused: ${read.fault}`)
     const reading = isBegun ? { ...read, notes: ['completion-begun' as const] } : read
-    const completion = new CompletionCounter(() => tokenizer)
+    const completion = new CompletionCounter(async (words) => tokenizer.count(words))
     completion.add({ lane: 0, text })
     const prompt = { count: () => 77, estimate: null, isText }
     const result = await measureTold(reading, { prompt, completion: () => completion })

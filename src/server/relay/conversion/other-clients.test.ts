@@ -1,5 +1,3 @@
-import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
-import { ChatOpenAI } from '@langchain/openai'
 import { Ollama, type Tool } from 'ollama'
 import OpenAI from 'openai'
 import { beforeEach, describe, expect, test } from 'vitest'
@@ -297,66 +295,20 @@ describe.each([14, 24])('functions of before there were tools, channel type %i',
   })
 })
 
-const ways: [label: string, type: number, useResponsesApi: boolean][] = [
-  ['chat with a channel of OpenAI', 1, false],
-  ['chat with a channel of Anthropic', 14, false],
-  ['Responses with a channel of Anthropic', 14, true],
-  ['Responses with a channel of Gemini', 24, true],
-]
-
-describe.each(ways)('@langchain/openai, %s', (_label, type, useResponsesApi) => {
-  async function aChat(words = '') {
-    const model = aModel()
-    await aRoute(setup, model, { type, words })
-    const configuration = { baseURL: `${setup.url}/v1` }
-    return new ChatOpenAI({
-      model,
-      apiKey: `sk-${client.key}`,
-      configuration,
-      useResponsesApi,
-      maxRetries: 0,
-      ...(useResponsesApi && { modelKwargs: { store: false } }),
-    })
-  }
-
-  test('chats', async () => {
-    const answer = await (await aChat()).invoke('What is the answer?')
-    expect(answer.text).toBe(ANSWER)
-    expect(answer.usage_metadata).toMatchObject({ input_tokens: 11, output_tokens: 7 })
-  })
-
-  test('streams', async () => {
-    const chat = await aChat()
-    let text = ''
-    for await (const chunk of await chat.stream('What is the answer?')) text += chunk.text
-    expect(text).toBe(ANSWER)
-  })
-
-  test('calls tools and hands their results back', async () => {
-    const tools = [{ type: 'function' as const, function: WEATHER }]
-    const chat = (await aChat()).bindTools(tools, { tool_choice: 'any' })
-    const question = new HumanMessage('Use weather.')
-    const called = await chat.invoke([question])
-    expect(called.tool_calls).toMatchObject([{ name: 'weather', args: { city: 'forty-two' } }])
-    const [call] = called.tool_calls ?? []
-    const free = (await aChat()).bindTools(tools)
-    const after = await free.invoke([
-      question,
-      new AIMessage({ content: '', tool_calls: called.tool_calls ?? [] }),
-      new ToolMessage({ content: 'sunny', tool_call_id: call?.id ?? '' }),
-    ])
-    expect(after.text).toBe(ANSWER)
-  })
-
-  test('hears of errors, before and in the middle', async () => {
-    const refused = (await aChat('fail-429')).invoke('hi')
-    await expect(refused).rejects.toMatchObject({ status: 429 })
-    const breaking = await (await aChat('chunks-8+error-mid-stream')).stream('hi')
-    const read = async (): Promise<void> => {
-      for await (const chunk of breaking) expect(chunk.text).toBeTypeOf('string')
-    }
-    await expect(read()).rejects.toThrow(/./)
-  })
+test.each([1, 14, 24])('LangChain’s messages are understood: channel type %i', async (type) => {
+  const model = aModel()
+  await aRoute(setup, model, { type })
+  const { name } = WEATHER
+  const call = { id: 'call_1', type: 'function', function: { name, arguments: '{"city":"x"}' } }
+  const messages = [
+    { role: 'user', content: 'Use weather.' },
+    // No text is an empty one here, not null.
+    { role: 'assistant', content: '', tool_calls: [call] },
+    { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
+  ]
+  const tools = [{ type: 'function', function: WEATHER }]
+  const answer = await post(setup, client, { model, messages, tools, n: 1, stream: false })
+  expect(answer.json).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
 })
 
 /**

@@ -1,6 +1,6 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { hasFeature } from '../../model/capabilities.ts'
-import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
+import { capabilitiesOf, meteringFigures, type AskedModel } from '../../model/model-table.ts'
 import type { ChatRequest } from '../canonical/chat-request.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
@@ -10,7 +10,6 @@ import { camelName } from '../gemini/names.ts'
 import { searchToolOf } from '../gemini/searches.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
-import { SEARCHING } from '../search/searched-chat.ts'
 
 /** Which upstreams search the web for clients of another dialect, and what can be told to each. */
 
@@ -33,16 +32,17 @@ const LACKS: Readonly<Partial<Record<string, readonly OptionName[]>>> = {
 }
 
 /** Whether the vendor behind such a channel searches for the model, as far as its name tells. */
-function hasSearch({ dialect, traits, model }: SearchTarget): boolean {
+function hasSearch(target: SearchTarget): boolean {
+  const { dialect, traits, model } = target
   switch (dialect) {
     case 'responses':
       return traits.servesOpenai === true
     case 'openai':
-      return traits.servesOpenai === true && SEARCHING.test(model)
+      return traits.servesOpenai === true && meteringFigures(model).search_tool !== undefined
     case 'anthropic':
       return traits.searchesWeb?.(model) === true
     case 'gemini':
-      return /^gemini-(?!1)/.test(model)
+      return capabilitiesOf(target).web_search === true
     default:
       return false
   }

@@ -1,25 +1,20 @@
 import { textsOf, type AnswerText } from '../canonical/answer-texts.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { approximateTokens } from './estimate.ts'
-import { cutPlace } from './tokenizer.ts'
-import type { Tokenizer } from './tokenizer.ts'
 
 /**
  * Counts the completion of a stream while it passes, without ever counting a text twice.
  *
  * Each lane (content, reasoning and calls of each choice) keeps its latest text as bytes and is
- * counted in segments of about 2 KiB, cut where the tokenizer begins a new piece, so that the sum
+ * counted in segments of about 16 KiB, cut where the tokenizer begins a new piece, so that the sum
  * is exact. Where a segment has no such place (digits, base64 without a break) it is cut at the end
- * of a delta, and the sum may be a token or two too high for each 2 KiB. A short answer is not
- * counted at all until somebody asks, which an upstream that reports its usage makes unnecessary.
+ * of a delta, and the sum may be a token or two too high for each segment. A shorter completion is
+ * not counted at all until its total is needed, which an upstream that reports its usage makes
+ * unnecessary.
  */
-const SEGMENT_BYTES = 2_048
-/**
- * A segment can grow beyond that while its vocabulary loads, or by one huge delta. Up to here it
- * waits, or is counted here; a larger one would hold up all other streams and is counted
- * approximately.
- */
-const SEGMENT_BYTES_MAX = 64 * 1024
+const SEGMENT_BYTES = 16_384
+/** A single huge delta is counted as it is, so that nothing looks for a place to cut it here. */
+const CUT_BYTES_MAX = 64 * 1024
 const FIRST_BYTES = 256
 
 interface LaneText {
@@ -28,18 +23,16 @@ interface LaneText {
 }
 
 export class CompletionCounter {
-  private readonly load: () => Tokenizer | Promise<Tokenizer>
-  private tokenizer: Tokenizer | null = null
-  private loading: Promise<Tokenizer | null> | null = null
+  private readonly count: (text: string) => Promise<number>
   private readonly lanes = new Map<number, LaneText>()
   private tokens = 0
+  /** Bytes that are being counted. */
+  private pendingBytes = 0
+  private pending: Promise<void> = Promise.resolve()
 
-  /**
-   * `load` gives the tokenizer of the model; it is called when the first segment is full, or at the
-   * end.
-   */
-  constructor(load: () => Tokenizer | Promise<Tokenizer>) {
-    this.load = load
+  /** `count` never rejects. */
+  constructor(count: (text: string) => Promise<number>) {
+    this.count = count
   }
 
   addAll(events: readonly ChatEvent[]): void {
@@ -59,62 +52,52 @@ export class CompletionCounter {
       held.bytes = larger
     }
     held.length += held.bytes.write(text, held.length)
-    if (held.length >= SEGMENT_BYTES) this.countSegment(held)
+    if (held.length < SEGMENT_BYTES) return
+    const segment = held.bytes.toString('utf8', 0, held.length)
+    const cut = held.length > CUT_BYTES_MAX ? segment.length : cutPlace(segment)
+    this.countText(segment.slice(0, cut))
+    held.length = held.bytes.write(segment.slice(cut))
   }
 
-  /**
-   * Tokens so far, at once: counted segments, and an estimate of what follows them. For
-   * checkpoints.
-   */
+  /** Tokens so far, at once: what was counted, and an estimate of the rest. For checkpoints. */
   soFar(): number {
-    let tokens = this.tokens
+    let tokens = this.tokens + approximateTokens(this.pendingBytes)
     for (const { length } of this.lanes.values()) tokens += approximateTokens(length)
     return tokens
   }
 
-  /** Tokens of all that was added. Approximate only if the tokenizer cannot be loaded. */
-  total(): number | Promise<number> {
-    const tokenizer = this.ready()
-    if (tokenizer !== null) return this.countRest(tokenizer)
-    return (this.loading ?? Promise.resolve(null)).then((loaded) => this.countRest(loaded))
-  }
-
-  private countSegment(held: LaneText): void {
-    if (held.length > SEGMENT_BYTES_MAX) {
-      this.tokens += approximateTokens(held.length)
-      held.length = 0
-      return
-    }
-    const tokenizer = this.ready()
-    if (tokenizer === null) return
-    const text = held.bytes.toString('utf8', 0, held.length)
-    const cut = cutPlace(text)
-    this.tokens += tokenizer.count(text.slice(0, cut))
-    held.length = held.bytes.write(text.slice(cut))
-  }
-
-  private countRest(tokenizer: Tokenizer | null): number {
+  /** Tokens of all that was added. */
+  async total(): Promise<number> {
     for (const held of this.lanes.values()) {
-      this.tokens +=
-        tokenizer?.count(held.bytes.toString('utf8', 0, held.length)) ??
-        approximateTokens(held.length)
+      if (held.length > 0) this.countText(held.bytes.toString('utf8', 0, held.length))
       held.length = 0
     }
+    await this.pending
     return this.tokens
   }
 
-  /** The tokenizer if it is there; otherwise loading begins, once. */
-  private ready(): Tokenizer | null {
-    if (this.tokenizer !== null || this.loading !== null) return this.tokenizer
-    const loaded = this.load()
-    if (!(loaded instanceof Promise)) {
-      this.tokenizer = loaded
-    } else {
-      this.loading = loaded.then(
-        (tokenizer) => (this.tokenizer = tokenizer),
-        () => null,
-      )
-    }
-    return this.tokenizer
+  private countText(text: string): void {
+    const byteCount = Buffer.byteLength(text)
+    this.pendingBytes += byteCount
+    const counted = this.count(text)
+    this.pending = this.pending.then(async () => {
+      this.tokens += await counted
+      this.pendingBytes -= byteCount
+    })
   }
 }
+
+/**
+ * Where a text can be cut so that its parts count exactly as the whole does: between two letters,
+ * before the one character between them that is neither letter, mark, digit, apostrophe nor line
+ * end. Both vocabularies begin a piece there, since such a character opens the word behind it. A
+ * text without such a place is cut at its end, which may add a token or two.
+ */
+export function cutPlace(text: string): number {
+  const place = CUT_PLACE.exec(text)
+  if (place !== null) return place[0].length
+  const last = text.charCodeAt(text.length - 1)
+  return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length
+}
+/** Greedy, hence the last such place. */
+const CUT_PLACE = /^.*\p{L}(?=[^\p{L}\p{M}\p{N}'\r\n]\p{L})/su

@@ -4,12 +4,12 @@ import { scanBody } from '../json/body-scan.ts'
 import { countRequestTokens } from './count-request.ts'
 import type { CountSurface } from './count-request.ts'
 import { approximateTokens, estimatePromptTokens, withoutPictureData } from './estimate.ts'
-import { Tokenizer } from './tokenizer.ts'
-import { buildVocabulary, encodingOf } from './vocabulary.ts'
+import { encodingOf } from './encoding.ts'
+import { loadTokenizer } from './tokenizer.ts'
 
 const tokenizers = {
-  o200k_base: new Tokenizer(buildVocabulary('o200k_base')),
-  cl100k_base: new Tokenizer(buildVocabulary('cl100k_base')),
+  o200k_base: await loadTokenizer('o200k_base'),
+  cl100k_base: await loadTokenizer('cl100k_base'),
 }
 const textTokens = (text: string, model = 'gpt-4o') => tokenizers[encodingOf(model)].count(text)
 function count(surface: CountSurface, body: unknown, model = 'gpt-4o'): number {

@@ -1,12 +1,12 @@
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { CompletionCounter } from './count-completion.ts'
-import { createTokenCounter, INLINE_BYTES_MAX } from './count-tokens.ts'
+import { CompletionCounter, cutPlace } from './count-completion.ts'
+import { createTokenCounter } from './count-tokens.ts'
 import { approximateTokens } from './estimate.ts'
-import { Tokenizer } from './tokenizer.ts'
-import { buildVocabulary } from './vocabulary.ts'
+import { loadTokenizer } from './tokenizer.ts'
 
-const tokenizer = new Tokenizer(buildVocabulary('o200k_base'))
+const tokenizer = await loadTokenizer('o200k_base')
 const prose = 'The quick brown fox, and then 42 others, jumped over the lazy dog. '
 const chatBytes = (content: unknown) =>
   Buffer.from(JSON.stringify({ model: 'gpt-4o', messages: [{ role: 'user', content }] }))
@@ -15,37 +15,29 @@ describe('createTokenCounter', () => {
   const counter = createTokenCounter()
   afterAll(() => counter.close())
 
-  test('answers with a promise until the vocabulary is there, then with a number', async () => {
-    const first = counter.countText('gpt-4o-mini', 'The answer is forty-two.')
-    expect(first).toBeInstanceOf(Promise)
-    expect(await first).toBe(6)
-    expect(counter.countText('gpt-4o-mini', 'The answer is forty-two.')).toBe(6)
-    const bytes = chatBytes('What is the answer?')
-    expect(counter.countRequest({ surface: 'chat', model: 'gpt-4o-mini', bytes })).toBe(12)
+  test('counts a request by the vocabulary of its model', async () => {
+    const bytes = chatBytes('我们今天去公园玩得很开心，天气也很好。')
+    const tokens = (model: string) => counter.countRequest({ surface: 'chat', model, bytes })
+    expect(await tokens('gpt-4o-mini')).toBe(14 + 7)
+    expect(await tokens('gpt-4')).toBe(23 + 7)
   })
 
-  test('loads each encoding on its own, and ahead of time when asked', async () => {
-    await counter.load('gpt-4')
-    expect(counter.countText('gpt-4', 'The answer is forty-two.')).toBe(6)
-  })
-
-  test('gives large inputs to the thread, with the same result', async () => {
-    const text = prose.repeat(Math.ceil(INLINE_BYTES_MAX / prose.length) + 1)
-    const counted = counter.countText('gpt-4o', text)
-    expect(counted).toBeInstanceOf(Promise)
-    expect(await counted).toBe(tokenizer.count(text))
-    const bytes = chatBytes(text)
-    const request = counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
-    expect(request).toBeInstanceOf(Promise)
-    expect(await request).toBe(tokenizer.count(text) + 7)
-    // The body goes upstream afterwards.
-    expect(bytes.equals(chatBytes(text))).toBe(true)
+  test('leaves the body as it was', async () => {
+    const bytes = chatBytes(prose.repeat(1_000))
+    const tokens = await counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
+    expect(tokens).toBe(tokenizer.count(prose.repeat(1_000)) + 7)
+    // It goes upstream afterwards.
+    expect(bytes.equals(chatBytes(prose.repeat(1_000)))).toBe(true)
   })
 
   test('answers each of many at once with its own figure', async () => {
-    const texts = Array.from({ length: 20 }, (_, i) => `${i} `.repeat(INLINE_BYTES_MAX / 2 + i))
-    const counts = await Promise.all(texts.map((text) => counter.countText('gpt-4o', text)))
-    expect(counts).toEqual(texts.map((text) => tokenizer.count(text)))
+    const texts = Array.from({ length: 20 }, (_, i) => prose.repeat(100 + i))
+    const counts = await Promise.all(
+      texts.map((text) =>
+        counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes: chatBytes(text) }),
+      ),
+    )
+    expect(counts).toEqual(texts.map((text) => tokenizer.count(text) + 7))
   })
 
   test('counts a completion', async () => {
@@ -60,31 +52,29 @@ describe('when the thread cannot count', () => {
     const faults: Error[] = []
     const counter = createTokenCounter((error) => faults.push(error))
     await counter.close()
-    expect(await counter.countText('gpt-4o', prose)).toBe(approximateTokens(prose.length))
     const bytes = chatBytes(prose.repeat(2_000))
     const tokens = await counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
     expect(tokens).toBeGreaterThan(tokenizer.count(prose.repeat(2_000)))
     const completion = counter.countCompletion('gpt-4o')
     completion.add({ lane: 0, text: prose })
     expect(await completion.total()).toBe(approximateTokens(prose.length))
-    await counter.load('gpt-4o')
     expect(faults.map((error) => error.message)).toEqual(
-      Array.from({ length: 3 }, () => 'counting is closed'),
+      Array.from({ length: 2 }, () => 'counting is closed'),
     )
   })
 
   test('closing answers those who wait', async () => {
     const counter = createTokenCounter()
-    const text = prose.repeat(20_000)
-    const counted = counter.countText('gpt-4o', text)
+    const bytes = chatBytes(prose)
+    const counted = counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
     await counter.close()
-    expect(await counted).toBe(approximateTokens(text.length))
+    expect(await counted).toBeGreaterThan(tokenizer.count(prose))
   })
 
   test('too much at once is estimated instead of kept', async () => {
     const faults: Error[] = []
     const counter = createTokenCounter((error) => faults.push(error))
-    const bytes = chatBytes([{ type: 'file', file: { file_data: 'A'.repeat(30 << 20) } }])
+    const bytes = chatBytes([{ type: 'file', file: { file_data: 'A'.repeat(14 << 20) } }])
     const request = { surface: 'chat', model: 'gpt-4o', bytes } as const
     const counts = await Promise.all([1, 2, 3].map(() => counter.countRequest(request)))
     await counter.close()
@@ -95,7 +85,7 @@ describe('when the thread cannot count', () => {
 })
 
 describe('CompletionCounter', () => {
-  const ready = () => new CompletionCounter(() => tokenizer)
+  const ready = () => new CompletionCounter(async (text) => tokenizer.count(text))
   const addAll = (counter: CompletionCounter, text: string, sizes: readonly number[]) => {
     for (let at = 0, i = 0; at < text.length; i++) {
       const size = sizes[i % sizes.length] ?? 1
@@ -145,13 +135,14 @@ describe('CompletionCounter', () => {
     expect(await counter.total()).toBe(tokenizer.count(left) + tokenizer.count(right))
   })
 
-  test('tells at once about how many there are so far, never less than were counted', () => {
+  test('tells at once about how many there are so far, never less than were counted', async () => {
     const counter = ready()
     expect(counter.soFar()).toBe(0)
     counter.add({ lane: 0, text: prose })
     expect(counter.soFar()).toBe(approximateTokens(prose.length))
-    addAll(counter, prose.repeat(200), [5])
-    const exact = tokenizer.count(prose.repeat(201))
+    addAll(counter, prose.repeat(2_000), [5])
+    await setImmediate()
+    const exact = tokenizer.count(prose.repeat(2_001))
     expect(counter.soFar()).toBeGreaterThan(exact * 0.98)
     expect(counter.soFar()).toBeLessThan(exact * 1.1)
   })
@@ -165,31 +156,41 @@ describe('CompletionCounter', () => {
     expect(await counter.total()).toBe(first + 1)
   })
 
-  test('does not ask for a vocabulary that a short answer may not need', () => {
-    let loads = 0
-    const counter = new CompletionCounter(() => {
-      loads++
-      return tokenizer
-    })
+  test('does not count a short answer before its total is needed', async () => {
+    const counted: string[] = []
+    const counter = new CompletionCounter(async (text) => counted.push(text))
     counter.add({ lane: 0, text: prose })
     counter.soFar()
-    expect(loads).toBe(0)
+    expect(counted).toEqual([])
+    expect(await counter.total()).toBe(1)
+    expect(counted).toEqual([prose])
   })
 
-  test('waits for the vocabulary, asks once, and estimates what cannot wait', async () => {
-    const { promise, resolve } = Promise.withResolvers<Tokenizer>()
-    let loads = 0
-    const counter = new CompletionCounter(() => {
-      loads++
-      return promise
-    })
-    const text = prose.repeat(400)
-    addAll(counter, text, [50])
-    const huge = 'x'.repeat(100_000)
-    counter.add({ lane: 3, text: huge })
-    const total = counter.total()
-    resolve(tokenizer)
-    expect(await total).toBe(tokenizer.count(text) + approximateTokens(huge.length))
-    expect(loads).toBe(1)
+  test('counts a huge delta in one piece', async () => {
+    const counted: number[] = []
+    const counter = new CompletionCounter(async (text) => counted.push(text.length))
+    counter.add({ lane: 0, text: prose.repeat(2_000) })
+    await counter.total()
+    expect(counted).toEqual([prose.length * 2_000])
   })
+})
+
+test('two places can be cut without changing the count, and found', () => {
+  expect(cutPlace('one two three')).toBe('one two'.length)
+  expect(cutPlace('你好，世界')).toBe('你好'.length)
+  expect(cutPlace('foo.bar')).toBe('foo'.length)
+  for (const text of ["it's", 'a1b', 'a  b', 'a\nb', '12 34', 'ab']) {
+    expect(cutPlace(text)).toBe(text.length)
+  }
+  expect(cutPlace('12\ud83d')).toBe(2)
+  const words = fc.array(fc.oneof(fc.lorem(), fc.string({ unit: 'grapheme' })), { minLength: 2 })
+  fc.assert(
+    fc.property(words, (parts) => {
+      const text = parts.join(' ')
+      const cut = cutPlace(text)
+      const sum = tokenizer.count(text.slice(0, cut)) + tokenizer.count(text.slice(cut))
+      expect(sum).toBe(tokenizer.count(text))
+    }),
+    { numRuns: 1_000 },
+  )
 })

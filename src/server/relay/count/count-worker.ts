@@ -1,18 +1,15 @@
 import { parentPort } from 'node:worker_threads'
 import { countRequestTokens } from './count-request.ts'
 import type { CountRequest } from './count-request.ts'
-import { Tokenizer } from './tokenizer.ts'
-import { buildVocabulary, encodingOf } from './vocabulary.ts'
-import type { EncodingName } from './vocabulary.ts'
+import { encodingOf, type EncodingName } from './encoding.ts'
+import { loadTokenizer, withLimit, type Tokenizer } from './tokenizer.ts'
 
 /**
- * The thread that builds vocabularies and counts what would hold up the relay. Started by
- * `count-tokens.ts`; it answers each question in turn.
+ * The thread that counts tokens, so that neither the vocabularies nor long texts hold up the relay.
+ * Started by `count-thread.ts`; it answers each question in turn.
  */
 export type CountQuestion =
-  /** Asks for the table, to count small texts where they are. */
-  | { kind: 'vocabulary'; encoding: EncodingName }
-  | { kind: 'text'; encoding: EncodingName; text: string }
+  | { kind: 'text'; model: string; text: string }
   | { kind: 'request'; request: CountRequest }
 
 export interface CountCall {
@@ -20,39 +17,31 @@ export interface CountCall {
   question: CountQuestion
 }
 
-export type CountReply =
-  | { id: number; tokens: number }
-  | { id: number; shared: SharedArrayBuffer }
-  | { id: number; failure: string }
+export type CountReply = { id: number; tokens: number } | { id: number; failure: string }
 
-const tokenizers = new Map<EncodingName, { tokenizer: Tokenizer; shared: SharedArrayBuffer }>()
+const tokenizers = new Map<EncodingName, Promise<Tokenizer>>()
 
-function prepared(encoding: EncodingName) {
-  let entry = tokenizers.get(encoding)
-  if (entry === undefined) {
-    const vocabulary = buildVocabulary(encoding)
-    entry = { tokenizer: new Tokenizer(vocabulary), shared: vocabulary.shared }
-    tokenizers.set(encoding, entry)
-  }
-  return entry
+function tokenizerOf(model: string): Promise<Tokenizer> {
+  const encoding = encodingOf(model)
+  const tokenizer = tokenizers.get(encoding) ?? loadTokenizer(encoding)
+  tokenizers.set(encoding, tokenizer)
+  return tokenizer
 }
 
-function reply({ id, question }: CountCall): CountReply {
-  if (question.kind === 'vocabulary') return { id, shared: prepared(question.encoding).shared }
+async function count(question: CountQuestion): Promise<number> {
   if (question.kind === 'text') {
-    return { id, tokens: prepared(question.encoding).tokenizer.count(question.text) }
+    return withLimit(await tokenizerOf(question.model)).count(question.text)
   }
-  const { tokenizer } = prepared(encodingOf(question.request.model))
-  return { id, tokens: countRequestTokens(question.request, tokenizer) }
+  const { request } = question
+  return countRequestTokens(request, withLimit(await tokenizerOf(request.model)))
 }
 
 const port = parentPort
 if (port === null) throw new Error('count-worker.ts is started as a worker thread')
-port.on('message', (call: CountCall) => {
-  try {
-    port.postMessage(reply(call))
-  } catch (error) {
-    const failure: CountReply = { id: call.id, failure: String(error) }
-    port.postMessage(failure)
-  }
+const answer = (reply: CountReply) => port.postMessage(reply)
+port.on('message', ({ id, question }: CountCall) => {
+  count(question).then(
+    (tokens) => answer({ id, tokens }),
+    (error: unknown) => answer({ id, failure: String(error) }),
+  )
 })

@@ -1,7 +1,10 @@
-import { readTokens, type TokenBytes } from './vocabulary.ts'
+import { readFileSync } from 'node:fs'
+
+/** One token a line, by number: `<base64> <number>`. */
+const FILE = import.meta.resolve('gpt-tokenizer/data/cl100k_base.tiktoken')
 
 /** Read when it is first asked for, in 40 ms: few clients send numbers to others than OpenAI. */
-let tokens: TokenBytes | null = null
+let tokens: string[] | null = null
 
 /**
  * The text that token numbers stand for in cl100k, the vocabulary of OpenAI's embedding models and
@@ -9,12 +12,12 @@ let tokens: TokenBytes | null = null
  * through a character, its halves are not readable.
  */
 export function textOfTokens(ids: readonly unknown[]): string | null {
-  const { bytes, starts } = (tokens ??= readTokens('cl100k_base'))
-  const pieces: Uint8Array[] = []
+  tokens ??= readFileSync(new URL(FILE), 'latin1').trimEnd().split('\n')
+  const pieces: Buffer[] = []
   for (const id of ids) {
-    const [start, end] = typeof id === 'number' ? [starts[id], starts[id + 1]] : []
-    if (start === undefined || end === undefined) return null
-    pieces.push(bytes.subarray(start, end))
+    const line = typeof id === 'number' ? tokens[id] : undefined
+    if (line === undefined) return null
+    pieces.push(Buffer.from(line.slice(0, line.indexOf(' ')), 'base64'))
   }
   return Buffer.concat(pieces).toString('utf8')
 }

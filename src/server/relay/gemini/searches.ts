@@ -1,4 +1,5 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import { meteringFigures } from '../../model/model-table.ts'
 import type { UsageReading } from '../canonical/token-usage.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
@@ -11,13 +12,13 @@ import { camelName } from './names.ts'
  * "Grounding with Google Maps", by which an older model's answer is paid for that has a place in
  * it.
  */
-const PAID_BY_ANSWER = /gemini-[12]\./
+const isPaidByAnswer = (model: string): boolean => meteringFigures(model).search_charge === 'answer'
 
 type SearchTool = 'google_search' | 'google_enterprise_search' | 'google_maps'
 
 /** What has the price of a search. */
 export const searchToolOf = (tool: SearchTool, model: string): string =>
-  PAID_BY_ANSWER.test(model) ? `${tool}_prompt` : tool
+  isPaidByAnswer(model) ? `${tool}_prompt` : tool
 
 /** What an answer does not say of its searches, and its request does. */
 export interface AskedSearches {
@@ -68,7 +69,7 @@ export class Searches {
   get extras(): UsedExtras {
     const { asked, queries, hasPages, hasPlaces, hasDocuments, model } = this
     if (queries.size === 0 && !hasPlaces && !hasDocuments) return {}
-    const byAnswer = PAID_BY_ANSWER.test(model)
+    const byAnswer = isPaidByAnswer(model)
     // Queries to the map are told under the same name.
     const isMapOnly = hasPlaces && !hasPages
     const tools: Record<string, number> = {}
@@ -92,7 +93,7 @@ export class Searches {
   get isReadingFree(): boolean {
     const { queries, hasPlaces, hasDocuments, hasOther, model } = this
     if (hasDocuments || hasOther) return false
-    return hasPlaces ? !PAID_BY_ANSWER.test(model) : queries.size > 0
+    return hasPlaces ? !isPaidByAnswer(model) : queries.size > 0
   }
 }
 

@@ -1,19 +1,11 @@
+import { meteringFigures } from '../../model/model-table.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /**
  * Tokens of a picture that Gemini draws, which is sold by these alone: what is held back for it,
- * and charged where nobody says what it took. Source: Gemini API, "Pricing", image output.
+ * and charged where nobody says what it took.
  */
 
-const GEMINI = /(?:^|\/)gemini-/
-const OLDER_GEMINI = /(?:^|\/)gemini-[12]\./
-const OLDER_TOKENS = 1290
-/** By the side of a square with as many pixels; of the dearest model. */
-const TOKENS: readonly [side: number, tokens: number][] = [
-  [1448, 1120],
-  [2896, 1680],
-  [Infinity, 2520],
-]
 const USUAL_SIDE = 1024
 
 const LARGEST = '4096x4096'
@@ -32,7 +24,7 @@ const SPELLINGS = ['imageSize', 'image_size']
  * said twice, or in a word that is not known, counts as the largest.
  */
 export function ownSize(body: ScannedBody, model: string): string | undefined {
-  const config = GEMINI.test(model) ? memberObject(body, 'imageConfig') : null
+  const config = meteringFigures(model).image_tokens ? memberObject(body, 'imageConfig') : null
   if (config === null) return undefined
   const said = SPELLINGS.map((name) => memberValue(config, name) ?? '').filter(Boolean)
   const [word, other] = said
@@ -42,9 +34,8 @@ export function ownSize(body: ScannedBody, model: string): string | undefined {
 
 /** `size`: as `1024x1024`, or what else says nothing. Null: the model is none of Gemini's. */
 export function drawnTokens(model: string, size: string): number | null {
-  if (!GEMINI.test(model)) return null
-  if (OLDER_GEMINI.test(model)) return OLDER_TOKENS
   const [width = Number.NaN, height = Number.NaN] = size.split('x').map(Number)
   const side = Math.sqrt(width * height) || USUAL_SIDE
-  return TOKENS.find(([most]) => side <= most)?.[1] ?? OLDER_TOKENS
+  const { image_tokens: bySide } = meteringFigures(model)
+  return bySide?.find(([most]) => most === null || side <= most)?.[1] ?? null
 }

@@ -1,3 +1,4 @@
+import { meteringFigures } from '../../model/model-table.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -91,19 +92,12 @@ export function pictureFigures(
   }
 }
 
-const XAI_MODEL = /(?:^|\/)grok-imagine-image/
-/** xAI's words for a size. */
-const RESOLUTIONS: ReadonlyMap<string, string> = new Map([
-  ['', '1024x1024'],
-  ['1k', '1024x1024'],
-  ['2k', '2048x2048'],
-])
-
 /** The size that has the price; '': nobody knows. xAI draws by `resolution`, and knows no `size`. */
 function drawnSize(body: ScannedBody, size: string, pricedAs: string): string {
-  if (XAI_MODEL.test(pricedAs)) {
+  const { image_resolutions: resolutions } = meteringFigures(pricedAs)
+  if (resolutions !== undefined) {
     const resolution = textMember(body, 'resolution')?.toLowerCase() ?? 'unknown'
-    return RESOLUTIONS.get(resolution) ?? resolution
+    return (Object.hasOwn(resolutions, resolution) && resolutions[resolution]) || resolution
   }
   if (size === 'auto') return ''
   return size || (pricedAs.startsWith('dall-e') ? '1024x1024' : '')

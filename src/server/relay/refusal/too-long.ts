@@ -27,6 +27,7 @@ const SENTENCES: readonly RegExp[] = [
   /^This model's maximum context length is (?<max>\d+) tokens\. However, you requested (?<answer>\d+) output tokens and your prompt contains (?:at least )?(?<prompt>\d+) /,
   /^'max_tokens' or 'max_completion_tokens' is too large: (?<answer>\d+)\. This model's maximum context length is (?<max>\d+) tokens and your request has (?<prompt>\d+) /,
   /^You passed (?<prompt>\d+) input tokens and requested (?<answer>\d+) output tokens\. However, the model's context length is only (?<max>\d+) /,
+  // oxlint-disable-next-line gatehouse/linear-pattern -- reads 400 characters at most
   /^This (?:model|endpoint)'s maximum context length is (?<max>\d+) tokens(?:.*? (?:requested|resulted in|has|contains)(?: about)? (?<total>\d+)(?: input)? tokens)?(?: \([^)]*?(?<answer>\d+) (?:in|for) the (?:completion|output)\))?/,
   /^Your input exceeds the context window of this model/,
   /^Input tokens exceed the configured limit of (?<max>\d+) tokens\. Your messages resulted in (?<total>\d+) /,

@@ -1,3 +1,4 @@
+import { meteringFigures } from '../../model/model-table.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { UsageReading } from '../canonical/token-usage.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
@@ -14,9 +15,6 @@ import {
   WEB_SEARCH,
   type AskedSearch,
 } from './asked-search.ts'
-
-/** OpenAI's models that always search; the first of them at an older, dearer price. */
-export const SEARCHING = /-search-(api|preview)\b/
 
 /**
  * How chat of OpenAI's dialect is measured that may search the web before it answers; undefined: it
@@ -40,11 +38,9 @@ function meteringOf(
   pricedAs: string,
   sentAs: string,
 ): Metering | undefined {
-  const [, model] = SEARCHING.exec(pricedAs) ?? SEARCHING.exec(sentAs) ?? []
-  const search =
-    model === undefined
-      ? orOnline(asked, sentAs)
-      : { ...WEB_SEARCH, tool: model === 'preview' ? 'web_search_preview' : 'web_search' }
+  // OpenAI's models that always search; the first of them at an older, dearer price.
+  const tool = meteringFigures(pricedAs).search_tool ?? meteringFigures(sentAs).search_tool
+  const search = tool === undefined ? orOnline(asked, sentAs) : { ...WEB_SEARCH, tool }
   if (search === null) return undefined
   // One search is held back.
   const isHidden = search.hiddenBy?.test(sentAs) === true

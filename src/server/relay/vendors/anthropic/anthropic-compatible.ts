@@ -1,3 +1,4 @@
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import { nativeVendor } from '../vendor.ts'
 import { anthropicHeaders } from './address.ts'
 import {
@@ -31,7 +32,7 @@ export const anthropicCompatible = nativeVendor({
       authorization: `Bearer ${channel.key}`,
     }),
   },
-  traits: { searchesWeb: (model) => /claude/i.test(model) },
+  traits: { searchesWeb: (model) => capabilitiesOf({ model }).maker === 'anthropic' },
   refusals: anthropicRefusals,
   modelList: anthropicModelList,
   models: anthropic.models ?? [],

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { WebSocketServer, type WebSocket as WebSocketOfLibrary } from 'ws'
 import type { FakeUpstream } from '../../../../../tools/fake-upstream/fake-upstream.ts'
 import { SPARK_ACCOUNT } from '../../../../../tools/fake-upstream/providers/spark/spark-frames.ts'
 import { createEgress, type Egress } from '../../../egress/egress.ts'
@@ -273,13 +275,66 @@ describe('a server that means no good', () => {
     const server = await startSockets((socket) => {
       socket.pause()
       socket.on('data', (chunk: Buffer) => (heard += chunk.length))
-      socket.on('end', () => end())
-      socket.write(pings)
-      socket.write(frameOf('{"header":{"status":2}}'), () => socket.resume())
+      socket.on('close', () => end())
+      socket.write(pings, () => socket.resume())
     })
-    expect(await start({ base: server.base }).ended).toBe('end')
+    expect(await start({ base: server.base }).ended).toBe('unreachable')
     await isGone
     expect(heard).toBeLessThan(pings.length / 2)
+    server.close()
+  })
+})
+
+/** A server of the library, which refuses clients that do not keep to the protocol. */
+async function startLibraryServer(onQuestion: (socket: WebSocketOfLibrary, text: string) => void) {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
+  const faults: Error[] = []
+  server.on('connection', (socket) => {
+    socket.on('error', (error) => faults.push(error))
+    socket.on('message', (data: Buffer) => onQuestion(socket, data.toString()))
+  })
+  await once(server, 'listening')
+  // A server listening on TCP has an address object.
+  const { port } = server.address() as AddressInfo
+  return { base: `http://127.0.0.1:${port}`, faults, close: () => server.close() }
+}
+
+describe('a server of another make', () => {
+  const frame = (content: string, status: number) =>
+    JSON.stringify({
+      header: { code: 0, sid: 'x', status },
+      payload: { choices: { status, text: [{ content }] } },
+    })
+
+  test('gets the question masked and whole, and may answer in parts', async () => {
+    const questions: unknown[] = []
+    const server = await startLibraryServer((socket, text) => {
+      questions.push(parseJson(text))
+      const first = frame('你好', 1)
+      socket.send(first.slice(0, 20), { fin: false })
+      socket.ping()
+      socket.send(first.slice(20))
+      socket.send(Buffer.alloc(10), { binary: true })
+      socket.send(frame('!', 2))
+    })
+    const { heard, ended } = start({ base: server.base })
+    expect(await ended).toBe('end')
+    expect(textsIn(heard.text)).toBe('你好!')
+    expect(questions).toEqual([parseJson((requestFor({}).body ?? '').toString())])
+    expect(server.faults).toEqual([])
+    server.close()
+  })
+
+  test.each([
+    [
+      'a message that is too large',
+      (socket: WebSocketOfLibrary) => socket.send('x'.repeat(17 << 20)),
+    ],
+    ['no JSON', (socket: WebSocketOfLibrary) => socket.send('hello')],
+    ['a close', (socket: WebSocketOfLibrary) => socket.close(1011)],
+  ])('%s ends the call', async (_what, answer) => {
+    const server = await startLibraryServer(answer)
+    expect(await start({ base: server.base }).ended).toBe('unreachable')
     server.close()
   })
 })

@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http'
+import { WebSocket } from 'ws'
 import type { Egress } from '../../../egress/egress.ts'
 import { isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 import type {
@@ -9,7 +11,6 @@ import type {
   Via,
 } from '../../transport/upstream-call.ts'
 import { isLastFrame, joinedFrames } from './read-answer.ts'
-import { openWebSocket, type OpenSocket } from './web-socket.ts'
 
 /**
  * A call of Spark: a socket, one frame for the question, frames for the answer. To the relay it is
@@ -33,6 +34,14 @@ const TOO_MUCH = new Error('the answer is too long')
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024
 /** What holding a frame takes beside its text. */
 const FRAME_BYTES = 512
+const NORMAL_CLOSURE = 1000
+
+const SOCKET_LIMITS = {
+  maxPayload: 16 * 1024 * 1024,
+  /** For the server to close as well. */
+  closeTimeout: 2000,
+  perMessageDeflate: false,
+}
 
 class FramesCall implements UpstreamCall {
   private readonly request: UpstreamRequest
@@ -41,8 +50,8 @@ class FramesCall implements UpstreamCall {
   /** Of a whole answer. */
   private readonly frames: JsonRecord[] = []
   private framesLength = 0
-  private giveUp: (() => void) | null = null
-  private socket: OpenSocket | null = null
+  private socket: WebSocket | null = null
+  private isAsked = false
   private timer: NodeJS.Timeout | null = null
   private isAborted = false
   private hasAnswer = false
@@ -61,31 +70,46 @@ class FramesCall implements UpstreamCall {
     const sealed = await sealedOr(this.request, egress)
     if (this.isAborted || this.isOver) return
     if (sealed.kind !== 'sealed') throw new Error('no signature can be made')
+    const connection = await egress.connectTo(new URL(url), proxy)
+    if (this.isAborted || this.isOver) {
+      connection.destroy()
+      return
+    }
     const query = sealed.query === undefined ? '' : `?${sealed.query}`
-    this.giveUp = openWebSocket(
-      egress,
-      {
-        url: url + query,
-        headers: { 'user-agent': headers['user-agent'] ?? '', ...sealed.headers },
-        openTimeoutMs: firstByteTimeoutMs,
-        proxy,
-      },
-      {
-        onOpen: (socket) => {
-          this.socket = socket
-          socket.send(body ?? NOTHING)
-        },
-        onText: (text) => this.onFrame(text),
-        onRefused: (status, answered, words) => this.refuse(status, answered, words),
-        onClosed: (error) => this.fail(error),
-      },
+    const socket = new WebSocket(url + query, {
+      ...SOCKET_LIMITS,
+      headers: { 'user-agent': headers['user-agent'] ?? '', ...sealed.headers },
+      createConnection: () => connection,
+    })
+    this.socket = socket
+    socket.on('open', () => {
+      this.isAsked = true
+      socket.send((body ?? NOTHING).toString())
+    })
+    // A message is one buffer by default; the types name other forms, too.
+    socket.on('message', (text: Buffer, isBinary) =>
+      this.guarded(() => !isBinary && this.onFrame(text)),
     )
+    socket.on('unexpected-response', (_request, response) => {
+      void readRefusal(response).then((words) => this.guarded(() => this.refuse(response, words)))
+    })
+    socket.on('error', (error) => this.fail(error))
+    socket.on('close', (code) => this.fail(new Error(`the server closed: ${code}`)))
+  }
+
+  /** Nobody else would catch what the listener throws. */
+  private guarded(step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      this.fail(errorOf(error))
+    }
   }
 
   abort(): void {
     this.isAborted = true
     this.end()
-    const isSent = this.socket !== null
+    const isSent = this.isAsked
     queueMicrotask(() => this.failAs(isSent ? 'aborted' : 'unsent', GIVEN_UP))
   }
 
@@ -151,24 +175,20 @@ class FramesCall implements UpstreamCall {
     this.listener.onEnd()
   }
 
-  private refuse(
-    status: number,
-    headers: Record<string, string | string[] | undefined>,
-    body: Buffer,
-  ): void {
+  private refuse({ statusCode = 502, headers }: IncomingMessage, words: Buffer): void {
     if (this.isOver || this.isAborted) return
     this.isOver = true
     this.end()
     // A good answer to such a question is none.
-    this.listener.onHead(status < 300 ? 502 : status, headers)
-    this.listener.onData(body)
+    this.listener.onHead(statusCode < 300 ? 502 : statusCode, headers)
+    this.listener.onData(words)
     this.listener.onEnd()
   }
 
   private end(): void {
     this.waitFor(null)
-    if (this.isAborted || this.socket === null) this.giveUp?.()
-    else this.socket.close()
+    if (this.isAborted || !this.isAsked) this.socket?.terminate()
+    else this.socket?.close(NORMAL_CLOSURE)
   }
 
   /** Null: for nothing. */
@@ -176,6 +196,24 @@ class FramesCall implements UpstreamCall {
     if (this.timer !== null) clearTimeout(this.timer)
     this.timer = timeoutMs === null ? null : setTimeout(() => this.fail(SILENT), timeoutMs)
   }
+}
+
+const REFUSAL_BYTES_MAX = 64 * 1024
+
+/** What a server says that refuses, as far as it comes. */
+async function readRefusal(response: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = []
+  let length = 0
+  try {
+    for await (const part of response) {
+      parts.push(part)
+      length += part.length
+      if (length > REFUSAL_BYTES_MAX) break
+    }
+  } catch {
+    // Its status says what is wrong, even if its words did not all arrive.
+  }
+  return Buffer.concat(parts)
 }
 
 const NOTHING = Buffer.alloc(0)

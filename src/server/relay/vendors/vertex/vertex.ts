@@ -1,3 +1,4 @@
+import { capabilitiesOf } from '../../../model/model-table.ts'
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
 import type { Provider, Task } from '../../dialect/provider.ts'
 import { GOOGLE_MEDIA_NOTES } from '../google/gemini.ts'
@@ -98,7 +99,7 @@ export const vertex = nativeVendor({
   provider,
   traits: {
     servesClaude: true,
-    searchesWeb: (model) => /claude/i.test(model),
+    searchesWeb: (model) => capabilitiesOf({ model }).maker === 'anthropic',
     takesEmbeddingPurpose: true,
     isVertexAi: true,
   },

@@ -1,16 +1,16 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Violation } from './tree.ts'
 
 const DOCUMENTS = ['*.md', 'docs/**/*.md', 'src/**/*.md', 'tools/**/*.md', 'bench/*.md']
 const OUR_PATH = /`((?:src|docs|tools|bench|e2e|fixtures|\.ci)\/[^`\s…<>$]*)`/g
+// oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
 const LINK = /\]\((?!\w+:|#)([^)\s#]+)[^)]*\)/g
 
 /** Folders that programs write; they are in no clone. */
 const PRODUCED = ['bench/results/', 'bench/results/clients/']
 
 /** Paths that documents of the project at `root` name and that do not exist. */
-export function brokenPaths(root: string): Violation[] {
+export function brokenPaths(root: string): string[] {
   return globSync(DOCUMENTS, { cwd: root }).flatMap((path) => {
     const lines = readFileSync(join(root, path), 'utf8').split('\n')
     return lines.flatMap((line, index) => {
@@ -20,12 +20,7 @@ export function brokenPaths(root: string): Violation[] {
       )
       return [...cited, ...linked]
         .filter((named) => !PRODUCED.includes(named.slice(root.length + 1)) && !exists(named))
-        .map((named) => ({
-          rule: 'document',
-          path,
-          line: index + 1,
-          message: `${named.slice(root.length + 1)} does not exist; correct the path.`,
-        }))
+        .map((named) => `${path}:${index + 1} names ${named.slice(root.length + 1)}`)
     })
   })
 }

@@ -1,0 +1,7 @@
+/** Commands that look at the structure of the code, for `npm run check` and `npm test`. */
+export const STRUCTURE_STEPS = {
+  lint: 'oxlint --format unix .',
+  imports: 'depcruise src tools bench e2e',
+  'unused code': 'knip --no-progress --treat-config-hints-as-errors',
+  'code that only tests use': 'knip --production --no-progress --treat-config-hints-as-errors',
+}
