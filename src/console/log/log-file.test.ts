@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allRows, cellText, fileText } from './log-file.ts'
+import { allRows, fileText } from './log-file.ts'
 
 const aLog = (id: number) => ({
   id,
@@ -23,20 +23,7 @@ const aLog = (id: number) => ({
   has_body: false,
 })
 
-test.each([
-  ['plain', '"plain"'],
-  ['  =1', `"'  =1"`],
-  ['-1', `"'-1"`],
-  ['＝1', `"'＝1"`],
-  [-1, '"-1"'],
-  ['a"b', '"a""b"'],
-  [false, '"false"'],
-  [undefined, '""'],
-])('the cell of %j is %s', (value, cell) => {
-  expect(cellText(value)).toBe(cell)
-})
-
-test('formats rows as JSON, NDJSON and CSV', () => {
+test('rows as JSON, as lines of JSON and as a table', () => {
   const rows = [aLog(1), aLog(2)]
   expect(JSON.parse(fileText(rows, 'json'))).toEqual(rows)
   const lines = fileText(rows, 'ndjson').split('\n')
