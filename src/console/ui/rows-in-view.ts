@@ -7,7 +7,7 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import type { Column, TableList } from './data-table.tsx'
+import type { Column, TableList } from './table/table-list.ts'
 
 const features = tableFeatures({
   rowSortingFeature,
