@@ -23,7 +23,7 @@ const aLog = (id: number) => ({
   has_body: false,
 })
 
-test('rows as JSON, as lines of JSON and as a table', () => {
+test('formats rows as JSON, NDJSON and CSV', () => {
   const rows = [aLog(1), aLog(2)]
   expect(JSON.parse(fileText(rows, 'json'))).toEqual(rows)
   const lines = fileText(rows, 'ndjson').split('\n')
