@@ -28,10 +28,22 @@ export function plus(a: Decimal, b: Decimal): Decimal {
 }
 
 /** Formats a decimal without trailing zeros. */
-export function decimalText({ digits, decimals }: Decimal): string {
+export function decimalText(value: Decimal): string {
+  const { whole, fraction } = partsOf(value)
+  const significant = withoutTrailing(fraction, '0')
+  return significant === '' ? whole : `${whole}.${significant}`
+}
+
+/** Formats a decimal with exactly `places` decimals, rounded half up. */
+export function fixedText({ digits, decimals }: Decimal, places: number): string {
+  const scale = 10n ** BigInt(Math.abs(places - decimals))
+  const scaled = places >= decimals ? digits * scale : (digits + scale / 2n) / scale
+  const { whole, fraction } = partsOf({ digits: scaled, decimals: places })
+  return places === 0 ? whole : `${whole}.${fraction}`
+}
+
+function partsOf({ digits, decimals }: Decimal): { whole: string; fraction: string } {
   const padded = digits.toString().padStart(decimals + 1, '0')
   const point = padded.length - decimals
-  const fraction = withoutTrailing(padded.slice(point), '0')
-  const whole = padded.slice(0, point)
-  return fraction === '' ? whole : `${whole}.${fraction}`
+  return { whole: padded.slice(0, point), fraction: padded.slice(point) }
 }

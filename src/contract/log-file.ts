@@ -1,4 +1,12 @@
-/** Log exports: what the server's and the console's files have in common. */
+import { LogType } from './log.ts'
+import { withoutTrailing } from './text.ts'
+
+/**
+ * Writes files of log rows. The server streams them; the console uses the same writer for a One API
+ * server, which has no export.
+ */
+
+export type LogFileFormat = 'json' | 'csv' | 'ndjson'
 
 /** Columns of a row, by their wire names. */
 export const LOG_FILE_COLUMNS = [
@@ -21,11 +29,10 @@ export const LOG_FILE_COLUMNS = [
 ] as const
 
 /**
- * Columns that Gatehouse appends to a call's row, so that its cost can be added up and recomputed.
- * In JSON, all but the first are members of `price`, as in `GET /api/log/:id`.
+ * Columns that Gatehouse appends to a call's row behind `cost_usd`, so that its cost can be
+ * recomputed. In JSON they are members of `price`, as in `GET /api/log/:id`.
  */
-export const LOG_FILE_PRICE_COLUMNS = [
-  'cost_usd',
+const LOG_FILE_FACTORS = [
   'group',
   'priced_as',
   'model_ratio',
@@ -38,25 +45,153 @@ export const LOG_FILE_PRICE_COLUMNS = [
   'debt',
   'lines',
 ] as const
+export const LOG_FILE_PRICE_COLUMNS = ['cost_usd', ...LOG_FILE_FACTORS] as const
 
 /** Spreadsheets read a CSV file as UTF-8 only if it begins with this mark. */
 export const BYTE_ORDER_MARK = '\uFEFF'
 
 /**
- * Characters that begin a formula in spreadsheets; East Asian ones also accept the full-width
- * forms.
+ * Matches texts that spreadsheets evaluate: those that begin with a sign, also full-width and after
+ * white space, and those that begin with a tab or a line break.
  */
-export const FORMULA_SIGNS: readonly string[] = [...'=+-@＝＋－＠']
-/** White space that spreadsheets skip before a formula. */
-export const FORMULA_BLANKS: readonly string[] = ['\t', '\r', '\n']
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 
 /**
  * Quotes a cell. A text that a spreadsheet would evaluate as a formula is prefixed with an
  * apostrophe.
  */
 export function csvCell(text: string): string {
-  const isFormula =
-    FORMULA_SIGNS.includes(text.trimStart().slice(0, 1)) ||
-    FORMULA_BLANKS.includes(text.slice(0, 1))
-  return `"${isFormula ? "'" : ''}${text.replaceAll('"', '""')}"`
+  const guarded = FORMULA.test(text) ? `'${text}` : text
+  return `"${guarded.includes('"') ? guarded.replaceAll('"', '""') : guarded}"`
 }
+
+/** A cell of any value: texts are guarded; a figure below zero is no formula. */
+function cell(value: unknown): string {
+  if (typeof value === 'string') return csvCell(value)
+  if (typeof value === 'object' && value !== null) return csvCell(JSON.stringify(value))
+  return `"${String(value ?? '')}"`
+}
+
+export const csvLine = (values: readonly unknown[]): string => values.map(cell).join(',')
+
+/** Decimals of an amount in dollars. */
+const DOLLAR_PLACES = 10
+/** Digits that a number of the language holds whatever they are. */
+const EXACT_DIGITS = 15
+
+/** Points as dollars in a file: a decimal without zeros at the end. */
+export function dollarText(quota: number, quotaPerUnit: number): string {
+  const dollars = quota / quotaPerUnit
+  const wholeDigits = Math.trunc(Math.abs(dollars)).toString().length
+  const places = Math.min(DOLLAR_PLACES, Math.max(0, EXACT_DIGITS - wholeDigits))
+  const text = dollars.toFixed(places)
+  return places === 0 ? text : withoutTrailing(withoutTrailing(text, '0'), '.')
+}
+
+/** A row as the wire has it. */
+export interface LogFileRow extends Readonly<
+  Record<Exclude<(typeof LOG_FILE_COLUMNS)[number], FigureColumn>, string | number | boolean>
+> {
+  readonly created_at: number
+  readonly type: number
+  readonly quota: number
+  /** The factors as they were booked; null if there are none. */
+  readonly price?: Readonly<Record<string, unknown>> | null
+  /** What was captured. */
+  readonly request?: string
+  readonly response?: string
+}
+type FigureColumn = 'created_at' | 'type' | 'quota'
+
+export interface LogFileOptions {
+  format: LogFileFormat
+  /** Writes the time of a row, epoch seconds, in a table. */
+  timeText: (seconds: number) => string
+  /** Points that make one dollar, for what a call cost; null leaves the cost columns out. */
+  quotaPerUnit: number | null
+  /** Appends what was captured. */
+  hasBodies: boolean
+}
+
+/** How a file is written: `head`, then rows with `between` between them, then `tail`. */
+export interface LogFile {
+  contentType: string
+  head: string
+  row: (row: LogFileRow) => string
+  between: string
+  /** After the last row, if there was one. */
+  last: string
+  tail: string
+}
+
+const LINE_END = '\r\n'
+
+export function logFile(options: LogFileOptions): LogFile {
+  const { quotaPerUnit } = options
+  const jsonRow = (row: LogFileRow): string => {
+    if (quotaPerUnit === null) return JSON.stringify(row)
+    const { price = null, request, response, ...columns } = row
+    const cost = costOf(row, quotaPerUnit)
+    return JSON.stringify({
+      ...columns,
+      cost_usd: cost === null ? null : Number(cost),
+      price,
+      request,
+      response,
+    })
+  }
+  switch (options.format) {
+    case 'json':
+      return {
+        contentType: 'application/json; charset=utf-8',
+        head: '[',
+        row: jsonRow,
+        between: ',\n',
+        last: '',
+        tail: ']\n',
+      }
+    case 'ndjson':
+      return {
+        contentType: 'application/x-ndjson; charset=utf-8',
+        head: '',
+        row: jsonRow,
+        between: '\n',
+        last: '\n',
+        tail: '',
+      }
+    case 'csv':
+      return {
+        contentType: 'text/csv; charset=utf-8',
+        head: BYTE_ORDER_MARK + csvLine(columnsOf(options)) + LINE_END,
+        row: (row) => csvRow(row, options),
+        between: LINE_END,
+        last: LINE_END,
+        tail: '',
+      }
+    default:
+      return options.format satisfies never
+  }
+}
+
+const columnsOf = ({ quotaPerUnit, hasBodies }: LogFileOptions): string[] => [
+  ...LOG_FILE_COLUMNS,
+  ...(quotaPerUnit === null ? [] : LOG_FILE_PRICE_COLUMNS),
+  ...(hasBodies ? ['request', 'response'] : []),
+]
+
+function csvRow(row: LogFileRow, { timeText, quotaPerUnit, hasBodies }: LogFileOptions): string {
+  const values: unknown[] = LOG_FILE_COLUMNS.map((name) =>
+    name === 'created_at' ? timeText(row.created_at) : row[name],
+  )
+  let text = csvLine(values)
+  if (quotaPerUnit !== null) {
+    const factors = LOG_FILE_FACTORS.map((name) => row.price?.[name])
+    // A figure without a guard, though it is a text.
+    text += `,"${costOf(row, quotaPerUnit) ?? ''}",${csvLine(factors)}`
+  }
+  return hasBodies ? `${text},${csvLine([row.request, row.response])}` : text
+}
+
+/** Dollars; null if the row is no call. */
+const costOf = ({ type, quota }: LogFileRow, quotaPerUnit: number): string | null =>
+  type === LogType.consume ? dollarText(quota, quotaPerUnit) : null

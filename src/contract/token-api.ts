@@ -45,18 +45,15 @@ export const Token = z
     subnet: NullableText.describe(SUBNET),
     capture: z
       .enum(CAPTURE_MODES)
-      .optional()
-      .describe(
-        'How much of its requests and responses is captured; only for a single token. Gatehouse only.',
-      ),
-    limits: LimitStanding.optional().describe(
-      'Limits with their usage; only for a single token. Gatehouse only.',
-    ),
-    group: z.string().optional().meta({
+      .describe('What is kept of the requests and answers of its calls. Gatehouse only.'),
+    group: z.string().meta({
       description:
-        'Group of its calls; empty: those of its owner. Omitted after creation and update. Gatehouse only.',
+        'The group that its calls belong to; empty if they belong to the groups of its owner. Gatehouse only.',
       example: '',
     }),
+    limits: LimitStanding.optional().describe(
+      'Its limits and what is used of them; absent in lists. Gatehouse only.',
+    ),
   })
   .meta({ id: 'Token', description: 'A credential of a user for calling models.' })
 export type Token = z.infer<typeof Token>

@@ -9,7 +9,7 @@ import {
 } from '../../contract/quota.ts'
 import { call } from './call.ts'
 import { t } from './i18n.ts'
-import { type KnownStatus, toKnownStatus } from './status/known-status.ts'
+import { type KnownStatus, toKnownStatus } from './known-status.ts'
 import { readStoredObject, writeStored } from './local-storage.ts'
 import { isOwnApi } from '../ui/rich/own-api.ts'
 import { toast } from './toast.ts'

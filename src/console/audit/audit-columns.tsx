@@ -2,7 +2,7 @@ import type { TFunction } from 'i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
 import { optionTitle } from '../app/label/option-title.ts'
 import { stampText } from '../app/time.ts'
-import type { Block, Column } from '../ui/data-table.tsx'
+import type { Block, Column } from '../ui/table/table-list.ts'
 import { actionName, summary } from './audit-texts.ts'
 import styles from './audit.module.css'
 

@@ -12,7 +12,7 @@ import {
   useMarkStarted,
   useRunProgress,
   useRun,
-} from './run/channel-runs.ts'
+} from './channel-runs.ts'
 import styles from './channel.module.css'
 
 function Progress({ words, state }: { words: RunTexts; state: RunState }) {

@@ -11,7 +11,7 @@ import {
   needsKey,
   needsKeyAgain,
 } from './channel-form.ts'
-import { isObjectText, isProxyAddress, isStringMapText } from './override/channel-overrides.ts'
+import { isObjectText, isProxyAddress, isStringMapText } from './channel-overrides.ts'
 
 /** Errors by path in the form, such as `config.ak`. */
 export type FormErrors = Map<string, FormError>

@@ -36,7 +36,7 @@ import { useTypeModels } from './channel-models.ts'
 import { TypeRow } from './channel-type-field.tsx'
 import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
-import { OverrideRows } from './override/override-rows.tsx'
+import { OverrideRows } from './override-rows.tsx'
 
 async function saveChannel(form: ChannelForm, before: Channel | null): Promise<void> {
   if (before === null) await call('POST /api/channel/', { body: toInput(form) })

@@ -20,7 +20,7 @@ import {
   type OverridesForm,
   objectOf,
   toOverrides,
-} from './override/channel-overrides.ts'
+} from './channel-overrides.ts'
 
 export type KeyMode = 'each' | 'together' | 'replace' | 'add'
 

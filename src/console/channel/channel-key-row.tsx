@@ -21,7 +21,7 @@ import {
 } from './channel-form.ts'
 import { errorOf, type RowsProps } from './channel-form-rows.tsx'
 import styles from './channel.module.css'
-import { KeyHealth } from './key/key-health.tsx'
+import { KeyHealth } from './key-health.tsx'
 
 function useKeyHint({ form, before }: RowsProps): string | undefined {
   const { t } = useTranslation()

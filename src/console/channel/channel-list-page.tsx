@@ -33,7 +33,7 @@ import {
   NO_FILTERS,
   useChannelSummary,
 } from './channel-filters.tsx'
-import { RoutePanel } from './route/route-panel.tsx'
+import { RoutePanel } from './route-panel.tsx'
 import { useChannelSelection } from './select/channel-selection.tsx'
 
 const HINT = 'prompt-channel-test'

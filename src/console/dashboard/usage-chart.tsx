@@ -1,8 +1,17 @@
 import '@mantine/charts/styles.layer.css'
 import { BarChart } from '@mantine/charts'
-import type { ChartTexts } from './usage-panel.tsx'
 import type { Series } from './overview.ts'
 import styles from './dashboard.module.css'
+
+/** How the chart and its table write what they show. */
+export interface ChartTexts {
+  /** One for each bucket. */
+  labels: string[]
+  seriesName: (series: Pick<Series, 'name' | 'count'>) => string
+  valueText: (value: number) => string
+  /** The same, as short as an axis needs it. */
+  axisText: (value: number) => string
+}
 
 interface UsageChartProps {
   series: readonly Series[]

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { callForFile } from '../app/call.ts'
-import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download-task.tsx'
 import { dayStart, dateText, nowSeconds, parseStamp } from '../app/time.ts'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { type RangeName, rangeQuery } from './overview.ts'

@@ -11,6 +11,7 @@ import { useQuotaText, useStatus } from '../app/status.ts'
 import { Panel } from '../ui/page.tsx'
 import { LoadError } from '../ui/states.tsx'
 import { dimensions, type Metric, metrics, type Series, seriesOf } from './overview.ts'
+import type { ChartTexts } from './usage-chart.tsx'
 import styles from './dashboard.module.css'
 
 async function loadChart() {
@@ -18,17 +19,7 @@ async function loadChart() {
   return (await import('./usage-chart.tsx')).UsageChart
 }
 
-/** How the chart and its table format their values. */
-export interface ChartTexts {
-  /** One per bucket. */
-  labels: string[]
-  seriesName: (series: Pick<Series, 'name' | 'count'>) => string
-  valueText: (value: number) => string
-  /** The same, shortened for the axis. */
-  axisText: (value: number) => string
-}
-
-/** Formats names; a channel is shown by its number. */
+/** Names are as they were sent; a channel is known by its number. */
 export function useNameText(by: DashboardDimension): (name: string) => string {
   const { t } = useTranslation()
   return (name) => {

@@ -1,24 +1,25 @@
 import { NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { LogFileFormat } from '../../contract/log-file.ts'
 import { call, callForFile } from '../app/call.ts'
-import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download-task.tsx'
 import { mark } from '../app/i18n.ts'
 import { useHasFeature } from '../app/status.ts'
 import { Toggle } from '../ui/toggle.tsx'
-import { allRows, type FileFormat, fileFormats, fileText } from './log-file.ts'
+import { allRows, fileFormats, fileText } from './log-file.ts'
 import { toAdminQuery, toQuery } from './log-filter.ts'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
 
-const formatNames: Record<FileFormat, string> = {
+const formatNames: Record<LogFileFormat, string> = {
   json: 'JSON',
   csv: mark('CSV（表格软件）'),
   ndjson: mark('NDJSON（每行一条）'),
 }
 
 interface Wanted {
-  format: FileFormat
+  format: LogFileFormat
   hasBodies: boolean
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allRows, cellText, fileText } from './log-file.ts'
+import { allRows, fileText } from './log-file.ts'
 
 const aLog = (id: number) => ({
   id,
@@ -21,19 +21,6 @@ const aLog = (id: number) => ({
   request: '',
   response: '',
   has_body: false,
-})
-
-test.each([
-  ['plain', '"plain"'],
-  ['  =1', `"'  =1"`],
-  ['-1', `"'-1"`],
-  ['＝1', `"'＝1"`],
-  [-1, '"-1"'],
-  ['a"b', '"a""b"'],
-  [false, '"false"'],
-  [undefined, '""'],
-])('the cell of %j is %s', (value, cell) => {
-  expect(cellText(value)).toBe(cell)
 })
 
 test('formats rows as JSON, NDJSON and CSV', () => {

@@ -1,26 +1,16 @@
 import type { Log } from '../../contract/log-api.ts'
-import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../contract/log-file.ts'
+import { logFile, type LogFileFormat } from '../../contract/log-file.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { stampText } from '../app/time.ts'
 
-/** Log files that are built in the browser, for servers without an export. */
+/** Files of log rows that are made in the browser, for a One API server, which makes none. */
 
 export const fileFormats = ['json', 'csv', 'ndjson'] as const
-export type FileFormat = (typeof fileFormats)[number]
 
-/** A cell as the server formats it; numbers need no escaping. */
-export const cellText = (value: string | number | boolean | undefined): string =>
-  typeof value === 'string' ? csvCell(value) : `"${value ?? ''}"`
-
-export function fileText(rows: readonly Log[], format: FileFormat): string {
-  if (format === 'json') return `${JSON.stringify(rows)}\n`
-  if (format === 'ndjson') return rows.map((row) => `${JSON.stringify(row)}\n`).join('')
-  const lines = rows.map((row) =>
-    LOG_FILE_COLUMNS.map((name) =>
-      cellText(name === 'created_at' ? stampText(row.created_at) : row[name]),
-    ).join(','),
-  )
-  return BYTE_ORDER_MARK + [LOG_FILE_COLUMNS.map(cellText).join(','), ...lines, ''].join('\r\n')
+export function fileText(rows: readonly Log[], format: LogFileFormat): string {
+  const file = logFile({ format, timeText: stampText, quotaPerUnit: null, hasBodies: false })
+  const last = rows.length === 0 ? '' : file.last
+  return file.head + rows.map(file.row).join(file.between) + last + file.tail
 }
 
 /** Loads all rows of a paged list. */

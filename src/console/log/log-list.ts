@@ -8,7 +8,7 @@ import { callWhole } from '../app/call.ts'
 import { useListState } from '../app/list/list-state.ts'
 import { useSessionUser } from '../app/session.ts'
 import { nowSeconds } from '../app/time.ts'
-import type { TableList } from '../ui/data-table.tsx'
+import type { TableList } from '../ui/table/table-list.ts'
 import { type FilterName, filtersOf, type LogFilters, toAdminQuery, toQuery } from './log-filter.ts'
 
 declare module '@tanstack/react-router' {

@@ -6,9 +6,8 @@ import {
   PARTS_OF_POINT,
   type PriceLine,
 } from '../../contract/call-cost.ts'
-import type { Decimal } from '../../contract/decimal.ts'
+import { decimalText, type Decimal } from '../../contract/decimal.ts'
 import type { PriceFactors } from '../../contract/log-api.ts'
-import { withoutTrailing } from '../../contract/text.ts'
 
 /** A term of the price with its result. */
 export interface BreakdownLine extends PriceLine {
@@ -36,12 +35,10 @@ function textOf({ digits, decimals }: Decimal, parts: number): string {
   const isWhole = digits % unit === 0n
   const places = isWhole ? 0 : parts === 1 ? decimals : SHOWN_PLACES + decimals
   const scaled = (digits * 10n ** BigInt(places)) / unit
-  const padded = scaled.toString().padStart(places + 1, '0')
-  const point = padded.length - places
-  const fraction = withoutTrailing(padded.slice(point), '0')
+  const [whole = '', fraction] = decimalText({ digits: scaled, decimals: places }).split('.')
   // oxlint-disable-next-line gatehouse/linear-pattern -- some twenty digits, formatted here
-  const grouped = padded.slice(0, point).replace(/\B(?=(\d{3})+$)/g, ',')
-  return fraction === '' ? grouped : `${grouped}.${fraction}`
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`
 }
 
 /** Null if the factors are not understood, such as a divisor of a later version. */

@@ -41,7 +41,7 @@ const tabs: readonly Tab[] = [
     title: mark('运营设置'),
     isManaging: true,
     content: lazy(async () => ({
-      default: (await import('./operation/operation-settings.tsx')).OperationSettings,
+      default: (await import('./operation-settings.tsx')).OperationSettings,
     })),
   },
   {
@@ -57,7 +57,7 @@ const tabs: readonly Tab[] = [
     title: mark('系统设置'),
     isManaging: true,
     content: lazy(async () => ({
-      default: (await import('./system/system-settings.tsx')).SystemSettings,
+      default: (await import('./system-settings.tsx')).SystemSettings,
     })),
   },
   {
@@ -65,7 +65,7 @@ const tabs: readonly Tab[] = [
     title: mark('其他设置'),
     isManaging: true,
     content: lazy(async () => ({
-      default: (await import('./other/other-settings.tsx')).OtherSettings,
+      default: (await import('./other-settings.tsx')).OtherSettings,
     })),
   },
 ]

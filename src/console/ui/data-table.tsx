@@ -8,7 +8,7 @@ import {
 import { useTranslation } from 'react-i18next'
 import { useBlocks } from './table/blocks.ts'
 import { Cells } from './table/cells.tsx'
-import { type ColumnWidth, columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
+import { columnWidth, SHARED_WIDTH, widthOf } from './table/column-width.ts'
 import {
   BOX_WIDTH,
   HeadBox,
@@ -19,6 +19,7 @@ import {
 import { FailedAct } from './table/failed-act.ts'
 import { leaveFocusBehind } from './table/focus-after.ts'
 import { ListNews } from './table/list-news.tsx'
+import type { Block, Column, TableList } from './table/table-list.ts'
 import { HasFewActions, useActionsRoom } from './table/row-acts.tsx'
 import { Blocks } from './table/row-blocks.tsx'
 import { Pager } from './pager.tsx'
@@ -26,65 +27,6 @@ import { useRowsInView } from './rows-in-view.ts'
 import { withCutTexts } from './scroll/cut-text.ts'
 import { LoadError, Skeleton } from './states.tsx'
 import styles from './data-table.module.css'
-
-export interface Column<Row> extends ColumnWidth {
-  id: string
-  head: string
-  cell: (row: Row) => ReactNode
-  /** Sort key of the column; without it the head is not clickable. */
-  sortBy?: (row: Row) => string | number
-  /** Numbers are aligned right, with their heads. */
-  align?: 'end'
-  /** Replaces this cell and the following ones in a row that has no content for them. */
-  instead?: (row: Row) => ReactNode
-}
-
-/**
- * A row in a narrow window: two lines, each with text at its end, and the actions below. The
- * content of all columns is here or on the page that the row opens.
- */
-export interface Block {
-  /** Only in lists that show ids. */
-  id?: number
-  title: ReactNode
-  titleEnd?: ReactNode
-  line?: ReactNode
-  lineEnd?: ReactNode
-  /** Further text. */
-  detail?: ReactNode
-  /** Further controls. */
-  more?: ReactNode
-}
-
-export interface TableSort {
-  column: string
-  isDescending: boolean
-}
-
-/** List data that a table needs, as `usePagedList` returns it. */
-export interface TableList<Row> {
-  rows: Row[]
-  /** If false, `rows` contains everything loaded, and the table sorts and pages it. */
-  rowsArePage: boolean
-  /** Number of known pages; without a total, one more while the last loaded page is full. */
-  pageCount: number
-  /** Number of rows in the list; null if unknown. */
-  total: number | null
-  /** No rows have been loaded yet. */
-  isLoading: boolean
-  /** The displayed rows are being replaced. */
-  isRefreshing: boolean
-  error: Error | null
-  refresh: () => void
-  /** Called with the error of a failed action on a row. */
-  afterFailure?: (error: unknown) => void
-  state: {
-    page: number
-    goTo: (page: number) => void
-    sort: TableSort | null
-    sortBy: (sort: TableSort | null) => void
-  }
-}
 
 interface DataTableProps<Row> {
   /** Accessible name of the table. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Column } from './data-table.tsx'
+import type { Column } from './table/table-list.ts'
 import { sortedRows } from './rows-in-view.ts'
 
 interface Row {

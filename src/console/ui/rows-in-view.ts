@@ -1,5 +1,5 @@
 import { useMemo } from 'react'
-import type { Column, TableList, TableSort } from './data-table.tsx'
+import type { Column, TableList, TableSort } from './table/table-list.ts'
 
 interface Shown<Row> {
   list: TableList<Row>

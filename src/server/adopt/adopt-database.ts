@@ -19,12 +19,12 @@ import {
 import { cutWrongFigures } from './figure-store.ts'
 import { findShared, sentenceOf } from './finding-store.ts'
 import { replaceWrongIds } from './id-store.ts'
+import type { FoundTables } from './found-tables.ts'
 import {
   missingColumns,
   oneApiTableNames,
   unknownColumns,
   versionHint,
-  type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
 import { addToRollups, lastLogIdOfChunk, writeOpenings } from './opening-store.ts'

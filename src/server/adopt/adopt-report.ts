@@ -12,13 +12,13 @@ import {
   storedOptions,
   type Finding,
 } from './finding-store.ts'
+import type { FoundTables } from './found-tables.ts'
 import {
   isOneApiTable,
   missingColumns,
   oneApiTableNames,
   unknownColumns,
   versionHint,
-  type FoundTables,
   type Origin,
 } from './one-api-tables.ts'
 import { oddColumns, typeChanges } from './postgres/column-type-store.ts'

@@ -3,11 +3,11 @@ import { allChannels, updateChannel } from '../channel/channel-store.ts'
 import type { Queries } from '../db/database.ts'
 import { nowSeconds, type Engine } from '../db/migrate.ts'
 import { hasIds, highestIds, mentionsOf } from './id-store.ts'
+import type { FoundTables } from './found-tables.ts'
 import {
   oneApiTableNames,
   originOf,
   unknownColumns,
-  type FoundTables,
   type OneApiColumn,
   type OneApiTable,
   type Origin,

@@ -2,10 +2,10 @@ import { sql, type RawBuilder } from 'kysely'
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import type { Queries } from '../db/database.ts'
 import type { Engine } from '../db/migrate.ts'
+import type { FoundTables } from './found-tables.ts'
 import {
   oneApiTables,
   type ColumnKind,
-  type FoundTables,
   type OneApiColumn,
   type OneApiTable,
 } from './one-api-tables.ts'

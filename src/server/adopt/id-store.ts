@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Queries } from '../db/database.ts'
-import type { FoundTables, OneApiTable } from './one-api-tables.ts'
+import type { FoundTables } from './found-tables.ts'
+import type { OneApiTable } from './one-api-tables.ts'
 
 /** Handles ids of rows: where they are referenced, and new ids for those out of range. */
 

@@ -1,4 +1,5 @@
 import type { Engine } from '../db/migrate.ts'
+import type { FoundTables } from './found-tables.ts'
 import { takenNames } from './taken-names.ts'
 
 /**
@@ -144,9 +145,6 @@ export const isOneApiTable = (name: string): name is OneApiTable =>
 
 /** Tables required for adoption. */
 const ESSENTIAL: readonly OneApiTable[] = ['users', 'tokens', 'channels']
-
-/** Tables of a database with their columns. */
-export type FoundTables = ReadonlyMap<string, ReadonlySet<string>>
 
 export type Origin =
   | { kind: 'empty' }

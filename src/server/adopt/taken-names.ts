@@ -1,5 +1,5 @@
 import { migrations, type Engine } from '../db/migrate.ts'
-import type { FoundTables } from './one-api-tables.ts'
+import type { FoundTables } from './found-tables.ts'
 
 /** Columns of the table with the applied migrations. */
 const MIGRATION_COLUMNS = ['version', 'name', 'applied_at']

@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Queries } from '../db/database.ts'
-import { oneApiTables, type FoundTables, type OneApiTable } from './one-api-tables.ts'
+import type { FoundTables } from './found-tables.ts'
+import { oneApiTables, type OneApiTable } from './one-api-tables.ts'
 
 /**
  * Converts bytes in text columns of SQLite, which tools that move data leave there. They cannot be

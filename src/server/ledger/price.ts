@@ -4,47 +4,23 @@ import { decimalOf, decimalText, times, type Decimal } from '../../contract/deci
 import { QUOTA_MAX } from '../../contract/quota.ts'
 import { completionRatio, findRatio, type RatioMap } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
-import { freshTokensOf, priceLines, type UsedExtras } from './price/price-lines.ts'
+import {
+  freshTokensOf,
+  priceLines,
+  type LinePrice,
+  type UsedExtras,
+  type UsedTokens,
+} from './price/price-lines.ts'
 
 /**
  * Computes the cost of a call. Ratios are decimal texts, stored as entered. The arithmetic uses
  * integers of any size, so only the result is rounded, once, up to a whole point.
  */
-export interface Price {
-  /** Model name under which the ratio was found. */
+export interface Price extends LinePrice {
+  /** Name the ratio was found under. */
   pricedAs: string
-  modelRatio: string
-  completionRatio: string
   groupRatio: string
-  /** Ratio of prompt tokens read from the upstream's cache. */
-  cacheRatio: string
-  /** Ratio of prompt tokens written to the upstream's cache with a lifetime of minutes. */
-  cacheWriteRatio: string
-  /** Ratio of prompt tokens written to it with a lifetime of an hour. */
-  cacheWriteHourRatio: string
-  /** Ratios of audio tokens and of image tokens in the prompt. */
-  audioRatio: string
-  imageRatio: string
-  /**
-   * Ratio of audio completion tokens, multiplied by `audioRatio`; null if they cost the same as
-   * other tokens.
-   */
-  audioCompletionRatio: string | null
-  /** Ratio of image completion tokens; null if they cost the same as other tokens. */
-  imageCompletionRatio: string | null
-  /** Dollars per call regardless of usage; null if the model is billed by usage. */
-  perCall: string | null
-  /** Points per dollar. */
-  quotaPerUnit: string
-  /** Factor of the price for an image of this size and quality. */
-  pictureFactor(size: string, quality: string): string
-  /** Dollars per thousand calls of a tool; undefined if they are free. */
-  toolPrice(name: string): string | undefined
-  /** Price of another model that a tool runs within the call; null if it has no price. */
-  ofModel(model: string): Price | null
-  /**
-   * Number of prompt tokens above which this price applies; null for the model's standard price.
-   */
+  /** Prompt tokens beyond which this price applies; null: it is the model's ordinary one. */
   tierAbove: number | null
   /** Prices for longer prompts, longest first. */
   tiers: readonly Price[]
@@ -221,19 +197,6 @@ function compile(texts: UncompiledPrice): Factors {
     unit: 10n ** BigInt(inner + model.decimals + group.decimals),
     isFree: both === 0n,
   }
-}
-
-export interface UsedTokens {
-  /** Includes tokens read from and written to a cache. */
-  promptTokens: number
-  cachedTokens: number
-  cacheWriteTokens?: number
-  cacheWriteHourTokens?: number
-  /** Cached tokens that were also written to a cache and are charged for both. */
-  cacheOverlapTokens?: number
-  completionTokens: number
-  /** Usage other than text tokens. */
-  extras?: UsedExtras
 }
 
 /**

@@ -1,7 +1,15 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Database } from '../db/database.ts'
 
-/** Query over objects whose figures must agree with the ledger; see `compare` for its columns. */
+/** What a comparison has found. */
+export interface Differences {
+  /** One sentence each, with the figures: the first hundred of each kind. */
+  differences: string[]
+  /** How many there are in all. */
+  count: number
+}
+
+/** A query over things whose figures must agree with the ledger; see `compare` for its columns. */
 export interface Check {
   /** Name of the objects in the report. */
   subject: string

@@ -1,6 +1,6 @@
 import type { Queries } from '../db/database.ts'
 import { costOfFactors } from './price/price-factors.ts'
-import type { ReconcileReport } from './reconcile.ts'
+import type { Differences } from './reconcile-balances.ts'
 
 /** Rows in memory at a time. */
 const PAGE_SIZE = 5000
@@ -12,7 +12,7 @@ const PAGE_SIZE = 5000
  */
 export async function compareCosts(
   db: Queries,
-  report: ReconcileReport,
+  report: Differences,
   listedMax: number,
 ): Promise<void> {
   let after = 0

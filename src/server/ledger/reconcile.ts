@@ -3,7 +3,7 @@ import type { Database, Queries } from '../db/database.ts'
 import { ADOPTED_AT, ADOPTED_LOG_ID, LOGS_DELETED_BEFORE } from '../db/setting-names.ts'
 import type { Schema } from '../db/schema.ts'
 import { limitChecks } from './limit/reconcile-limits.ts'
-import { balanceChecks, type Check, type Scope } from './reconcile-balances.ts'
+import { balanceChecks, type Check, type Differences, type Scope } from './reconcile-balances.ts'
 import { compareCosts } from './reconcile-costs.ts'
 import { countUnlogged, recordChecks } from './reconcile-records.ts'
 import { rollupChecks } from './reconcile-rollups.ts'
@@ -14,12 +14,8 @@ import { rollupChecks } from './reconcile-rollups.ts'
  * use does not grow with the ledger. On SQLite the write-ahead log cannot be truncated while it
  * runs.
  */
-export interface ReconcileReport {
-  /** One sentence per difference, with the figures; at most a hundred of each kind. */
-  differences: string[]
-  /** Total number of differences. */
-  count: number
-  /** Billed calls without a log row, because it was deleted or never written; not a difference. */
+export interface ReconcileReport extends Differences {
+  /** Billed calls without a log row: deleted since, or never kept. That is no difference. */
   callsWithoutLog: number
   /** Number of users with a negative balance and their total debt in points; not a difference. */
   owed: { users: number; points: number }

@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { placeByHours } from './log-place-store.ts'
 import { isFoundByName, namedLogPage } from './log-name-store.ts'
 import { narrowedToRequest } from './log-request-store.ts'
-import { logPage, type LogFilterValues, type LogPosition, type StoredLog } from './log-store.ts'
+import { logPage, type LogFilterValues, type LogPosition, type LogRows } from './log-store.ts'
 import { searchBodies } from './body/body-search.ts'
 
 /**
@@ -16,12 +16,6 @@ import { searchBodies } from './body/body-search.ts'
  */
 export interface LogPages {
   read(wanted: WantedPage): Promise<LogRows>
-}
-
-export interface LogRows {
-  rows: StoredLog[]
-  /** A search in captured texts stopped here; everything from this second on has been searched. */
-  searchedFrom?: number
 }
 
 export interface WantedPage {

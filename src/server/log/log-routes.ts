@@ -10,10 +10,10 @@ import { unpackedBody } from './body/capture.ts'
 import type { LogCleanup } from './cleanup/cleanup-run.ts'
 import { exportRoutes } from './export/export-routes.ts'
 import type { FileSender } from './export/send-file.ts'
-import { createLogPages, type LogRows } from './log-paging.ts'
+import { createLogPages } from './log-paging.ts'
 import { searchLogs } from './log-search-store.ts'
 import { logSums, type LogSums } from './log-statistics-store.ts'
-import { filterOfAll, findBooking, findLog, type StoredLog } from './log-store.ts'
+import { filterOfAll, findBooking, findLog, type LogRows, type StoredLog } from './log-store.ts'
 import { readTrace } from './trace/traces.ts'
 
 export const logRoutes = (

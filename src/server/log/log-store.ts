@@ -39,7 +39,13 @@ export interface LogPosition {
   id: number
 }
 
-/** Returns the query for the rows of a filter. */
+export interface LogRows {
+  rows: StoredLog[]
+  /** A search in captured texts stopped here: from this second on everything has been searched. */
+  searchedFrom?: number
+}
+
+/** The rows that a filter lets through. */
 export function filteredLogs(db: Queries, filter: LogFilterValues) {
   let query = db.selectFrom('logs')
   const isOther =

@@ -1,16 +1,6 @@
 import type { Queries } from '../db/database.ts'
 
-/** Returns the group of a token; empty if its calls use the groups of its owner. */
-export async function findTokenGroup(db: Queries, tokenId: number): Promise<string> {
-  const row = await db
-    .selectFrom('token_groups')
-    .select('group')
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst()
-  return row?.group ?? ''
-}
-
-/** Sets the group of a token; empty removes it. */
+/** Gives a token a group; empty takes it away. */
 export async function saveTokenGroup(db: Queries, tokenId: number, group: string): Promise<void> {
   if (group === '') {
     await db.deleteFrom('token_groups').where('token_id', '=', tokenId).execute()

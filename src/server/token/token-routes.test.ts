@@ -45,10 +45,32 @@ forEachDatabase('token routes', (open) => {
         used_quota: 0,
         models: 'gpt-4o',
         subnet: '10.0.0.0/8',
+        capture: 'off',
+        group: '',
+        limits: expect.objectContaining({ time_zone: 'UTC' }),
       })
       const found = await stored(Object(answer.data).id)
-      const limits: unknown = expect.objectContaining({ time_zone: 'UTC' })
-      expect(found).toEqual({ ...Object(answer.data), capture: 'off', limits, group: '' })
+      expect(found).toEqual(answer.data)
+    })
+
+    test('each answer with one token has all of it, and lists all but the limits', async () => {
+      const body = { name: 'whole', group: 'default', capture: 'full' }
+      const made = Object((await call('POST', '/api/token/', body)).data)
+      expect(made).toMatchObject({ group: 'default', capture: 'full' })
+      const { limits, ...listed } = made
+      expect(limits).toMatchObject({ time_zone: 'UTC' })
+      const search = await call('GET', '/api/token/search?keyword=whole')
+      expect(search.data).toEqual([listed])
+      expect(await call('GET', `/api/token/${made.id}`)).toMatchObject({ data: made })
+      const change = { ...listed, name: 'still whole' }
+      const updated = await call('PUT', '/api/token/', change)
+      expect(updated.data).toEqual({ ...made, name: 'still whole' })
+      const stop = { id: made.id, status: TokenStatus.disabled }
+      expect((await call('PUT', '/api/token/?status_only=true', stop)).data).toEqual({
+        ...made,
+        name: 'still whole',
+        status: TokenStatus.disabled,
+      })
     })
 
     test('an empty object creates a token that never expires and has no quota', async () => {

@@ -7,14 +7,14 @@ import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
-import { findCaptureMode, saveCaptureMode } from '../log/body/body-store.ts'
+import { saveCaptureMode } from '../log/body/body-store.ts'
 import { captureMessage } from '../log/body/capture.ts'
 import { wholeLimits } from '../limit/limit.ts'
 import { deleteTokenLimits, saveLimits } from '../limit/limit-store.ts'
 import { standingOf } from '../limit/standing.ts'
 import { newTokenKey } from '../secrets.ts'
 import { choosableGroups, groupRefusal } from './token-group.ts'
-import { findTokenGroup, saveTokenGroup } from './token-group-store.ts'
+import { saveTokenGroup } from './token-group-store.ts'
 import { enableRefusal, tokenChangeRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
   deleteToken,
@@ -47,7 +47,7 @@ function lookUpRoutes(app: App): Route[] {
       return { data: rows }
     }),
     serve(tokenApi.find, async ({ actor, params }) => ({
-      data: await withRest(app, await ownToken(app, actor.id, params.id)),
+      data: await wholeToken(app, actor.id, params.id),
     })),
   ]
 }
@@ -59,7 +59,7 @@ function changeRoutes(app: App): Route[] {
       const fields = wholeFields(body)
       refuse(tokenFieldRefusal(fields) ?? groupRefusal(options, actor.user, body.group ?? ''))
       const nowSeconds = clock.nowSeconds()
-      const token = await database.write.transaction().execute(async (trx) => {
+      const { id } = await database.write.transaction().execute(async (trx) => {
         const created = await insertToken(trx, {
           user_id: actor.id,
           key: newTokenKey(),
@@ -72,13 +72,13 @@ function changeRoutes(app: App): Route[] {
           models: body.models ?? '',
           subnet: fields.subnet,
         })
-        const { id, remain_quota } = created
-        await openToken(trx, { tokenId: id, userId: actor.id, quota: remain_quota, nowSeconds })
-        await saveRest(trx, id, body)
+        const opening = { tokenId: created.id, userId: actor.id, quota: created.remain_quota }
+        await openToken(trx, { ...opening, nowSeconds })
+        await saveRest(trx, created.id, body)
         return created
       })
-      await announceCapture(app, token.id, body.capture)
-      return { data: token }
+      await announceCapture(app, id, body.capture)
+      return { data: await wholeToken(app, actor.id, id) }
     }),
     serve(tokenApi.setStatus, async ({ actor, body }) => {
       const token = await ownToken(app, actor.id, body.id)
@@ -87,13 +87,13 @@ function changeRoutes(app: App): Route[] {
       if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
       await setTokenStatus(database.write, token.id, body.status)
       await database.announce(`token:${token.id}`)
-      return { data: { ...token, status: body.status } }
+      return { data: await wholeToken(app, actor.id, token.id) }
     }),
     serve(tokenApi.update, async ({ actor, body }) => {
       await updateWhole(app, actor, body)
       await database.announce(`token:${body.id}`)
       await announceCapture(app, body.id, body.capture)
-      return { data: await ownToken(app, actor.id, body.id) }
+      return { data: await wholeToken(app, actor.id, body.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
       await database.write.transaction().execute((trx) => deleteWhole(trx, actor.id, params.id))
@@ -118,9 +118,8 @@ async function updateWhole(
   const seen = { ...token, remain_quota: body.remain_quota_was ?? token.remain_quota }
   refuse(tokenChangeRefusal(seen, fields))
   if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
-  const group = await findTokenGroup(database.read, token.id)
-  // A group that was removed since stays, and its calls are refused until another is chosen.
-  if (body.group !== group) refuse(groupRefusal(options, user, body.group ?? ''))
+  // A group that was taken away since stays, and its calls are refused, until another is chosen.
+  if (body.group !== token.group) refuse(groupRefusal(options, user, body.group ?? ''))
   await database.write.transaction().execute(async (trx) => {
     const changed = await updateToken(trx, userId, token.id, {
       name: fields.name,
@@ -151,13 +150,11 @@ async function deleteWhole(trx: Queries, userId: number, id: number): Promise<vo
   await saveCaptureMode(trx, id, 'off')
 }
 
-/** A single token also contains its capture mode, limits and group. */
-const withRest = async (app: App, token: StoredToken) => ({
-  ...token,
-  capture: await findCaptureMode(app.database.read, token.id),
-  limits: await standingOf(app, { subject: 'token', id: token.id }),
-  group: await findTokenGroup(app.database.read, token.id),
-})
+/** One of the user's tokens with its limits and what is used of them. */
+async function wholeToken(app: App, userId: number, id: number) {
+  const token = await ownToken(app, userId, id)
+  return { ...token, limits: await standingOf(app, { subject: 'token', id }) }
+}
 
 /** Stores a token's data outside its row, if given in the body. */
 async function saveRest(

@@ -1,14 +1,20 @@
 import type { Selectable } from 'kysely'
+import type { CaptureMode } from '../../contract/log.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { TOKEN_PREFIX, TokenStatus, type TokenOrder } from '../../contract/token.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 import type { TokenRow } from '../db/schema.ts'
 import { contains, hasKeyEnd } from '../db/sql-text.ts'
+import { captureMode } from '../log/body/body-store.ts'
 
-export type StoredToken = Selectable<TokenRow>
-/** With its group; empty if not set. */
-export type CallingToken = StoredToken & { group: string }
+/** A token with all that is stored of it but its limits. */
+export interface StoredToken extends Selectable<TokenRow> {
+  /** The group that its calls belong to; empty if they belong to the groups of its owner. */
+  group: string
+  /** What is kept of its calls. */
+  capture: CaptureMode
+}
 
 /** An adopted table may have more columns, such as `group`, which are not read. */
 const COLUMNS = [
@@ -28,25 +34,30 @@ const COLUMNS = [
   'tokens.limited',
 ] as const
 
-/** PostgreSQL pads `char(48)` with blanks if an adopted key is shorter. */
-const clean = <T extends StoredToken>(row: T): T => ({ ...row, key: row.key.trimEnd() })
-
-const tokensWithGroup = (db: Queries) =>
+const tokens = (db: Queries) =>
   db
     .selectFrom('tokens')
     .leftJoin('token_groups', 'token_groups.token_id', 'tokens.id')
+    .leftJoin('token_captures', 'token_captures.token_id', 'tokens.id')
     .select(COLUMNS)
-    .select('token_groups.group')
+    .select(['token_groups.group', 'token_captures.mode'])
 
-const cleanWithGroup = (row: StoredToken & { group: string | null }): CallingToken =>
-  clean({ ...row, group: row.group ?? '' })
+type JoinedRow = Selectable<TokenRow> & { group: string | null; mode: string | null }
+
+/** PostgreSQL pads `char(48)` with blanks when an adopted key is shorter. */
+const stored = ({ mode, ...row }: JoinedRow): StoredToken => ({
+  ...row,
+  key: row.key.trimEnd(),
+  group: row.group ?? '',
+  capture: captureMode(mode),
+})
 
 export async function tokenPage(
   db: Queries,
   userId: number,
   { page, order }: { page: number; order: TokenOrder },
-): Promise<{ rows: CallingToken[]; total: number }> {
-  let query = tokensWithGroup(db).where('user_id', '=', userId)
+): Promise<{ rows: StoredToken[]; total: number }> {
+  let query = tokens(db).where('user_id', '=', userId)
   if (order === 'remain_quota') {
     // Unlimited tokens come first, regardless of their number.
     query = query.orderBy('unlimited_quota', 'desc').orderBy('remain_quota', 'desc')
@@ -64,7 +75,7 @@ export async function tokenPage(
       .where('user_id', '=', userId)
       .executeTakeFirstOrThrow(),
   ])
-  return { rows: rows.map(cleanWithGroup), total: total.count }
+  return { rows: rows.map(stored), total: total.count }
 }
 
 /** Removes the prefix of a key as clients write it. */
@@ -76,8 +87,8 @@ export async function searchTokens(
   db: Queries,
   userId: number,
   keyword: string,
-): Promise<CallingToken[]> {
-  const rows = await tokensWithGroup(db)
+): Promise<StoredToken[]> {
+  const rows = await tokens(db)
     .where('user_id', '=', userId)
     .where(({ or, eb }) =>
       or([
@@ -89,7 +100,7 @@ export async function searchTokens(
     .orderBy('id', 'desc')
     .limit(SEARCH_ROWS_MAX)
     .execute()
-  return rows.map(cleanWithGroup)
+  return rows.map(stored)
 }
 
 /** Returns a token of this owner; tokens of others are not found. */
@@ -98,19 +109,14 @@ export async function findToken(
   userId: number,
   id: number,
 ): Promise<StoredToken | null> {
-  const row = await db
-    .selectFrom('tokens')
-    .select(COLUMNS)
-    .where('id', '=', id)
-    .where('user_id', '=', userId)
-    .executeTakeFirst()
-  return row === undefined ? null : clean(row)
+  const row = await tokens(db).where('id', '=', id).where('user_id', '=', userId).executeTakeFirst()
+  return row === undefined ? null : stored(row)
 }
 
 /** Returns a token of any owner; for administrators. */
 export async function findTokenById(db: Queries, id: number): Promise<StoredToken | null> {
-  const row = await db.selectFrom('tokens').select(COLUMNS).where('id', '=', id).executeTakeFirst()
-  return row === undefined ? null : clean(row)
+  const row = await tokens(db).where('id', '=', id).executeTakeFirst()
+  return row === undefined ? null : stored(row)
 }
 
 /** Returns the newest of an owner's tokens with this name. */
@@ -119,20 +125,20 @@ export async function findTokenByName(
   userId: number,
   name: string,
 ): Promise<StoredToken | null> {
-  const row = await db
-    .selectFrom('tokens')
-    .select(COLUMNS)
+  const row = await tokens(db)
     .where('user_id', '=', userId)
     .where('name', '=', name)
     .orderBy('id', 'desc')
     .executeTakeFirst()
-  return row === undefined ? null : clean(row)
+  return row === undefined ? null : stored(row)
 }
 
-/** Returns the token with this key, for the relay; with several keys the first that exists. */
-export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<CallingToken | null> {
-  const rows = await tokensWithGroup(db).where('tokens.key', 'in', keys).execute()
-  const found = rows.map(cleanWithGroup)
+/**
+ * Whose token this is, and what it may do; for the relay. Of several keys the first that there is.
+ */
+export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<StoredToken | null> {
+  const rows = await tokens(db).where('tokens.key', 'in', keys).execute()
+  const found = rows.map(stored)
   const [first = null] = keys.flatMap((key) => found.filter((token) => token.key === key))
   return first
 }
@@ -160,7 +166,7 @@ export async function insertToken(db: Queries, token: NewToken): Promise<StoredT
     limited: null,
   }
   await db.insertInto('tokens').values(row).execute()
-  return row
+  return { ...row, group: '', capture: 'off' }
 }
 
 /** Columns that an owner can change; quota changes go through the ledger. */

@@ -1,5 +1,6 @@
 import type { Language } from '../../contract/errors.ts'
-import type { App } from '../app.ts'
+import type { Background } from '../background.ts'
+import type { Database } from '../db/database.ts'
 import { allLanguages, languageOfUser, saveLanguage } from './user-language-store.ts'
 
 /**
@@ -18,7 +19,10 @@ const CHANGED = 'language'
 export async function createUserLanguages({
   database,
   background,
-}: Pick<App, 'database' | 'background'>): Promise<UserLanguages> {
+}: {
+  database: Database
+  background: Background
+}): Promise<UserLanguages> {
   const known = new Map(await allLanguages(database.read))
 
   async function reload(message: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
 import { PAGE_SIZE } from '../../../contract/paging.ts'
-import type { TableList } from '../../ui/data-table.tsx'
+import type { TableList } from '../../ui/table/table-list.ts'
 import { CallFailure } from '../call-client.ts'
 import type { ListState } from './list-state.ts'
 

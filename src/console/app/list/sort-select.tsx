@@ -1,7 +1,7 @@
 import '@mantine/core/styles/Input.layer.css'
 import { NativeSelect } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import type { Column } from '../../ui/data-table.tsx'
+import type { Column } from '../../ui/table/table-list.ts'
 import { useBlocks } from '../../ui/table/blocks.ts'
 import { type ListState, readSort, sortText } from './list-state.ts'
 

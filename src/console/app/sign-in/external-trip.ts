@@ -1,6 +1,6 @@
 import type { RedirectingProvider, SignInIntent } from '../../../contract/oauth.ts'
 import { callWhole } from '../call.ts'
-import type { KnownStatus } from '../status/known-status.ts'
+import type { KnownStatus } from '../known-status.ts'
 
 /**
  * Opens a provider in a new window, which returns to our callback page. The window is opened within

@@ -5,7 +5,7 @@ import { call } from '../../app/call.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import { useReportResult } from './report-result.ts'
-import { testRun, useMarkStarted, useRun } from '../run/channel-runs.ts'
+import { testRun, useMarkStarted, useRun } from '../channel-runs.ts'
 
 /** Maximum number of names in a confirmation. */
 const NAMES_MAX = 3

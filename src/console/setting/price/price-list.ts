@@ -1,5 +1,5 @@
-import { type Decimal, times } from '../../../contract/decimal.ts'
-import { fixedText, readDecimal, TWO } from '../ratio/decimal.ts'
+import { type Decimal, fixedText, times } from '../../../contract/decimal.ts'
+import { readDecimal, TWO } from '../ratio/decimal.ts'
 import { readRatioText } from '../ratio/ratio-text.ts'
 
 /** Prices from the server; ratio maps as JSON texts. */

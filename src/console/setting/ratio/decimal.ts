@@ -57,14 +57,5 @@ export function cutToRatio(value: Decimal): { value: Decimal; isExact: boolean }
   }
 }
 
-/** Formats with exactly this many decimals, rounded half up. */
-export function fixedText({ digits, decimals }: Decimal, places: number): string {
-  const scale = 10n ** BigInt(Math.abs(places - decimals))
-  const scaled = places >= decimals ? digits * scale : (digits + scale / 2n) / scale
-  const padded = scaled.toString().padStart(places + 1, '0')
-  const point = padded.length - places
-  return places === 0 ? padded : `${padded.slice(0, point)}.${padded.slice(point)}`
-}
-
 export const isTooLarge = (value: Decimal): boolean =>
   value.digits > BigInt(RATIO_MAX) * 10n ** BigInt(value.decimals)

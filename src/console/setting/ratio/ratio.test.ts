@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { decimalText } from '../../../contract/decimal.ts'
-import { cutToRatio, divided, fixedText, readDecimal, readJsonNumber } from './decimal.ts'
+import { decimalText, fixedText } from '../../../contract/decimal.ts'
+import { cutToRatio, divided, readDecimal, readJsonNumber } from './decimal.ts'
 import {
   figureOf,
   modelPrices,

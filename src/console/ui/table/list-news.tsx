@@ -1,5 +1,5 @@
 import { useTranslation } from 'react-i18next'
-import type { Column, TableList } from '../data-table.tsx'
+import type { Column, TableList } from './table-list.ts'
 
 interface ListNewsProps<Row> {
   list: TableList<Row>

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Block, TableList } from '../data-table.tsx'
+import type { Block, TableList } from './table-list.ts'
 import { Skeleton } from '../states.tsx'
 import { type RowSelection, useRowBoxes } from './row-selection.tsx'
 import styles from '../data-table.module.css'

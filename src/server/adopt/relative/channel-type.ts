@@ -1,6 +1,7 @@
 import { ChannelTypeNumber } from '../../../contract/channel-type-number.ts'
 import { channelType } from '../../../contract/channel-types.ts'
-import { unknownColumns, type FoundTables } from '../one-api-tables.ts'
+import type { FoundTables } from '../found-tables.ts'
+import { unknownColumns } from '../one-api-tables.ts'
 
 /**
  * Maps channel types of programs derived from One API. They number newer providers differently, so

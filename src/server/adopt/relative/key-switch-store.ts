@@ -5,7 +5,7 @@ import { mayHoldSeveralKeys } from '../../../contract/channel-keys.ts'
 import type { StoredChannel } from '../../channel/channel-store.ts'
 import { heldKeys } from '../../channel/key/channel-key.ts'
 import type { Queries } from '../../db/database.ts'
-import type { FoundTables } from '../one-api-tables.ts'
+import type { FoundTables } from '../found-tables.ts'
 import { readJson } from './json-column.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Queries } from '../../db/database.ts'
 import type { OptionKey } from '../../../contract/option/options.ts'
-import type { FoundTables } from '../one-api-tables.ts'
+import type { FoundTables } from '../found-tables.ts'
 import { relativeOf } from './channel-type.ts'
 
 /**

@@ -7,7 +7,7 @@ import {
   type StoredChannel,
 } from '../../channel/channel-store.ts'
 import type { Queries } from '../../db/database.ts'
-import type { FoundTables } from '../one-api-tables.ts'
+import type { FoundTables } from '../found-tables.ts'
 import {
   hasOtherChannels,
   mayMeanAnother,

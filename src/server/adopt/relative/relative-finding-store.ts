@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely'
 import { LogType } from '../../../contract/log.ts'
 import type { Queries } from '../../db/database.ts'
 import { about, SAMPLES, type Finding } from '../finding-store.ts'
-import type { FoundTables } from '../one-api-tables.ts'
+import type { FoundTables } from '../found-tables.ts'
 import {
   hasOtherChannels,
   mayMeanAnother,

@@ -1,5 +1,5 @@
 import { USAGE_FILE_COLUMNS, type UsageFileColumn } from '../../../contract/dashboard.ts'
-import { BYTE_ORDER_MARK, csvCell } from '../../../contract/log-file.ts'
+import { BYTE_ORDER_MARK, csvLine, dollarText } from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { dayAtOrAfter } from '../../clock.ts'
 import { logsDeletedBefore } from '../../log/cleanup/cleanup-store.ts'
@@ -8,7 +8,6 @@ import type { ExportFile } from '../../log/export/send-file.ts'
 import { addFigures, daysAndHours, noFigures, type Figures, type HourRange } from '../dashboard.ts'
 import { presentNames } from '../dashboard-store.ts'
 import { nextUsers, usageOfUsers } from './usage-export-store.ts'
-import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
  * A table with the usage of all users, generated while it is sent. It is read in pieces, so memory
@@ -49,7 +48,7 @@ async function* usagePieces(
   const quotaPerUnit = options.number('QuotaPerUnit')
   const pace = new Pace()
   const totals = noFigures()
-  let text = BYTE_ORDER_MARK + line(USAGE_FILE_COLUMNS.map(csvCell))
+  let text = BYTE_ORDER_MARK + `${csvLine(USAGE_FILE_COLUMNS)}\r\n`
   let after = Number.MIN_SAFE_INTEGER
   for (;;) {
     const beganMs = clock.monotonicMs()
@@ -74,34 +73,15 @@ async function* usagePieces(
 type Name = 'user_id' | 'username' | 'model_name'
 
 function lineOf(names: Record<Name, string>, figures: Figures, quotaPerUnit: number): string {
-  const cells: Record<UsageFileColumn, string> = {
-    user_id: csvCell(names.user_id),
-    username: csvCell(names.username),
-    model_name: csvCell(names.model_name),
-    requests: figureCell(figures.requests),
-    prompt_tokens: figureCell(figures.prompt_tokens),
-    completion_tokens: figureCell(figures.completion_tokens),
-    quota: figureCell(figures.quota),
-    cost_usd: figureCell(dollarText(figures.quota, quotaPerUnit)),
+  const values: Record<Exclude<UsageFileColumn, 'cost_usd'>, string | number> = {
+    ...names,
+    requests: figures.requests,
+    prompt_tokens: figures.prompt_tokens,
+    completion_tokens: figures.completion_tokens,
+    quota: figures.quota,
   }
-  return line(USAGE_FILE_COLUMNS.map((name) => cells[name]))
-}
-
-const line = (cells: readonly string[]): string => `${cells.join(',')}\r\n`
-
-/** Figures need no guard: a negative number is not a formula. */
-const figureCell = (figure: number | string): string => `"${figure}"`
-
-/** Decimals of a dollar amount, as in the log's files. */
-const DOLLAR_PLACES = 10
-/** Number of digits that a JavaScript number always represents exactly. */
-const EXACT_DIGITS = 15
-
-/** Formats points as dollars, without trailing zeros. */
-export function dollarText(quota: number, quotaPerUnit: number): string {
-  const dollars = quota / quotaPerUnit
-  const wholeDigits = Math.trunc(Math.abs(dollars)).toString().length
-  const places = Math.min(DOLLAR_PLACES, Math.max(0, EXACT_DIGITS - wholeDigits))
-  const text = dollars.toFixed(places)
-  return places === 0 ? text : withoutTrailing(withoutTrailing(text, '0'), '.')
+  const columns = USAGE_FILE_COLUMNS.filter((name) => name !== 'cost_usd')
+  // The last column; a decimal text that is a figure and needs no guard.
+  const cost = dollarText(figures.quota, quotaPerUnit)
+  return `${csvLine(columns.map((name) => values[name]))},"${cost}"\r\n`
 }

@@ -2,7 +2,6 @@ import type Sqlite from 'better-sqlite3'
 import { NEVER_EXPIRES, TokenStatus } from '../../../contract/token.ts'
 import { UserStatus } from '../../../contract/user.ts'
 import { dayOf, hourOf } from '../../clock.ts'
-import type { CountedTable } from '../../db/ids.ts'
 import {
   checkpointText,
   operationFault,
@@ -66,7 +65,10 @@ interface Batch {
   nextIds: Map<CountedTable, number>
 }
 
-/** Amounts that a settlement takes. */
+/** Tables that a batch writes to, whose ids come from a counter. */
+type CountedTable = 'ledger' | 'logs'
+
+/** What settling takes. */
 interface Charge {
   /** Points taken from the user. */
   charged: number

@@ -1,7 +1,7 @@
 import type { PriceFactors } from '../../../contract/log-api.ts'
 import { bookedCost, type BookedPrice } from '../../../contract/call-cost.ts'
-import type { Price, UsedTokens } from '../price.ts'
-import { priceLines } from './price-lines.ts'
+import type { Price } from '../price.ts'
+import { priceLines, type UsedTokens } from './price-lines.ts'
 
 /** Factors that are booked with a cost, so that it can be recomputed. */
 export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>

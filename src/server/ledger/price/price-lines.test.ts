@@ -3,16 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import type { Ratios } from '../../option/live-options.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
-import {
-  costOf,
-  findPrice,
-  priceAt,
-  reservationOf,
-  type Price,
-  type PricedName,
-  type UsedTokens,
-} from '../price.ts'
-import { priceLines, type LineKind, type UsedExtras } from './price-lines.ts'
+import { costOf, findPrice, priceAt, reservationOf, type Price, type PricedName } from '../price.ts'
+import { priceLines, type LineKind, type UsedExtras, type UsedTokens } from './price-lines.ts'
 
 const mapOf = (entries: Record<string, string>): ReadonlyMap<string, string> =>
   new Map(Object.entries(entries))

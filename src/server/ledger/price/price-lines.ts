@@ -1,5 +1,46 @@
 import type { PriceLine as ToldLine } from '../../../contract/call-cost.ts'
-import type { Price, UsedTokens } from '../price.ts'
+
+/** The prices of a model that its lines are made of. */
+export interface LinePrice {
+  modelRatio: string
+  completionRatio: string
+  /** Of prompt tokens that the upstream read from its cache. */
+  cacheRatio: string
+  /** Of prompt tokens that the upstream wrote to its cache, to be kept for minutes. */
+  cacheWriteRatio: string
+  /** Of those to be kept for an hour. */
+  cacheWriteHourRatio: string
+  /** Of prompt tokens that are speech, and that are pictures. */
+  audioRatio: string
+  imageRatio: string
+  /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
+  audioCompletionRatio: string | null
+  /** Of completion tokens that are pictures; null: as of any other. */
+  imageCompletionRatio: string | null
+  /** Dollars a call, whatever it uses; null: it is sold by what it uses. */
+  perCall: string | null
+  /** Points of a dollar. */
+  quotaPerUnit: string
+  /** What a picture's size and quality multiply its price by. */
+  pictureFactor(size: string, quality: string): string
+  /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
+  toolPrice(name: string): string | undefined
+  /** The price of another model that a tool of the same call runs; null: it has none. */
+  ofModel(model: string): LinePrice | null
+}
+
+export interface UsedTokens {
+  /** Cached ones, and those written to a cache, included. */
+  promptTokens: number
+  cachedTokens: number
+  cacheWriteTokens?: number
+  cacheWriteHourTokens?: number
+  /** Cached ones that were written to a cache too, and are paid for as both. */
+  cacheOverlapTokens?: number
+  completionTokens: number
+  /** What is not text. */
+  extras?: UsedExtras
+}
 
 /**
  * Usage of a call other than text tokens. Token figures are part of the call's prompt and
@@ -70,8 +111,8 @@ const SECONDS_PER_MINUTE = 60
 /** Number of calls that a tool's price covers. */
 const PER_CALLS = 1000
 
-/** Returns every non-zero term of the cost, in display order. */
-export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
+/** Every term that is not zero, in the order people read them. */
+export function priceLines(price: LinePrice, used: UsedTokens): PriceLine[] {
   const { extras = {} } = used
   const isUsed = used.promptTokens + used.completionTokens > 0 || used.extras !== undefined
   const lines: PriceLine[] =
@@ -88,7 +129,7 @@ export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
   return [...lines, ...toolLines(price, extras)].filter(({ count }) => count > 0)
 }
 
-function toolLines(price: Price, { tools = {}, toolTokens }: UsedExtras): PriceLine[] {
+function toolLines(price: LinePrice, { tools = {}, toolTokens }: UsedExtras): PriceLine[] {
   const byToken = toolTokens === undefined ? [] : modelLines(price, toolTokens)
   const byCall = Object.entries(tools).flatMap(([name, count]): PriceLine[] => {
     const dollars = price.toolPrice(name)
@@ -98,8 +139,8 @@ function toolLines(price: Price, { tools = {}, toolTokens }: UsedExtras): PriceL
   return [...byToken, ...byCall]
 }
 
-/** Lines for an image model run by a tool; empty if it has no price for image tokens. */
-function modelLines(price: Price, { model, used }: ToolTokens): PriceLine[] {
+/** Of a model that draws; none, where it has no price for pictures by the token. */
+function modelLines(price: LinePrice, { model, used }: ToolTokens): PriceLine[] {
   const other = price.ofModel(model)
   if (other === null || other.perCall !== null || other.imageCompletionRatio === null) return []
   return tokenLines(other, used).map((line) => ({ ...line, name: model }))
@@ -112,11 +153,8 @@ export function freshTokensOf(used: UsedTokens): number {
   return promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens + cacheOverlapTokens
 }
 
-/**
- * Returns the parts of the prompt and of the completion. Figures that exceed the vendor's totals
- * are reduced to them.
- */
-function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
+/** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
+function tokenLines(price: LinePrice, used: UsedTokens): PriceLine[] {
   const { cachedTokens, completionTokens, extras = {} } = used
   // If a model is only billed per image, the price includes the prompt.
   if (extras.pictures !== undefined && price.imageCompletionRatio === null) return []
@@ -151,11 +189,11 @@ function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   ]
 }
 
-/** Models that bill image tokens are billed per image if the upstream reported no token count. */
-const isByPiece = (price: Price, { completionTokens, extras }: UsedTokens): boolean =>
+/** Models that sell pictures by the token are charged by the piece when nobody counted tokens. */
+const isByPiece = (price: LinePrice, { completionTokens, extras }: UsedTokens): boolean =>
   extras?.pictures !== undefined && (price.imageCompletionRatio === null || completionTokens === 0)
 
-function pieceLines(price: Price, used: UsedTokens): PriceLine[] {
+function pieceLines(price: LinePrice, used: UsedTokens): PriceLine[] {
   const { pictures, seconds } = used.extras ?? {}
   const lines: PriceLine[] = []
   if (pictures !== undefined && isByPiece(price, used)) {

@@ -1,11 +1,11 @@
 import { PAGE_SIZE } from '../../../contract/paging.ts'
 import type { App } from '../../app.ts'
 import { SECONDS_PER_DAY } from '../../clock.ts'
-import type { LogRows } from '../log-paging.ts'
 import {
   filteredLogs,
   type LogFilterValues,
   type LogPosition,
+  type LogRows,
   type StoredLog,
 } from '../log-store.ts'
 import { bodiesBefore, type PlacedBody } from './body-store.ts'

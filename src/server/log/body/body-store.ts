@@ -21,17 +21,8 @@ export async function loadCaptureModes(db: Queries): Promise<Map<number, Capture
   return new Map(rows.map(({ token_id, mode }) => [token_id, captureMode(mode)]))
 }
 
-export async function findCaptureMode(db: Queries, tokenId: number): Promise<CaptureMode> {
-  const row = await db
-    .selectFrom('token_captures')
-    .select('mode')
-    .where('token_id', '=', tokenId)
-    .executeTakeFirst()
-  return captureMode(row?.mode)
-}
-
-/** A mode that this version does not support captures nothing. */
-const captureMode = (text: string | undefined): CaptureMode =>
+/** A mode that this version does not know keeps nothing. */
+export const captureMode = (text: string | null): CaptureMode =>
   CAPTURE_MODES.find((mode) => mode === text) ?? 'off'
 
 export async function saveCaptureMode(

@@ -1,14 +1,14 @@
 import { logApi } from '../../../contract/log-api.ts'
+import type { LogFileFormat } from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { recordAudit } from '../../audit/audit-store.ts'
 import { serve, type Route } from '../../http/handler.ts'
 import { filterOfAll, type LogFilterValues } from '../log-store.ts'
-import type { ExportFormat } from './export.ts'
 import { beginExport } from './export-stream.ts'
 import type { ExportFile, FileSender } from './send-file.ts'
 
 interface Query extends LogFilterValues {
-  format: ExportFormat
+  format: LogFileFormat
   tz: string
   bodies: string
 }
@@ -17,13 +17,13 @@ export function exportRoutes(app: App, sendFile: FileSender): Route[] {
   const { database, clock } = app
 
   async function begin({ format, tz, bodies, ...filter }: Query): Promise<ExportFile> {
-    const { frame, pieces } = await beginExport(app, {
+    const { contentType, pieces } = await beginExport(app, {
       filter,
       format,
       zone: tz,
       hasBodies: bodies === 'true',
     })
-    return { name: `logs.${format}`, contentType: frame.contentType, pieces }
+    return { name: `logs.${format}`, contentType, pieces }
   }
 
   return [

@@ -1,20 +1,13 @@
+import { logFile, type LogFile, type LogFileFormat } from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
-import { SECONDS_PER_DAY } from '../../clock.ts'
 import { findBodies } from '../body/body-store.ts'
 import { searchBodies } from '../body/body-search.ts'
 import { unpackedBody } from '../body/capture.ts'
 import { narrowedToRequest } from '../log-request-store.ts'
 import type { LogFilterValues, LogPosition } from '../log-store.ts'
-import {
-  frameOf,
-  withBody,
-  zoneOffsets,
-  type ExportFormat,
-  type Frame,
-  type ZoneOffset,
-} from './export.ts'
-import { logRange, readChunk, readRows, type RowSource, type RowWriting } from './export-store.ts'
+import { readRows, type ExportRow, type RowSource } from './export-store.ts'
+import { localTimeWriter } from './local-time.ts'
 import { Pace } from './pace.ts'
 
 /**
@@ -24,7 +17,7 @@ import { Pace } from './pace.ts'
 
 export interface WantedExport {
   filter: LogFilterValues
-  format: ExportFormat
+  format: LogFileFormat
   /** Name of a time zone; empty: UTC. */
   zone: string
   hasBodies: boolean
@@ -36,9 +29,6 @@ const ROWS_PER_PIECE = 200
 const ROWS_WHILE_BUSY = 32
 /** With what was captured a row can be a thousand times as large. */
 const ROWS_WITH_BODIES = 50
-/** Times longer ago, or more than a day ahead, are taken for mistakes. */
-const YEARS_BACK_SECONDS = 20 * 365 * SECONDS_PER_DAY
-
 /**
  * Throws what is wrong with the request, and what is wrong with the database for the first piece:
  * later there is no status left to say it with.
@@ -46,53 +36,35 @@ const YEARS_BACK_SECONDS = 20 * 365 * SECONDS_PER_DAY
 export async function beginExport(
   app: Pick<App, 'database' | 'clock' | 'options'>,
   wanted: WantedExport,
-): Promise<{ frame: Frame; pieces: AsyncGenerator<string | Uint8Array, void, undefined> }> {
-  const frame = frameOf(wanted.format, wanted.hasBodies)
-  const writing: RowWriting = {
-    engine: app.database.engine,
+): Promise<{ contentType: string; pieces: Pieces }> {
+  const timeText = localTimeWriter(wanted.zone === '' ? 'UTC' : wanted.zone)
+  if (timeText === null) throw new AppError('log_time_zone_unknown', { zone: wanted.zone })
+  const file = logFile({
     format: wanted.format,
-    between: frame.between,
-    offsets: await offsetsOf(app, wanted),
+    timeText,
     quotaPerUnit: app.options.number('QuotaPerUnit'),
-  }
-  const filter = await narrowedToRequest(app.database.read, wanted.filter)
-  const rows = filter === null ? nothing() : rowPieces(app, { ...wanted, filter }, writing)
-  const first = await rows.next()
-  return { frame, pieces: framed(frame, first, rows) }
-}
-
-async function offsetsOf(
-  { database, clock }: Pick<App, 'database' | 'clock'>,
-  { format, zone }: WantedExport,
-): Promise<readonly ZoneOffset[]> {
-  const now = clock.nowSeconds()
-  const range = (format === 'csv' ? await logRange(database.heavy) : null) ?? {
-    from: now,
-    until: now,
-  }
-  const offsets = zoneOffsets(zone === '' ? 'UTC' : zone, {
-    from: Math.max(range.from, now - YEARS_BACK_SECONDS),
-    until: Math.min(range.until, now + SECONDS_PER_DAY),
+    hasBodies: wanted.hasBodies,
   })
-  if (offsets === null) throw new AppError('log_time_zone_unknown', { zone })
-  return offsets
+  const filter = await narrowedToRequest(app.database.read, wanted.filter)
+  const rows = filter === null ? nothing() : rowPieces(app, { ...wanted, filter }, file)
+  const first = await rows.next()
+  return { contentType: file.contentType, pieces: framed(file, first, rows) }
 }
 
-type Piece = string | Uint8Array
-type Pieces = AsyncGenerator<Piece, void, undefined>
+type Pieces = AsyncGenerator<string, void, undefined>
 
 async function* nothing(): Pieces {}
 
-async function* framed(frame: Frame, first: IteratorResult<Piece, void>, rest: Pieces): Pieces {
+async function* framed(file: LogFile, first: IteratorResult<string, void>, rest: Pieces): Pieces {
   try {
-    yield frame.head
+    yield file.head
     let hasRows = false
     for (let next = first; next.done !== true; next = await rest.next()) {
-      if (hasRows) yield frame.between
+      if (hasRows) yield file.between
       yield next.value
       hasRows = true
     }
-    yield (hasRows ? frame.last : '') + frame.tail
+    yield (hasRows ? file.last : '') + file.tail
   } finally {
     await rest.return()
   }
@@ -101,13 +73,13 @@ async function* framed(frame: Frame, first: IteratorResult<Piece, void>, rest: P
 function rowPieces(
   app: Pick<App, 'database' | 'clock'>,
   wanted: WantedExport,
-  writing: RowWriting,
+  file: LogFile,
 ): Pieces {
   const { filter } = wanted
   const pace = new Pace()
   const sources =
     filter.request || filter.response ? foundByBody(app, filter) : stretches(filter, wanted, pace)
-  return writtenPieces(app, { wanted, writing, sources, pace })
+  return writtenPieces(app, { wanted, file, sources, pace })
 }
 
 /** What to read next, once the caller has told where the last reading ended. */
@@ -143,44 +115,36 @@ async function* writtenPieces(
   { database, clock }: Pick<App, 'database' | 'clock'>,
   {
     wanted,
-    writing,
+    file,
     sources,
     pace,
-  }: { wanted: WantedExport; writing: RowWriting; sources: Sources; pace: Pace },
+  }: { wanted: WantedExport; file: LogFile; sources: Sources; pace: Pace },
 ): Pieces {
   let next = await sources.next(null)
   while (next.done !== true) {
     const beganMs = clock.monotonicMs()
-    if (wanted.hasBodies) {
-      const { rows, last } = await readRows(database.heavy, writing, next.value)
-      if (rows.length > 0) yield await withBodies({ database }, wanted, { rows, writing })
-      next = await sources.next(last)
-    } else {
-      const { text, last } = await readChunk(database.heavy, writing, next.value)
-      if (text !== null && text.length > 0) yield text
-      next = await sources.next(last)
-    }
+    const { rows, last } = await readRows(database, next.value)
+    const whole = wanted.hasBodies ? await withBodies({ database }, rows) : rows
+    if (whole.length > 0) yield whole.map(file.row).join(file.between)
+    next = await sources.next(last)
     await pace.rest(clock.monotonicMs() - beganMs)
   }
 }
 
 async function withBodies(
   { database }: Pick<App, 'database'>,
-  { format }: WantedExport,
-  { rows, writing }: { rows: { text: string; request_id: string }[]; writing: RowWriting },
-): Promise<string> {
+  rows: readonly ExportRow[],
+): Promise<ExportRow[]> {
   const requests = rows.map(({ request_id }) => request_id).filter((id) => id !== '')
   const bodies = new Map(
     (await findBodies(database.heavy, requests)).map((body) => [body.request_id, body]),
   )
-  const texts = await Promise.all(
-    rows.map(async ({ text, request_id }) => {
-      const body = bodies.get(request_id)
-      const captured = body === undefined ? NO_BODY : await unpackedBody(body)
-      return withBody(text, format, captured)
+  return Promise.all(
+    rows.map(async (row) => {
+      const body = bodies.get(row.request_id)
+      return { ...row, ...(body === undefined ? NO_BODY : await unpackedBody(body)) }
     }),
   )
-  return texts.join(writing.between)
 }
 
 const NO_BODY = { request: '', response: '' }

@@ -4,13 +4,13 @@ import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsAddress, statusOfRefusal, tokenRefusal } from '../../token/token.ts'
 import { mayUseGroup } from '../../token/token-group.ts'
-import { findTokenByKey, markToken, type CallingToken } from '../../token/token-store.ts'
+import { findTokenByKey, markToken, type StoredToken } from '../../token/token-store.ts'
 import { findUser, type StoredUser } from '../../user/user-store.ts'
 import { shown } from '../dialect/relay-error.ts'
 
 /** Whose call it is. */
 export interface Caller {
-  token: CallingToken
+  token: StoredToken
   user: StoredUser
   /** The token's own, else its owner's in the order they are tried. */
   groups: readonly string[]
@@ -38,7 +38,7 @@ export function noteSpent({ token }: Caller, charged: number): void {
 }
 
 interface Rows {
-  token: CallingToken
+  token: StoredToken
   user: StoredUser
   groups: readonly string[]
   ownersGroups: readonly string[]

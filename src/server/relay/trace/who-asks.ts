@@ -8,7 +8,6 @@ import { limitRefusalAt } from '../../limit/limit-answer.ts'
 import { budgetPeriods } from '../../limit/limit-period.ts'
 import { findFacts } from '../../limit/limit-store.ts'
 import { groupRefusal } from '../../token/token-group.ts'
-import { findTokenGroup } from '../../token/token-group-store.ts'
 import { allowsModel, tokenRefusal } from '../../token/token.ts'
 import { findTokenById, findTokenByName, type StoredToken } from '../../token/token-store.ts'
 import { findUser, findUserByName, type StoredUser } from '../../user/user-store.ts'
@@ -29,7 +28,7 @@ export async function whoAsks({ database, options }: App, question: RouteQuestio
   const token = await namedToken(database, question.token?.trim() ?? '', named)
   const user = named ?? (token && ((await findUser(database.read, token.user_id)) ?? null))
   const asked = question.group?.trim() ?? ''
-  const given = asked === '' && token ? await findTokenGroup(database.read, token.id) : ''
+  const given = asked === '' ? (token?.group ?? '') : ''
   return {
     user,
     token,

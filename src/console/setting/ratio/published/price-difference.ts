@@ -1,6 +1,6 @@
 import type { ListedRatios, PublishedPrice } from '../../../../contract/price-api.ts'
-import { type Decimal, times } from '../../../../contract/decimal.ts'
-import { fixedText, readDecimal, TWO } from '../decimal.ts'
+import { type Decimal, fixedText, times } from '../../../../contract/decimal.ts'
+import { readDecimal, TWO } from '../decimal.ts'
 
 /** Dollars per million tokens; empty if unknown. */
 export interface ShownPrice {

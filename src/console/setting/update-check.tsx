@@ -1,12 +1,12 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Release } from '../../../contract/release-api.ts'
-import { CallFailure } from '../../app/call-client.ts'
-import { call } from '../../app/call.ts'
-import { useStatus } from '../../app/status.ts'
-import { Action } from '../../ui/actions.tsx'
-import { RichText } from '../../ui/rich-text.tsx'
-import styles from '../option/option.module.css'
+import type { Release } from '../../contract/release-api.ts'
+import { CallFailure } from '../app/call-client.ts'
+import { call } from '../app/call.ts'
+import { useStatus } from '../app/status.ts'
+import { Action } from '../ui/actions.tsx'
+import { RichText } from '../ui/rich-text.tsx'
+import styles from './option/option.module.css'
 
 /** Checks for a newer release through the server. */
 export function UpdateCheck() {

@@ -1,9 +1,9 @@
 import { useTranslation } from 'react-i18next'
-import { localText } from '../../app/i18n.ts'
-import { groupsOn } from '../option/option-field.ts'
-import { OptionGroupForm } from '../option/option-group.tsx'
-import { Sections } from '../option/sections.tsx'
-import { WithOptions } from '../option/with-options.tsx'
+import { localText } from '../app/i18n.ts'
+import { groupsOn } from './option/option-field.ts'
+import { OptionGroupForm } from './option/option-group.tsx'
+import { Sections } from './option/sections.tsx'
+import { WithOptions } from './option/with-options.tsx'
 import { TestMail } from './test-mail.tsx'
 
 export function SystemSettings() {

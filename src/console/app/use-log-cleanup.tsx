@@ -2,12 +2,12 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { TFunction } from 'i18next'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { StampField } from '../../ui/field/stamp-field.tsx'
-import { CallFailure } from '../call-client.ts'
-import { call, callWhole } from '../call.ts'
-import { useHasFeature } from '../status.ts'
-import { dayStart, nowSeconds, parseStamp, stampText } from '../time.ts'
-import { toast } from '../toast.ts'
+import { StampField } from '../ui/field/stamp-field.tsx'
+import { CallFailure } from './call-client.ts'
+import { call, callWhole } from './call.ts'
+import { useHasFeature } from './status.ts'
+import { dayStart, nowSeconds, parseStamp, stampText } from './time.ts'
+import { toast } from './toast.ts'
 
 /** Default number of days to keep. */
 const KEPT_DAYS = 30

@@ -1,11 +1,11 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { call } from '../../app/call.ts'
-import { useStatus } from '../../app/status.ts'
-import { toast } from '../../app/toast.ts'
-import { Action } from '../../ui/actions.tsx'
-import styles from '../option/option.module.css'
+import { call } from '../app/call.ts'
+import { useStatus } from '../app/status.ts'
+import { toast } from '../app/toast.ts'
+import { Action } from '../ui/actions.tsx'
+import styles from './option/option.module.css'
 
 /** Sends an email with the saved settings, and reports the mail server's error. */
 export function TestMail() {

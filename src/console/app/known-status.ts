@@ -1,4 +1,4 @@
-import type { Status } from '../../../contract/status-api.ts'
+import type { Status } from '../../contract/status-api.ts'
 
 /** Public information about the server. A One API server sends fewer members than ours. */
 export type KnownStatus = Partial<Status>

@@ -1,11 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { Channel, RunState } from '../../../contract/channel-api.ts'
-import { call } from '../../app/call.ts'
-import { mark } from '../../app/i18n.ts'
-import type { PagedList } from '../../app/list/paged-list.ts'
-import { toast } from '../../app/toast.ts'
+import type { Channel, RunState } from '../../contract/channel-api.ts'
+import { call } from '../app/call.ts'
+import { mark } from '../app/i18n.ts'
+import type { PagedList } from '../app/list/paged-list.ts'
+import { toast } from '../app/toast.ts'
 
 const POLL_MS = 1500
 

@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next'
-import { localText } from '../../app/i18n.ts'
-import { groupsOn, type OptionGroup } from '../option/option-field.ts'
-import { OptionGroupForm } from '../option/option-group.tsx'
-import type { Options } from '../option/options.ts'
-import { Sections } from '../option/sections.tsx'
-import { WithOptions } from '../option/with-options.tsx'
-import { RatioEditor } from '../ratio/ratio-editor.tsx'
+import { localText } from '../app/i18n.ts'
+import { groupsOn, type OptionGroup } from './option/option-field.ts'
+import { OptionGroupForm } from './option/option-group.tsx'
+import type { Options } from './option/options.ts'
+import { Sections } from './option/sections.tsx'
+import { WithOptions } from './option/with-options.tsx'
+import { RatioEditor } from './ratio/ratio-editor.tsx'
 import { ClearHistory } from './clear-history.tsx'
 
 function GroupForm({ group, options }: { group: OptionGroup; options: Options }) {

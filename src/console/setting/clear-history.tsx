@@ -1,8 +1,8 @@
 import { useTranslation } from 'react-i18next'
-import { useLogCleanup } from '../../app/cleanup/use-log-cleanup.tsx'
-import { stampText } from '../../app/time.ts'
-import { Action, ConfirmAction } from '../../ui/actions.tsx'
-import styles from '../option/option.module.css'
+import { useLogCleanup } from '../app/use-log-cleanup.tsx'
+import { stampText } from '../app/time.ts'
+import { Action, ConfirmAction } from '../ui/actions.tsx'
+import styles from './option/option.module.css'
 
 /** Deletes log rows of all users before a given time. */
 export function ClearHistory() {

@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { RowField } from '../../ui/field/row-field.tsx'
-import { TextArea } from '../../ui/field/text-area.tsx'
-import { FormRow } from '../../ui/form.tsx'
-import { errorOf, type RowsProps } from '../channel-form-rows.tsx'
-import styles from '../channel.module.css'
+import type { RowField } from '../ui/field/row-field.tsx'
+import { TextArea } from '../ui/field/text-area.tsx'
+import { FormRow } from '../ui/form.tsx'
+import { errorOf, type RowsProps } from './channel-form-rows.tsx'
+import styles from './channel.module.css'
 
 interface SecretRowProps extends RowsProps {
   name: 'proxy' | 'headers'

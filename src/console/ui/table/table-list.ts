@@ -1,0 +1,61 @@
+import type { ReactNode } from 'react'
+import type { ColumnWidth } from './column-width.ts'
+
+export interface Column<Row> extends ColumnWidth {
+  id: string
+  head: string
+  cell: (row: Row) => ReactNode
+  /** What a click on the head sorts by; without it the head is not clickable. */
+  sortBy?: (row: Row) => string | number
+  /** Numbers stand at the end of their column, with their heads. */
+  align?: 'end'
+  /** Replaces this cell and those after it in a row that has nothing to show in them. */
+  instead?: (row: Row) => ReactNode
+}
+
+/**
+ * A row in a narrow window: two lines, each with something at its end, and the actions under them.
+ * What the columns say is found here or where the row leads.
+ */
+export interface Block {
+  /** Where the list shows ids. */
+  id?: number
+  title: ReactNode
+  titleEnd?: ReactNode
+  line?: ReactNode
+  lineEnd?: ReactNode
+  /** What else there is to read. */
+  detail?: ReactNode
+  /** What else can be changed in the row. */
+  more?: ReactNode
+}
+
+export interface TableSort {
+  column: string
+  isDescending: boolean
+}
+
+/** What a table has to know of a list; `usePagedList` answers all of it. */
+export interface TableList<Row> {
+  rows: Row[]
+  /** False: `rows` is everything loaded, and the table sorts it and cuts its page out. */
+  rowsArePage: boolean
+  /** Pages known so far; without a total one more while the last loaded page is full. */
+  pageCount: number
+  /** Rows in the list; null while unknown. */
+  total: number | null
+  /** Nothing to show yet. */
+  isLoading: boolean
+  /** What is shown is being replaced. */
+  isRefreshing: boolean
+  error: Error | null
+  refresh: () => void
+  /** Called with what an act on a row failed of. */
+  afterFailure?: (error: unknown) => void
+  state: {
+    page: number
+    goTo: (page: number) => void
+    sort: TableSort | null
+    sortBy: (sort: TableSort | null) => void
+  }
+}
