@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
+import { writeMigratedFile } from './migrated-file.ts'
 import { createTestDatabase, type DatabaseTemplate } from './postgres.ts'
 
 /** Location of a test's own new database. */
@@ -32,8 +33,10 @@ const ENGINES: Record<Engine, MakeDatabase> = {
   async sqlite() {
     // A file, because an in-memory database supports neither WAL nor a second connection.
     const directory = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
+    const path = join(directory, 'gatehouse.db')
+    await writeMigratedFile(path)
     return {
-      location: { engine: 'sqlite', path: join(directory, 'gatehouse.db') },
+      location: { engine: 'sqlite', path },
       remove: () => rm(directory, { recursive: true, force: true }),
     }
   },
