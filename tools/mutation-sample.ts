@@ -5,7 +5,7 @@
  * `node tools/mutation-sample.ts [--areas ledger,routing] [--seed 1] [--count 100] [--minutes 15]`
  *
  * Works in a copy of the last commit. `--commit` names another one, `--list` only prints the draw.
- * Needs a quiet machine: a test that takes too long counts as one that noticed.
+ * Needs a quiet machine: tests that take three times as long as usual count as having noticed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -194,11 +194,15 @@ function copyOfCommit(commit: string): string {
   return root
 }
 
-/** Milliseconds that the tests of an area may take with one mutant. */
-const RUN_MS_MAX = 120_000
+interface Run {
+  files: string[]
+  databaseUrl: string
+  /** Milliseconds after which it is ended. */
+  msMax: number
+}
 
 /** Runs test files up to the first failure. */
-function outcomeOf(root: string, files: string[], databaseUrl: string): Promise<Outcome> {
+function outcomeOf(root: string, { files, databaseUrl, msMax }: Run): Promise<Outcome> {
   const options = ['run', '--bail', '1', '--reporter', 'dot', ...files]
   const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', ...options], {
     cwd: root,
@@ -210,7 +214,7 @@ function outcomeOf(root: string, files: string[], databaseUrl: string): Promise<
     const timer = setTimeout(() => {
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       done('timed out')
-    }, RUN_MS_MAX)
+    }, msMax)
     child.once('error', fail)
     child.once('close', (code) => {
       clearTimeout(timer)
@@ -225,7 +229,7 @@ const testsOf = (root: string, area: Area): string[] =>
     .filter((path) => path.endsWith('.test.ts') && area.tests.some((part) => path.includes(part)))
 
 /** The tests beside the source first: they are quick, and most likely to notice. */
-async function judge(root: string, mutant: Mutant, area: Area, url: string): Promise<Outcome> {
+async function judge(root: string, mutant: Mutant, area: Area, run: Omit<Run, 'files'>) {
   const noun = basename(mutant.file, '.ts')
   const all = testsOf(root, area)
   const near = all.filter((path) => path.startsWith(`${dirname(mutant.file)}/${noun}`))
@@ -233,19 +237,29 @@ async function judge(root: string, mutant: Mutant, area: Area, url: string): Pro
   const original = readFileSync(path)
   writeFileSync(path, mutant.text)
   try {
-    const first = near.length === 0 ? 'survived' : await outcomeOf(root, near, url)
+    const first = near.length === 0 ? 'survived' : await outcomeOf(root, { ...run, files: near })
     if (first !== 'survived') return first
-    const rest = all.filter((file) => !near.includes(file))
-    return await outcomeOf(root, rest, url)
+    const files = all.filter((file) => !near.includes(file))
+    return await outcomeOf(root, { ...run, files })
   } finally {
     writeFileSync(path, original)
   }
 }
 
-/** Mutants prove nothing where the tests fail without them, or leave no time. */
-async function expectUnmutatedPasses(root: string, area: Area, url: string): Promise<void> {
-  const outcome = await outcomeOf(root, testsOf(root, area), url)
+const UNMUTATED_MS_MAX = 600_000
+/** A mutant that makes the tests this much slower has been noticed. */
+const SLOWER = 3
+
+/**
+ * Returns how many milliseconds the tests of an area may take with a mutant. Throws if they fail
+ * without one: then mutants prove nothing.
+ */
+async function msMaxOf(root: string, area: Area, databaseUrl: string): Promise<number> {
+  const began = performance.now()
+  const run = { files: testsOf(root, area), databaseUrl, msMax: UNMUTATED_MS_MAX }
+  const outcome = await outcomeOf(root, run)
   if (outcome !== 'survived') throw new Error(`The tests of ${area.folder} fail as they are.`)
+  return SLOWER * (performance.now() - began)
 }
 
 const { values } = parseArgs({
@@ -268,8 +282,9 @@ try {
   )
   const drawn = draw(mutants, Number(values.count), seededRandom(Number(values.seed)))
   const counts: Record<Outcome, number> = { killed: 0, survived: 0, 'timed out': 0 }
+  const limits = new Map<Area, number>()
   if (cluster !== null) {
-    for (const area of areas) await expectUnmutatedPasses(root, area, cluster.url)
+    for (const area of areas) limits.set(area, await msMaxOf(root, area, cluster.url))
   }
   const deadline = performance.now() + Number(values.minutes) * 60_000
   for (const mutant of drawn) {
@@ -281,7 +296,8 @@ try {
     if (performance.now() > deadline) break
     const area = areas.find(({ folder }) => mutant.file.startsWith(`${folder}/`))
     if (area === undefined) continue
-    const outcome = await judge(root, mutant, area, cluster.url)
+    const msMax = limits.get(area) ?? UNMUTATED_MS_MAX
+    const outcome = await judge(root, mutant, area, { databaseUrl: cluster.url, msMax })
     counts[outcome] += 1
     console.log(`${outcome.padEnd(9)}  ${name}`)
   }
