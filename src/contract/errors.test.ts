@@ -12,21 +12,24 @@ const codes = Object.keys(errors) as ErrorCode[]
 const placesOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name.replace(/(Zh|En)$/, '')).toSorted()
 
-test.each(codes)('%s is one sentence in each language, with the same placeholders and an error status', (code) => {
-  const { zh, en, status }: ErrorSpec = errors[code]
-  expect(zh).toMatch(/\p{Script=Han}/u)
-  expect(en).not.toMatch(/\p{Script=Han}/u)
-  expect(en).toMatch(/^[A-Z{“]/)
-  for (const text of [zh, en]) {
-    expect(text).toBe(text.trim())
-    expect(text).not.toMatch(/[\n.。]$|\n/)
-  }
-  expect([...new Set(placesOf(zh))]).toEqual([...new Set(placesOf(en))])
-  expect(zh).not.toMatch(/\{\w+En\}/)
-  expect(en).not.toMatch(/\{\w+Zh\}/)
-  expect(status).toBeGreaterThanOrEqual(400)
-  expect(status).toBeLessThan(600)
-})
+test.each(codes)(
+  '%s is one sentence in each language, with the same placeholders and an error status',
+  (code) => {
+    const { zh, en, status }: ErrorSpec = errors[code]
+    expect(zh).toMatch(/\p{Script=Han}/u)
+    expect(en).not.toMatch(/\p{Script=Han}/u)
+    expect(en).toMatch(/^[A-Z{“]/)
+    for (const text of [zh, en]) {
+      expect(text).toBe(text.trim())
+      expect(text).not.toMatch(/[\n.。]$|\n/)
+    }
+    expect([...new Set(placesOf(zh))]).toEqual([...new Set(placesOf(en))])
+    expect(zh).not.toMatch(/\{\w+En\}/)
+    expect(en).not.toMatch(/\{\w+Zh\}/)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(600)
+  },
+)
 
 test('includes every table, and no code is in two of them', async () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('-errors.ts'))
