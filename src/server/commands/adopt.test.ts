@@ -91,7 +91,9 @@ test('adopt tells each step, reconcile then finds no difference, and a second ti
   const env = { SQLITE_PATH: file }
   const first = await runCommand(['adopt'], env)
   expect(first.code).toBe(0)
-  expect(first.err).toMatch(/a copy of it as it was: .*before-gatehouse[^]*the database is adopted/)
+  expect(first.err).toMatch(
+    /copied the original file to .*before-gatehouse[^]*the database was adopted/,
+  )
   expect(await runCommand(['reconcile'], env)).toMatchObject({ code: 0 })
   const second = await runCommand(['adopt'], env)
   expect(second).toMatchObject({ code: 0, err: '' })
@@ -106,7 +108,7 @@ test('the data folder of One API becomes ours as it is, and stays the database',
   const oneApiFile = path.join(DATA_DIR, 'one-api.db')
   fs.copyFileSync(file, oneApiFile)
   const first = await runCommand(['adopt'], { DATA_DIR })
-  expect([first.code, first.err]).toEqual([0, expect.stringContaining('the database is adopted')])
+  expect([first.code, first.err]).toEqual([0, expect.stringContaining('the database was adopted')])
   const names = fs.readdirSync(DATA_DIR).map((name) => name.replace(/gatehouse-\d+-\d+$/, '…'))
   expect(names.toSorted()).toEqual(['one-api.db', 'one-api.db.before-…'])
   expect((await runCommand(['reconcile'], { DATA_DIR })).out).toContain('0 differences')
@@ -132,7 +134,7 @@ test('adopt works on PostgreSQL and never prints the password of the database', 
   const { location } = await postgresFixture()
   if (location.engine !== 'postgres') throw new Error('this one is on a server')
   const dry = await runCommand(['adopt', '--dry-run'], { SQL_DSN: location.url })
-  expect(dry.out).toMatch(/columns get other types.*channels\.group \(character varying → text\)/)
+  expect(dry.out).toMatch(/column types change.*channels\.group \(character varying → text\)/)
   const { code, out, err } = await runCommand(['adopt'], { SQL_DSN: location.url })
   expect(code).toBe(0)
   expect(err).toContain('the database was adopted')
@@ -145,7 +147,7 @@ test('import loads a dump into an empty database only, and says why not', async 
   const env = { SQLITE_PATH: file }
   const { code, out } = await runCommand(['import', MYSQL_DUMP], env)
   expect(code).toBe(0)
-  expect(out).toMatch(/users: 6 rows[^]*the dump is loaded/)
+  expect(out).toMatch(/users: 6 rows[^]*the dump was loaded/)
   expect((await runCommand(['reconcile'], env)).out).toContain('0 differences')
   const again = await runCommand(['import', MYSQL_DUMP], env)
   expect(again).toMatchObject({ code: 1 })
@@ -194,7 +196,7 @@ test('a dump that is packed otherwise than by gzip is refused by the name of its
   fs.writeFileSync(dump, zstdCompressSync(fs.readFileSync(MYSQL_DUMP)))
   const SQLITE_PATH = path.join(newFolder(), 'new.db')
   const { code, err } = await runCommand(['import', dump], { SQLITE_PATH })
-  const words = 'is packed by zstd; unpack it first, or pack it by gzip'
+  const words = 'is compressed with zstd; decompress it first, or use gzip'
   expect([code, err]).toEqual([1, `${dump}: ${words}\n`])
 })
 
@@ -217,7 +219,7 @@ function archive(): string {
 test('a dump that is named twice is refused in words', async () => {
   const SQLITE_PATH = path.join(newFolder(), 'new.db')
   const { code, err } = await runCommand(['import', MYSQL_DUMP, MYSQL_DUMP], { SQLITE_PATH })
-  const words = 'two rows of abilities share what only one may have, in one dump or in two'
+  const words = 'two rows of abilities have the same unique value, in one dump or in two'
   expect([code, err]).toEqual([1, expect.stringContaining(words)])
 })
 
@@ -260,7 +262,7 @@ test('a log that had a database of its own comes in as a second dump, compressed
   fs.writeFileSync(logs, gzipSync(table + whole.slice(from, to)))
   const file = path.join(folder, 'new.db')
   const { code, out } = await runCommand(['import', rest, logs], { SQLITE_PATH: file })
-  expect([code, out]).toEqual([0, expect.stringMatching(/logs: 27 rows[^]*dumps are loaded/)])
+  expect([code, out]).toEqual([0, expect.stringMatching(/logs: 27 rows[^]*dumps were loaded/)])
   expect(await plainSqlite(file).rows('SELECT sum(requests) AS n FROM usage_daily')).toEqual([
     { n: 15 },
   ])

@@ -72,7 +72,7 @@ test('--version and --help answer and end', async () => {
 })
 
 test('a wrong setting stops the start with one line and code 1', async () => {
-  const { code, err } = await runCommand(['serve'], { PORT: 'http' })
+  const { code, err } = await start(['serve'], { PORT: 'http' }).ended
   expect(code).toBe(1)
   expect(err).toBe('PORT: got "http", expected a whole number from 0 to 65535\n')
 })
@@ -100,7 +100,7 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
   expect(modes).toEqual([0o600, 0o600, 0o600])
   const { out: books } = await start(['reconcile'], { DATA_DIR }).ended
-  expect(books).toBe('the books balance: 0 differences\n')
+  expect(books).toBe('the ledger balances: 0 differences\n')
 })
 
 test('health says whether the server that these settings start takes calls', async () => {
@@ -187,7 +187,7 @@ test('on an address that others reach, root gets a random password that is print
   const failed = await start(['serve'], { DATA_DIR, PORT, HOST: '0.0.0.0' }).ended
   expect(failed).toMatchObject({
     code: 1,
-    err: `PORT: 0.0.0.0:${PORT} is taken by another program\n`,
+    err: `PORT: 0.0.0.0:${PORT} is used by another program\n`,
   })
   const password = /shown once: (\w{20})/.exec(failed.out)?.[1]
   const { url, program, ended } = await serve({ DATA_DIR, HOST: '0.0.0.0' })
@@ -242,7 +242,10 @@ test('reset-root gives root a new password, ends its token, allows password sign
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await (await openDatabase({ engine: 'sqlite', path: file })).close()
   const nobody = await runCommand(['reset-root'], { DATA_DIR })
-  expect(nobody).toMatchObject({ code: 1, err: 'there is no root yet: start the server first\n' })
+  expect(nobody).toMatchObject({
+    code: 1,
+    err: 'the user root does not exist yet: start the server first\n',
+  })
   const token = 'f'.repeat(32)
   const first = await serve({
     DATA_DIR,

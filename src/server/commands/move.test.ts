@@ -102,7 +102,7 @@ test('wrong options are said in one line, without the password', async () => {
   const folder = newFolder()
   const file = path.join(folder, 'gatehouse.db')
   const nowhere = await runCommand(['move', '--from', file], {})
-  expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: there is no file ${file}\n` })
+  expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: file not found: ${file}\n` })
   fs.writeFileSync(file, 'these are not the pages you are looking for'.repeat(100))
   const noTarget = await runCommand(['move'], { DATA_DIR: folder })
   expect(noTarget).toMatchObject({ code: 1 })

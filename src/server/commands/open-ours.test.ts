@@ -106,7 +106,7 @@ test('reconcile reads where nothing can be written', async () => {
   const readonly = new URL(url)
   readonly.searchParams.set('options', '-c default_transaction_read_only=on')
   const { code, out } = await runCommand(['reconcile'], { SQL_DSN: readonly.href })
-  expect([code, out]).toEqual([0, 'the books balance: 0 differences\n'])
+  expect([code, out]).toEqual([0, 'the ledger balances: 0 differences\n'])
 })
 
 test('reconcile reads beside a program that writes, what its log holds included', async () => {
