@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { randomBytes } from 'node:crypto'
+import path from 'node:path'
 import pg from 'pg'
 import type { TestProject } from 'vitest/node'
 import { startPostgresCluster } from './postgres-cluster.ts'
@@ -27,6 +28,9 @@ const testRun = randomBytes(4).toString('hex')
  * without database tests do not wait for it. `TEST_POSTGRES_URL` selects another server.
  */
 export async function setup(project: TestProject): Promise<void> {
+  // Threads load their sources without vitest. Each SQLite database starts three, and without a
+  // cache each of them strips the types of the same files again.
+  process.env['NODE_COMPILE_CACHE'] ??= path.resolve('node_modules/.cache/gatehouse-test')
   const server = createServer((_request, response) => {
     adminUrl().then(
       (url) => response.end(url),

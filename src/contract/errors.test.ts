@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import type { ErrorSpec } from './error-spec.ts'
 import { errors, errorText, languageOf, type ErrorCode } from './errors.ts'
 import { fieldPlaces } from './field-title.ts'
@@ -12,10 +12,10 @@ const codes = Object.keys(errors) as ErrorCode[]
 const placesOf = (text: string): string[] =>
   [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name.replace(/(Zh|En)$/, '')).toSorted()
 
-describe.each(codes)('%s', (code) => {
-  const { zh, en, status }: ErrorSpec = errors[code]
-
-  test('is one sentence in Chinese and one in English', () => {
+test.each(codes)(
+  '%s is one sentence in each language, with the same placeholders and an error status',
+  (code) => {
+    const { zh, en, status }: ErrorSpec = errors[code]
     expect(zh).toMatch(/\p{Script=Han}/u)
     expect(en).not.toMatch(/\p{Script=Han}/u)
     expect(en).toMatch(/^[A-Z{“]/)
@@ -23,19 +23,13 @@ describe.each(codes)('%s', (code) => {
       expect(text).toBe(text.trim())
       expect(text).not.toMatch(/[\n.。]$|\n/)
     }
-  })
-
-  test('has the same placeholders in both languages', () => {
     expect([...new Set(placesOf(zh))]).toEqual([...new Set(placesOf(en))])
     expect(zh).not.toMatch(/\{\w+En\}/)
     expect(en).not.toMatch(/\{\w+Zh\}/)
-  })
-
-  test('has an error status', () => {
     expect(status).toBeGreaterThanOrEqual(400)
     expect(status).toBeLessThan(600)
-  })
-})
+  },
+)
 
 test('includes every table, and no code is in two of them', async () => {
   const files = readdirSync(import.meta.dirname).filter((name) => name.endsWith('-errors.ts'))

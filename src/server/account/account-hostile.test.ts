@@ -3,10 +3,11 @@ import { errorText } from '../../contract/errors.ts'
 import { USERNAME_LENGTH_MAX } from '../../contract/user.ts'
 import { NO_OBJECTS, ODD_MEMBERS, TOO_MUCH } from '../test/corpora/bodies.ts'
 import { wrongAccessTokens, wrongCookies } from '../test/corpora/identities.ts'
-import { LOOK_ALIKES, TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
+import { LOOK_ALIKES, STORED_TEXTS, TEXTS, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
 import { expectPlainAnswer } from '../test/expect-plain-answer.ts'
 import { anAccessToken, aToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachDatabase, onSqlite } from '../test/for-each-database.ts'
+import { forEachValue } from '../test/for-each-value.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
@@ -14,13 +15,12 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 forEachDatabase('hostile visitors', (open) => {
   let server: TestServer
   let mailbox: Mailbox
-  let user: TestUser
 
   beforeAll(async () => {
     server = await startTestServer(open)
     mailbox = await startMailbox()
     await mailThrough(server, mailbox)
-    user = await aUser(server, { email: 'known@example.test' })
+    await aUser(server, { email: 'known@example.test' })
   })
   afterAll(async () => {
     await server.close()
@@ -32,31 +32,22 @@ forEachDatabase('hostile visitors', (open) => {
 
   const send = (path: string, body: unknown) =>
     expectPlainAnswer((headers) => server.call('POST', path, { body, headers }))
-  const get = (path: string) =>
-    expectPlainAnswer((headers) => server.call('GET', path, { headers }))
   const users = async () =>
     server.database.read.selectFrom('users').selectAll().orderBy('id').execute()
   const text = (members: Record<string, string>) => JSON.stringify(members)
 
   describe('signing in', () => {
-    test.each(TEXTS)('as %s', async (_what, name) => {
-      expect(await send('/api/user/login', text({ username: name, password: PASSWORD }))).toBe(
-        false,
-      )
-    })
-
-    test.each(TEXTS)('with %s for a password', async (_what, password) => {
-      // Ten wrong passwords of one account would shut it out.
-      const { username } = await aUser(server)
-      expect(await send('/api/user/login', text({ username, password }))).toBe(false)
-    })
-
-    test.each(ODD_MEMBERS)('beside name and password: %s', async (what, members) => {
-      const body = `{"username":"${user.username}","password":"${PASSWORD}",${members}}`
-      expect(await send('/api/user/login', body)).toBe(!TOO_MUCH.has(what))
-      const answer = await server.call('POST', '/api/user/login', { body })
-      if (!TOO_MUCH.has(what)) expect(answer.data).toMatchObject({ id: user.id, role: 1 })
-    })
+    test('as anybody, with any password', () =>
+      forEachValue(STORED_TEXTS, async (_what, word) => {
+        // Ten wrong passwords of one account would shut it out.
+        const { username } = await aUser(server)
+        for (const body of [
+          { username: word, password: PASSWORD },
+          { username, password: word },
+        ]) {
+          expect(await send('/api/user/login', text(body))).toBe(false)
+        }
+      }))
 
     test('over a session ends that one', async () => {
       const { cookie, username } = await aUser(server)
@@ -76,102 +67,46 @@ forEachDatabase('hostile visitors', (open) => {
       return { isMade, made: isMade ? after.at(-1) : undefined }
     }
 
-    test.each(TEXTS)('as %s', async (what, name) => {
-      const { isMade, made } = await register(`"username":${JSON.stringify(name)}`)
-      const isName =
-        name !== '' &&
-        name === name.trim() &&
-        [...name].length <= USERNAME_LENGTH_MAX &&
-        !/\p{C}/u.test(name) &&
-        !UNREADABLE_TEXTS.has(what)
-      expect(isMade).toBe(isName && !LOOK_ALIKES.has(what))
-      if (isMade) expect(made).toMatchObject({ username: name, display_name: name, role: 1 })
-    })
+    // Names are those of `user-hostile.test.ts`.
+    test('as anybody who is not there yet', () =>
+      forEachValue(
+        [...STORED_TEXTS, ...TEXTS.filter(([what]) => LOOK_ALIKES.has(what))],
+        async (what, name) => {
+          const { isMade, made } = await register(`"username":${JSON.stringify(name)}`)
+          const isName =
+            name !== '' &&
+            name === name.trim() &&
+            [...name].length <= USERNAME_LENGTH_MAX &&
+            !/\p{C}/u.test(name) &&
+            !UNREADABLE_TEXTS.has(what)
+          const isFree = !LOOK_ALIKES.has(what)
+          expect(isMade).toBe(isName && isFree)
+          if (!isMade) return
+          expect(made).toMatchObject({ username: name, display_name: name, role: 1 })
+        },
+      ))
 
-    test.each(textsAround(USERNAME_LENGTH_MAX))('as %s', async (_what, name, fits) => {
-      // The longest of one-byte letters was taken above by nobody.
-      expect((await register(`"username":"${name}"`)).isMade).toBe(fits)
-    })
-
-    test.each(TEXTS)('invited by %s', async (what, code) => {
-      const { isMade, made } = await register(
-        `"username":"i${TEXTS.findIndex(([name]) => name === what)}","aff_code":${JSON.stringify(code)}`,
-      )
-      const isText = !['the character 0', 'half a character', '64 KiB', 'a mebibyte'].includes(what)
-      expect(isMade).toBe(isText)
-      if (isMade) expect(made?.inviter_id).toBe(0)
-    })
-
-    test.each(ODD_MEMBERS)('with members that nobody asked for: %s', async (what, members) => {
-      const name = `odd${ODD_MEMBERS.findIndex(([odd]) => odd === what)}`
-      const { made } = await register(
-        `"username":"${name}","role":100,"quota":5,"status":3,"id":1,"group":"vip",${members}`,
-      )
-      const plain = { username: name, role: 1, quota: 0, status: 1, group: 'default' }
-      if (TOO_MUCH.has(what)) expect(made).toBeUndefined()
-      else expect(made).toMatchObject(plain)
-    })
+    test('invited by anything', () =>
+      forEachValue(STORED_TEXTS, async (what, code) => {
+        const { isMade, made } = await register(
+          `"username":"i${STORED_TEXTS.findIndex(([name]) => name === what)}","aff_code":${JSON.stringify(code)}`,
+        )
+        const isText = !['the character 0', 'half a character', '64 KiB', 'a mebibyte'].includes(
+          what,
+        )
+        expect(isMade).toBe(isText)
+        if (isMade) expect(made?.inviter_id).toBe(0)
+      }))
   })
 
-  describe.each(['/api/user/login', '/api/user/register', '/api/user/reset'])('POST %s', (path) => {
-    test.each(NO_OBJECTS)('with %s for a body', async (_what, body) => {
-      expect(await send(path, body)).toBe(false)
-    })
-  })
-
-  const WRONG_ADDRESSES = [
-    ...TEXTS.map(([, address]) => address).filter((address) => address.length < 4000),
-    'a@b@c',
-    '"a b"@x.example',
-    'a@[127.0.0.1]',
-    'a@x.example;b@x.example',
-    'a@x.example,b@x.example',
-    '<a@x.example>',
-    'A <a@x.example>',
-    'a@x.example\r\nBcc: b@x.example',
-    'a@x.example\u0000',
-    `${'a'.repeat(250)}@x.example`,
-    '@x.example',
-    'a@',
-    'a b@x.example',
-  ].filter((address) => address.isWellFormed())
-
-  describe.each(['/api/verification', '/api/reset_password'])('mail by %s', (path) => {
-    beforeEach(() => {
-      mailbox.mails.length = 0
-    })
-
-    test.each(WRONG_ADDRESSES)('to %j', async (address) => {
-      expect(await get(`${path}?email=${encodeURIComponent(address)}`)).toBe(false)
-      await server.app.background.idle()
-      expect(mailbox.mails).toEqual([])
-    })
-
-    test('an address given twice counts once, and the first', async () => {
-      const query = 'email=known@example.test&email=other@example.test&email[]=third@example.test'
-      expect(await get(`${path}?${query}`)).toBe(true)
-      await server.app.background.idle()
-      const receivers = mailbox.mails.flatMap((mail) => mail.receivers)
-      expect(receivers.filter((address) => address !== 'known@example.test')).toEqual([])
-    })
-
-    test('links lead where the settings say, whatever host was called', async () => {
-      await server.app.options.set('ServerAddress', 'https://gate.example')
-      const headers = { host: 'evil.localhost', 'x-forwarded-host': 'evil.example' }
-      await server.call('GET', `${path}?email=known@example.test`, { headers })
-      await server.app.background.idle()
-      expect(mailbox.mails).toHaveLength(1)
-      expect(mailbox.mails[0]?.raw).not.toContain('evil')
-      await server.app.options.set('ServerAddress', '')
-    })
-  })
-
-  test.each(TEXTS)('resetting with %s', async (_what, value) => {
-    expect(await send('/api/user/reset', text({ email: 'known@example.test', token: value }))).toBe(
-      false,
-    )
-    expect(await send('/api/user/reset', text({ email: value, token: 'f'.repeat(32) }))).toBe(false)
-  })
+  test('resetting with anything', () =>
+    forEachValue(STORED_TEXTS, async (_what, value) => {
+      const wrong = [
+        { email: 'known@example.test', token: value },
+        { email: value, token: 'f'.repeat(32) },
+      ]
+      for (const body of wrong) expect(await send('/api/user/reset', text(body))).toBe(false)
+    }))
 
   describe('credentials', () => {
     test('that are nobody’s access token: 200 and one sentence', async () => {
@@ -227,6 +162,113 @@ forEachDatabase('hostile visitors', (open) => {
         const answer = await server.call('GET', `/api/user/self?${query}=${token}`)
         expect([query, answer.status]).toEqual([query, 401])
       }
+    })
+  })
+})
+
+/** What no database has a part in. */
+onSqlite('hostile visitors’ bodies and addresses', (open) => {
+  let server: TestServer
+  let mailbox: Mailbox
+  let user: TestUser
+
+  beforeAll(async () => {
+    server = await startTestServer(open)
+    mailbox = await startMailbox()
+    await mailThrough(server, mailbox)
+    user = await aUser(server, { email: 'known@example.test' })
+  })
+  afterAll(async () => {
+    await server.close()
+    await mailbox.close()
+  })
+  afterEach(() => {
+    expect(server.faults.splice(0)).toEqual([])
+  })
+
+  const send = (path: string, body: unknown) =>
+    expectPlainAnswer((headers) => server.call('POST', path, { body, headers }))
+  const get = (path: string) =>
+    expectPlainAnswer((headers) => server.call('GET', path, { headers }))
+
+  test.each(['/api/user/login', '/api/user/register', '/api/user/reset'])(
+    'POST %s takes objects only',
+    (path) =>
+      forEachValue(NO_OBJECTS, async (_what, body) => expect(await send(path, body)).toBe(false)),
+  )
+
+  test('members that nobody asked for make nobody more, and are not too many', () =>
+    forEachValue(ODD_MEMBERS, async (what, members) => {
+      const body = `{"username":"${user.username}","password":"${PASSWORD}",${members}}`
+      expect(await send('/api/user/login', body)).toBe(!TOO_MUCH.has(what))
+      if (!TOO_MUCH.has(what)) {
+        const answer = await server.call('POST', '/api/user/login', { body })
+        expect(answer.data).toMatchObject({ id: user.id, role: 1 })
+      }
+      const username = `odd${ODD_MEMBERS.findIndex(([odd]) => odd === what)}`
+      const more = '"role":100,"quota":5,"status":3,"id":1,"group":"vip"'
+      await send(
+        '/api/user/register',
+        `{"username":"${username}","password":"${PASSWORD}",${more},${members}}`,
+      )
+      const made = await server.database.read
+        .selectFrom('users')
+        .selectAll()
+        .where('username', '=', username)
+        .executeTakeFirst()
+      const plain = { username, role: 1, quota: 0, status: 1, group: 'default' }
+      if (TOO_MUCH.has(what)) expect(made).toBeUndefined()
+      else expect(made).toMatchObject(plain)
+    }))
+
+  const WRONG_ADDRESSES = [
+    ...TEXTS.map(([, address]) => address).filter((address) => address.length < 4000),
+    'a@b@c',
+    '"a b"@x.example',
+    'a@[127.0.0.1]',
+    'a@x.example;b@x.example',
+    'a@x.example,b@x.example',
+    '<a@x.example>',
+    'A <a@x.example>',
+    'a@x.example\r\nBcc: b@x.example',
+    'a@x.example\u0000',
+    `${'a'.repeat(250)}@x.example`,
+    '@x.example',
+    'a@',
+    'a b@x.example',
+  ].filter((address) => address.isWellFormed())
+
+  describe.each(['/api/verification', '/api/reset_password'])('mail by %s', (path) => {
+    beforeEach(() => {
+      mailbox.mails.length = 0
+    })
+
+    test('goes to no address that is none', () =>
+      forEachValue(
+        WRONG_ADDRESSES.map((address) => [address] as const),
+        async (address) => {
+          expect(await get(`${path}?email=${encodeURIComponent(address)}`)).toBe(false)
+          await server.app.background.idle()
+          expect(mailbox.mails).toEqual([])
+        },
+      ))
+
+    test('an address given twice counts once, and the first', async () => {
+      const query = 'email=known@example.test&email=other@example.test&email[]=third@example.test'
+      expect(await get(`${path}?${query}`)).toBe(true)
+      await server.app.background.idle()
+      const receivers = mailbox.mails.flatMap((mail) => mail.receivers)
+      expect(receivers.filter((address) => address !== 'known@example.test')).toEqual([])
+    })
+
+    test('links lead where the settings say, whatever host was called', async () => {
+      await server.app.options.set('ServerAddress', 'https://gate.example')
+      const headers = { host: 'evil.localhost', 'x-forwarded-host': 'evil.example' }
+      await server.call('GET', `${path}?email=known@example.test`, { headers })
+      await server.app.background.idle()
+      expect(mailbox.mails).toHaveLength(1)
+      expect(mailbox.mails[0]?.raw).not.toContain('evil')
+      await server.app.options.set('ServerAddress', '')
     })
   })
 })

@@ -1,11 +1,15 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { channelApi } from '../../contract/channel-api.ts'
 import { ALLOWED_UPSTREAMS, FORBIDDEN_UPSTREAMS } from '../test/corpora/addresses.ts'
 import { MODEL_MAPPINGS } from '../test/corpora/model-mappings.ts'
-import { NUMBERS } from '../test/corpora/numbers.ts'
-import { TEXTS } from '../test/corpora/texts.ts'
+import { NUMBERS, STORED_NUMBERS } from '../test/corpora/numbers.ts'
+import { STORED_TEXTS, TEXTS } from '../test/corpora/texts.ts'
 import { aChannel, anAdmin, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachValue } from '../test/for-each-value.ts'
+import { acceptedBody } from '../test/parse-call.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { newChannels, type ChannelFields } from './channel.ts'
 
 /**
  * What strangers, scripts and mishaps send to the channel form. Whatever it is: no fault, nothing
@@ -15,6 +19,82 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 /** Never stored in a name: nobody could read it, or it reads as something else. */
 const UNREADABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 const TEXT_MEMBERS = ['name', 'key', 'models', 'group', 'other', 'system_prompt', 'test_model']
+
+const CONFIGURATIONS: readonly (readonly [what: string, text: string, isStored: boolean])[] = [
+  ['no JSON', '{a', false],
+  ['a list', '[]', false],
+  ['a text', '"x"', false],
+  ['unknown members', '{"unknown":{"deep":[1]}}', true],
+  ['numbers for texts', '{"region":5,"ak":true}', true],
+  ['a prototype', '{"__proto__":{"ak":"x"}}', true],
+]
+
+function expectReadable({ name, models, group, test_model, key }: ChannelFields): void {
+  expect(`${name}${models}${group}${test_model}`).not.toMatch(UNREADABLE)
+  // Several keys stand on lines of their own.
+  for (const line of key.split('\n')) expect(line).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+}
+
+describe('what a channel form takes, by its shape and its rules', () => {
+  /** The channel to be stored, or null. */
+  async function accepted(member: string, value: string): Promise<ChannelFields | null> {
+    const text = `{"name":"new","key":"sk-new","models":"m",${JSON.stringify(member)}:${value}}`
+    const body = await acceptedBody(channelApi.create, text, (input) => {
+      const checked = newChannels(input)
+      return checked.ok ? null : checked.refusal
+    })
+    const checked = body === null ? null : newChannels(body)
+    return checked?.ok === true ? (checked.value.channels[0] ?? null) : null
+  }
+
+  test.each(TEXT_MEMBERS)('%s', (member) =>
+    forEachValue(TEXTS, async (_what, text) => {
+      const channel = await accepted(member, JSON.stringify(text))
+      if (channel === null) return
+      expectReadable(channel)
+      const stored: unknown = Object.entries(channel).find(([name]) => name === member)?.[1]
+      // Around it blanks go; nothing else of it does, and keys are split.
+      const isWhole = String(stored).trim() === text.trim() || text.trim() === ''
+      if (member !== 'key' && !/^[\s,]*$/.test(text)) expect(isWhole).toBe(true)
+    }),
+  )
+
+  test.each(['weight', 'priority', 'type', 'status'])('%s', (member) =>
+    forEachValue(NUMBERS, async (_what, json, value) => {
+      const channel = await accepted(member, json)
+      // A text is no number, and a fraction no whole one.
+      if (value === null) return expect(channel).toBeNull()
+      if (channel === null) return
+      expect(Number.isSafeInteger(channel.weight)).toBe(true)
+      expect(channel.weight).toBeGreaterThanOrEqual(0)
+      expect(Number.isSafeInteger(channel.priority)).toBe(true)
+      expect([1, 2, 3]).toContain(channel.status)
+    }),
+  )
+
+  test.each([
+    ['a mapping', 'model_mapping', MODEL_MAPPINGS],
+    ['a configuration', 'config', CONFIGURATIONS],
+  ])('%s', (_kind, member, rows) =>
+    forEachValue(rows, async (_what, text, isStored) => {
+      expect((await accepted(member, JSON.stringify(text))) !== null).toBe(isStored)
+    }),
+  )
+
+  test('an address that leads somewhere, and not to a cloud’s own services', async () => {
+    await forEachValue(
+      FORBIDDEN_UPSTREAMS.map((address) => [address] as const),
+      async (address) => expect(await accepted('base_url', JSON.stringify(address))).toBeNull(),
+    )
+    await forEachValue(
+      ALLOWED_UPSTREAMS.map((address) => [address] as const),
+      async (address) => {
+        const channel = await accepted('base_url', JSON.stringify(address))
+        expect(channel?.base_url).toBe(address.replace(/\/+$/, ''))
+      },
+    )
+  })
+})
 
 forEachDatabase('hostile input to channels', (open) => {
   let server: TestServer
@@ -26,13 +106,15 @@ forEachDatabase('hostile input to channels', (open) => {
     admin = await anAdmin(server)
   })
   afterAll(() => server.close())
-  beforeEach(async () => {
+  /** One channel, and no other. */
+  async function begin(): Promise<void> {
     await Promise.all([
       server.database.write.deleteFrom('channels').execute(),
       server.database.write.deleteFrom('abilities').execute(),
     ])
     id = await aChannel(server, { name: 'kept', models: 'kept-model' })
-  })
+  }
+  beforeEach(begin)
   afterEach(() => {
     expect(server.faults.splice(0)).toEqual([])
   })
@@ -78,18 +160,18 @@ forEachDatabase('hostile input to channels', (open) => {
     return outcomes
   }
 
-  describe.each(TEXT_MEMBERS)('%s', (member) => {
-    test.each(TEXTS)('%s', async (_what, text) => {
+  test.each(TEXT_MEMBERS)('any text as %s', (member) =>
+    forEachValue(STORED_TEXTS, async (_what, text) => {
       await expectSound(member, JSON.stringify(text))
       for (const row of await rows()) {
         if (member !== 'system_prompt') {
           expect(`${row.name}${row.models}${row.group}${row.test_model}`).not.toMatch(UNREADABLE)
         }
-        // Several keys stand on lines of their own.
         for (const key of row.key.split('\n')) expect(key).not.toMatch(/[\p{Cc}\p{Cf}]/u)
       }
-    })
-  })
+      await begin()
+    }),
+  )
 
   test('a text is stored as it was sent', async () => {
     for (const text of ["' OR '1'='1", '%_\\', '{{7*7}}', '__proto__', '👨‍👩‍👧‍👦', 'e\u0301']) {
@@ -99,58 +181,53 @@ forEachDatabase('hostile input to channels', (open) => {
     }
   })
 
-  describe.each(['weight', 'priority', 'type', 'status', 'id'])('%s', (member) => {
-    test.each(NUMBERS)('%s', async (_what, number) => {
+  test.each(['weight', 'priority', 'type', 'status', 'id'])('any number as %s', (member) =>
+    forEachValue(STORED_NUMBERS, async (_what, number, value) => {
       const outcomes = await expectSound(member, number)
-      // A text is no number, and a fraction no whole one.
-      if (member !== 'id' && /^"|^\[|^\{|true|0\.5|1e30/.test(number)) {
-        expect(outcomes).toEqual([false, false])
-      }
+      if (member !== 'id' && value === null) expect(outcomes).toEqual([false, false])
       for (const row of await rows()) {
         expect(Number.isSafeInteger(row.weight)).toBe(true)
         expect(row.weight).toBeGreaterThanOrEqual(0)
         expect(Number.isSafeInteger(row.priority)).toBe(true)
         expect([1, 2, 3]).toContain(row.status)
       }
+      await begin()
+    }),
+  )
+
+  test('a mapping and a configuration are stored, or refused on creation and change alike', async () => {
+    await forEachValue(MODEL_MAPPINGS, async (_what, text, isStored) => {
+      const outcomes = await expectSound('model_mapping', JSON.stringify(text))
+      expect(outcomes).toEqual([isStored, isStored])
     })
-  })
-
-  test.each(MODEL_MAPPINGS)('a mapping: %s', async (_what, text, isStored) => {
-    expect(await expectSound('model_mapping', JSON.stringify(text))).toEqual([isStored, isStored])
-  })
-
-  test.each([
-    ['no JSON', '{a', false],
-    ['a list', '[]', false],
-    ['a text', '"x"', false],
-    ['unknown members', '{"unknown":{"deep":[1]}}', true],
-    ['numbers for texts', '{"region":5,"ak":true}', true],
-    ['a prototype', '{"__proto__":{"ak":"x"}}', true],
-  ])('a configuration: %s', async (_what, text, isStored) => {
-    expect(await expectSound('config', JSON.stringify(text))).toEqual([isStored, isStored])
+    await begin()
+    await forEachValue(CONFIGURATIONS, async (_what, text, isStored) => {
+      expect(await expectSound('config', JSON.stringify(text))).toEqual([isStored, isStored])
+    })
     for (const channel of [(await call('GET', '/api/channel/')).data].flat()) {
       expect(JSON.stringify(channel)).not.toContain('deep')
     }
   })
 
-  test.each(FORBIDDEN_UPSTREAMS)('the address %s is refused', async (address) => {
-    expect(await expectSound('base_url', JSON.stringify(address))).toEqual([false, false])
-  })
-
-  test.each(ALLOWED_UPSTREAMS)('the address %s is stored', async (address) => {
-    const body = { name: 'new', key: 'k', models: 'm', base_url: address }
+  test('an address is stored, or refused on creation and change alike', async () => {
+    await forEachValue(
+      FORBIDDEN_UPSTREAMS.slice(0, 5).map((address) => [address] as const),
+      async (address) =>
+        expect(await expectSound('base_url', JSON.stringify(address))).toEqual([false, false]),
+    )
+    const body = { name: 'new', key: 'k', models: 'm', base_url: 'https://模型.例子/v1/' }
     expect((await call('POST', '/api/channel/', body)).json).toMatchObject({ success: true })
-    const stored = (await rows()).at(-1)
-    expect(stored?.base_url).toBe(address.replace(/\/+$/, ''))
+    expect((await rows()).at(-1)?.base_url).toBe('https://模型.例子/v1')
   })
 
-  test.each(['0', '-1', 'abc', '1e3', '0x10', '9'.repeat(30), '%00', "1'--"])(
-    'there is no channel %s to test, to ask for its balance or its models',
-    async (word) => {
-      for (const path of ['test', 'update_balance', 'upstream_models']) {
-        const answer = await call('GET', `/api/channel/${path}/${word}`)
-        expect(answer).toMatchObject({ status: 200, json: { success: false } })
-      }
-    },
-  )
+  test('there is no channel of a made-up id to test, to ask for its balance or its models', () =>
+    forEachValue(
+      ['0', '-1', 'abc', '9'.repeat(30), '%00', "1'--"].map((word) => [word] as const),
+      async (word) => {
+        for (const path of ['test', 'update_balance', 'upstream_models']) {
+          const answer = await call('GET', `/api/channel/${path}/${word}`)
+          expect(answer).toMatchObject({ status: 200, json: { success: false } })
+        }
+      },
+    ))
 })

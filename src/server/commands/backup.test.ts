@@ -7,14 +7,14 @@ import { startFastUpstream } from '../../../tools/fake-upstream/fast-upstream.ts
 import { openDatabase } from './open-database.ts'
 import { newFolder } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
+import { runCommand } from '../test/run-command.ts'
 import { runProgram } from '../test/run-program.ts'
 
 const ACCESS_TOKEN = 'a'.repeat(32)
 const TOKEN = 'k'.repeat(48)
 const CALL = JSON.stringify({ model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hi' }] })
 
-/** Runs a command in a folder of its own, away from other settings. */
-const run = (args: string[], env: Record<string, string> = {}, cwd = newFolder()) =>
+const runIn = (cwd: string, args: string[], env: Record<string, string>) =>
   runProgram(args, env, cwd).ended
 
 async function serve(env: Record<string, string>, cwd = newFolder()) {
@@ -94,7 +94,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
 
   const load = keepCalling(server.url)
   await sleep(300)
-  const backup = await run(['backup', '--to', to], env, cwd)
+  const backup = await runIn(cwd, ['backup', '--to', to], env)
   await sleep(100)
   const answered = await load.stop()
   expect(backup).toMatchObject({ code: 0, err: '' })
@@ -113,7 +113,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   expect(saved).not.toContain('PATH=/')
 
   // The server is in the way of a restore over it, and notices nothing.
-  const early = await run(['restore', folder], env, cwd)
+  const early = await runIn(cwd, ['restore', folder], env)
   expect(early).toMatchObject({ code: 1, out: '' })
   expect(early.err).toBe(
     `SQLITE_PATH: a server is using ${path.join(DATA_DIR, 'gatehouse.db')}; stop it, then restore\n`,
@@ -123,7 +123,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   await server.ended
 
   const elsewhere = path.join(newFolder(), 'new')
-  const restored = await run(['restore', folder], { DATA_DIR: elsewhere })
+  const restored = await runIn(newFolder(), ['restore', folder], { DATA_DIR: elsewhere })
   expect(restored).toMatchObject({ code: 0, err: '' })
   expect(restored.out).toMatch(/^restored .+ from .+; its ledger balances\n$/)
   const after = await serve({ DATA_DIR: elsewhere })
@@ -133,7 +133,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   expect(data.request_count).toBeGreaterThan(0)
   expect(data.request_count).toBeLessThan(answered)
   expect(await relayed(after.url)).toBe(200)
-  const books = await run(['reconcile'], { DATA_DIR: elsewhere })
+  const books = await runCommand(['reconcile'], { DATA_DIR: elsewhere })
   expect(books).toMatchObject({ code: 0, out: 'the ledger balances: 0 differences\n' })
 }, 120_000)
 
@@ -142,7 +142,7 @@ test('a restore keeps what was there, and the old write-ahead log spoils nothing
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await emptyDatabase(file)
   fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'of the backup')
-  expect(await run(['backup', '--to', to], { DATA_DIR })).toMatchObject({ code: 0 })
+  expect(await runCommand(['backup', '--to', to], { DATA_DIR })).toMatchObject({ code: 0 })
   // A process that died left its newest rows in the log.
   const died = new Sqlite(file)
   died.exec(`INSERT INTO options (key, value) VALUES ('Notice', 'later')`)
@@ -150,7 +150,7 @@ test('a restore keeps what was there, and the old write-ahead log spoils nothing
   died.close()
   fs.renameSync(`${file}-kept`, `${file}-wal`)
   fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'of now')
-  const { code, out } = await run(['restore', backupIn(to)], { DATA_DIR })
+  const { code, out } = await runCommand(['restore', backupIn(to)], { DATA_DIR })
   expect(code).toBe(0)
   const aside = /the replaced files are in (.+)\n/.exec(out)?.[1] ?? ''
   expect(fs.readdirSync(aside).toSorted()).toEqual([
@@ -173,7 +173,7 @@ test('what is damaged, newer, another program’s or no backup is refused, and n
   const before = fs.readFileSync(file)
   const backup = path.join(newFolder(), 'copy.db')
   const refusal = async (from: string): Promise<string> => {
-    const { code, out, err } = await run(['restore', from], { DATA_DIR })
+    const { code, out, err } = await runCommand(['restore', from], { DATA_DIR })
     expect([code, out]).toEqual([1, ''])
     expect(fs.readFileSync(file).equals(before)).toBe(true)
     return err
@@ -204,7 +204,7 @@ test('without room on the disk there is no backup, and nothing is left', async (
   // A file with a hole takes no room itself.
   fs.writeFileSync(`${file}-wal`, '')
   fs.truncateSync(`${file}-wal`, 2 ** 43)
-  const { code, out, err } = await run(['backup', '--to', to], { DATA_DIR })
+  const { code, out, err } = await runCommand(['backup', '--to', to], { DATA_DIR })
   expect([code, out]).toEqual([2, ''])
   expect(err).toMatch(/^no backup was made: .+ has [\d.]+ MB free, and the copy may take 8796093/)
   expect(fs.readdirSync(to)).toEqual([])
@@ -217,7 +217,7 @@ test('differences in the books are told, and the backup is kept', async () => {
   const edited = new Sqlite(file)
   edited.exec(`INSERT INTO users (username, password, quota, aff_code) VALUES ('ada', '', 7, 'a')`)
   edited.close()
-  const { code, out } = await run(['backup', '--to', to], { DATA_DIR })
+  const { code, out } = await runCommand(['backup', '--to', to], { DATA_DIR })
   expect(code).toBe(1)
   expect(out).toMatch(/^user 1: /)
   expect(out).toContain('; its ledger has 1 differences')
@@ -229,14 +229,17 @@ test('on PostgreSQL the settings are saved and pg_dump is named; nothing else pr
   onTestFinished(drop)
   await (await openDatabase({ engine: 'postgres', url })).close()
   const to = newFolder()
-  const { code, out } = await run(['backup', '--to', to], { SQL_DSN: url, TEST_PROMPT: 'Hi' })
+  const { code, out } = await runCommand(['backup', '--to', to], {
+    SQL_DSN: url,
+    TEST_PROMPT: 'Hi',
+  })
   expect(code).toBe(0)
   expect(out).toContain('pg_dump -Fc -f gatehouse.dump "$SQL_DSN"')
   expect(fs.readdirSync(backupIn(to))).toEqual(['settings.env'])
-  const restored = await run(['restore', backupIn(to)], { SQL_DSN: url })
+  const restored = await runCommand(['restore', backupIn(to)], { SQL_DSN: url })
   expect(restored).toMatchObject({ code: 1 })
   expect(restored.err).toContain('pg_restore')
-  const served = await run(['serve'], { SQL_DSN: url, BACKUP_KEEP: '7' })
+  const served = await runCommand(['serve'], { SQL_DSN: url, BACKUP_KEEP: '7' })
   expect(served).toMatchObject({ code: 1 })
   expect(served.err).toMatch(/^BACKUP_KEEP: daily backups are for SQLite/)
 }, 60_000)

@@ -11,6 +11,7 @@ import { loadModelData } from '../model/model-data-store.ts'
 import { openDatabase } from './open-database.ts'
 import { newFolder } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
+import { runCommand } from '../test/run-command.ts'
 import { PROGRAM, runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
 
@@ -77,7 +78,7 @@ test('a wrong setting stops the start with one line and code 1', async () => {
 })
 
 test('an unknown command is refused', async () => {
-  const { code, err } = await start(['explode']).ended
+  const { code, err } = await runCommand(['explode'], {})
   expect(code).toBe(1)
   expect(err).toBe("error: unknown command 'explode'; gatehouse --help lists them\n")
 })
@@ -98,6 +99,8 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   // There are keys and hashes inside, and the folder may be one that anybody can read.
   const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
   expect(modes).toEqual([0o600, 0o600, 0o600])
+  const { out: books } = await start(['reconcile'], { DATA_DIR }).ended
+  expect(books).toBe('the ledger balances: 0 differences\n')
 })
 
 test('health says whether the server that these settings start takes calls', async () => {
@@ -170,51 +173,42 @@ test('a server lets a call finish after SIGHUP, however often it comes', async (
   expect((await ended).code).toBe(0)
 })
 
-test('on an address that others reach, root gets a random password that is printed once', async () => {
-  const DATA_DIR = newFolder()
-  const first = await serve({ DATA_DIR, HOST: '0.0.0.0' })
-  const url = first.url.replace('0.0.0.0', '127.0.0.1')
-  expect(await signIn(url, '123456')).toMatchObject({ success: false })
-  first.program.kill('SIGTERM')
-  const { out } = await first.ended
-  const password = /shown once: (\w{20})/.exec(out)?.[1]
-  const second = await serve({ DATA_DIR })
-  expect(await signIn(second.url, password ?? '')).toMatchObject({ success: true })
-  second.program.kill('SIGTERM')
-  expect((await second.ended).out).not.toContain('shown once')
-})
+async function takenPort(): Promise<string> {
+  const server = createServer().listen(0, '0.0.0.0')
+  onTestFinished(() => void server.close())
+  await once(server, 'listening')
+  // A server that listens on a port has an address of this kind.
+  return String((server.address() as AddressInfo).port)
+}
 
-test('a first start that cannot listen has printed the password that it made', async () => {
-  const taken = await serve({ DATA_DIR: newFolder() })
+test('on an address that others reach, root gets a random password that is printed once, also by a start that cannot listen', async () => {
   const DATA_DIR = newFolder()
-  const PORT = new URL(taken.url).port
-  const { code, out } = await start(['serve'], { DATA_DIR, PORT, HOST: '0.0.0.0' }).ended
-  expect(code).toBe(1)
-  const { url } = await serve({ DATA_DIR })
-  expect(await signIn(url, /shown once: (\w{20})/.exec(out)?.[1] ?? '')).toMatchObject({
-    success: true,
+  const PORT = await takenPort()
+  const failed = await start(['serve'], { DATA_DIR, PORT, HOST: '0.0.0.0' }).ended
+  expect(failed).toMatchObject({
+    code: 1,
+    err: `PORT: 0.0.0.0:${PORT} is used by another program\n`,
   })
+  const password = /shown once: (\w{20})/.exec(failed.out)?.[1]
+  const { url, program, ended } = await serve({ DATA_DIR, HOST: '0.0.0.0' })
+  const reached = url.replace('0.0.0.0', '127.0.0.1')
+  expect(await signIn(reached, '123456')).toMatchObject({ success: false })
+  expect(await signIn(reached, password ?? '')).toMatchObject({ success: true })
+  program.kill('SIGTERM')
+  expect((await ended).out).not.toContain('shown once')
 })
 
+// That the next start leaves the new one alone: `bootstrap.test.ts`.
 test('the default password of a start on loopback ends when others can reach the server', async () => {
   const DATA_DIR = newFolder()
   const alone = await serve({ DATA_DIR })
   alone.program.kill('SIGTERM')
   await alone.ended
-  const reached = await serve({ DATA_DIR, HOST: '0.0.0.0' })
-  const url = reached.url.replace('0.0.0.0', '127.0.0.1')
-  expect(await signIn(url, '123456')).toMatchObject({ success: false })
-  reached.program.kill('SIGTERM')
-  const { out } = await reached.ended
-  const again = await serve({ DATA_DIR, HOST: '0.0.0.0' })
-  expect(
-    await signIn(
-      again.url.replace('0.0.0.0', '127.0.0.1'),
-      /shown once: (\w{20})/.exec(out)?.[1] ?? '',
-    ),
-  ).toMatchObject({ success: true })
-  again.program.kill('SIGTERM')
-  expect((await again.ended).out).not.toContain('shown once')
+  const { url, said } = await serve({ DATA_DIR, HOST: '0.0.0.0' })
+  const reached = url.replace('0.0.0.0', '127.0.0.1')
+  expect(await signIn(reached, '123456')).toMatchObject({ success: false })
+  const password = /shown once: (\w{20})/.exec(said.out)?.[1] ?? ''
+  expect(await signIn(reached, password)).toMatchObject({ success: true })
 })
 
 // It would take the calls of the first for those of a dead process, and give them away.
@@ -247,7 +241,7 @@ test('reset-root gives root a new password, ends its token, allows password sign
   const DATA_DIR = newFolder()
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await (await openDatabase({ engine: 'sqlite', path: file })).close()
-  const nobody = await start(['reset-root'], { DATA_DIR }).ended
+  const nobody = await runCommand(['reset-root'], { DATA_DIR })
   expect(nobody).toMatchObject({
     code: 1,
     err: 'the user root does not exist yet: start the server first\n',
@@ -264,9 +258,9 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(await signIn(first.url, 'RootPass1')).toMatchObject({ success: false })
   first.program.kill('SIGTERM')
   await first.ended
-  const short = await start(['reset-root', '--password', 'short'], { DATA_DIR }).ended
+  const short = await runCommand(['reset-root', '--password', 'short'], { DATA_DIR })
   expect(short).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
-  const none = await start(['reset-root', '--password', ''], { DATA_DIR }).ended
+  const none = await runCommand(['reset-root', '--password', ''], { DATA_DIR })
   expect(none).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
@@ -289,7 +283,7 @@ test('refresh-models stores the data that it is told of, or says why not', async
   // A server listening on TCP has an address object.
   const from = `http://127.0.0.1:${(host.address() as AddressInfo).port}/api.json`
   const env = { DATA_DIR, EGRESS_ALLOW_PRIVATE: 'true' }
-  const stored = await start(['refresh-models', '--from', from], env).ended
+  const stored = await runCommand(['refresh-models', '--from', from], env)
   expect(stored).toMatchObject({ code: 0, err: '' })
   expect(stored.out).toMatch(/^127\.0\.0\.1:\d+ \(.*\): 1 models, 1 new, 0 changed, \d+ removed\n$/)
   const database = await openDatabase({ engine: 'sqlite', path: file })
@@ -298,19 +292,9 @@ test('refresh-models stores the data that it is told of, or says why not', async
   })
   await database.close()
   body = '[]'
-  const failed = await start(['refresh-models', '--from', from], env).ended
+  const failed = await runCommand(['refresh-models', '--from', from], env)
   expect(failed.code).toBe(1)
   expect(failed.err).toContain('the response is not model data of models.dev (api.json)')
-})
-
-test('reconcile finds the books of a fresh installation balanced', async () => {
-  const DATA_DIR = newFolder()
-  const { program, ended } = await serve({ DATA_DIR })
-  program.kill('SIGTERM')
-  await ended
-  const { code, out } = await start(['reconcile'], { DATA_DIR }).ended
-  expect(out).toContain('0 differences')
-  expect(code).toBe(0)
 })
 
 test.each([
@@ -319,30 +303,24 @@ test.each([
   ['refresh-models', 1],
 ] as const)('%s makes no database', async (command, failed) => {
   const DATA_DIR = newFolder()
-  const { code, err } = await start([command], { DATA_DIR }).ended
+  const { code, err } = await runCommand([command], { DATA_DIR })
   expect(code).toBe(failed)
   expect(err).toBe(`SQLITE_PATH: file not found: ${path.join(DATA_DIR, 'gatehouse.db')}\n`)
   expect(fs.readdirSync(DATA_DIR)).toEqual([])
 })
 
 test('reconcile that cannot even begin does not say that the books are wrong', async () => {
-  expect(await start(['reconcile', '--fast'], {}).ended).toMatchObject({ code: 2 })
-  expect(await start(['reconcile'], { PORT: 'x' }).ended).toMatchObject({ code: 2 })
-  expect(await start(['reconcile', '--help'], {}).ended).toMatchObject({ code: 0 })
+  expect(await runCommand(['reconcile', '--fast'], {})).toMatchObject({ code: 2 })
+  expect(await runCommand(['reconcile'], { PORT: 'x' })).toMatchObject({ code: 2 })
+  expect(await runCommand(['reconcile', '--help'], {})).toMatchObject({ code: 0 })
 })
 
-test('a taken port, and a database that is not there, say so in one line', async () => {
-  const DATA_DIR = newFolder()
-  const { url } = await serve({ DATA_DIR })
-  const PORT = new URL(url).port
-  const second = await start(['serve'], { DATA_DIR: newFolder(), PORT }).ended
-  expect(second.err).toBe(`PORT: 127.0.0.1:${PORT} is used by another program\n`)
-  expect(second.code).toBe(1)
+test('a database that is not there says so in one line', async () => {
   const SQL_DSN = 'postgres://me:secret-word@127.0.0.1:1/nothing'
-  const third = await start(['serve'], { SQL_DSN }).ended
-  expect(third.err).toMatch(/^SQL_DSN: the database cannot be opened: .*ECONNREFUSED.*\n$/)
-  expect(third.err).not.toContain('secret-word')
-  expect(third.code).toBe(1)
+  const { code, err } = await start(['serve'], { SQL_DSN }).ended
+  expect(err).toMatch(/^SQL_DSN: the database cannot be opened: .*ECONNREFUSED.*\n$/)
+  expect(err).not.toContain('secret-word')
+  expect(code).toBe(1)
 })
 
 test('a database that fails when the tables are there says so in one line', async () => {

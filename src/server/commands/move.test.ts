@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openDatabase } from './open-database.ts'
 import { newFolder, plainPostgres, plainSqlite } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
+import { runCommand } from '../test/run-command.ts'
 import { runProgram } from '../test/run-program.ts'
 
 function run(args: string[], env: Record<string, string>) {
@@ -73,13 +74,13 @@ test('the secret is the one that the server signs with, and of another server no
   const secretOf = (url: string) =>
     plainPostgres(url).rows(`SELECT value FROM settings WHERE name = 'session_secret'`)
   const foreign = await emptyPostgres()
-  const named = await run(['move', '--from', file], { DATA_DIR, SQL_DSN: foreign }).ended
+  const named = await runCommand(['move', '--from', file], { DATA_DIR, SQL_DSN: foreign })
   expect(named.out).toContain(`There was no ${path.join(beside, 'session-secret')}: `)
   expect(await secretOf(foreign)).toEqual([])
   fs.writeFileSync(path.join(beside, 'session-secret'), 'of an old backup')
   const url = await emptyPostgres()
   const env = { DATA_DIR, SQLITE_PATH: file, SQL_DSN: url }
-  expect(await run(['move'], env).ended).toMatchObject({ code: 0 })
+  expect(await runCommand(['move'], env)).toMatchObject({ code: 0 })
   expect(await secretOf(url)).toEqual([{ value: 'ours' }])
 }, 60_000)
 
@@ -100,19 +101,19 @@ test('a move that is killed leaves nothing', async () => {
 test('wrong options are said in one line, without the password', async () => {
   const folder = newFolder()
   const file = path.join(folder, 'gatehouse.db')
-  const nowhere = await run(['move', '--from', file], {}).ended
+  const nowhere = await runCommand(['move', '--from', file], {})
   expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: file not found: ${file}\n` })
   fs.writeFileSync(file, 'these are not the pages you are looking for'.repeat(100))
-  const noTarget = await run(['move'], { DATA_DIR: folder }).ended
+  const noTarget = await runCommand(['move'], { DATA_DIR: folder })
   expect(noTarget).toMatchObject({ code: 1 })
   expect(noTarget.err).toMatch(/^SQL_DSN: set the target PostgreSQL database, .*\n$/)
   const TO = 'postgres://me:secret-word@127.0.0.1:1/nothing'
-  const noDatabase = await run(['move', '--from', file, '--to', TO], {}).ended
+  const noDatabase = await runCommand(['move', '--from', file, '--to', TO], {})
   expect(noDatabase).toMatchObject({ code: 1 })
   expect(noDatabase.err).toMatch(/^SQLITE_PATH: .*gatehouse\.db cannot be moved: .*\n$/)
   fs.writeFileSync(file, '')
   await (await openDatabase({ engine: 'sqlite', path: file })).close()
-  const noServer = await run(['move', '--from', file, '--to', TO], {}).ended
+  const noServer = await runCommand(['move', '--from', file, '--to', TO], {})
   expect(noServer).toMatchObject({ code: 1 })
   expect(noServer.err).toMatch(/^nothing was moved: .*ECONNREFUSED.*\n$/)
   expect(noServer.err).not.toContain('secret-word')

@@ -11,7 +11,7 @@ import {
   sqliteFixture,
 } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
-import { runProgram } from '../test/run-program.ts'
+import { runCommand } from '../test/run-command.ts'
 
 /** What they end with when they cannot do their work. */
 const COMMANDS = [
@@ -22,7 +22,7 @@ const COMMANDS = [
 /** How a program ended on a SQLite file, and whether it left every byte as it was. */
 async function runOnFile(args: string[], file: string) {
   const before = fs.readFileSync(file)
-  const { code, out, err } = await runProgram(args, { SQLITE_PATH: file }).ended
+  const { code, out, err } = await runCommand(args, { SQLITE_PATH: file })
   return { code, out, err, isUnchanged: fs.readFileSync(file).equals(before) }
 }
 
@@ -49,7 +49,7 @@ test.each(COMMANDS)(
       isUnchanged: true,
     })
     const url = await emptyPostgres()
-    const there = await runProgram([name], { SQL_DSN: url }).ended
+    const there = await runCommand([name], { SQL_DSN: url })
     expect(there).toEqual({
       code: failed,
       out: '',
@@ -71,7 +71,7 @@ test.each(COMMANDS)('%s adopts no database of One API', async (name, failed) => 
   const { location: place } = await postgresFixture()
   if (place.engine !== 'postgres') throw new Error('this one is on a server')
   const before = await columnsOf(place.url)
-  const there = await runProgram([name], { SQL_DSN: place.url }).ended
+  const there = await runCommand([name], { SQL_DSN: place.url })
   expect(there).toMatchObject({ code: failed, err: expect.stringContaining('gatehouse adopt') })
   expect(await columnsOf(place.url)).toEqual(before)
 })
@@ -105,7 +105,7 @@ test('reconcile reads where nothing can be written', async () => {
   await (await openDatabase({ engine: 'postgres', url })).close()
   const readonly = new URL(url)
   readonly.searchParams.set('options', '-c default_transaction_read_only=on')
-  const { code, out } = await runProgram(['reconcile'], { SQL_DSN: readonly.href }).ended
+  const { code, out } = await runCommand(['reconcile'], { SQL_DSN: readonly.href })
   expect([code, out]).toEqual([0, 'the ledger balances: 0 differences\n'])
 })
 
@@ -115,7 +115,7 @@ test('reconcile reads beside a program that writes, what its log holds included'
   const other = new Sqlite(file)
   onTestFinished(() => void other.close())
   other.exec("INSERT INTO users (id, username, password, quota) VALUES (7, 'odd', '', 5)")
-  const { code, out } = await runProgram(['reconcile'], { SQLITE_PATH: file }).ended
+  const { code, out } = await runCommand(['reconcile'], { SQLITE_PATH: file })
   expect([code, out]).toEqual([1, expect.stringMatching(/user 7/)])
 })
 
@@ -145,7 +145,7 @@ test('reset-root says in one line that the database has failed meanwhile', async
   const root = "INSERT INTO users (id, username, password, role) VALUES (1, 'root', 'old', 100)"
   await plainSqlite(file).run(root)
   await plainSqlite(file).run(`${trigger} BEGIN SELECT RAISE(ABORT, 'database is full'); END`)
-  expect(await runProgram(['reset-root'], { SQLITE_PATH: file }).ended).toEqual({
+  expect(await runCommand(['reset-root'], { SQLITE_PATH: file })).toEqual({
     code: 1,
     out: '',
     err: `SQLITE_PATH: ${file} failed, try again: database is full\n`,
@@ -157,7 +157,7 @@ test('reset-root says in one line that the database has failed meanwhile', async
     CREATE FUNCTION leave() RETURNS trigger LANGUAGE plpgsql AS
       $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NEW; END $$;
     CREATE TRIGGER leave BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION leave()`)
-  const there = await runProgram(['reset-root'], { SQL_DSN: url }).ended
+  const there = await runCommand(['reset-root'], { SQL_DSN: url })
   expect(there).toMatchObject({ code: 1, out: '' })
   expect(there.err).toMatch(/^SQL_DSN: the database failed, try again: .*terminat.*\n$/)
 })
@@ -169,7 +169,7 @@ test.each([...COMMANDS, ['move', 1], ['adopt', 1]] as const)(
     const target = name === 'move' ? ['--to', 'postgres://nobody@127.0.0.1:1/nothing'] : []
     const at = async (...place: string[]) => {
       const SQLITE_PATH = path.join(folder, ...place)
-      const { code, out, err } = await runProgram([name, ...target], { SQLITE_PATH }).ended
+      const { code, out, err } = await runCommand([name, ...target], { SQLITE_PATH })
       expect([code, out]).toEqual([failed, ''])
       return err
         .replaceAll(folder, '…')

@@ -1,5 +1,8 @@
 import Sqlite from 'better-sqlite3'
 import { sql } from 'kysely'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import pg from 'pg'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
@@ -58,11 +61,14 @@ const waitingLocks = async (client: pg.Client): Promise<number> =>
   (await client.query(`SELECT 1 FROM pg_locks WHERE NOT granted AND locktype = 'relation'`))
     .rowCount ?? 0
 
-forEachDatabase('migrating', (open) => {
+forEachDatabase('migrating', (_open, engine) => {
   async function empty(): Promise<{ location: DatabaseLocation; drop: () => Promise<void> }> {
-    const location = await open()
-    if (location.engine === 'sqlite') return { location, drop: () => Promise.resolve() }
-    // The usual test databases are copies of a migrated one.
+    // The usual ones are copies of a migrated database.
+    if (engine === 'sqlite') {
+      const path = join(await mkdtemp(join(tmpdir(), 'gatehouse-empty-')), 'gatehouse.db')
+      const drop = () => rm(dirname(path), { recursive: true, force: true })
+      return { location: { engine, path }, drop }
+    }
     const { url, drop } = await createTestDatabase()
     return { location: { engine: 'postgres', url }, drop }
   }

@@ -1,21 +1,44 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFastUpstream, type FastUpstream } from '../../../tools/fake-upstream/fast-upstream.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import { PREVIOUS_BY_ENGINE, type PreviousDatabase } from '../test/previous-databases.ts'
 import { ROOT_PASSWORD, startTestServer, type TestServer } from '../test/test-app.ts'
-import { openBare } from './database.ts'
+import { openBare, type Queries } from './database.ts'
 import { schemaAge } from './migrate.ts'
+
+type Row = Record<string, unknown>
+
+const TABLES = ['logs', 'ledger', 'channels', 'users', 'tokens'] as const
+/** Columns that move when calls that were open are closed. */
+const MOVING = new Set(['quota', 'used_quota', 'request_count', 'remain_quota', 'accessed_time'])
+
+/** Rows by table, without what may move. */
+async function writtenRows(db: Queries): Promise<Record<string, Row[]>> {
+  const rowsOf = async (table: (typeof TABLES)[number]) => {
+    const { rows } = await sql<Row>`SELECT * FROM ${sql.table(table)} ORDER BY id`.execute(db)
+    const isKept = (column: string): boolean => table === 'logs' || !MOVING.has(column)
+    return rows.map((row) =>
+      Object.fromEntries(Object.entries(row).filter(([column]) => isKept(column))),
+    )
+  }
+  return Object.fromEntries(
+    await Promise.all(TABLES.map(async (table) => [table, await rowsOf(table)])),
+  )
+}
 
 describe.each(PREVIOUS_BY_ENGINE)('a database of the previous version (%s)', (_engine, open) => {
   let previous: PreviousDatabase
   let server: TestServer
   let upstream: FastUpstream
   let openCalls: number
+  let rowsBefore: Record<string, Row[]>
   beforeAll(async () => {
     previous = await open()
     const before = await openBare(previous.location)
     expect(await schemaAge(before.db, before.engine)).toBe('older')
     openCalls = (await before.db.selectFrom('reservations').select('request_id').execute()).length
+    rowsBefore = await writtenRows(before.db)
     await before.close()
     upstream = await startFastUpstream()
     server = await startTestServer(() => Promise.resolve(previous.location))
@@ -24,6 +47,19 @@ describe.each(PREVIOUS_BY_ENGINE)('a database of the previous version (%s)', (_e
     await server.close()
     await upstream.close()
     await previous.remove()
+  })
+
+  test('every row is there, and says what it said', async () => {
+    const rowsAfter = await writtenRows(server.database.read)
+    for (const [table, rows] of Object.entries(rowsBefore)) {
+      expect(rows.length).toBeGreaterThan(0)
+      // Calls that are closed add rows.
+      const after = rowsAfter[table]?.slice(0, rows.length) ?? []
+      const kept = rows.map((row, at) =>
+        Object.fromEntries(Object.keys(row).map((column) => [column, after[at]?.[column]])),
+      )
+      expect({ [table]: kept }).toEqual({ [table]: rows })
+    }
   })
 
   const signIn = (username: string, password: string) =>

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { anAccessToken, aUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const GUIDE = fs.readFileSync(path.join(import.meta.dirname, '../../../docs/api.md'), 'utf8')
@@ -29,8 +29,8 @@ const followed = (value: unknown, jq: string): unknown =>
     .filter((step) => step !== '')
     .reduce((at: unknown, step) => Object(at)[step], value)
 
-// Runs the examples of the guide from top to bottom.
-forEachDatabase('the guide to the API', (open) => {
+// What the guide shows is done here, from top to bottom, as somebody would who follows it.
+onSqlite('the guide to the API', (open) => {
   let server: TestServer
   let accessToken: string
   beforeAll(async () => {

@@ -29,5 +29,7 @@ export const BODY_DEPTH_MAX = 32
 export const sizeText = (bytes: number): string =>
   bytes < MEBIBYTE ? `${bytes / KIBIBYTE} KB` : `${Math.round(bytes / MEBIBYTE)} MB`
 
-export const bodyTooLarge = ({ routeOptions }: FastifyRequest, cause?: unknown): AppError =>
-  new AppError('body_too_large', { limit: sizeText(routeOptions.bodyLimit) }, cause)
+export const bodyTooLarge = (
+  { routeOptions }: { routeOptions: Pick<FastifyRequest['routeOptions'], 'bodyLimit'> },
+  cause?: unknown,
+): AppError => new AppError('body_too_large', { limit: sizeText(routeOptions.bodyLimit) }, cause)

@@ -140,10 +140,16 @@ const DEFAULT_CONNECTIONS_MAX = 16_384
 /** Used if the system has no limit. */
 const UNKNOWN_FILES_MAX = 2 * DEFAULT_CONNECTIONS_MAX
 
-/** Returns the maximum number of open files of the process. */
-export function openFilesMax(): number {
-  // Otherwise the report resolves the host names of all peers. Node's types do not include this
-  // yet.
+let knownFilesMax: number | undefined
+
+/**
+ * Returns how many files the process may have open. Node's report takes a while, so it is read
+ * once.
+ */
+export const openFilesMax = (): number => (knownFilesMax ??= reportedFilesMax())
+
+function reportedFilesMax(): number {
+  // Without this the report looks up the host names of all peers. The types do not know it yet.
   const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report
   report.excludeNetwork = true
   // The cast follows Node's documentation of reports; systems without limits lack this member.

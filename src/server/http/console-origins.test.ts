@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aUser, PASSWORD } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const CONSOLE = 'https://console.example'
 
-forEachDatabase('a console on another origin', (open) => {
+onSqlite('a console on another origin', (open) => {
   let server: TestServer
 
   beforeAll(async () => {

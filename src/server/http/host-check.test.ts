@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { ROOT_PASSWORD, startTestServer, type TestServer } from '../test/test-app.ts'
 import { hostNameOf, isLoopbackName } from './host-check.ts'
 
@@ -36,7 +36,7 @@ const proxied = (host: string) => ({
   'x-forwarded-proto': 'https',
 })
 
-forEachDatabase('a server on loopback', (open) => {
+onSqlite('a server on loopback', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open, { CONSOLE_ORIGINS: 'https://console.example' })
@@ -103,8 +103,8 @@ forEachDatabase('a server on loopback', (open) => {
   })
 })
 
-forEachDatabase('a server behind a trusted proxy', (open) => {
-  test('accepts any name that the proxy passes on, without configuration', async () => {
+onSqlite('a server behind a trusted proxy', (open) => {
+  test('is reachable by any name that the proxy passes on, before anything is set', async () => {
     const server = await startTestServer(open, { TRUSTED_PROXIES: '127.0.0.1' })
     const body = { username: 'root', password: ROOT_PASSWORD }
     const headers = { ...proxied('gw.example.com'), origin: 'https://gw.example.com' }
@@ -116,7 +116,7 @@ forEachDatabase('a server behind a trusted proxy', (open) => {
   })
 })
 
-forEachDatabase('the default password of root', (open) => {
+onSqlite('the default password of root', (open) => {
   const start = (settings: Record<string, string> = {}) =>
     startTestServer(open, { INITIAL_ROOT_PASSWORD: '', ...settings })
   const signIn = (server: TestServer, headers = {}, username = 'root') =>

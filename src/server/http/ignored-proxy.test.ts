@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer } from '../test/test-app.ts'
 
 const forwarded = { 'x-forwarded-for': '203.0.113.9' }
 
-forEachDatabase('a proxy that is not in TRUSTED_PROXIES', (open) => {
-  test('is reported once in the trace, and to root with the required setting', async () => {
+onSqlite('a proxy that is not in TRUSTED_PROXIES', (open) => {
+  test('is named once in the output, and to root with the line to set', async () => {
     const server = await startTestServer(open, { TRUSTED_PROXIES: '10.1.2.3' })
     const warn = vi.spyOn(server.app.trace, 'warn').mockImplementation(() => {})
     const [root, admin] = [await aUser(server, { role: Role.root }), await anAdmin(server)]

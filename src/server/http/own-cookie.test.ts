@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aUser, PASSWORD } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachDatabase, onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { cookieOf } from '../test/visitor.ts'
 
@@ -8,7 +8,7 @@ const HOST = 'gw.example.com'
 const proxied = { host: HOST, 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
 const browser = { ...proxied, origin: `https://${HOST}`, 'user-agent': 'Mozilla/5.0' }
 
-forEachDatabase('sessions over TLS', (open) => {
+onSqlite('sessions over TLS', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open, { TRUSTED_PROXIES: '127.0.0.1' })

@@ -3,7 +3,7 @@ import zlib from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { aUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { disownsHeaders, plainTarget, takePathOnly, unescapedPath } from './request-head.ts'
 
@@ -54,7 +54,7 @@ test.each([
   expect(disownsHeaders(connection)).toBe(disowns)
 })
 
-forEachDatabase('all spellings of a request', (open) => {
+onSqlite('however a request is spelled', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open, { BASE_PATH: '/gate/' })

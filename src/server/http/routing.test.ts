@@ -7,13 +7,13 @@ import { allEndpoints } from '../../contract/api.ts'
 import { Role } from '../../contract/user.ts'
 import { addressOf, labelledEndpoints, needsState } from '../test/endpoint-call.ts'
 import { aUser, type TestUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachDatabase, onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND']
 const REQUEST_ID = /^\d{14}\d{9}\d{8}$/
 
-forEachDatabase('routing', (open) => {
+onSqlite('routing', (open) => {
   let server: TestServer
   let root: TestUser
 
@@ -284,7 +284,7 @@ const matches = (pattern: string, path: string): boolean =>
     path.replace(/\/$/, ''),
   )
 
-forEachDatabase('rate limits', (open) => {
+onSqlite('rate limits', (open) => {
   test('critical calls have a small bucket; beyond it 429 with nothing in it', async () => {
     const server = await startTestServer(open, {
       CRITICAL_RATE_LIMIT: '3',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { aUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 /**
@@ -82,7 +82,7 @@ const ROUTES: [number, string][] = [
 /** The roles in ascending order; 0 is not signed in. */
 const ROLES = [0, Role.user, Role.admin, Role.root]
 
-forEachDatabase('the routes of One API', (open) => {
+onSqlite('the routes of the family', (open) => {
   let server: TestServer
 
   beforeAll(async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { aChannel, aToken, aUser, type TestUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
 /**
@@ -28,7 +28,7 @@ const NO_IDS = [
 
 const refusal = { success: false, message: expect.stringMatching(/./) }
 
-forEachDatabase('the wire’s spellings', (open) => {
+onSqlite('the wire’s spellings', (open) => {
   let server: TestServer
   let root: TestUser
   let user: TestUser

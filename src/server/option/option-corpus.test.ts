@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RATIO_TEXTS } from '../test/corpora/ratio-texts.ts'
-import { TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
 import { WEB_ADDRESSES } from '../test/corpora/addresses.ts'
+import { RATIO_TEXTS } from '../test/corpora/ratio-texts.ts'
+import { STORED_TEXTS, TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
+import { expectPlainSentences } from '../test/expect-plain-answer.ts'
 import { anAdmin, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachValue } from '../test/for-each-value.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import type { OptionKey } from '../../contract/option/options.ts'
+import { optionSpec } from './option.ts'
 
 /**
  * Hostile values: whatever is sent, the answer is a plain yes or one sentence in each language, and
@@ -18,7 +21,87 @@ const LINES = textsAround(2048)
 const isLine = (what: string): boolean =>
   !UNREADABLE_TEXTS.has(what) && !['64 KiB', 'a mebibyte'].includes(what)
 /** Half a character and the character 0 are in no text; that is tested by itself. */
-const STORABLE = TEXTS.filter(([what]) => !['half a character', 'the character 0'].includes(what))
+const STORABLE = STORED_TEXTS.filter(
+  ([what]) => !['half a character', 'the character 0'].includes(what),
+)
+
+const WHOLE_NUMBERS: readonly (readonly [text: string, isFine: boolean])[] = [
+  ['0', true],
+  ['1125899906842624', true],
+  ...[
+    '1125899906842625',
+    '9007199254740993',
+    '-1',
+    '-0',
+    '0.5',
+    '1e3',
+    '0x10',
+    '1_000',
+    '１２',
+    '٣',
+    '12abc',
+    '+5',
+    ' 1 ',
+    'NaN',
+    'Infinity',
+    'null',
+    '[]',
+    '',
+  ].map((text) => [text, false] as const),
+]
+
+describe('what an option takes', () => {
+  /** Whether it does; if not, it says so in one sentence of each language. */
+  function takes(key: OptionKey, value: string): boolean {
+    const problem = optionSpec(key).check(value)
+    if (problem !== null) expectPlainSentences(problem.zh, problem.en)
+    return problem === null
+  }
+  const expectTaken = (key: OptionKey) => (_what: string, text: string, isFine: boolean) =>
+    expect(takes(key, text)).toBe(isFine)
+  const texts = (isFine: (what: string) => boolean) =>
+    TEXTS.map(([what, text]) => [what, text, isFine(what)] as const)
+
+  test.each(['ModelRatio', 'CompletionRatio', 'GroupRatio'] as const)('%s', (key) =>
+    forEachValue(
+      // Without a group nobody could call.
+      RATIO_TEXTS.filter(([, text]) => key !== 'GroupRatio' || !['{}', ''].includes(text)),
+      expectTaken(key),
+    ),
+  )
+
+  test('a single line', async () => {
+    await forEachValue(texts(isLine), expectTaken('SystemName'))
+    await forEachValue(LINES, expectTaken('SystemName'))
+  })
+
+  test('a long text', () =>
+    forEachValue(
+      texts((what) => !['a mebibyte', 'half a character', 'the character 0'].includes(what)),
+      expectTaken('About'),
+    ))
+
+  test('an address', async () => {
+    await forEachValue(
+      texts((what) => what === 'nothing'),
+      expectTaken('TopUpLink'),
+    )
+    await forEachValue(WEB_ADDRESSES, (text, isFine) =>
+      expect(takes('ChatLink', text)).toBe(isFine),
+    )
+  })
+
+  test('a switch', () =>
+    forEachValue(
+      texts((what) => what === 'true'),
+      expectTaken('RegisterEnabled'),
+    ))
+
+  test('a whole number', () =>
+    forEachValue(WHOLE_NUMBERS, (text, isFine) =>
+      expect(takes('QuotaForNewUser', text)).toBe(isFine),
+    ))
+})
 
 forEachDatabase('hostile option values', (open) => {
   let server: TestServer
@@ -63,40 +146,28 @@ forEachDatabase('hostile option values', (open) => {
     for (const { message } of [answer, english]) expect(message.length).toBeLessThan(400)
   }
 
-  describe('ratio texts', () => {
-    test.each(RATIO_TEXTS)('%s: %#', async (_what, text, isFine) => {
-      await expectOutcome('ModelRatio', text, isFine)
-    })
+  test.each(['ModelRatio', 'CompletionRatio', 'GroupRatio'] as const)(
+    'the refusal says that it is %s',
+    async (key) => {
+      expect((await put(key, '{')).message).toContain(key)
+    },
+  )
 
-    test.each(['ModelRatio', 'CompletionRatio', 'GroupRatio'] as const)(
-      'the refusal says that it is %s',
-      async (key) => {
-        expect((await put(key, '{')).message).toContain(key)
-      },
-    )
-  })
+  test('ratios are stored as they were written', () =>
+    forEachValue(RATIO_TEXTS, (_what, text, isFine) => expectOutcome('ModelRatio', text, isFine)))
 
-  describe('texts', () => {
-    test.each(STORABLE)('a single line: %s', async (what, text) => {
+  test('texts are stored as they were written, or not at all', () =>
+    forEachValue(STORABLE, async (what, text) => {
       await expectOutcome('SystemName', text, isLine(what))
-    })
+      await expectOutcome('About', text, what !== 'a mebibyte')
+    }))
 
-    test.each(LINES)('a single line: %s', async (_what, text, fits) => {
-      await expectOutcome('SystemName', text, fits)
-    })
-
-    test.each(STORABLE)('a long text: %s', async (what, text) => {
-      const isFine = what !== 'a mebibyte'
-      await expectOutcome('About', text, isFine)
-    })
-
-    test.each(STORABLE)('an address: %s', async (what, text) => {
-      await expectOutcome('TopUpLink', text, what === 'nothing')
-    })
-
-    test.each(STORABLE)('a switch: %s', async (what, text) => {
-      await expectOutcome('RegisterEnabled', text, what === 'true')
-    })
+  test('one option of each other kind says what is wrong', async () => {
+    await expectOutcome('TopUpLink', 'javascript:alert(1)', false)
+    await expectOutcome('ChatLink', 'https://ok.example', true)
+    await expectOutcome('RegisterEnabled', 'yes', false)
+    await expectOutcome('QuotaForNewUser', '9007199254740993', false)
+    await expectOutcome('QuotaForNewUser', '1125899906842624', true)
   })
 
   test.each(['a\u0000b', 'a\ud800b'])('%j is no text: the body is unreadable', async (text) => {
@@ -104,33 +175,4 @@ forEachDatabase('hostile option values', (open) => {
     expect(await put('About', text)).toMatchObject({ status: 400, json: { success: false } })
     expect(await stored('About')).toBe(before)
   })
-
-  test.each(WEB_ADDRESSES)('an address: %s', (text, isFine) =>
-    expectOutcome('ChatLink', text, isFine),
-  )
-
-  test.each([
-    ['0', true],
-    ['1125899906842624', true],
-    ...[
-      '1125899906842625',
-      '9007199254740993',
-      '-1',
-      '-0',
-      '0.5',
-      '1e3',
-      '0x10',
-      '1_000',
-      '１２',
-      '٣',
-      '12abc',
-      '+5',
-      ' 1 ',
-      'NaN',
-      'Infinity',
-      'null',
-      '[]',
-      '',
-    ].map((text): [string, boolean] => [text, false]),
-  ])('a whole number: %j', (text, isFine) => expectOutcome('QuotaForNewUser', text, isFine))
 })

@@ -1,13 +1,62 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { QUOTA_MAX } from '../../contract/quota.ts'
+import { redemptionApi } from '../../contract/redemption-api.ts'
 import { REDEMPTION_NAME_LENGTH_MAX } from '../../contract/redemption.ts'
 import { NO_OBJECTS, ODD_MEMBERS, TOO_MUCH } from '../test/corpora/bodies.ts'
-import { NUMBERS } from '../test/corpora/numbers.ts'
-import { TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
+import { NUMBERS, STORED_NUMBERS } from '../test/corpora/numbers.ts'
+import { STORED_TEXTS, TEXTS, textsAround, UNREADABLE_TEXTS } from '../test/corpora/texts.ts'
 import { expectPlainAnswer } from '../test/expect-plain-answer.ts'
 import { anAdmin, aRedemption, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachValue } from '../test/for-each-value.ts'
+import { acceptedBody } from '../test/parse-call.ts'
 import { startTestServer, type CallInput, type TestServer } from '../test/test-app.ts'
+import { redemptionFieldRefusal, transitionRefusal } from './redemption.ts'
+
+const isName = (what: string, text: string): boolean =>
+  text.trim() !== '' &&
+  [...text].length <= REDEMPTION_NAME_LENGTH_MAX &&
+  !UNREADABLE_TEXTS.has(what)
+const isQuota = (value: number | null): value is number =>
+  value !== null && value >= 0 && value <= QUOTA_MAX
+const isCount = (value: number | null): value is number =>
+  value !== null && value >= 1 && value <= 100
+
+describe('what a code form takes, by its shape and its rules', () => {
+  /** Whether it is taken. */
+  const accepted = async (members: string) =>
+    (await acceptedBody(
+      redemptionApi.create,
+      `{"name":"hostile","quota":5,"count":1,${members}}`,
+      ({ name = '', quota = 0, count = 0 }) => redemptionFieldRefusal({ name, quota, count }),
+    )) !== null
+
+  test('a name that shows all that is in it', async () => {
+    await forEachValue(TEXTS, async (what, text) => {
+      expect(await accepted(`"name":${JSON.stringify(text)}`)).toBe(isName(what, text))
+    })
+    await forEachValue(textsAround(REDEMPTION_NAME_LENGTH_MAX), async (_what, text, fits) => {
+      expect(await accepted(`"name":${JSON.stringify(text)}`)).toBe(fits)
+    })
+  })
+
+  test('a quota that the books can hold, and a count that one call can make', () =>
+    forEachValue(NUMBERS, async (_what, json, value) => {
+      expect(await accepted(`"quota":${json}`)).toBe(isQuota(value))
+      expect(await accepted(`"count":${json}`)).toBe(isCount(value))
+    }))
+
+  test('a status that people set', () =>
+    forEachValue(NUMBERS, async (_what, json, value) => {
+      const body = await acceptedBody(
+        redemptionApi.setStatus,
+        `{"id":1,"status":${json}}`,
+        ({ status }) => transitionRefusal(1, Number(status)),
+      )
+      // 2 is disabled.
+      expect(body !== null).toBe(value === 1 || value === 2)
+    }))
+})
 
 /** Codes are money: whatever is sent, all of them are made or none, and none is used twice. */
 forEachDatabase('hostile input to redemption codes', (open) => {
@@ -44,74 +93,71 @@ forEachDatabase('hostile input to redemption codes', (open) => {
     return { isMade, rows: after.slice(0, after.length - before.length) }
   }
 
-  test.each(TEXTS)('as a name: %s', async (what, text) => {
-    const { isMade, rows } = await created(`"name":${JSON.stringify(text)}`)
-    const fits =
-      text.trim() !== '' &&
-      [...text].length <= REDEMPTION_NAME_LENGTH_MAX &&
-      !UNREADABLE_TEXTS.has(what)
-    expect(isMade).toBe(fits)
-    expect(rows.map(({ name }) => name)).toEqual(fits ? [text] : [])
-  })
+  test('any name', () =>
+    forEachValue(STORED_TEXTS, async (what, text) => {
+      const { isMade, rows } = await created(`"name":${JSON.stringify(text)}`)
+      expect(isMade).toBe(isName(what, text))
+      expect(rows.map(({ name }) => name)).toEqual(isMade ? [text] : [])
+    }))
 
-  test.each(textsAround(REDEMPTION_NAME_LENGTH_MAX))('as a name: %s', async (_what, text, fits) => {
-    expect((await created(`"name":${JSON.stringify(text)}`)).isMade).toBe(fits)
-  })
+  test('any quota', () =>
+    forEachValue(STORED_NUMBERS, async (_what, json, value) => {
+      const { isMade, rows } = await created(`"quota":${json}`)
+      expect(isMade).toBe(isQuota(value))
+      expect(rows.map(({ quota }) => quota)).toEqual(isQuota(value) ? [value || 100] : [])
+    }))
 
-  test.each(NUMBERS)('as quota: %s', async (_what, json, value) => {
-    const { isMade, rows } = await created(`"quota":${json}`)
-    const fits = value !== null && value >= 0 && value <= QUOTA_MAX
-    expect(isMade).toBe(fits)
-    expect(rows.map(({ quota }) => quota)).toEqual(fits ? [value || 100] : [])
-  })
+  test('any count', () =>
+    forEachValue(STORED_NUMBERS, async (_what, json, value) => {
+      const { isMade, rows } = await created(`"count":${json}`)
+      expect(isMade).toBe(isCount(value))
+      expect(rows).toHaveLength(isCount(value) ? value : 0)
+    }))
 
-  test.each(NUMBERS)('as count: %s', async (_what, json, value) => {
-    const { isMade, rows } = await created(`"count":${json}`)
-    const fits = value !== null && value >= 1 && value <= 100
-    expect(isMade).toBe(fits)
-    expect(rows).toHaveLength(fits ? value : 0)
-  })
+  test('members that nobody asked for change nothing, or are too many', () =>
+    forEachValue(ODD_MEMBERS, async (what, members) => {
+      const { isMade, rows } = await created(members)
+      const code = { name: 'hostile', quota: 5, status: 1, user_id: admin.id }
+      expect(isMade).toBe(!TOO_MUCH.has(what))
+      expect(rows).toHaveLength(isMade ? 1 : 0)
+      expect(rows).toMatchObject(isMade ? [code] : [])
+    }))
 
-  test.each(ODD_MEMBERS)('beside its members: %s', async (what, members) => {
-    const { isMade, rows } = await created(members)
-    const code = { name: 'hostile', quota: 5, status: 1, user_id: admin.id }
-    expect(isMade).toBe(!TOO_MUCH.has(what))
-    expect(rows).toHaveLength(isMade ? 1 : 0)
-    expect(rows).toMatchObject(isMade ? [code] : [])
-  })
-
-  describe.each([
+  test.each([
     ['POST', '/api/redemption/'],
     ['PUT', '/api/redemption/'],
     ['PUT', '/api/redemption/?status_only=true'],
     ['POST', '/api/user/topup'],
-  ])('%s %s', (method, path) => {
-    test.each(NO_OBJECTS)('with %s for a body', async (_what, body) => {
-      const before = await stored()
+  ])('%s %s takes objects only', async (method, path) => {
+    const before = await stored()
+    await forEachValue(NO_OBJECTS, async (_what, body) => {
       expect(await expectPlainAnswer((headers) => call(method, path, body, { headers }))).toBe(
         false,
       )
-      expect(await stored()).toEqual(before)
     })
+    expect(await stored()).toEqual(before)
   })
 
-  test.each(NUMBERS)('as status: %s', async (_what, json, value) => {
-    const { id } = await aRedemption(server, admin.id)
-    const path = '/api/redemption/?status_only=true'
-    const body = `{"id":${id},"status":${json},"quota":1e9}`
-    const isSet = await expectPlainAnswer((headers) => call('PUT', path, body, { headers }))
-    expect(isSet).toBe(value === 1)
-    expect((await stored())[0]).toMatchObject({ id, status: 1, quota: 100 })
-  })
+  test('any status', () =>
+    forEachValue(STORED_NUMBERS, async (_what, json, value) => {
+      const { id } = await aRedemption(server, admin.id)
+      const path = '/api/redemption/?status_only=true'
+      const body = `{"id":${id},"status":${json},"quota":1e9}`
+      const isSet = await expectPlainAnswer((headers) => call('PUT', path, body, { headers }))
+      expect(isSet).toBe(value === 1)
+      expect((await stored())[0]).toMatchObject({ id, status: 1, quota: 100 })
+    }))
 
   describe('redeeming', () => {
-    test.each(TEXTS)('%s is no code', async (_what, text) => {
-      const body = JSON.stringify({ key: text })
-      const isRedeemed = await expectPlainAnswer((headers) =>
-        call('POST', '/api/user/topup', body, { headers, as: user }),
-      )
-      expect(isRedeemed).toBe(false)
-    })
+    test('a text that is no code', () =>
+      forEachValue(STORED_TEXTS, async (_what, text) => {
+        user = await aUser(server)
+        const body = JSON.stringify({ key: text })
+        const isRedeemed = await expectPlainAnswer((headers) =>
+          call('POST', '/api/user/topup', body, { headers, as: user }),
+        )
+        expect(isRedeemed).toBe(false)
+      }))
 
     test('nearly a code is none: other cases, digits that look alike, parts, patterns', async () => {
       const { key } = await aRedemption(server, admin.id)

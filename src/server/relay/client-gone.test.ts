@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { SeenCall } from '../../../tools/fake-upstream/fake-upstream.ts'
 import { FIREHOSE_BYTES, FIREHOSE_CHUNKS, startFirehose } from '../test/firehose.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -41,7 +41,7 @@ const TURN_MS = 10
 const PROMPT_TOKENS = 12
 const WORDS_PER_CHUNK = 2
 
-forEachDatabase('a client that goes away', (open) => {
+onSqlite('a client that goes away', (open) => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), { open })
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest'
 import { SESSION_COOKIE } from '../http/sessions.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aModel,
   aRoute,
@@ -19,7 +19,7 @@ const refusal = {
   wireCode: 'unsupported_parameter',
 } as const
 
-forEachDatabase('the language of errors to programs', (open) => {
+onSqlite('the language of errors to programs', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { TokenStatus } from '../../contract/token.ts'
 import { aToken } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startHeldUpstream } from '../test/held-upstream.ts'
 import { approximateTokens } from './count/estimate.ts'
 import {
@@ -29,7 +29,7 @@ const CHAT = '/v1/chat/completions'
 const promptEstimate = approximateTokens(JSON.stringify(QUESTION).length)
 const ENGLISH = { 'accept-language': 'en-US,en' }
 
-forEachDatabase('a call is refused', (open) => {
+onSqlite('a call is refused', (open) => {
   let setup: RelaySetup
   let model: string
   useRelaySetup((started) => (setup = started), {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -23,7 +23,7 @@ import {
 import { useRelaySetup } from '../test/use-relay.ts'
 import { FAILURES_TO_OPEN } from './routing/circuit.ts'
 
-forEachDatabase('trying another channel', (open) => {
+onSqlite('trying another channel', (open) => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), { open })
   beforeEach(() => setup.app.options.set('RetryTimes', '2'))

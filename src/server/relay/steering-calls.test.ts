@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aModel,
   aRoute,
@@ -37,7 +37,7 @@ const EVENTS = [
 const STEERED = { seed: 7, frequency_penalty: 0.5 }
 const FIELDS = ['seed', 'frequency_penalty']
 
-forEachDatabase('parameters that an upstream does not have', (open) => {
+onSqlite('parameters that an upstream does not have', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   let upstream: ScriptedUpstream

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { errorText } from '../../contract/errors.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -31,7 +31,7 @@ const WITH_USAGE = { stream_options: { include_usage: true } }
 const REPORTED = { prompt_tokens: 11, completion_tokens: 7 }
 const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
 
-forEachDatabase('a stream', (open) => {
+onSqlite('a stream', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

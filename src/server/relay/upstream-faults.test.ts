@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ChannelStatus } from '../../contract/channel.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -220,7 +220,7 @@ const ROWS: readonly Row[] = [
   { fault: 'answers 529', words: 'fail-529', whole: 529, streamed: 529, counted: 'status' },
 ]
 
-forEachDatabase('an upstream that', (open) => {
+onSqlite('an upstream that', (open) => {
   let setup: RelaySetup
   const places = new Map<string, string>()
   const servers: (Server | net.Server)[] = []

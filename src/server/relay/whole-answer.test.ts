@@ -2,7 +2,7 @@ import zlib from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -27,7 +27,7 @@ import { useRelay } from '../test/use-relay.ts'
 const REPORTED = { prompt_tokens: 11, completion_tokens: 7 }
 const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
 
-forEachDatabase('a whole answer', (open) => {
+onSqlite('a whole answer', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

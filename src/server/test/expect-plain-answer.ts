@@ -22,13 +22,21 @@ export async function expectPlainAnswer(send: SendCall): Promise<boolean> {
     return true
   }
   const english = await send({ 'accept-language': 'en' })
-  for (const { json, message } of [answer, english]) {
+  for (const { json } of [answer, english]) {
     expect(json).toEqual({ success: false, message: expect.stringMatching(/./) })
+  }
+  expectPlainSentences(answer.message, english.message)
+  return false
+}
+
+/** Expects a refusal to be one plain sentence in each language. */
+export function expectPlainSentences(zh: string, en: string): void {
+  for (const message of [zh, en]) {
+    expect(message).not.toBe('')
     expect(message.length).toBeLessThan(SENTENCE_LENGTH_MAX)
     // Contains no messages of the database or a library.
     expect(message).not.toMatch(/SQLITE|constraint|violates|syntax error|undefined|\[object/)
   }
-  expect(answer.message).toMatch(/\p{Script=Han}/u)
-  expect(english.message.replace(QUOTED, '')).not.toMatch(/\p{Script=Han}/u)
-  return false
+  expect(zh).toMatch(/\p{Script=Han}/u)
+  expect(en.replace(QUOTED, '')).not.toMatch(/\p{Script=Han}/u)
 }

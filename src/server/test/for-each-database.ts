@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
+import { writeMigratedFile } from './migrated-file.ts'
 import { createTestDatabase, type DatabaseTemplate } from './postgres.ts'
 
 /** Location of a test's own new database. */
@@ -24,14 +25,18 @@ const MIGRATED: DatabaseTemplate = {
   },
 }
 
+type Engine = DatabaseLocation['engine']
+
 type MakeDatabase = () => Promise<{ location: DatabaseLocation; remove(): Promise<void> }>
 
-const ENGINES: Record<DatabaseLocation['engine'], MakeDatabase> = {
+const ENGINES: Record<Engine, MakeDatabase> = {
   async sqlite() {
     // A file, because an in-memory database supports neither WAL nor a second connection.
     const directory = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
+    const path = join(directory, 'gatehouse.db')
+    await writeMigratedFile(path)
     return {
-      location: { engine: 'sqlite', path: join(directory, 'gatehouse.db') },
+      location: { engine: 'sqlite', path },
       remove: () => rm(directory, { recursive: true, force: true }),
     }
   },
@@ -45,28 +50,42 @@ const ENGINES: Record<DatabaseLocation['engine'], MakeDatabase> = {
  * Describes `suite` twice, as `name (sqlite)` and `name (postgres)`. Databases opened by a test are
  * removed after it, those opened by `beforeAll` after the suite.
  */
-export function forEachDatabase(name: string, suite: (open: OpenTestDatabase) => void): void {
-  for (const [engine, make] of Object.entries(ENGINES)) {
-    describe(`${name} (${engine})`, () => {
-      const removals: (() => Promise<void>)[] = []
-      let keptBySuite = 0
+export function forEachDatabase(
+  name: string,
+  suite: (open: OpenTestDatabase, engine: Engine) => void,
+): void {
+  onDatabase('sqlite', name, suite)
+  onDatabase('postgres', name, suite)
+}
 
-      const removeAllAbove = async (kept: number) => {
-        while (removals.length > kept) await removals.pop()?.()
-      }
+/** The same on SQLite alone, for what no database has a part in. */
+export const onSqlite = (name: string, suite: (open: OpenTestDatabase) => void): void =>
+  onDatabase('sqlite', name, suite)
 
-      // Hooks registered first run last at the end, after the suite has closed its connections.
-      beforeEach(() => {
-        keptBySuite = removals.length
-      })
-      afterEach(() => removeAllAbove(keptBySuite))
-      afterAll(() => removeAllAbove(0))
+function onDatabase(
+  engine: Engine,
+  name: string,
+  suite: (open: OpenTestDatabase, engine: Engine) => void,
+): void {
+  describe(`${name} (${engine})`, () => {
+    const removals: (() => Promise<void>)[] = []
+    let keptBySuite = 0
 
-      suite(async () => {
-        const { location, remove } = await make()
-        removals.push(remove)
-        return location
-      })
+    const removeAllAbove = async (kept: number) => {
+      while (removals.length > kept) await removals.pop()?.()
+    }
+
+    // Hooks registered first run last on the way out: the suite has closed its connections by then.
+    beforeEach(() => {
+      keptBySuite = removals.length
     })
-  }
+    afterEach(() => removeAllAbove(keptBySuite))
+    afterAll(() => removeAllAbove(0))
+
+    suite(async () => {
+      const { location, remove } = await ENGINES[engine]()
+      removals.push(remove)
+      return location
+    }, engine)
+  })
 }

@@ -25,7 +25,8 @@ export async function createTestDatabase(template?: DatabaseTemplate): Promise<T
   const source = template ? await templateName(template) : 'template0'
   const name = databaseName(randomBytes(6).toString('hex'))
   await asAdmin((client) =>
-    client.query(`CREATE DATABASE ${quoted(name)} TEMPLATE ${quoted(source)}`),
+    // Copying files is quicker than copying pages through the log: nothing here survives a crash.
+    client.query(`CREATE DATABASE ${quoted(name)} TEMPLATE ${quoted(source)} STRATEGY FILE_COPY`),
   )
   return {
     url: await databaseUrl(name),

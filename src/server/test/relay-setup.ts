@@ -12,6 +12,7 @@ import type { NewToken } from '../token/token-store.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import { aChannel, anAdmin, aToken, aUser } from './factories.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
+import { writeMigratedFile } from './migrated-file.ts'
 import { startTestServer, type TestAnswer, type TestServer } from './test-app.ts'
 
 /** A gateway with an upstream that fails on demand. */
@@ -53,7 +54,11 @@ export async function startRelay(
     wordsFor: (url) => troubles.get(url.split('/')[1] ?? '') ?? '',
   })
   const server = await startTestServer(
-    open ?? (() => Promise.resolve({ engine: 'sqlite', path: ownFile })),
+    open ??
+      (async () => {
+        await writeMigratedFile(ownFile)
+        return { engine: 'sqlite', path: ownFile }
+      }),
     settings,
     timeLimits,
   )

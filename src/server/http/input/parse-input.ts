@@ -9,11 +9,16 @@ import { inflate } from './inflate.ts'
 import { inputProblem } from './input-problem.ts'
 import { withDeclaredNames } from './member-names.ts'
 
+/** The parts of a request that parsing reads. */
+export type InputSource = Pick<FastifyRequest, 'params' | 'query' | 'body' | 'headers'> & {
+  routeOptions: Pick<FastifyRequest['routeOptions'], 'bodyLimit'>
+}
+
 /**
  * Returns the query as a flat object of texts. Of a repeated member, which Fastify parses into a
  * list, the first counts, as in One API.
  */
-export function queryOf(request: FastifyRequest): Record<string, string> {
+export function queryOf(request: Pick<InputSource, 'query'>): Record<string, string> {
   const query: Record<string, string> = {}
   for (const [name, value] of Object.entries(request.query ?? {})) {
     query[name] = String(Array.isArray(value) ? value[0] : value)
@@ -21,8 +26,8 @@ export function queryOf(request: FastifyRequest): Record<string, string> {
   return query
 }
 
-/** Parses each part of a request with the endpoint's shapes. */
-export async function parseInput(endpoint: Endpoint, request: FastifyRequest) {
+/** What a call brings, each part through the endpoint's shape of it. */
+export async function parseInput(endpoint: Endpoint, request: InputSource) {
   const { params, query, body } = endpoint.options
   return {
     params: params === undefined ? undefined : parsed(params, request.params),
@@ -34,7 +39,7 @@ export async function parseInput(endpoint: Endpoint, request: FastifyRequest) {
 async function parsedBody(
   { options }: Endpoint,
   shape: z.ZodType,
-  request: FastifyRequest,
+  request: InputSource,
 ): Promise<unknown> {
   // A body beyond the limits does not count as a misfit.
   const bytes = await unpackedBody(request)
@@ -84,8 +89,11 @@ function jsonOf(bytes: Buffer, isJson: boolean): unknown {
   return value
 }
 
-/** Decompressed only after authentication, because a few bytes can expand to megabytes. */
-async function unpackedBody(request: FastifyRequest): Promise<Buffer> {
+/**
+ * Unpacked here and no sooner: a few bytes can hold megabytes, and by now somebody answers for
+ * them.
+ */
+async function unpackedBody(request: InputSource): Promise<Buffer> {
   const bytes = Buffer.isBuffer(request.body) ? request.body : NOTHING
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || bytes.length === 0) return bytes

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aUser, type TestUser } from '../../test/factories.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 
-forEachDatabase('a request that the HTTP parser rejects', (open) => {
+onSqlite('a request that the parser refuses', (open) => {
   let server: TestServer
   let user: TestUser
   beforeAll(async () => {

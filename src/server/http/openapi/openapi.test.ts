@@ -6,7 +6,7 @@ import { USAGE_FILE_COLUMNS } from '../../../contract/dashboard.ts'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { description, misfits, operationOf, referred } from '../../test/described-answer.ts'
 import { labelledEndpoints, membersOf, type JsonSchema } from '../../test/endpoint-call.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import { startTestServer } from '../../test/test-app.ts'
 
 const { paths, components, ...head } = description
@@ -43,8 +43,8 @@ test('it is valid by the schema of the OpenAPI Initiative', async () => {
   expect(result).toEqual({ valid: true })
 })
 
-forEachDatabase('the description', (open) => {
-  test('contains the base address that a proxy lets through, per server', async () => {
+onSqlite('the description', (open) => {
+  test('names the address below which a proxy lets calls through, of each server its own', async () => {
     for (const [path, url] of [
       ['/gateway/', '/gateway'],
       ['/', '/'],

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import OpenAI, { toFile } from 'openai'
 import OldOpenAI from 'openai-v4'
 import { describe, expect, test } from 'vitest'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -62,7 +62,7 @@ function formOf(fields: Record<string, string>, audio = wav(61)): { body: Buffer
   }
 }
 
-forEachDatabase('speech', (open) => {
+onSqlite('speech', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

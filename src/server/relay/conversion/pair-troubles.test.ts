@@ -3,7 +3,7 @@ import type { DialectName, SpokenName } from '../canonical/chat-request.ts'
 import { callOf } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -116,7 +116,7 @@ describe('a stream that is spelled otherwise', () => {
   })
 })
 
-forEachDatabase('troubles', (open) => {
+onSqlite('troubles', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { aChannel, anAdmin } from '../../test/factories.ts'
 import { speakers } from '../../test/dialect-clients.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -39,7 +39,7 @@ const searchedFor = (...webSearchQueries: string[]): Json => ({
   groundingMetadata: { webSearchQueries },
 })
 
-forEachDatabase('a channel of Gemini', (open) => {
+onSqlite('a channel of Gemini', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   let upstream: ScriptedUpstream

@@ -1,7 +1,7 @@
 import OpenAI, { toFile } from 'openai'
 import OldOpenAI from 'openai-v4'
 import { describe, expect, test } from 'vitest'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -24,7 +24,7 @@ import { useRelay } from '../../test/use-relay.ts'
 
 const path = '/v1/images/generations'
 
-forEachDatabase('pictures', (open) => {
+onSqlite('pictures', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

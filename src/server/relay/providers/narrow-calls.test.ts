@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { PIXEL } from '../../../../tools/fake-upstream/openai/media-answers.ts'
 import { ask } from '../../test/dialect-call.ts'
 import { speakers, type Wish } from '../../test/dialect-clients.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aRoute,
@@ -72,7 +72,7 @@ const narrow: readonly Narrow[] = [
 
 let made = 0
 
-forEachDatabase('providers that only chat', (open) => {
+onSqlite('providers that only chat', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })

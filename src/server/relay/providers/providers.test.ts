@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ask } from '../../test/dialect-call.ts'
 import { PIXEL, speakers, type Wish } from '../../test/dialect-clients.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import {
@@ -109,7 +109,7 @@ describe.each(nativeChannels)('$label', (to) => {
   })
 })
 
-forEachDatabase('providers and money', (open) => {
+onSqlite('providers and money', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })

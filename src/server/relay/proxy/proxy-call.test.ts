@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Role } from '../../../contract/user.ts'
 import { FIREHOSE_CHUNKS, startFirehose } from '../../test/firehose.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   bookedCall,
@@ -24,7 +24,7 @@ import { aChannel } from '../../test/factories.ts'
 
 const PROXY_TYPE = 43
 
-forEachDatabase('a raw proxy channel', (open) => {
+onSqlite('a raw proxy channel', (open) => {
   let setup: RelaySetup
   let admin: RelayClient
   let upstream: ScriptedUpstream

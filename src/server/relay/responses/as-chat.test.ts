@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aModel,
   aRoute,
@@ -28,7 +28,7 @@ const ANSWER = {
 }
 const HOUR_SECONDS = 3600
 
-forEachDatabase('a server that only chats', (open) => {
+onSqlite('a server that only chats', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   let upstream: ScriptedUpstream

@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import OldOpenAI from 'openai-v4'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -26,7 +26,7 @@ import { deleteExpiredResponses } from './response-store.ts'
 
 const path = '/v1/responses'
 const BIG_SHELL = { type: 'shell', environment: { type: 'container_auto', memory_limit: '64g' } }
-forEachDatabase('the Responses API', (open) => {
+onSqlite('the Responses API', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

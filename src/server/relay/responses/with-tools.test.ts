@@ -6,7 +6,7 @@ import { OPENAI_SEAL } from '../../../../tools/fake-upstream/openai/thinking-che
 import OpenAI from 'openai'
 import { ask as askAs } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -54,7 +54,7 @@ test.each([
   expect(callsToolsByResponses({ type, model, traits: traitsOf(type) })).toBe(expected)
 })
 
-forEachDatabase('tools of models that think', (open) => {
+onSqlite('tools of models that think', (open) => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })

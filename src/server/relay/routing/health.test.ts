@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { anAdmin, type TestUser } from '../../test/factories.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -19,7 +19,7 @@ import type { TestAnswer } from '../../test/test-app.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { FAILURES_TO_OPEN, OPEN_MS } from './circuit.ts'
 
-forEachDatabase('calls keep away from channels in trouble', (open) => {
+onSqlite('calls keep away from channels in trouble', (open) => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), {
     open,

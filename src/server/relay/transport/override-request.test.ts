@@ -2,7 +2,7 @@ import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { anAdmin, type TestUser } from '../../test/factories.ts'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -53,7 +53,7 @@ async function startProxy(onwardPort: () => number) {
   }
 }
 
-forEachDatabase('what a channel wants otherwise', (open) => {
+onSqlite('what a channel wants otherwise', (open) => {
   let setup: RelaySetup
   let proxy: Awaited<ReturnType<typeof startProxy>>
   let admin: TestUser

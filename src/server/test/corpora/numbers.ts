@@ -49,3 +49,25 @@ export const NUMBERS: readonly (readonly [what: string, json: string, value: num
   ['a whole number with an exponent', '1e2', 100],
   ['a whole number with a point', '100.0', 100],
 ]
+
+const STORED: ReadonlySet<string> = new Set([
+  'minus one',
+  'zero',
+  'minus zero',
+  'one',
+  '31 bits',
+  'more than 31 bits',
+  'more than 32 bits',
+  'the largest safe number',
+  'one more',
+  '63 bits',
+  '64 bits',
+  'ten to the fifteenth',
+  'infinity, in a way',
+  'a half',
+  'a number in quotes',
+  'a whole number with a point',
+])
+
+/** Those that a column may hold differently from what was sent: whole, beyond 31 and 53 bits. */
+export const STORED_NUMBERS = NUMBERS.filter(([what]) => STORED.has(what))

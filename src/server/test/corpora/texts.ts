@@ -111,3 +111,38 @@ export const textsAround = (
     [`${max} × ${character}`, character.repeat(max), true] as const,
     [`${max + 1} × ${character}`, character.repeat(max + 1), false] as const,
   ])
+
+const STORED: ReadonlySet<string> = new Set([
+  'nothing',
+  'a space that does not break',
+  'an override of the direction',
+  'the character 0',
+  'a line end',
+  'half a character',
+  'an accent in one',
+  'an accent apart',
+  'wide letters',
+  'Turkish letters',
+  'a sharp s',
+  'the sign of Kelvin',
+  'a family',
+  '256 bytes',
+  '64 KiB',
+  'a mebibyte',
+  'SQL',
+  'SQL with an end',
+  'a percent sign',
+  'an underscore',
+  'many percent signs',
+  'a backslash',
+  'an escaped percent sign',
+  '__proto__',
+  'root',
+])
+
+/**
+ * Those that a database has a part in: it cannot hold them, compares them by its own rules, or
+ * reads a pattern or SQL in them. The others are the same to both, and end at the parser and at the
+ * rules.
+ */
+export const STORED_TEXTS = TEXTS.filter(([what]) => STORED.has(what))
