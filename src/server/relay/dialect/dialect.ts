@@ -110,7 +110,10 @@ export interface AnswerHead {
 export interface StreamHead extends AnswerHead {
   /** The client requested the usage, in dialects where that is optional. */
   wantsUsage: boolean
-  /** Estimate for the first event of Anthropic's dialect, which contains usage; absent: 0. */
+  /**
+   * Estimate for Anthropic's first event, which is sent before the upstream reports usage; 0 if
+   * absent.
+   */
   promptTokens?: number
 }
 
