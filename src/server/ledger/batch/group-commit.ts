@@ -11,8 +11,8 @@ import type { LedgerOperation, LedgerResult } from '../operations.ts'
  *
  * - It is retried a few times. Operations are idempotent: reserving looks for its own row, closing
  *   deletes one. A batch whose commit is in doubt can therefore be repeated.
- * - During a storage outage (no connection, no disk space) reservations are rejected, so that clients
- *   get an error. Operations that close a call are retried until they commit, because points for a
+ * - During a storage outage (no connection or disk space) reservations are rejected, so clients get
+ *   an error. Operations that close a call are retried until they commit, because points for a
  *   served call must not be lost. `onWaiting` is called once per outage.
  * - If the storage rejects the contents, the batch is split in halves until the faulty operation is
  *   isolated. That operation is rejected, the others commit.

@@ -33,7 +33,10 @@ export interface UpstreamDialect extends AnswerReader {
    * the request's notes. Throws the refusal that names what else has no word.
    */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
-  /** Steering parameters that the dialect does not have, for `docs/providers/`; absent: none. */
+  /**
+   * Steering parameters that the dialect does not have, for `docs/manual/en/providers/`; absent:
+   * none.
+   */
   lacks?: readonly Steering[]
   /** Estimates usage that is not priced by the token; absent: the request's text is counted. */
   estimate?(request: ChatRequest): TokenUsage
@@ -110,7 +113,9 @@ export interface AnswerHead {
 export interface StreamHead extends AnswerHead {
   /** The client requested the usage, in dialects where that is optional. */
   wantsUsage: boolean
-  /** Estimate for Anthropic's first event, which is sent before the upstream reports usage; absent: 0. */
+  /**
+   * Estimate for Anthropic's first event, sent before the upstream reports usage; absent: 0.
+   */
   promptTokens?: number
 }
 
