@@ -12,7 +12,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY tools/node/package.json tools/node/
 RUN npm ci
 COPY . .
-RUN npm pack --pack-destination /tmp && mkdir -p /opt/gatehouse/lib \
+RUN npm run docs && npm pack --pack-destination /tmp && mkdir -p /opt/gatehouse/lib \
   && npm install --global --prefix /opt/gatehouse --os linux --libc glibc \
     --cpu "$(echo "${TARGETARCH:?}" | sed s/amd64/x64/)" /tmp/gatehouse-*.tgz
 

@@ -12,14 +12,16 @@ test.each([...pages])(
   },
 )
 
-test('every page is generated', () => {
-  const stored = readdirSync(join(import.meta.dirname, '../docs/providers'))
-  const written = [...pages.keys()].map((path) => path.replace('docs/providers/', ''))
-  expect(stored.toSorted()).toEqual(written.toSorted())
+test.each(['zh', 'en'])('%s: every page is generated', (language) => {
+  const folder = `docs/manual/${language}/providers/`
+  const stored = readdirSync(join(import.meta.dirname, '..', folder))
+  const written = [...pages.keys()].filter((path) => path.startsWith(folder))
+  expect(stored.map((name) => folder + name).toSorted()).toEqual(written.toSorted())
 })
 
 test('the supported tasks follow from the providers’ addresses', () => {
-  const overview = pages.get('docs/providers/README.md') ?? ''
+  const overview = pages.get('docs/manual/en/providers/index.md') ?? ''
   expect(overview).toMatch(/\| 30 \| \[Ollama\]\(ollama\.md\) \|.*\| chat, embeddings \|/)
   expect(overview).toMatch(/\| 46 \|.*\| chat, images \|/)
+  expect(pages.get('docs/manual/zh/providers/index.md')).toMatch(/\| 30 \|.*\| 聊天、向量 \|/)
 })

@@ -131,6 +131,7 @@ function writeChecksums(): void {
 if (import.meta.main) {
   rmSync(OUTPUT, { recursive: true, force: true })
   mkdirSync(OUTPUT, { recursive: true })
+  run('npm', ['run', 'docs'])
   run('npm', ['pack', '--pack-destination', OUTPUT])
   const packed = join(OUTPUT, `gatehouse-${manifest.version}.tgz`)
   for (const architecture of ARCHITECTURES) makeArchive(packed, architecture)

@@ -4,6 +4,7 @@
  *
  *     npm run screenshots -- [--out folder] [--only name,name] [--language en] [--as username]
  *       [--full] [--scheme dark] [--width 390]
+ *     npm run screenshots -- --manual     the images of the manual, in both languages
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -33,8 +34,19 @@ const { values: options } = parseArgs({
     full: { type: 'boolean', default: false },
     scheme: { type: 'string', default: '' },
     width: { type: 'string', default: '' },
+    manual: { type: 'boolean', default: false },
   },
 })
+
+/** The images of the manual: pages, and for the log its first charge with the details open. */
+const MANUAL_PAGES: readonly (PageAddress & { opens?: string })[] = [
+  { name: 'dashboard', path: '/dashboard' },
+  { name: 'channel-form', path: '/channel/add' },
+  { name: 'token-form', path: '/token/add' },
+  { name: 'log', path: '/log?type=2', opens: 'tbody tr button' },
+]
+/** The manual shows images about 700 pixels wide, so that small letters must stay readable. */
+const MANUAL_VIEWPORT = { width: 1100, height: 780 }
 
 interface Visitor {
   cookie: string
@@ -44,7 +56,8 @@ interface Visitor {
 
 interface Shot {
   scheme: (typeof SCHEMES)[number]
-  width: (typeof WIDTHS)[number]
+  viewport: { width: number; height: number }
+  language: string
   visitor: Visitor | null
 }
 
@@ -81,25 +94,25 @@ async function signIn(url: string, username: string, password: string): Promise<
 }
 
 async function windowFor(browser: Browser, url: string, shot: Shot): Promise<Page> {
-  const { scheme, width, visitor } = shot
+  const { scheme, viewport, language, visitor } = shot
   const context = await browser.newContext({
-    viewport: { width, height: HEIGHTS[width] },
+    viewport,
     colorScheme: scheme,
     locale: 'zh-CN',
     timezoneId: 'Asia/Shanghai',
     reducedMotion: 'reduce',
-    ...(width === 390 ? { hasTouch: true, isMobile: true } : {}),
+    ...(viewport.width === 390 ? { hasTouch: true, isMobile: true } : {}),
   })
   if (visitor !== null) {
     const [name = '', value = ''] = visitor.cookie.split('=')
     await context.addCookies([{ name, value, url }])
   }
   await context.addInitScript(
-    ([user, language]) => {
+    ([user, name]) => {
       if (user !== '') localStorage.setItem('user', user)
-      localStorage.setItem('language', language)
+      localStorage.setItem('language', name)
     },
-    [visitor?.user ?? '', options.language] as const,
+    [visitor?.user ?? '', language] as const,
   )
   return context.newPage()
 }
@@ -130,10 +143,32 @@ async function takeAll(page: Page, url: string, shot: Shot, pages: readonly Page
     await page.waitForTimeout(SETTLE_MS)
     const content = await takeScreenshot(page)
     bytes += content.length
-    await writeFile(join(options.out, `${name}-${shot.width}-${shot.scheme}.webp`), content)
+    const file = `${name}-${shot.viewport.width}-${shot.scheme}.webp`
+    await writeFile(join(options.out, file), content)
   }
   await page.context().close()
   return bytes
+}
+
+async function takeManualImages(browser: Browser, url: string, visitor: Visitor) {
+  const folder = join(ROOT, 'docs/manual/images')
+  await mkdir(folder, { recursive: true })
+  for (const language of ['zh', 'en']) {
+    for (const scheme of SCHEMES) {
+      const shot = { scheme, viewport: MANUAL_VIEWPORT, language, visitor }
+      const page = await windowFor(browser, url, shot)
+      for (const { name, path, opens } of MANUAL_PAGES) {
+        await page.goto(url + path, { waitUntil: 'networkidle' })
+        if (opens !== undefined) await page.locator(opens).first().click()
+        await page.waitForTimeout(SETTLE_MS)
+        await writeFile(
+          join(folder, `${name}-${language}-${scheme}.webp`),
+          await takeScreenshot(page),
+        )
+      }
+      await page.context().close()
+    }
+  }
 }
 
 function chosen(pages: readonly PageAddress[]): readonly PageAddress[] {
@@ -149,13 +184,16 @@ const browser = await launchBrowser()
 let bytes = 0
 try {
   const visitor = await signIn(url, options.as, password)
-  for (const scheme of SCHEMES.filter((one) => options.scheme === '' || one === options.scheme)) {
+  if (options.manual) await takeManualImages(browser, url, visitor)
+  const wanted = options.manual ? [] : SCHEMES
+  for (const scheme of wanted.filter((one) => options.scheme === '' || one === options.scheme)) {
     for (const width of WIDTHS.filter((one) => options.width === '' || one === +options.width)) {
       for (const [who, pages] of [
         [null, chosen(VISITOR_PAGES)],
         [visitor, chosen(ROOT_PAGES)],
       ] as const) {
-        const shot = { scheme, width, visitor: who }
+        const viewport = { width, height: HEIGHTS[width] }
+        const shot = { scheme, viewport, language: options.language, visitor: who }
         bytes += await takeAll(await windowFor(browser, url, shot), url, shot, pages)
       }
     }
@@ -164,4 +202,4 @@ try {
   await browser.close()
   server.kill('SIGTERM')
 }
-console.log(`${options.out}: ${(bytes / 1e6).toFixed(1)} MB`)
+if (!options.manual) console.log(`${options.out}: ${(bytes / 1e6).toFixed(1)} MB`)

@@ -6,26 +6,30 @@ import { settings } from '../src/server/config.ts'
 import { withTables } from './settings-table.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
-const page = read('docs/settings.md')
+const page = read('docs/manual/en/settings.md')
+const pages = [
+  ['zh', read('docs/manual/zh/settings.md')],
+  ['en', page],
+] as const
 
-test('docs/settings.md lists the current settings and options; if not, run npm run settings', () => {
-  expect(page).toBe(withTables(page))
+test.each(pages)('%s/settings.md is up to date; if not, npm run settings', (language, text) => {
+  expect(text).toBe(withTables(text, language))
+})
+
+test.each(pages)('%s/settings.md says what each setting and option means', (_language, text) => {
+  for (const name of [...Object.keys(settings), ...optionKeys]) {
+    expect(text).toMatch(new RegExp(`^\\| \`${name}\` \\|.*\\| [^|\\s].* \\|$`, 'm'))
+  }
 })
 
 test('adds a missing row, and keeps the text around the table', () => {
   const stale = page.replace(/^\| `PORT` .*\n/m, '')
   expect(stale).not.toBe(page)
-  expect(withTables(stale)).toBe(page)
-})
-
-test('every setting and every option has a row', () => {
-  for (const name of [...Object.keys(settings), ...optionKeys]) {
-    expect(page).toContain(`| \`${name}\` |`)
-  }
+  expect(withTables(stale, 'en')).toBe(page)
 })
 
 test('rejects a page without the markers', () => {
-  expect(() => withTables('# Settings\n')).toThrow('lacks')
+  expect(() => withTables('# Settings\n', 'en')).toThrow('lacks')
 })
 
 test('the code map names functions that exist', () => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
 /** Separates the packages of a list. */
-const RULE = `\n${'='.repeat(80)}\n`
+export const RULE = `\n${'='.repeat(80)}\n`
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)\b/i
 
 /** Writes the licences of the packages in a bundle to `file`. */
@@ -22,12 +22,12 @@ export function thirdParty(file: string): Plugin {
 }
 
 /**
- * Merges the lists of both bundles of the project at `root` into `dist/THIRD-PARTY.txt`, each
+ * Merges the lists of all bundles of the project at `root` into `dist/THIRD-PARTY.txt`, each
  * package once, with the licences of data (`*.license.txt` beside it).
  */
 export function uniteThirdParty(root: string): void {
   const folder = join(root, 'dist')
-  const lists = ['console-licences.txt', 'server-licences.txt'].map((name) => join(folder, name))
+  const lists = ['console', 'server', 'manual'].map((name) => join(folder, `${name}-licences.txt`))
   const packages = lists.filter(existsSync).flatMap((list) => {
     return readFileSync(list, 'utf8').split(RULE)
   })
@@ -46,7 +46,8 @@ function packageFolder(id: string): string | null {
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? null
 }
 
-function licencesOf(folder: string): string {
+/** Name, version and licence texts of the package in a folder. */
+export function licencesOf(folder: string): string {
   // Every npm package has these members.
   const { name, version, license } = JSON.parse(
     readFileSync(join(folder, 'package.json'), 'utf8'),

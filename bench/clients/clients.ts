@@ -316,9 +316,9 @@ function tableOf(outcomes: Outcome[], versions: Map<Client, string>): string {
 
 const [PAGE_START, PAGE_END] = ['<!-- results -->', '<!-- /results -->']
 
-/** Writes the results of a complete run into `docs/clients.md`. */
+/** Writes the results of a complete run into `docs/manual/parts/tried-programs.md`. */
 async function updatePage(table: string): Promise<void> {
-  const file = path.join(import.meta.dirname, '../../docs/clients.md')
+  const file = path.join(import.meta.dirname, '../../docs/manual/parts/tried-programs.md')
   const page = await readFile(file, 'utf8')
   const [before = '', rest = ''] = page.split(PAGE_START)
   const after = rest.split(PAGE_END)[1] ?? ''

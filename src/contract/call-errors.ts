@@ -57,6 +57,12 @@ export const callErrors = {
     zh: '文件已与请求的条件不符，请重新获取',
     en: 'The file does not meet the condition of the request; fetch it again',
   },
+  manual_missing: {
+    status: 404,
+    real: true,
+    zh: '此服务器没有安装使用手册：在源码目录运行 npm run docs，或安装发布的软件包',
+    en: 'The manual is not installed on this server: run “npm run docs” in the clone, or install the released package',
+  },
   // Parameters and bodies
   invalid_parameter: { status: 400, zh: '无效的参数', en: 'Invalid parameter' },
   invalid_field: {

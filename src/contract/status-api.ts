@@ -52,6 +52,10 @@ export const Status = z
           description: 'Base address of the human check’s widget.',
           example: 'https://challenges.cloudflare.com',
         }),
+        manual: z.boolean().optional().meta({
+          description: 'The manual is served at `/docs/` and the API reference at `/api/docs`.',
+          example: true,
+        }),
       })
       .describe('Absent on a One API server, by which consoles recognize one.'),
   })

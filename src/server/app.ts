@@ -40,6 +40,8 @@ export interface App {
   version: string
   /** Start time of this process, in seconds. */
   startSeconds: number
+  /** Folder of the built manual; it need not exist. */
+  manualFolder: string
   /** Unique name of this process on the database. */
   node: string
   /** Returns the client address, behind trusted proxies from their headers. */

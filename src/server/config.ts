@@ -7,7 +7,7 @@ import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
  * variables take precedence). `gatehouse.js` reads the environment and passes it in. The table of
- * `docs/settings.md` is generated from `settings`.
+ * `docs/manual/en/settings.md` is generated from `settings`.
  */
 
 const wholeNumber = (min: number, max: number) =>
@@ -49,7 +49,7 @@ interface Setting<S extends z.ZodType = z.ZodType> {
   schema: S
   /** As in the environment; `undefined` without a default. */
   default?: string
-  /** Description in `docs/settings.md`. */
+  /** Description in `docs/manual/en/settings.md`. */
   meaning: string
 }
 

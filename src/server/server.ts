@@ -53,6 +53,7 @@ import { mountApi, renderRefusal } from './http/mount.ts'
 import type { Route } from './http/handler.ts'
 import { mountOperations } from './http/operations-routes.ts'
 import { createProxyWatch } from './http/ignored-proxy.ts'
+import { serveManual } from './http/manual-files.ts'
 import { createRateLimits } from './http/rate-limit.ts'
 import { answerParserError } from './http/input/parser-error.ts'
 import {
@@ -109,6 +110,8 @@ export interface ServerSettings {
   passwordCost?: number
   /** Folder of the built console. */
   consoleFolder?: string
+  /** Folder of the built manual. */
+  manualFolder?: string
   /** Tests use shorter times than the default. */
   timeLimits?: Partial<TimeLimits>
 }
@@ -167,6 +170,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     trace,
     version: `v${packageVersion()}`,
     startSeconds: clock.nowSeconds(),
+    manualFolder: settings.manualFolder ?? MANUAL_FOLDER,
     node: randomBytes(6).toString('hex'),
     addressOf: (request) =>
       clientAddress(request.socket.remoteAddress, header(request, 'x-forwarded-for'), trusted),
@@ -234,6 +238,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     answered: metrics.managed,
   })
   mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
+  serveManual(web, app)
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
   const stopUpkeep = async () => {
     await dailyBackup.stop()
@@ -332,6 +337,7 @@ const BACKGROUND_LIMIT_MS = 10_000
 const delay = (ms: number): Promise<void> => passed(ms, undefined, { ref: false })
 
 const CONSOLE_FOLDER = path.join(import.meta.dirname, '../../dist/console')
+const MANUAL_FOLDER = path.join(import.meta.dirname, '../../dist/manual')
 
 const header = (request: IncomingMessage, name: string): string | undefined => {
   const value = request.headers[name]

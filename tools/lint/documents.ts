@@ -11,7 +11,8 @@ const PRODUCED = ['bench/results/', 'bench/results/clients/']
 
 /** Paths that documents of the project at `root` name and that do not exist. */
 export function brokenPaths(root: string): string[] {
-  return globSync(DOCUMENTS, { cwd: root }).flatMap((path) => {
+  const exclude = ['**/node_modules/**']
+  return globSync(DOCUMENTS, { cwd: root, exclude }).flatMap((path) => {
     const lines = readFileSync(join(root, path), 'utf8').split('\n')
     return lines.flatMap((line, index) => {
       const cited = [...line.matchAll(OUR_PATH)].map(([, cite = '']) => join(root, cite))

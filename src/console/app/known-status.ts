@@ -39,7 +39,7 @@ const OUR_KINDS = {
   options_min_role: 'number',
   theme: 'text',
   turnstile_url: 'text',
-} satisfies Record<Exclude<keyof Ours, 'features' | 'registration'>, Kind>
+} satisfies Record<Exclude<keyof Ours, 'features' | 'registration' | 'manual'>, Kind>
 
 const IS_KIND: Record<Kind, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string',
@@ -69,7 +69,11 @@ function ourStatus(value: unknown): Ours | null {
   const isWhole = Object.keys(sound).length === Object.keys(OUR_KINDS).length
   if (!isWhole || !Array.isArray(features)) return null
   // Each member has been checked.
-  const ours = { ...(sound as Omit<Ours, 'features'>), features: features.map(String) }
+  const ours = {
+    ...(sound as Omit<Ours, 'features'>),
+    features: features.map(String),
+    ...(value['manual'] === true ? { manual: true } : {}),
+  }
   const registration = REGISTRATIONS.find((known) => known === value['registration'])
   return registration === undefined ? ours : { ...ours, registration }
 }

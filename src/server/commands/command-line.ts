@@ -16,7 +16,7 @@ type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
 Settings are environment variables, or lines of the file .env in the folder it is started in;
-docs/settings.md lists them. Exit codes: 0, and 1 for a failure; of reconcile and backup 1 for a
+docs/manual/en/settings.md lists them. Exit codes: 0, and 1 for a failure; of reconcile and backup 1 for a
 difference, 2 for a failure.
 
 Examples:

@@ -32,7 +32,7 @@ interface Source {
  */
 export async function restore(config: Config, from: string): Promise<void> {
   if (config.SQL_DSN !== undefined) {
-    throw new ConfigError('SQL_DSN: restore PostgreSQL with pg_restore (docs/operating.md)')
+    throw new ConfigError('SQL_DSN: restore PostgreSQL with pg_restore (docs/manual/en/backup.md)')
   }
   const target = configuredFile(config)
   const source = sourceOf(from)

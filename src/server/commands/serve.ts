@@ -19,7 +19,7 @@ export async function serve(
 ): Promise<string> {
   if (config.SQL_DSN !== undefined && config.BACKUP_KEEP > 0) {
     throw new ConfigError(
-      'BACKUP_KEEP: daily backups are for SQLite; set it to 0 and schedule pg_dump (docs/operating.md)',
+      'BACKUP_KEEP: daily backups are for SQLite; set it to 0 and schedule pg_dump (docs/manual/en/backup.md)',
     )
   }
   // The server continues if its output is closed.

@@ -6,7 +6,10 @@ import { anAccessToken, aUser } from '../test/factories.ts'
 import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-const GUIDE = fs.readFileSync(path.join(import.meta.dirname, '../../../docs/api.md'), 'utf8')
+const GUIDE = fs.readFileSync(
+  path.join(import.meta.dirname, '../../../docs/manual/en/api.md'),
+  'utf8',
+)
 
 /** `name=$(api METHOD PATH BODY | jq PATH)`; only `api METHOD PATH` is required. */
 const CALL = new RegExp(

@@ -29,7 +29,7 @@ describe('a host name', () => {
 })
 
 const PAGE = { host: 'evil.example:3000', origin: 'http://evil.example:3000' }
-/** Headers that nginx adds when configured as in `docs/operating.md`. */
+/** Headers that nginx adds when configured as in `docs/manual/en/proxy.md`. */
 const proxied = (host: string) => ({
   host,
   'x-forwarded-for': '203.0.113.9',

@@ -61,3 +61,28 @@ export const consolePolicy = (
     "frame-ancestors 'self'",
     "form-action 'self'",
   ].join('; ')
+
+/** Content policy of the manual. Its code samples are coloured by style attributes. */
+export const manualPolicy = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "frame-ancestors 'self'",
+  "form-action 'self'",
+].join('; ')
+
+/** Content policy of the API reference. Its search runs in a worker that it makes of a text. */
+export const referencePolicy = (nonce: string): string =>
+  [
+    "default-src 'self'",
+    `script-src 'self' 'nonce-${nonce}'`,
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    'worker-src blob:',
+    "object-src 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'self'",
+    "form-action 'none'",
+  ].join('; ')

@@ -110,7 +110,7 @@ export interface RelayCall {
 
 /** What a call came to, for those who watch the server. */
 export interface CallEnd {
-  /** One of those in docs/operating.md, "Health", or a refusal's code. */
+  /** One of those in docs/manual/en/monitoring.md, "Metrics worth watching", or a refusal's code. */
   outcome: string
   /** 0: none was asked. */
   channelId: number

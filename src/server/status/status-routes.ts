@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { defaultModelsByType } from '../channel/default-models.ts'
 import { openApiDocument } from '../http/openapi/openapi.ts'
 import { serve, type Route } from '../http/handler.ts'
+import { hasManual } from '../http/manual-files.ts'
 import { ratioMapJson } from '../option/default-ratios.ts'
 import { mayUseGroup } from '../token/token-group.ts'
 import { createPriceTexts } from './price-texts.ts'
@@ -15,7 +16,13 @@ const registrationOf = (options: App['options']): 'open' | 'external' | 'closed'
 }
 
 /** Routes with public information about the installation. */
-export function statusRoutes({ options, config, version, startSeconds }: App): Route[] {
+export function statusRoutes({
+  options,
+  config,
+  version,
+  startSeconds,
+  manualFolder,
+}: App): Route[] {
   // As on the wire: a changed theme applies after the next start.
   const theme = options.text('Theme')
   const prices = createPriceTexts()
@@ -54,6 +61,7 @@ export function statusRoutes({ options, config, version, startSeconds }: App): R
           theme,
           registration: registrationOf(options),
           turnstile_url: config.TURNSTILE_BASE_URL,
+          manual: hasManual(manualFolder),
         },
       },
     })),

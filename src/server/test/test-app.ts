@@ -96,6 +96,7 @@ export async function startTestServer(
     clock,
     passwordCost: PASSWORD_COST,
     consoleFolder: folder,
+    manualFolder: join(folder, 'manual'),
     timeLimits,
   })
   const url = (await server.listen()).replace(/\/$/, '')

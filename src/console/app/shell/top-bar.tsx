@@ -3,6 +3,7 @@ import { Suspense, useEffect, useId, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
 import { currentLanguage, setLanguage } from '../i18n.ts'
+import { HelpLink } from './help-link.tsx'
 import { lazyPart } from './lazy-part.ts'
 import { type PageRoute, useHasPage, usePages } from '../routing/pages.ts'
 import { mayOpen, useSessionUser } from '../session.ts'
@@ -117,6 +118,7 @@ export function TopBar({ page }: { page: PageRoute | null }) {
         <Menu page={page} />
       </nav>
       <div className={styles['side']}>
+        <HelpLink page={page} />
         {user === null ? (
           <VisitorLinks />
         ) : (

@@ -3,7 +3,7 @@ import type { UsageSource } from '../relay-call.ts'
 
 /**
  * What an answer that did not end well costs: `RELAY_CLIENT_GONE`, `RELAY_BROKEN_ANSWER` and
- * `RELAY_MISSING_USAGE`, whatever the surface. The policy in words: docs/billing.md.
+ * `RELAY_MISSING_USAGE`, whatever the surface. The policy in words: docs/manual/en/billing.md.
  */
 export type Ending =
   /** The client has all of it, or would have. */

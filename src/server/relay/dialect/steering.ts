@@ -15,7 +15,7 @@ import {
 /**
  * Parameters that steer how an answer is made and that some upstreams do not have. A dialect or a
  * provider lists those that it does not have as `lacks`; they are left out with a note. The lists
- * are shown in `docs/providers/`.
+ * are shown in `docs/manual/en/providers/`.
  */
 export type Steering =
   | 'temperature'

@@ -10,7 +10,7 @@ import type { ModelList } from './model-list.ts'
  * Everything that Gatehouse knows of one vendor. A file in this folder that exports a constant of
  * `openaiVendor({…})` or `nativeVendor({…})` declares one; the constant's name is its name in
  * `ChannelTypeNumber`. `npm run vendors` writes what is derived from the declarations: `list.ts`,
- * the contract's table of channel types, and `docs/providers/`.
+ * the contract's table of channel types, and `docs/manual/en/providers/`.
  *
  * The members of `ChannelTypeInput` are number, names, colour, address, key and form fields. They
  * are copied into the contract, because the console needs them and must not load server code: write
@@ -55,7 +55,7 @@ export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
   /** Its names in lists of published prices; absent: no prices are taken from it. */
   readonly priceLists?: PriceListNames
 
-  /** Text for the vendor's page in `docs/providers/`. */
+  /** Text for the vendor's page in `docs/manual/en/providers/`. */
   readonly docs?: Partial<VendorDocs>
 }
 

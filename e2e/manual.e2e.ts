@@ -1,0 +1,138 @@
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+
+/** The built manual and the API reference, as a server shows them. */
+
+const PASSWORD = 'RootPass1'
+const ROOT = resolve(import.meta.dirname, '..')
+/** Installing VitePress and building on a slow machine. */
+const BUILD_LIMIT_MS = 600_000
+
+let browser: Browser
+let gatehouse: RunningGatehouse
+
+beforeAll(async () => {
+  const { status, stderr } = spawnSync(process.execPath, ['tools/docs.ts'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  expect([status, stderr]).toEqual([0, expect.anything()])
+  gatehouse = await startGatehouse({
+    env: { GLOBAL_WEB_RATE_LIMIT: '0', INITIAL_ROOT_PASSWORD: PASSWORD },
+  })
+  browser = await launchBrowser()
+}, BUILD_LIMIT_MS)
+
+afterAll(async () => {
+  await browser.close()
+  await gatehouse.stop()
+})
+
+/** Opens a page and collects its errors, warnings and requests to other servers. */
+async function openPage(colorScheme: 'light' | 'dark', width: number) {
+  const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+  })
+  page.on('request', (request) => {
+    const { protocol, origin } = new URL(request.url())
+    if (protocol.startsWith('http') && origin !== new URL(gatehouse.url).origin) {
+      problems.push(`asked ${request.url()}`)
+    }
+  })
+  return { page, problems }
+}
+
+const isWide = (page: Page): Promise<boolean> =>
+  page.evaluate<boolean>(
+    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  )
+
+describe.each([
+  ['light', 1440],
+  ['dark', 390],
+] as const)('%s, %i pixels wide', (scheme, width) => {
+  test.each([
+    ['docs/', '自己部署的大模型接口网关'],
+    ['docs/en/', 'A self-hosted gateway for AI-model APIs'],
+    ['docs/errors.html', '错误代码'],
+    ['docs/en/billing.html', 'Prices and billing'],
+    ['docs/providers/', '渠道类型'],
+    ['docs/settings.html', '设置与命令'],
+    ['docs/en/changelog.html', '0.2.0'],
+  ])('%s', async (path, text) => {
+    const { page, problems } = await openPage(scheme, width)
+    await page.goto(`${gatehouse.url}/${path}`, { waitUntil: 'networkidle' })
+    await page.getByRole('heading', { name: text }).first().waitFor()
+    expect(problems).toEqual([])
+    expect(await isWide(page)).toBe(false)
+    await page.context().close()
+  })
+
+  test('the API reference', async () => {
+    const { page, problems } = await openPage(scheme, width)
+    await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
+    await page.getByRole('heading', { name: 'Gatehouse management API' }).waitFor()
+    await page.getByText('/api/status').first().waitFor({ state: 'attached' })
+    const background = await page.evaluate<string>(
+      'getComputedStyle(document.body).backgroundColor',
+    )
+    expect(background).toBe(scheme === 'dark' ? 'rgb(20, 23, 26)' : 'rgb(255, 255, 255)')
+    expect(problems).toEqual([])
+    await page.context().close()
+  })
+})
+
+test.each(['docs/api.html', 'docs/en/api.html'])('%s leads to the API reference', async (path) => {
+  const { page } = await openPage('light', 1440)
+  await page.goto(`${gatehouse.url}/${path}`)
+  const link = page.getByRole('link', { name: '/api/docs' })
+  const address = new URL((await link.getAttribute('href')) ?? '', page.url())
+  expect(address.href).toBe(`${gatehouse.url}/api/docs`)
+  await page.context().close()
+})
+
+test('finds Chinese words, and goes to the same page in the other language', async () => {
+  const { page, problems } = await openPage('light', 1440)
+  await page.goto(`${gatehouse.url}/docs/proxy.html`, { waitUntil: 'networkidle' })
+  await page.getByRole('button', { name: '搜索' }).click()
+  await page.locator('#localsearch-input').fill('每日备份')
+  await page.locator('#localsearch-list').getByText('备份与恢复').first().waitFor()
+  await page.locator('#localsearch-input').fill('不存在的词语组合')
+  await page.getByText('没有找到').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: '切换语言' }).hover()
+  await page.getByRole('link', { name: 'English' }).first().click()
+  await page.getByRole('heading', { name: 'Reverse proxy and TLS', level: 1 }).waitFor()
+  expect(problems).toEqual([])
+  await page.context().close()
+})
+
+test('the console links each page to its chapter, in the language of the console', async () => {
+  const { page, problems } = await openPage('light', 1440)
+  await page.goto(`${gatehouse.url}/login`)
+  await page.getByLabel('用户名或邮箱').fill('root')
+  await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
+  await page.getByRole('button', { name: '登录', exact: true }).click()
+  await page.getByRole('heading', { name: '令牌' }).waitFor()
+  const chapterOf = async (path: string, name = '使用手册') => {
+    await page.goto(gatehouse.url + path)
+    return page.getByRole('link', { name }).getAttribute('href')
+  }
+  expect(await chapterOf('/channel/add')).toBe('/docs/channels.html')
+  expect(await chapterOf('/setting?tab=model')).toBe('/docs/models.html')
+  await page.evaluate("localStorage.setItem('language', 'en')")
+  const chapter = await chapterOf('/log', 'Manual')
+  expect(chapter).toBe('/docs/en/monitoring.html')
+  await page.goto(gatehouse.url + chapter)
+  await page.getByRole('heading', { name: 'Monitoring and logs', level: 1 }).waitFor()
+  expect(problems).toEqual([])
+  await page.context().close()
+})
