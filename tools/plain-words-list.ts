@@ -58,6 +58,7 @@ export const CONVERTED: readonly string[] = [
   'src/server/recording/',
   'src/server/redemption/',
   'src/server/release/',
+  'src/server/second-factor/',
   'src/server/sign-in/',
   'src/server/status/',
   'src/server/test/',

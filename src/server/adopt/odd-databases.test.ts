@@ -396,7 +396,7 @@ test('what PostgreSQL would not let be changed is told before', async () => {
     CREATE POLICY vips ON users USING ("group" = 'vip');
     ALTER TABLE channels ADD COLUMN groups text GENERATED ALWAYS AS ("group" || ',') STORED`)
   const three =
-    /3 rules .* \(default value for column groups .*, policy vips .*, trigger regrouped on table users\)/
+    /3 database rules .* \(default value for column groups .*, policy vips .*, trigger regrouped on table users\)/
   expect(await told()).toMatch(three)
   await expect(adopt(database)).rejects.toThrow(three)
   await database.run(`DROP TRIGGER regrouped ON users; DROP POLICY vips ON users;

@@ -304,7 +304,7 @@ export interface Schema {
     must_change_password: boolean
     /** Seconds; up to a minute behind. */
     used_at: number
-    /** When the person last proved who it is, in seconds. */
+    /** Time in seconds at which the user last proved their identity. */
     verified_at: Generated<number>
     user_agent: Generated<string>
     address: Generated<string>
@@ -312,7 +312,7 @@ export interface Schema {
   second_factors: {
     user_id: number
     secret: string
-    /** Seconds; 0 until the user has entered a first code. */
+    /** Time in seconds; 0 until the user has entered a first code. */
     enabled_at: number
     last_step: number
     created_at: number

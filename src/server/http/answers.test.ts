@@ -191,7 +191,7 @@ const REFUSED = new Set([
   'POST /api/channel/upstream_models',
   'POST /api/model-capabilities/refresh',
   'POST /api/user/reset',
-  // Nobody has a second factor.
+  // No test user has a second factor.
   'POST /api/user/login/2fa',
   'POST /api/user/2fa/enable',
   'POST /api/user/2fa/disable',

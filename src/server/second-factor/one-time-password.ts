@@ -2,12 +2,12 @@ import { Secret, TOTP } from 'otpauth'
 import { randomBytes } from 'node:crypto'
 import { randomText, sha256 } from '../secrets.ts'
 
-/** Seconds that a code is shown for, and digits of it: what authenticator apps expect. */
+/** Seconds for which a code is shown, and its number of digits, as authenticator apps expect. */
 const PERIOD_SECONDS = 30
 const DIGITS = 6
 /** RFC 4226, section 4: 160 bits. */
 const SECRET_BYTES = 20
-/** Steps before and after the present one whose code is accepted: clocks differ. */
+/** Steps before and after the current one whose codes are accepted, because clocks differ. */
 const WINDOW = 1
 
 const RECOVERY_CODES = 10
@@ -39,7 +39,7 @@ export const enrolmentAddress = (
 ): string => totp(secret, { issuer, label: username }).toString()
 
 /**
- * Returns the 30-second step (since 1970) whose code this is, null if it matches no accepted
+ * Returns the 30-second step (since 1970) whose code this is, or null if it matches no accepted
  * steps. Source: RFC 6238.
  */
 export function stepOf(secret: string, code: string, nowSeconds: number): number | null {
@@ -53,12 +53,12 @@ export function stepOf(secret: string, code: string, nowSeconds: number): number
   return delta === null ? null : Math.floor(nowSeconds / PERIOD_SECONDS) + delta
 }
 
-/** Returns ten new recovery codes, as people see them: `xxxx-xxxx-xxxx-xxxx`. */
+/** Returns ten new recovery codes, as users see them: `xxxx-xxxx-xxxx-xxxx`. */
 export const newRecoveryCodes = (): string[] =>
   Array.from({ length: RECOVERY_CODES }, () =>
     randomText(RECOVERY_CODE_LENGTH).toLowerCase().replaceAll(GROUP, '$&-'),
   )
 
-/** Returns the hash that a recovery code is stored by; case, blanks and hyphens do not count. */
+/** Returns the stored hash of a recovery code; ignores case, blanks and hyphens. */
 export const recoveryCodeHash = (code: string): string =>
   sha256(`recovery code ${code.toLowerCase().replaceAll(/[\s-]/g, '')}`)

@@ -27,7 +27,7 @@ import {
 } from './second-factor-store.ts'
 import { checkCode, endPending, pendingSignIn } from './second-step.ts'
 
-/** Seconds for which a proof of who the person is counts. */
+/** Seconds for which a proof of identity is valid. */
 const VERIFIED_SECONDS = 300
 
 /** Two-factor sign-in: enrolment, sign-in, recovery codes, reset. Paths and members are New API's. */
@@ -108,7 +108,7 @@ function ownRoutes(app: App): Route[] {
       await checkCode(app, actor.id, body.code)
       await database.write.transaction().execute(async (trx) => {
         await enable(trx, actor.id, clock.nowSeconds())
-        // Sessions that were made without it.
+        // Sessions created without it.
         await deleteSessionsOf(trx, actor.id, actor.sessionHash)
         await recordChange(call, trx, { before: false, after: true })
       })

@@ -9,7 +9,7 @@ export interface StoredSecondFactor {
   isEnabled: boolean
 }
 
-/** Returns the second factor of a user, undefined if not set. */
+/** Returns the second factor of a user, or undefined if not set. */
 export async function findSecondFactor(
   db: Queries,
   userId: number,
@@ -22,7 +22,7 @@ export async function findSecondFactor(
   return row && { userId, secret: row.secret, isEnabled: row.enabled_at !== 0 }
 }
 
-/** Whether sign-in asks the user for a second factor. */
+/** Whether the user needs a second factor to sign in. */
 export async function hasSecondFactor(db: Queries, userId: number): Promise<boolean> {
   return (await findSecondFactor(db, userId))?.isEnabled ?? false
 }
@@ -64,7 +64,7 @@ async function insertRecoveryCodes(
   await trx.insertInto('recovery_codes').values(rows).execute()
 }
 
-/** Makes sign-in ask for the second factor from now on. */
+/** Enables the second factor: sign-in requires it from now on. */
 export async function enable(trx: Queries, userId: number, nowSeconds: number): Promise<void> {
   await trx
     .updateTable('second_factors')
@@ -87,7 +87,7 @@ export async function useStep(db: Queries, userId: number, step: number): Promis
   return changed.numUpdatedRows === 1n
 }
 
-/** Uses up a recovery code. Returns false if the user does not have it (any more). */
+/** Uses up a recovery code. Returns false if it is unknown or used. */
 export async function useRecoveryCode(
   db: Queries,
   userId: number,
@@ -101,7 +101,7 @@ export async function useRecoveryCode(
   return deleted.numDeletedRows === 1n
 }
 
-/** Returns how many recovery codes a user has left. */
+/** Returns the number of unused recovery codes of a user. */
 export async function countRecoveryCodes(db: Queries, userId: number): Promise<number> {
   const row = await db
     .selectFrom('recovery_codes')
@@ -111,7 +111,7 @@ export async function countRecoveryCodes(db: Queries, userId: number): Promise<n
   return Number(row.count)
 }
 
-/** Removes the second factor of a user, its recovery codes, and sign-ins that wait for it. */
+/** Removes the second factor of a user, its recovery codes and pending sign-ins. */
 export async function deleteSecondFactor(trx: Queries, userId: number): Promise<boolean> {
   await trx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   await trx.deleteFrom('second_factor_challenges').where('user_id', '=', userId).execute()
@@ -122,7 +122,7 @@ export async function deleteSecondFactor(trx: Queries, userId: number): Promise<
   return deleted.numDeletedRows === 1n
 }
 
-/** A sign-in whose password was right. */
+/** A sign-in with the correct password that waits for the second factor. */
 export interface Challenge {
   userId: number
   mustChangePassword: boolean
@@ -148,7 +148,7 @@ export async function insertChallenge(
     .execute()
 }
 
-/** Returns a challenge that has not expired, undefined if missing. */
+/** Returns a challenge that has not expired, or undefined. */
 export async function findChallenge(
   db: Queries,
   idHash: string,

@@ -18,7 +18,7 @@ import {
   type Challenge,
 } from './second-factor-store.ts'
 
-/** Ties a sign-in that waits for its second factor to the browser. Programs send `flow_token`. */
+/** Cookie that binds a pending sign-in to the browser. Programs send `flow_token` instead. */
 const CHALLENGE_COOKIE = 'second_factor'
 /** Seconds to enter the code. */
 const CHALLENGE_LIFE_SECONDS = 300
@@ -28,8 +28,8 @@ type SignInAnswer = Awaited<ReturnType<typeof startSession>> | SecondFactorAsked
 type SecondFactorAsked = Pick<SignedIn, 'role' | 'status' | 'require_2fa' | 'flow_token'>
 
 /**
- * The end of a sign-in with the password or through a provider: starts the session, or asks for the
- * second factor where the user has one.
+ * Ends a sign-in with the password or through a provider: starts the session, or asks for the
+ * second factor if the user has one.
  */
 export async function signInOrAsk(
   app: App,
@@ -53,7 +53,7 @@ export async function signInOrAsk(
 }
 
 /**
- * Returns the sign-in that waits for a second factor, by the token of the call or its cookie.
+ * Returns the pending sign-in for the token of the call or its cookie.
  * Throws `second_factor_expired`.
  */
 export async function pendingSignIn(
@@ -68,7 +68,7 @@ export async function pendingSignIn(
   return { ...found, idHash }
 }
 
-/** Ends a sign-in that waited: of two calls with the same token only one succeeds. */
+/** Completes a pending sign-in; of two calls with the same token only one succeeds. */
 export async function endPending(
   app: App,
   call: Pick<CallContext, 'request' | 'reply'>,
@@ -89,7 +89,7 @@ export async function checkCode(app: App, userId: number, code: string): Promise
   const factor = await findSecondFactor(database.read, userId)
   if (factor === undefined) throw new AppError('second_factor_missing')
   const key = `second factor ${userId}`
-  // Counted before the comparison, or parallel guesses would all be let in.
+  // Counted before the comparison, otherwise parallel guesses would all pass.
   if (!(await rateLimits.signIn.take(key))) {
     const minutes = Math.max(1, Math.ceil((await rateLimits.signIn.waitSeconds(key)) / 60))
     throw new AppError('second_factor_attempts', { minutes })

@@ -5,11 +5,11 @@ import { serve, type Route } from '../http/handler.ts'
 import { requireSession } from '../user/present-password.ts'
 import { deleteSessionNamed, deleteSessionsOf, sessionsOf } from '../user/session-store.ts'
 
-/** Characters of the hash that name a session: enough to be unique within an account. */
+/** Number of hash characters that identify a session, unique within an account. */
 const NAME_LENGTH = 16
 const NAME = /^[0-9a-f]{16}$/
 
-/** The sessions of the own account: list, end one, end the others. */
+/** Routes for the sessions of the caller's account: list, end one, end the others. */
 export function sessionRoutes(app: App): Route[] {
   const { database, clock, options } = app
   return [

@@ -5,7 +5,7 @@ import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
-/** Characters of a browser's name that are kept. */
+/** Maximum number of stored characters of a browser's name. */
 const USER_AGENT_LENGTH_MAX = 400
 
 /**

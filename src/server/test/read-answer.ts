@@ -5,14 +5,14 @@ import type { AnswerReader, AnswerReading } from '../relay/dialect/dialect.ts'
 import { FollowedStream } from '../relay/dialect/followed-stream.ts'
 import { eventOf, type SseEvent } from '../relay/transport/wire.ts'
 
-/** What upstreams answer, read as the relay does. */
+/** Reads upstream responses with the relay's readers. */
 
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))
 
 export const readingOf = (reader: AnswerReader, answer: unknown): AnswerReading =>
   reader.readAnswer(bytesOf(answer))
 
-/** A whole answer in the canonical form. */
+/** Returns a whole response in the canonical form. */
 export function answerIn(
   reader: AnswerReader,
   answer: unknown,
@@ -23,7 +23,7 @@ export function answerIn(
   return answerOf(changes.events(withEveryFinish(reading.events())), reading.usage.usage)
 }
 
-/** A stream of events that hold these values, or texts. */
+/** Returns a stream of events with these values or texts as data. */
 export const streamIn = (
   reader: AnswerReader,
   values: readonly unknown[],
@@ -35,7 +35,7 @@ export const streamIn = (
     changes,
   )
 
-/** A stream of these events; `seen`: without what its reader holds back until the end. */
+/** Returns a stream of these events; `seen` omits those that the reader holds back until the end. */
 export function eventsIn(
   reader: AnswerReader,
   events: readonly SseEvent[],

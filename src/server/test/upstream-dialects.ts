@@ -17,7 +17,7 @@ function ownDialect({ provider, type }: Vendor): UpstreamDialect {
   return chats.dialect
 }
 
-/** Every dialect of upstreams. */
+/** All dialects of upstreams. */
 export const upstreamDialects = {
   ...dialects,
   responses: responsesDialect,

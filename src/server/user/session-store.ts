@@ -81,7 +81,7 @@ export async function noteSessionUse(
     .execute()
 }
 
-/** Stores that the person behind a session proved now who it is. */
+/** Stores that the user of a session has proved their identity now. */
 export async function noteVerified(db: Queries, idHash: string, nowSeconds: number): Promise<void> {
   await db
     .updateTable('sessions')
@@ -90,7 +90,7 @@ export async function noteVerified(db: Queries, idHash: string, nowSeconds: numb
     .execute()
 }
 
-/** Returns when the person behind a session last proved who it is, in seconds; 0 if never. */
+/** Returns the time in seconds of the last proof of identity in a session; 0 if never. */
 export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<number> {
   const row = await db
     .selectFrom('sessions')
@@ -114,7 +114,7 @@ export interface ListedSession {
   address: string
 }
 
-/** Returns the sessions of a user that have not ended, the last used first. */
+/** Returns the current sessions of a user, most recently used first. */
 export async function sessionsOf(
   db: Queries,
   userId: number,
@@ -138,7 +138,7 @@ export async function sessionsOf(
   }))
 }
 
-/** Ends the sessions of a user whose hash begins so; returns how many. */
+/** Ends the sessions of a user whose hash has this prefix. Returns their number. */
 export async function deleteSessionNamed(
   db: Queries,
   userId: number,
@@ -154,7 +154,7 @@ export async function deleteSessionNamed(
   return Number(deleted.numDeletedRows)
 }
 
-/** Ends the sessions of a user, except the given one, and sign-ins that are under way. */
+/** Ends the sessions of a user, except the given one, and pending sign-ins. */
 export async function deleteSessionsOf(
   db: Queries,
   userId: number,
