@@ -42,7 +42,7 @@ const EXCEPTIONS: Exception[] = [
   },
   {
     rule: 'slow-pattern',
-    path: 'src/server/relay/refusal/too-long.ts',
+    path: 'src/server/relay/vendors/too-long.ts',
     reason: 'reads the first 400 characters of an upstream’s sentence, no more',
   },
   {

@@ -3,7 +3,6 @@ import { AppError } from '../app-error.ts'
 import { holdsType } from '../option/option-value.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
 import { agentClient } from './agent/agent-chat.ts'
-import { PAID_BY_THE_PIECE } from './attempt.ts'
 import { withOwnCallIds } from './canonical/call-id.ts'
 import type { UpstreamName } from './canonical/chat-request.ts'
 import type { TokenUsage } from './canonical/token-usage.ts'
@@ -22,6 +21,7 @@ import { cannotSay } from './dialect/field-names.ts'
 import { lackingEdits, withoutLacking, type Steering } from './dialect/steering.ts'
 import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
 import {
+  PAID_BY_THE_PIECE,
   providerCallOf,
   WRITING_TASKS,
   type Provider,

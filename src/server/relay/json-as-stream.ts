@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from './attempt.ts'
+import type { AttemptOutcome } from './errors/attempt-outcome.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
 import type { Answer } from './transport/decoded-body.ts'
 import { parseJson, recordOr } from './json/json-value.ts'

@@ -17,9 +17,8 @@ import { providerOf } from './providers/providers.ts'
 import { finished, headOf, readyToSend, type Sent } from './dialect/finish.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { RelayParts } from './relay-call.ts'
-import { amazonsNameIn, type UpstreamRefusal } from './refusal/said-words.ts'
-import { hiddenStatus } from './refusal/hidden-status.ts'
-import { ownWords, upstreamError } from './refusal/upstream-error.ts'
+import { amazonsNameIn, type UpstreamRefusal } from './dialect/error-body.ts'
+import { hiddenRefusal, ownWords, upstreamError } from './errors/upstream-error.ts'
 import type { ChannelWithSecrets } from '../channel/secrets.ts'
 import { routableOf } from './routing/channel-map.ts'
 import { sentModel } from './routing/choose-channel.ts'
@@ -123,7 +122,7 @@ function judged(
       .join('')
     return { ok: true, text: text.slice(0, SHOWN_MAX) }
   }
-  const refusal = reading?.kind === 'error' ? hidden(reading.error, dialect) : answer
+  const refusal = reading?.kind === 'error' ? hiddenRefusal(reading.error, dialect.name) : answer
   const { status, type, code } = upstreamError(refusal, 'zh', from)
   const say = (language: Language): string =>
     reading?.kind === 'malformed'
@@ -136,12 +135,6 @@ const failed = (say: (language: Language) => string) => ({
   ok: false as const,
   code: 'channel_test_failed' as const,
   params: { detailZh: say('zh'), detailEn: say('en') },
-})
-
-/** An error in a good answer, as it would have come by itself. */
-const hidden = (error: unknown, { name }: UpstreamDialect): UpstreamRefusal => ({
-  status: hiddenStatus(error, name),
-  body: Buffer.from(JSON.stringify({ error })),
 })
 
 /** A model that reasons before it answers needs room for it. */

@@ -1,4 +1,8 @@
-import { failedAttempt, type AttemptFailure, type AttemptOutcome } from './attempt.ts'
+import {
+  failedAttempt,
+  type AttemptFailure,
+  type AttemptOutcome,
+} from './errors/attempt-outcome.ts'
 import { ClientFlow } from './client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
 import type { AttemptPlan } from './attempt-plan.ts'
@@ -8,7 +12,7 @@ import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from './transport/decoded-body.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
-import { hiddenStatus } from './refusal/hidden-status.ts'
+import { hiddenRefusal, refusedAttempt } from './errors/upstream-error.ts'
 import { toldError, type RelayError } from './dialect/relay-error.ts'
 import { checkpointCall, settleCall } from './charging/settle.ts'
 import {
@@ -23,7 +27,7 @@ import { beginAsEvents, type EventReader, type SseEvent } from './transport/wire
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
-import { refused, refusedAnswer, saysSomething, type Prompt } from './whole-answer.ts'
+import { refusedAnswer, saysSomething, type Prompt } from './whole-answer.ts'
 
 /**
  * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is
@@ -282,9 +286,10 @@ class StreamRelay {
     this.flow.abort()
     if (chunk.kind === 'error') {
       this.stop()
-      const body = Buffer.from(JSON.stringify({ error: chunk.error }))
-      const status = hiddenStatus(chunk.error, this.plan.attempt.upstream.name)
-      this.outcome.resolve(refused(this.call, this.charge, { status, headers: this.headers, body }))
+      const refusal = hiddenRefusal(chunk.error, this.plan.attempt.upstream.name)
+      const answer = { ...refusal, headers: this.headers }
+      const { channel } = this.charge
+      this.outcome.resolve(refusedAttempt(answer, this.call.language, channel))
     } else {
       this.fail('unreadable')
     }

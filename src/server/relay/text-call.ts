@@ -3,7 +3,7 @@ import type { FailedCall } from '../dashboard/failures.ts'
 import { findPrice } from '../ledger/price.ts'
 import { allowsModel } from '../token/token.ts'
 import { asMeant } from './agent/agent-chat.ts'
-import { mayBeMade, isWell, type AttemptOutcome } from './attempt.ts'
+import { isWell, type AttemptOutcome } from './errors/attempt-outcome.ts'
 import { planAttempt, type AttemptPlan } from './attempt-plan.ts'
 import { WRITING_TASKS, type Task } from './dialect/provider.ts'
 import { takesSystemPrompt } from './conversion/splice.ts'
@@ -36,7 +36,9 @@ import { refuseCall, type Charge, type RelayCall, type RelayParts } from './rela
 import { fieldRefusal } from './media/fields.ts'
 import { readRequest, type ReadRequest } from './media/read-request.ts'
 import { ownError, shown, type RelayError } from './dialect/relay-error.ts'
-import { clientsOutcome, sendRefusal } from './refusal/tell-refusal.ts'
+import { convertedError } from './errors/client-error.ts'
+import { mayHaveBeenCharged, verdictOf } from './errors/verdict.ts'
+import { sendRefusal } from './send-refusal.ts'
 import { sendOrAsChat } from './responses/as-chat.ts'
 import { keepsResponses } from './responses/response-call.ts'
 import { referredItems, type ReferredItems } from './responses/referred-items.ts'
@@ -240,8 +242,8 @@ async function runAttempts(parts: RelayParts, call: RelayCall, text: TextCall): 
       noteFailure(parts, call, { channel, text, outcome })
       last = outcome.error
       isRefusedByAll &&= last.told !== undefined
-      if (!outcome.mayRetry) break
-      if (mayBeMade(text.asked.surface.task, outcome, ready.plan.request)) {
+      if (!verdictOf(outcome).retry) break
+      if (mayHaveBeenCharged(text.asked.surface.task, outcome, ready.plan.request)) {
         call.headers.push('X-Should-Retry', 'false')
         break
       }
@@ -370,9 +372,22 @@ function attempt(
           onBegin,
         })
       : relayWhole(parts, call, charge, { plan: sent, prompt })
-    return clientsOutcome(text.asked, sent, await outcome)
+    return outcomeForClient(text.asked, sent, await outcome)
   }
   return sendOrAsChat(parts, call, { planned: text, charge, plan }, send)
+}
+
+/** The outcome with a refusal in the words of the client's dialect. */
+function outcomeForClient(
+  { surface }: SurfaceCall,
+  { convert }: AttemptPlan,
+  outcome: AttemptOutcome,
+): AttemptOutcome {
+  if (outcome.kind !== 'failed') return outcome
+  const { error } = outcome
+  const told =
+    convert === null ? { ...error, tooLong: undefined } : convertedError(error, surface.dialect)
+  return { ...outcome, error: told }
 }
 
 function promptOf(

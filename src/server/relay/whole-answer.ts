@@ -6,8 +6,7 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
   type FailedAttempt,
-} from './attempt.ts'
-import { mayRetry } from './refusal/verdict.ts'
+} from './errors/attempt-outcome.ts'
 import {
   completionOf,
   countedUsage,
@@ -31,10 +30,7 @@ import {
   type UsageSource,
 } from './relay-call.ts'
 import { settleCall } from './charging/settle.ts'
-import { amazonsNameIn } from './refusal/said-words.ts'
-import { hiddenStatus } from './refusal/hidden-status.ts'
-import { upstreamError } from './refusal/upstream-error.ts'
-import { retryAfterOf } from './routing/retry-after.ts'
+import { hiddenRefusal, refusedAttempt } from './errors/upstream-error.ts'
 import { streamAsJson } from './gathering/stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'
 
@@ -111,9 +107,8 @@ export async function measureAnswer(
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
   if (reading.kind === 'error') {
     // HTTP 200 with an error inside is a failure like any other.
-    const status = hiddenStatus(reading.error, upstream.name)
-    const told = Buffer.from(JSON.stringify({ error: reading.error }))
-    return refused(call, charge, { ...answer, status, body: told })
+    const refusal = hiddenRefusal(reading.error, upstream.name)
+    return refusedAttempt({ ...answer, ...refusal }, call.language, charge.channel)
   }
   const { body = sent, extras } = reading
   const { usage: said } = reading
@@ -247,26 +242,11 @@ export async function refusedAnswer(
   answer: Answer,
 ): Promise<FailedAttempt> {
   const body = await decodedBody({ ...answer, room: null })
-  return refused(call, charge, { ...answer, body: typeof body === 'string' ? NOTHING : body })
+  const sent = { ...answer, body: typeof body === 'string' ? NOTHING : body }
+  return refusedAttempt(sent, call.language, charge.channel)
 }
 
 const NOTHING = Buffer.alloc(0)
-
-export function refused(
-  call: RelayCall,
-  { channel }: Pick<Charge, 'channel'>,
-  answer: Pick<Answer, 'status' | 'headers' | 'body'>,
-): FailedAttempt {
-  const { body, headers } = answer
-  const retryAfter = retryAfterOf(headers)
-  const amazonsName = amazonsNameIn(headers)
-  const refusal = { status: answer.status, body, retryAfter, amazonsName }
-  const said = upstreamError(refusal, call.language, channel)
-  // A redirect is no answer to a client of ours, who could not follow it; and there are no others.
-  const isAnswer = said.status >= 400 && said.status < 600
-  const error = isAnswer ? said : { ...said, status: 502 }
-  return { kind: 'failed', error, mayRetry: mayRetry(error), cause: 'status' }
-}
 
 /** Counts what an answer says. */
 function writtenIn(

@@ -4,7 +4,7 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
   type BrokenBy,
-} from '../attempt.ts'
+} from '../errors/attempt-outcome.ts'
 import type { AttemptPlan } from '../attempt-plan.ts'
 import { ClientFlow } from '../client-flow.ts'
 import type { Ending } from '../charging/ending.ts'

@@ -6,10 +6,9 @@ import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-
 import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
 import type { Ending } from './ending.ts'
 import type { BreakReason, Charge, RelayCall, UsageSource } from '../relay-call.ts'
-import { withCodeAsText } from '../refusal/code-text.ts'
-import { hiddenStatus } from '../refusal/hidden-status.ts'
+import { withCodeAsText } from '../errors/client-error.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
-import { upstreamError } from '../refusal/upstream-error.ts'
+import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
 import type { Prompt } from '../whole-answer.ts'
 import { measureTold } from './told-usage.ts'
 
@@ -35,9 +34,7 @@ export function cleanError(
   { language }: RelayCall,
   { channel }: Charge,
 ): RelayError {
-  const body = Buffer.from(JSON.stringify({ error }))
-  const status = hiddenStatus(error, upstream.name)
-  const said = upstreamError({ status, body }, language, channel)
+  const said = upstreamError(hiddenRefusal(error, upstream.name), language, channel)
   return convert === null ? said : withCodeAsText(said)
 }
 

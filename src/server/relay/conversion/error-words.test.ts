@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { hiddenStatus } from '../refusal/hidden-status.ts'
-import { upstreamError } from '../refusal/upstream-error.ts'
+import { hiddenStatus, upstreamError } from '../errors/upstream-error.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { dialects } from './dialects.ts'
 

@@ -5,7 +5,7 @@ import { randomJson } from '../../test/random-json.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { dialects, upstreamDialects } from '../conversion/dialects.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
-import { hiddenStatus } from '../refusal/hidden-status.ts'
+import { hiddenStatus } from '../errors/upstream-error.ts'
 
 /** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
 

@@ -1,10 +1,9 @@
 import { AppError } from '../../app-error.ts'
 import { planAttempt, type AttemptPlan, type PlannedCall } from '../attempt-plan.ts'
-import { type AttemptOutcome } from '../attempt.ts'
-import { isReasoningMissing, isThoughtRefused, liesElsewhere } from '../refusal/verdict.ts'
+import { type AttemptOutcome } from '../errors/attempt-outcome.ts'
+import { lacksAddress, pointsToResponses } from '../errors/verdict.ts'
 import type { Charge, RelayCall, RelayParts } from '../relay-call.ts'
-import { ownError, type RelayError } from '../dialect/relay-error.ts'
-import { lacksAddress, pointsToResponses } from './chat-only.ts'
+import { ownError } from '../dialect/relay-error.ts'
 
 interface Sent {
   planned: PlannedCall
@@ -30,8 +29,9 @@ export async function sendOrAsChat(
   const outcome = await send(plan)
   if (call.isGone || outcome.kind !== 'failed') return outcome
   const isChat = plan.task === 'responses' && lacksAddress(outcome)
-  const isForgetful = plan.convert !== null && isAboutThoughts(outcome.error)
-  const lacksReasoning = isReasoningMissing(outcome.error)
+  const { kind } = outcome.error
+  const isForgetful = plan.convert !== null && (kind === 'elsewhere' || kind === 'thought-refused')
+  const lacksReasoning = kind === 'reasoning-missing'
   const isResponse =
     plan.task === 'chat' &&
     planned.isChat !== true &&
@@ -50,7 +50,7 @@ export async function sendOrAsChat(
     if (!isChat || isReference(otherwise)) return outcome
     // The client must change the field, not its address; another server may have the API.
     parts.chatOnly.add(charge.channel, planned.model)
-    return { ...outcome, error: ownError(otherwise, call.language), mayRetry: true }
+    return { ...outcome, error: { ...ownError(otherwise, call.language), kind: 'address' } }
   }
   // Its provider may have no such call.
   if (isResponse && otherwise.task !== 'responses') return outcome
@@ -61,7 +61,7 @@ export async function sendOrAsChat(
     if (isResponse && lacksAddress(outcome)) parts.responsesOnly.add(charge.channel, planned.model)
   }
   // Neither has the address: the call that was asked for is the one to tell of.
-  return isResponse && lacksAddress(answered) ? outcome : answered
+  return isResponse && answered.kind === 'failed' && lacksAddress(answered) ? outcome : answered
 }
 
 const sendsTheSame = ({ request: { body } }: AttemptPlan, other: AttemptPlan): boolean =>
@@ -71,6 +71,3 @@ const sendsTheSame = ({ request: { body } }: AttemptPlan, other: AttemptPlan): b
 const isReference = ({ code, params }: AppError): boolean =>
   code === 'relay_items_not_kept' ||
   /(?:^previous_response|\.file)_id$/.test(String(params['field']))
-
-const isAboutThoughts = (error: RelayError): boolean =>
-  liesElsewhere(error) || isThoughtRefused(error)

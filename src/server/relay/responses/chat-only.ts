@@ -1,6 +1,3 @@
-import { type AttemptOutcome } from '../attempt.ts'
-import { liesElsewhere, saysModelMissing } from '../refusal/verdict.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 
 /**
@@ -37,23 +34,3 @@ export function createChatOnly(nowMs: () => number): ChatOnly {
     },
   }
 }
-
-/** The server has no such address: not that it has no such model. */
-export function lacksAddress(outcome: AttemptOutcome): boolean {
-  if (outcome.kind !== 'failed' || outcome.cause !== 'status') return false
-  const { error } = outcome
-  return error.status === 405 || error.status === 501 || isMissing(error)
-}
-
-/**
- * The model takes this call by the Responses API and not by chat: "This model is only supported in
- * v1/responses and not in v1/chat/completions", "To use function tools, use /v1/responses".
- * OpenAI's words, which other gateways pass on.
- */
-export const pointsToResponses = (outcome: AttemptOutcome): boolean =>
-  outcome.kind === 'failed' &&
-  (outcome.error.status === 400 || outcome.error.status === 404) &&
-  outcome.error.message.includes('v1/responses')
-
-const isMissing = (error: RelayError): boolean =>
-  error.status === 404 && !saysModelMissing(error) && !liesElsewhere(error)

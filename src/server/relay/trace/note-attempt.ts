@@ -1,6 +1,11 @@
-import type { AttemptOutcome, BrokenBy, FailedAttempt, FailureCause } from '../attempt.ts'
+import type {
+  AttemptOutcome,
+  BrokenBy,
+  FailedAttempt,
+  FailureCause,
+} from '../errors/attempt-outcome.ts'
 import { shown, type RelayError } from '../dialect/relay-error.ts'
-import { faultOf } from '../refusal/verdict.ts'
+import { verdictOfError } from '../errors/verdict.ts'
 import { endCall, type RelayCall, type RelayParts } from '../relay-call.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import type { TextCall } from '../text-call.ts'
@@ -90,7 +95,7 @@ function logFailure(
   const { user, token } = text.caller
   // Only an upstream's own error has words of its own.
   const isSaid = error?.ownWords !== undefined
-  const fault = isSaid ? faultOf(error) : 'upstream'
+  const fault = isSaid ? verdictOfError(error).fault : 'upstream'
   const line = {
     requestId,
     userId: user.id,

@@ -1,6 +1,6 @@
 import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
 import { keyTail } from '../../../contract/channel-keys.ts'
-import { isWell, type AttemptOutcome, type FailedAttempt } from '../attempt.ts'
+import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attempt-outcome.ts'
 import type { RelayCall } from '../relay-call.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { upstreamDialects } from '../../conversion/dialects.ts'
-import { hiddenStatus } from '../../refusal/hidden-status.ts'
+import { hiddenStatus } from '../../errors/upstream-error.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 import { gatheredAnswer } from './read-answer.ts'
 

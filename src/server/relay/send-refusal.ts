@@ -1,33 +1,11 @@
-import type { AttemptPlan } from '../attempt-plan.ts'
-import type { AttemptOutcome } from '../attempt.ts'
-import type { SurfaceCall } from '../surfaces.ts'
-import type { ScannedBody } from '../json/body-scan.ts'
-import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { EVENT_STREAM } from '../dialect/stream-output.ts'
-import { beginStream, sendError } from '../send-answer.ts'
-import type { RelayCall } from '../relay-call.ts'
-import { toldError, type RelayError } from '../dialect/relay-error.ts'
-import { responsesClient } from '../responses/client.ts'
-import { withCodeAsText } from './code-text.ts'
-import { inWordsOf } from './too-long.ts'
-
-/**
- * The outcome, with the refusal of a conversation that is too long in the words by which the
- * client's program knows it. Unchanged where client and upstream speak one dialect.
- */
-export function clientsOutcome(
-  { surface }: SurfaceCall,
-  { convert }: Pick<AttemptPlan, 'convert'>,
-  outcome: AttemptOutcome,
-): AttemptOutcome {
-  if (outcome.kind !== 'failed') return outcome
-  const { error } = outcome
-  const told =
-    convert === null
-      ? { ...error, tooLong: undefined }
-      : inWordsOf(surface.dialect, withCodeAsText(error))
-  return { ...outcome, error: told }
-}
+import type { SurfaceCall } from './surfaces.ts'
+import type { ScannedBody } from './json/body-scan.ts'
+import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
+import { EVENT_STREAM } from './dialect/stream-output.ts'
+import { beginStream, sendError } from './send-answer.ts'
+import type { RelayCall } from './relay-call.ts'
+import { toldError, type RelayError } from './dialect/relay-error.ts'
+import { responsesClient } from './responses/client.ts'
 
 interface Refused {
   asked: SurfaceCall

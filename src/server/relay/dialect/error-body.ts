@@ -6,6 +6,7 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
+import { retryAfterOf } from '../transport/retry-after.ts'
 
 /** What an upstream said instead of an answer. */
 export interface UpstreamRefusal {
@@ -16,10 +17,26 @@ export interface UpstreamRefusal {
   amazonsName?: string | undefined
 }
 
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
+
+/** What of an upstream's response tells about its error. */
+export const refusalOf = ({
+  status,
+  headers,
+  body,
+}: {
+  status: number
+  headers: UpstreamHeaders
+  body: Buffer
+}): UpstreamRefusal => ({
+  status,
+  body,
+  retryAfter: retryAfterOf(headers),
+  amazonsName: amazonsNameIn(headers),
+})
+
 /** Amazon's name of an error; an address may follow it. Source: AWS's protocol "restJson1". */
-export function amazonsNameIn(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): string | undefined {
+export function amazonsNameIn(headers: UpstreamHeaders): string | undefined {
   const { 'x-amzn-errortype': name } = headers
   return typeof name === 'string' ? name.split(':')[0] : undefined
 }

@@ -1,12 +1,22 @@
-import type { ErrorCode, ErrorParams, Language } from '../../../contract/errors.ts'
+import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { secretsOf, withoutSecrets, type ChannelWithSecrets } from '../../channel/secrets.ts'
+import type { UpstreamName } from '../canonical/chat-request.ts'
+import { upstreamDialects } from '../conversion/dialects.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { isRecord, recordOr, textOr, wordOf } from '../json/json-value.ts'
-import { retryDelayOf } from '../routing/retry-after.ts'
-import { codeOf, messageOf, readRefusal, type UpstreamRefusal } from './said-words.ts'
-import { isAboutAccount } from './verdict.ts'
-import { meantBy, truerStatus } from './vendor-refusals.ts'
+import { retryDelayOf } from '../transport/retry-after.ts'
+import {
+  codeOf,
+  messageOf,
+  readRefusal,
+  refusalOf,
+  type UpstreamHeaders,
+  type UpstreamRefusal,
+} from '../dialect/error-body.ts'
+import type { FailedAttempt } from './attempt-outcome.ts'
+import { meantBy, truerStatus } from './meaning.ts'
+import { kindOf, verdictOfError } from './verdict.ts'
 
 /** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
 const MESSAGE_MAX = 2000
@@ -23,29 +33,22 @@ export function upstreamError(
   channel: ChannelWithSecrets,
 ): RelayError {
   const error = readError(refusal, language, channel)
-  const own = ownWords(refusal, channel)
-  return { ...error, told: told(error, { refusal, language }), ownWords: own }
+  const { told } = verdictOfError(error)
+  return {
+    ...error,
+    told:
+      told === null
+        ? undefined
+        : ownError(new AppError(told, { status: refusal.status }), language),
+    ownWords: ownWords(refusal, channel),
+  }
 }
-
-/** What the client gets in place of the upstream's error; undefined: the error itself. */
-function told(
-  error: ReadError,
-  { refusal, language }: { refusal: UpstreamRefusal; language: Language },
-): RelayError | undefined {
-  const ours = (code: ErrorCode, params?: ErrorParams): RelayError =>
-    ownError(new AppError(code, params), language)
-  if (error.status === 413 && error.isOurs) return ours('upstream_request_too_large')
-  if (error.isOurs || isAboutAccount(error)) return ours('channel_account_refused')
-  return error.isMisplaced ? ours('upstream_status', { status: refusal.status }) : undefined
-}
-
-type ReadError = RelayError & { isOurs: boolean; isMisplaced: boolean }
 
 function readError(
   refusal: UpstreamRefusal,
   language: Language,
   channel: ChannelWithSecrets,
-): ReadError {
+): RelayError {
   const secrets = secretsOf(channel)
   const sentence = (code: 'upstream_busy' | 'upstream_status'): string =>
     new AppError(code, { status }).text(language)
@@ -62,13 +65,11 @@ function readError(
     message: said,
   })
   const status = meant?.status ?? truerStatus(refusal.status, error)
-  const isMisplaced = meant === null && isAboutAddress(status, answered, said)
   // Cut afterwards: half a secret would not be recognised.
   const clean = (text: string, lengthMax: number): string =>
     withoutSecrets(text, secrets).slice(0, lengthMax)
-  return {
+  const words = {
     status,
-    retryAfter: refusal.retryAfter ?? retryDelayOf(error?.['details']),
     message:
       status === 429
         ? sentence('upstream_busy')
@@ -78,16 +79,53 @@ function readError(
     type: clean(meant?.word ?? type, WORD_MAX),
     param: error === null ? String(status) : clean(textOr(error['param']), WORD_MAX),
     code: meant?.word ?? (typeof code === 'string' ? clean(code, WORD_MAX) : code),
+  }
+  return {
+    ...words,
+    kind: kindOf({
+      ...words,
+      isOurs: meant?.isOurs === true,
+      isAboveAccountLimit: meant?.isAboveAccountLimit === true,
+      isMisplaced: meant === null && isAboutAddress(status, answered, said),
+    }),
+    retryAfter: refusal.retryAfter ?? retryDelayOf(error?.['details']),
     details: detailsOf(
       status === 429 ? retryInfoIn(error?.['details']) : error?.['details'],
       secrets,
     ),
     tooLong: meant?.tooLong,
-    retry: meant?.retry ?? (isMisplaced ? 'trouble' : undefined),
-    isOurs: meant?.isOurs === true,
-    isMisplaced,
   }
 }
+
+/** The attempt that an upstream refused with these headers and this body. */
+export function refusedAttempt(
+  answer: { status: number; headers: UpstreamHeaders; body: Buffer },
+  language: Language,
+  channel: ChannelWithSecrets,
+): FailedAttempt {
+  const said = upstreamError(refusalOf(answer), language, channel)
+  // A redirect is no answer to a client of ours, who could not follow it; and there are no others.
+  const isAnswer = said.status >= 400 && said.status < 600
+  return { kind: 'failed', error: isAnswer ? said : { ...said, status: 502 }, cause: 'status' }
+}
+
+/** Status of an error that an upstream hides in a good answer, and does not number. */
+const HIDDEN_STATUS = 502
+
+/** The status that an error inside a good answer would have had by itself. */
+export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
+  const told = isRecord(error) ? upstreamDialects[upstream].statusOf?.(error) : undefined
+  return told ?? HIDDEN_STATUS
+}
+
+/** An error inside a good answer as it would have come by itself. */
+export const hiddenRefusal = (
+  error: unknown,
+  upstream: UpstreamName,
+): { status: number; body: Buffer } => ({
+  status: hiddenStatus(error, upstream),
+  body: Buffer.from(JSON.stringify({ error })),
+})
 
 /**
  * Whether a refusal is that of a web server which has no such address: a page instead of JSON, or

@@ -12,7 +12,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { parseJson, recordOr } from '../json/json-value.ts'
-import { withCodeAsText } from './code-text.ts'
+import { withCodeAsText } from './client-error.ts'
 
 const [OPENAI, GEMINI, OPENROUTER] = [1, 24, 20]
 

@@ -1,8 +1,8 @@
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { vendors } from '../vendors/list.ts'
 import { vendorOf } from '../vendors/registry.ts'
-import type { Meaning, SaidRefusal, VendorRefusals } from './meaning.ts'
-import { tooLongIn } from './too-long.ts'
+import type { Meaning, SaidRefusal, VendorRefusals } from '../vendors/refusals.ts'
+import { tooLongIn } from '../vendors/too-long.ts'
 
 /**
  * What upstream errors mean whose status says something else. The channel's vendor decides first
@@ -32,7 +32,7 @@ function meantByAll({ status, code, type, message }: SaidRefusal): Meaning | nul
   const isClientError = status >= 400 && status < 500
   if (isClientError && (RATE_LIMITED.has(code) || RATE_LIMITED.has(type))) {
     // The request alone exceeds what this account may send in a minute: a smaller one is served.
-    if (status === 413) return { status, retry: 'elsewhere', isOurs: true }
+    if (status === 413) return { status, isAboveAccountLimit: true }
     return status === 429 ? null : { status: 429 }
   }
   const begun = message.slice(0, BEGINNING_MAX)

@@ -1,10 +1,9 @@
-import type { ErrorCode, Language } from '../../contract/errors.ts'
-import { AppError } from '../app-error.ts'
-import type { BreakReason } from './relay-call.ts'
-import type { Task } from './dialect/provider.ts'
-import { ownError, type RelayError } from './dialect/relay-error.ts'
-import type { BodyFault } from './transport/decoded-body.ts'
-import type { UpstreamFailure, UpstreamRequest } from './transport/upstream-call.ts'
+import type { ErrorCode, Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import type { BreakReason } from '../relay-call.ts'
+import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import type { BodyFault } from '../transport/decoded-body.ts'
+import type { UpstreamFailure } from '../transport/upstream-call.ts'
 
 /** How trying one channel ended. */
 export type AttemptOutcome =
@@ -17,11 +16,10 @@ export type AttemptOutcome =
   /** The client went away while the upstream was at work; the call is settled. */
   | { kind: 'abandoned' }
 
-/** Nothing has reached the client; another channel may be asked if `mayRetry`. */
+/** Nothing has reached the client. What follows from it: `verdictOf`. */
 export interface FailedAttempt {
   kind: 'failed'
   error: RelayError
-  mayRetry: boolean
   cause: FailureCause
 }
 
@@ -68,36 +66,5 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
 export function failedAttempt(language: Language, failure: AttemptFailure): FailedAttempt {
   const { code, cause } = FAILURES[failure]
   const error = ownError(new AppError(code), language)
-  return { kind: 'failed', error, mayRetry: cause !== 'ended', cause }
+  return { kind: 'failed', error, cause }
 }
-
-/**
- * What did not come in time may have been made all the same, whoever gave up waiting, and what
- * broke off was: of these every one that is made costs as much as the first, and nobody asks for
- * another. Speech is made while it is heard: where it broke off before that, there is none. But a
- * call of several requests (`via`) passes on what is whole.
- */
-export const mayBeMade = (
-  task: Task,
-  { cause, error }: Pick<FailedAttempt, 'cause' | 'error'>,
-  { via }: Pick<UpstreamRequest, 'via'>,
-): boolean =>
-  PAID_BY_THE_PIECE.has(task) &&
-  (cause === 'timeout' ||
-    (cause === 'status' && GAVE_UP_WAITING.has(error.status)) ||
-    (error.code === 'upstream_cut' && (task !== 'speech' || via !== undefined)))
-
-/**
- * By a server in front of the upstream, which has answered: without a credential nothing was asked,
- * and the client is told the same. The second is Cloudflare's, after 100 seconds.
- */
-const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524])
-
-/** Pictures and recordings. */
-export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
-  'images',
-  'imageEdits',
-  'speech',
-  'transcriptions',
-  'translations',
-])

@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest'
-import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
-import { mayRetry } from './verdict.ts'
 import { upstreamError } from './upstream-error.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
-import { inWordsOf } from './too-long.ts'
+import { inWordsOf } from './client-error.ts'
+import { disablingOf, verdictOfError } from './verdict.ts'
 
 /** What is done about a refusal: nothing else is read of it. */
 type Fate = 'to the client' | 'another is asked' | 'suspected' | 'disabled'
 
 function fateOf(error: RelayError): Fate {
-  const verdict = { ...error, code: String(error.code) }
-  if (isCertainRefusal(verdict)) return 'disabled'
-  if (isHardRefusal(verdict)) return 'suspected'
-  return mayRetry(error) ? 'another is asked' : 'to the client'
+  const disabling = disablingOf(error)
+  if (disabling === 'at once') return 'disabled'
+  if (disabling === 'repeated') return 'suspected'
+  return verdictOfError(error).retry ? 'another is asked' : 'to the client'
 }
 
 interface Refused {

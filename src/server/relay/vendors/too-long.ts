@@ -1,8 +1,7 @@
-import type { DialectName } from '../canonical/chat-request.ts'
-import type { RelayError, TooLong } from '../dialect/relay-error.ts'
-import type { SaidRefusal } from './meaning.ts'
+import type { TooLong } from '../dialect/relay-error.ts'
+import type { SaidRefusal } from './refusals.ts'
 
-/** Requests that are longer than the model's context: how vendors say so, and how clients know it. */
+/** Requests that are longer than the model's context: how vendors say so. */
 
 /** A vendor says no more than that. */
 export const TOO_LONG: TooLong = { total: null, answer: 0, max: null }
@@ -71,38 +70,4 @@ function figuresOf(groups: Readonly<Record<string, string | undefined>>): TooLon
   const prompt = number(groups['prompt'])
   const total = prompt === null ? number(groups['total']) : prompt + answer
   return { total, answer, max: number(groups['max']) }
-}
-
-/**
- * The refusal in the words by which clients of a dialect know that they must shorten the
- * conversation, the vendor's own behind them. Source: what Claude Code and Codex look for (the
- * latter: `is_context_window_error`), and the vendors' own refusals.
- */
-export function inWordsOf(dialect: DialectName, error: RelayError): RelayError {
-  const { tooLong, message } = error
-  if (tooLong === undefined) return error
-  if (dialect === 'openai') {
-    const type = 'invalid_request_error'
-    return { ...error, status: 400, type, code: 'context_length_exceeded' }
-  }
-  const begun = dialect === 'anthropic' ? anthropicWords(tooLong) : geminiWords(tooLong)
-  const isSaid = message.toLowerCase().startsWith(begun.toLowerCase())
-  return { ...error, status: 400, message: isSaid ? message : `${begun}. ${message}` }
-}
-
-/** Claude Code asks for a shorter answer by itself, if as much as this is left for it. */
-const ANSWER_ROOM = 4000
-
-function anthropicWords({ total, answer, max }: TooLong): string {
-  if (total === null || max === null || total <= max) return 'prompt is too long'
-  const prompt = total - answer
-  return answer > 0 && max - prompt >= ANSWER_ROOM
-    ? `input length and \`max_tokens\` exceed context limit: ${prompt} + ${answer} > ${max}`
-    : `prompt is too long: ${total} tokens > ${max} maximum`
-}
-
-function geminiWords({ total, max }: TooLong): string {
-  const counted = total === null ? '' : ` (${total})`
-  const allowed = max === null ? '' : ` (${max})`
-  return `The input token count${counted} exceeds the maximum number of tokens allowed${allowed}`
 }

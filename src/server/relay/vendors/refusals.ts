@@ -1,4 +1,4 @@
-import type { RelayError, TooLong } from '../dialect/relay-error.ts'
+import type { TooLong } from '../dialect/relay-error.ts'
 
 /** An upstream's error as it was sent. */
 export interface SaidRefusal {
@@ -19,8 +19,8 @@ export interface Meaning {
   word?: string
   /** The request is longer than the model's context. */
   tooLong?: TooLong
-  /** See `RelayError`. */
-  retry?: RelayError['retry']
+  /** The request alone exceeds what the account may send in a minute; a smaller one is served. */
+  isAboveAccountLimit?: true
   /** The client gets our words: the upstream's tell of its operator's account. */
   isOurs?: boolean
 }
