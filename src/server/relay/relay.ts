@@ -44,9 +44,14 @@ import { authenticateCall } from './routing/authenticate.ts'
 import { refuseCall, UNENDED, type RelayCall, type RelayParts } from './relay-call.ts'
 import { sendError, sendText, sendWhole } from './send-answer.ts'
 import { ownError, shown } from './dialect/relay-error.ts'
-import { isKnownButMissing } from './openai/surfaces.ts'
 import { countTokens } from './count/count-call.ts'
-import { decodedName, dialectOfPath, isMissingOfGemini, surfaceOf } from './surfaces.ts'
+import {
+  decodedName,
+  dialectOfPath,
+  isKnownButMissing,
+  isMissingOfGemini,
+  surfaceOf,
+} from './surfaces/surfaces.ts'
 import { createChatOnly } from './responses/chat-only.ts'
 import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
 import { relayText } from './text-call.ts'

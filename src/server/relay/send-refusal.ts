@@ -1,4 +1,4 @@
-import type { SurfaceCall } from './surfaces.ts'
+import type { SurfaceCall } from './dialect/surface.ts'
 import type { ScannedBody } from './json/body-scan.ts'
 import { parseJson, recordOr, type JsonRecord } from './json/json-value.ts'
 import { EVENT_STREAM } from './dialect/stream-output.ts'

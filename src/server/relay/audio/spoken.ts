@@ -1,3 +1,4 @@
+import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -20,10 +21,9 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../media/fields.ts'
+import { invalid, missing, textMember } from '../dialect/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 
 /**

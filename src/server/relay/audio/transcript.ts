@@ -1,3 +1,4 @@
+import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   countedUsage,
@@ -10,11 +11,10 @@ import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { memberRange, memberValue } from '../json/body-scan.ts'
-import { flagMember, invalid, missing } from '../media/fields.ts'
-import type { Form } from '../media/form.ts'
+import { flagMember, invalid, missing } from '../dialect/fields.ts'
+import type { Form } from '../transport/form.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 import { recordedSeconds } from './duration.ts'
 

@@ -1,6 +1,6 @@
+import type { SurfaceCall } from '../dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import { planAttempt } from '../attempt-plan.ts'
-import type { SurfaceCall } from '../surfaces.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'
 import { sendJson, sendText } from '../send-answer.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'

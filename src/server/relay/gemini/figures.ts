@@ -1,9 +1,9 @@
+import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { declaredSearch, type DeclaredSearch } from './searches.ts'
 import { GeminiStream, lookAtResponse } from './stream.ts'
 

@@ -1,3 +1,4 @@
+import type { FieldProblem, RequestFigures, SurfaceRequest } from '../dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -9,12 +10,10 @@ import { estimatePromptTokens } from '../count/estimate.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
-import type { SurfaceRequest } from '../surfaces.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, textMember } from '../media/fields.ts'
+import { countMember, flagMember, invalid, textMember } from '../dialect/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 import { shown } from '../dialect/relay-error.ts'

@@ -5,7 +5,7 @@ import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { shown } from '../dialect/relay-error.ts'
 import type { Caller } from '../routing/caller.ts'
 import { readBody } from '../transport/request-body.ts'
-import { isForm, readForm, type Form } from './form.ts'
+import { isForm, readForm, type Form } from '../transport/form.ts'
 
 /** A request as it came: JSON, or, for calls that bring files, a form. */
 export interface ReadRequest {

@@ -1,3 +1,4 @@
+import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { countedUsage, NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
@@ -5,9 +6,8 @@ import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../media/fields.ts'
+import { invalid, missing, textMember } from '../dialect/fields.ts'
 import { readAnswer } from '../openai/openai-answer.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 
 /**

@@ -1,3 +1,4 @@
+import type { FieldProblem, RequestFigures, SeenResponse } from '../dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { AppError } from '../../app-error.ts'
 import { isAskedFor } from '../canonical/reading.ts'
@@ -14,10 +15,9 @@ import {
   wordOf,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, missing } from '../media/fields.ts'
+import { countMember, flagMember, invalid, missing } from '../dialect/fields.ts'
 import { TypedStream } from '../media/typed-stream.ts'
 import { errorOf } from '../openai/openai-chunk.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
 import { readUsage } from '../openai/usage.ts'
 import { orOnline, routedSearch, searchesTold, type AskedSearch } from '../search/asked-search.ts'
 import { responseAsEvents } from './as-events.ts'
@@ -40,15 +40,6 @@ import { drawnTokens, withBilledSearches, withToldCounts } from './tools/told-us
  */
 
 const TOOL_CALLS_MAX = 1000
-
-/** Which response the upstream has made, as far as it has said. */
-export interface SeenResponse {
-  /** Null: it has not said. */
-  id: string | null
-  totalTokens: number
-  /** What it is made of and ran in, by the names that later requests may refer to. */
-  itemIds: string[]
-}
 
 /** What the reading of an answer takes from its call. */
 interface ReadFor {

@@ -1,7 +1,7 @@
+import type { Surface } from '../dialect/surface.ts'
 import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
-import type { Surface } from '../surfaces.ts'
 import type { RelayCall, RelayParts } from '../relay-call.ts'
 import { ownError, shown, type RelayError } from '../dialect/relay-error.ts'
 import type { Caller } from './caller.ts'

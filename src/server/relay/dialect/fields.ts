@@ -1,7 +1,6 @@
+import type { FieldProblem, Surface } from './surface.ts'
 import { AppError } from '../../app-error.ts'
-import type { Surface } from '../surfaces.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
-import type { FieldProblem } from '../openai/surfaces.ts'
 
 /** Members of a body as JSON spells them, or as the texts of a form do. */
 

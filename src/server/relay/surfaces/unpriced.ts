@@ -1,7 +1,7 @@
+import type { Surface } from '../dialect/surface.ts'
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { unsupportedField } from '../canonical/reading.ts'
-import type { Surface } from '../surfaces.ts'
 import { camelName } from '../gemini/names.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'

@@ -1,9 +1,6 @@
-import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { Surface, RequestFigures, FieldProblem } from '../dialect/surface.ts'
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
-import type { Metering, MeteringAs } from '../dialect/metering.ts'
-import type { Surface } from '../surfaces.ts'
-import type { SeenResponse } from '../responses/reading.ts'
-import { searchedByName, searchedChat } from '../search/searched-chat.ts'
+import { searchedChat, searchedByName } from '../search/searched-chat.ts'
 import {
   memberBytes,
   memberObject,
@@ -12,43 +9,6 @@ import {
   type ScannedBody,
 } from '../json/body-scan.ts'
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
-
-/** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
-const NOT_IMPLEMENTED =
-  /^\/v1\/(edits|engines|images\/variations|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|responses\/.*|conversations(\/.*)?|messages\/batches(\/.*)?|realtime(\/.*)?|videos(\/.*)?|vector_stores(\/.*)?|batches(\/.*)?)$/
-
-export const isKnownButMissing = (method: string, path: string): boolean =>
-  NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
-
-/** A body that cannot be what the surface wants: which member, and whether it is absent or wrong. */
-export interface FieldProblem {
-  field: string
-  isMissing: boolean
-}
-
-/** The figures of a request that decide about price and shape of the answer. */
-export interface RequestFigures {
-  /**
-   * Completion tokens that the client lets the model produce, choices and prompts considered; null:
-   * it did not say.
-   */
-  maxCompletionTokens: number | null
-  /** How many replies the call asks for; absent: one. */
-  replies?: number
-  isStream: boolean
-  /** The client wants the usage chunk itself. */
-  wantsUsage: boolean
-  /** The answer is no text, and goes on as it comes. */
-  isRecording?: boolean
-  /** How the call is measured, where that is not by its text alone. */
-  metering?: MeteringAs
-  /** The same of what may search the web, which the name that is sent tells too. */
-  searched?: (pricedAs: string, sentAs: string) => Metering | undefined
-  /** What may be used beside the tokens, held back with them. */
-  extras?: UsedExtras
-  /** Of the Responses API: what the upstream made, to be remembered. */
-  seen?: SeenResponse
-}
 
 const CHOICES_MAX = 128
 

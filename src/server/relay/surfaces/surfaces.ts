@@ -1,61 +1,12 @@
-import type { DialectName } from './canonical/chat-request.ts'
-import type { ScannedBody } from './json/body-scan.ts'
-import type { Form } from './media/form.ts'
-import type { FieldProblem, RequestFigures } from './openai/surfaces.ts'
-import { refuseImpossiblePicture } from './images/picture-limits.ts'
-import { pictureFigures } from './images/pictures.ts'
-import { rankingFigures } from './rerank/ranking.ts'
-import { compactionFigures, responseFigures } from './responses/reading.ts'
-import { spokenFigures } from './audio/spoken.ts'
-import { transcriptFigures } from './audio/transcript.ts'
-import type { CountSurface } from './count/count-request.ts'
-import type { Framing } from './dialect/stream-output.ts'
-import type { Task } from './dialect/provider.ts'
-
-/**
- * What programs can ask of the relay: each kind of call once, with the dialect its clients speak. A
- * new surface is a row, in `PATHS` or, where the address carries a model and an action, in
- * `ACTIONS`.
- */
-export interface Surface {
-  task: Task
-  dialect: DialectName
-  /** The request is in the words of another API than its answer. */
-  spokenIn?: 'responses'
-  count: CountSurface
-  /** What is used when the body names no model; null: it must. */
-  defaultModel: string | null
-  /** What is used in its place where the caller has no channel for it, the first that is served. */
-  olderDefaults?: readonly string[]
-  /** The member that must hold something. */
-  required: string
-  mayStream: boolean
-  /** Reads what decides about price and shape, where that is not what chat has. */
-  figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
-  /** Throws where a model, by the name that is sent, cannot do what is asked. */
-  refuse?: (body: ScannedBody, sentAs: string) => void
-  /** How a member of a wrong kind is refused, where clients know that by another code. */
-  wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'
-}
-
-/** What a client has sent, before anybody has been asked to answer it. */
-export interface SurfaceRequest {
-  body: ScannedBody
-  /** A multipart form, whose text fields are the body; null: it came as JSON. */
-  form: Form | null
-  /** As the client named it. */
-  model: string
-}
-
-/** A surface as an address asks for it. */
-export interface SurfaceCall {
-  surface: Surface
-  /** Where the address names the model; null: the body does. */
-  model: string | null
-  /** Where the address says whether it is a stream; null: the body does. */
-  isStream: boolean | null
-  framing: Framing
-}
+import type { Surface, SurfaceCall } from '../dialect/surface.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { refuseImpossiblePicture } from '../images/picture-limits.ts'
+import { pictureFigures } from '../images/pictures.ts'
+import { rankingFigures } from '../rerank/ranking.ts'
+import { compactionFigures, responseFigures } from '../responses/reading.ts'
+import { spokenFigures } from '../audio/spoken.ts'
+import { transcriptFigures } from '../audio/transcript.ts'
+import type { Task } from '../dialect/provider.ts'
 
 const row = (
   dialect: DialectName,
@@ -170,6 +121,13 @@ const GEMINI_MISSING = [
 
 export const isMissingOfGemini = (path: string): boolean =>
   GEMINI_MISSING.some((pattern) => pattern.test(path))
+
+/** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
+const NOT_IMPLEMENTED =
+  /^\/v1\/(edits|engines|images\/variations|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|responses\/.*|conversations(\/.*)?|messages\/batches(\/.*)?|realtime(\/.*)?|videos(\/.*)?|vector_stores(\/.*)?|batches(\/.*)?)$/
+
+export const isKnownButMissing = (method: string, path: string): boolean =>
+  NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
 
 const ENGINE_PATH = /^\/v1\/engines\/([^/]+)\/embeddings$/
 
