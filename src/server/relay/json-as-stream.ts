@@ -1,9 +1,9 @@
 import type { AttemptOutcome } from './errors/attempt-outcome.ts'
-import type { AttemptPlan } from './attempt-plan.ts'
+import type { AttemptPlan } from './call/plan.ts'
 import type { Answer } from './transport/decoded-body.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
-import type { Charge, RelayCall, RelayParts } from './relay-call.ts'
-import { beginStream, costHeaders } from './send-answer.ts'
+import type { Charge, RelayCall, RelayParts } from './call/call.ts'
+import { beginStream, costHeaders } from './call/respond.ts'
 import { measureAnswer, settleWhole, type Prompt } from './whole-answer.ts'
 
 /**

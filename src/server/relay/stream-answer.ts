@@ -3,28 +3,28 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
 } from './errors/attempt-outcome.ts'
-import { ClientFlow } from './client-flow.ts'
+import { ClientFlow } from './call/client-flow.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import type { AttemptPlan } from './attempt-plan.ts'
+import type { AttemptPlan } from './call/plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
 import { costOf } from '../ledger/price.ts'
-import { answerFault, openAnswerRoom } from './answer-room.ts'
+import { answerFault, openAnswerRoom } from './call/answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from './transport/decoded-body.ts'
 import type { StreamChunk, StreamEnding, StreamFollower, StreamOutcome } from './dialect/dialect.ts'
 import type { StreamOutput } from './dialect/stream-output.ts'
 import { hiddenRefusal, refusedAttempt } from './errors/upstream-error.ts'
 import { toldError, type RelayError } from './dialect/relay-error.ts'
-import { checkpointCall, settleCall } from './charging/settle.ts'
+import { checkpointCall, settleCall } from './call/settle.ts'
 import {
   endCall,
   stayForAnswer,
   type Charge,
   type RelayCall,
   type RelayParts,
-} from './relay-call.ts'
-import { beginStream, costHeaders, openStream } from './send-answer.ts'
+} from './call/call.ts'
+import { beginStream, costHeaders, openStream } from './call/respond.ts'
 import { beginAsEvents, type EventReader, type SseEvent } from './transport/wire.ts'
-import { cleanError, endingError, endingOf, isWhole, measureStream } from './charging/stream-end.ts'
+import { cleanError, endingError, endingOf, isWhole, measureStream } from './call/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import { refusedAnswer, saysSomething, type Prompt } from './whole-answer.ts'

@@ -1,6 +1,6 @@
 import { costOf } from '../ledger/price.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
-import type { AttemptPlan } from './attempt-plan.ts'
+import type { AttemptPlan } from './call/plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
@@ -14,12 +14,12 @@ import {
   type TokenUsage,
 } from './canonical/token-usage.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import { answerFault, openAnswerRoom } from './answer-room.ts'
+import { answerFault, openAnswerRoom } from './call/answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from './transport/decoded-body.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
-import { measureTold } from './charging/told-usage.ts'
-import { sendAnswer } from './send-answer.ts'
+import { measureTold } from './call/told-usage.ts'
+import { sendAnswer } from './call/respond.ts'
 import {
   endCall,
   onEarlyEnd,
@@ -28,8 +28,8 @@ import {
   type RelayCall,
   type RelayParts,
   type UsageSource,
-} from './relay-call.ts'
-import { settleCall } from './charging/settle.ts'
+} from './call/call.ts'
+import { settleCall } from './call/settle.ts'
 import { hiddenRefusal, refusedAttempt } from './errors/upstream-error.ts'
 import { streamAsJson } from './gathering/stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts'

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AttemptPlan } from '../attempt-plan.ts'
+import type { AttemptPlan } from '../call/plan.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'

@@ -8,7 +8,7 @@ import {
   insertRecordedCall,
   RECORDINGS_MESSAGE,
 } from '../../recording/recording-store.ts'
-import type { RelayCall, RelayParts } from '../relay-call.ts'
+import type { RelayCall, RelayParts } from '../call/call.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { CallRecording } from './call-recording.ts'

@@ -1,11 +1,11 @@
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { allowsModel } from '../../token/token.ts'
-import type { RelayParts } from '../relay-call.ts'
+import type { RelayParts } from '../call/call.ts'
 import type { Caller } from '../routing/caller.ts'
 import { containerNamed } from './containers.ts'
 import { findItems, type KnownItem } from './response-store.ts'
-import { STORED_ID } from './stored-responses.ts'
+import { STORED_ID } from '../call/stored-responses.ts'
 
 /**
  * Items of stored responses that a request names instead of saying them, and containers that it
