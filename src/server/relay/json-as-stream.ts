@@ -1,10 +1,10 @@
 import type { AttemptOutcome } from './errors/attempt-outcome.ts'
-import type { AttemptPlan } from './call/plan.ts'
+import type { AttemptPlan, Prompt } from './call/plan.ts'
 import type { Answer } from './transport/decoded-body.ts'
 import { parseJson, recordOr } from './json/json-value.ts'
 import type { Charge, RelayCall, RelayParts } from './call/call.ts'
 import { beginStream, costHeaders } from './call/respond.ts'
-import { measureAnswer, settleWhole, type Prompt } from './whole-answer.ts'
+import { measureAnswer, settleWhole } from './whole-answer.ts'
 
 /**
  * Some upstreams ignore `stream: true` and answer with one JSON text, or with what their reading

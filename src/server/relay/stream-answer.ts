@@ -3,9 +3,9 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
 } from './errors/attempt-outcome.ts'
-import { ClientFlow } from './call/client-flow.ts'
+import { ClientFlow } from './call/respond.ts'
 import type { CompletionCounter } from './count/count-completion.ts'
-import type { AttemptPlan } from './call/plan.ts'
+import type { AttemptPlan, Prompt } from './call/plan.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type TokenUsage } from './canonical/token-usage.ts'
 import { costOf } from '../ledger/price.ts'
 import { answerFault, openAnswerRoom } from './call/answer-room.ts'
@@ -27,7 +27,7 @@ import { beginAsEvents, type EventReader, type SseEvent } from './transport/wire
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './call/stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from './transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
-import { refusedAnswer, saysSomething, type Prompt } from './whole-answer.ts'
+import { refusedAnswer, saysSomething } from './whole-answer.ts'
 
 /**
  * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is

@@ -1,6 +1,7 @@
+import type { UsageSource } from './call/settle.ts'
 import { costOf } from '../ledger/price.ts'
 import type { UsedExtras } from '../ledger/price/price-lines.ts'
-import type { AttemptPlan } from './call/plan.ts'
+import type { AttemptPlan, Prompt } from './call/plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
@@ -18,7 +19,7 @@ import { answerFault, openAnswerRoom } from './call/answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from './transport/decoded-body.ts'
 import type { Reading } from './dialect/metering.ts'
 import { isRecord, parseJson, recordOr } from './json/json-value.ts'
-import { measureTold } from './call/told-usage.ts'
+import { measureTold } from './call/settle.ts'
 import { sendAnswer } from './call/respond.ts'
 import {
   endCall,
@@ -27,7 +28,6 @@ import {
   type Charge,
   type RelayCall,
   type RelayParts,
-  type UsageSource,
 } from './call/call.ts'
 import { settleCall } from './call/settle.ts'
 import { hiddenRefusal, refusedAttempt } from './errors/upstream-error.ts'
@@ -38,15 +38,6 @@ import { callUpstream, type UpstreamRequest } from './transport/upstream-call.ts
  * What every kind of answer needs: fetching one whole, reading its errors, measuring what it used,
  * settling it. And the calls whose answer comes in one piece.
  */
-
-export interface Prompt {
-  /** Counts the prompt exactly; only asked when the upstream does not say. */
-  count(): number | Promise<number>
-  /** What the call is taken to use when nobody says; null: what is counted. */
-  estimate: TokenUsage | null
-  /** The answer is text that is written for the call, and nothing else is to be paid. */
-  isText: boolean
-}
 
 /** Sends the request, waits for the whole answer, settles, and only then answers the client. */
 export async function relayWhole(
@@ -299,7 +290,7 @@ export async function settleWhole(
   const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
   const charged = settled?.charged ?? costOf(charge.price, used)
   endCall(call, { outcome: 'answered', channelId: charge.channel.id, quota: charged })
-  return { charged, remaining: remainingOf(parts, charge, settled?.userQuota ?? null) }
+  return { charged, remaining: remainingOf(parts, call, settled?.userQuota ?? null) }
 }
 
 /**
@@ -308,7 +299,7 @@ export async function settleWhole(
  */
 function remainingOf(
   { app }: RelayParts,
-  { caller: { token } }: Charge,
+  { caller: { token } }: RelayCall,
   userQuota: number | null,
 ): number | null {
   const isOwners = token.unlimited_quota || !app.options.flag('DisplayTokenStatEnabled')

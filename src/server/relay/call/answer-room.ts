@@ -1,6 +1,6 @@
 import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
 import type { Task } from '../dialect/provider.ts'
-import type { RelayCall, RelayParts } from './call.ts'
+import type { Call, RelayParts } from './call.ts'
 import type { AnswerRoom, BodyFault } from '../transport/decoded-body.ts'
 
 /** How much memory upstream responses may take that are read whole. */
@@ -65,7 +65,7 @@ export function answerBytesMax(asked: AskedAnswer, isEvents = false): number {
  */
 export function openAnswerRoom(
   { answerBytes }: Pick<RelayParts, 'answerBytes'>,
-  call: Pick<RelayCall, 'answerLease'>,
+  call: Pick<Call, 'answerLease'>,
   { channelId, bytesMax }: { channelId: number; bytesMax: () => number },
 ): AnswerRoom {
   call.answerLease?.release()

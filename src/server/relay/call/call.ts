@@ -1,17 +1,20 @@
+import type { Attempt } from './plan.ts'
+import type { Route } from './route.ts'
+import type { RequestFigures } from '../dialect/surface.ts'
+import type { CallInput } from './read-request.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
 import type { RestLimits } from '../../http/unread-body.ts'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode, Language } from '../../../contract/errors.ts'
 import type { App } from '../../app.ts'
 import type { FailedCall } from '../../dashboard/failures.ts'
 import type { Egress } from '../../egress/egress.ts'
-import type { Price } from '../../ledger/price.ts'
 import type { CallCapture, Captures } from '../../log/body/capture.ts'
 import type { Traces } from '../../log/trace/traces.ts'
 import type { Metrics } from '../../metrics.ts'
 import type { Affinity } from '../routing/conversation/affinity.ts'
 import type { Caller, Callers } from '../routing/caller.ts'
 import type { LiveChannelMap } from '../routing/live-channel-map.ts'
-import type { RoutableChannel } from '../routing/choose-channel.ts'
 import type { ChannelHealth } from '../routing/health.ts'
 import type { KeyTurns } from '../routing/key-turns.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
@@ -20,7 +23,6 @@ import type { Trail } from '../routing/trail.ts'
 import type { TokenCounter } from '../count/count-tokens.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
-import type { Metering } from '../dialect/metering.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import type { StreamOutput } from '../dialect/stream-output.ts'
 import type { ChatOnly } from '../routing/known-apis.ts'
@@ -56,57 +58,153 @@ export interface RelayParts {
   abortLater(abort: () => void): void
 }
 
-/** One client's call, from its first byte to its last. */
-export interface RelayCall {
-  request: IncomingMessage
-  response: ServerResponse
+const nothing = (): void => {}
+
+/**
+ * One client's call, from its first byte to its last. It begins with what the HTTP request says,
+ * and each stage (`run-call.ts`) fills in its result: `caller`, `input`, `figures`, `route`,
+ * `attempt`. Reading a result before its stage is a fault of ours and throws.
+ */
+export class Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
   /** For the rest of a body that was not read when the call was answered. */
-  restLimits: RestLimits
-  requestId: string
-  /** Headers that every answer carries, names and values in turn. */
+  readonly restLimits: RestLimits
+  readonly requestId: string
+  /** Headers that every response carries, names and values in turn. */
   readonly headers: string[]
   language: Language
-  path: string
-  query: URLSearchParams
+  readonly path: string
+  readonly query: URLSearchParams
   /**
    * The client's: errors are told in it, and `credentialOf` looks for the key where its clients put
    * it. Lists of models take theirs from the headers, before they authenticate.
    */
   dialect: DialectName
-  startedMs: number
+  readonly startedMs: number
   /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
-  upstreamMs: number
-  /** Nobody waits for an answer any more: the client has left, or has been sent a refusal. */
-  isGone: boolean
+  upstreamMs = 0
+  /** Nobody waits for a response any more: the client has left, or has been sent a refusal. */
+  isGone = false
   /** What is kept of the call's texts; null for tokens that keep nothing. */
-  capture: CallCapture | null
+  capture: CallCapture | null = null
   /** Its raw bytes on all ways; null if nobody records it. */
-  recording: CallRecording | null
+  recording: CallRecording | null = null
   /** What the request that was sent last left out or changed; null: none was sent. */
-  notes: RequestNotes | null
-  /** Whose call it is; null: nobody's yet. */
-  caller: Caller | null
+  notes: RequestNotes | null = null
   /** Owner, token, channel and model for the list of failed calls, as they become known. */
-  attempted: FailedCall | null
+  attempted: FailedCall | null = null
   /** What happened to it on its way to a channel; null: nothing worth telling. */
-  trail: Trail | null
+  trail: Trail | null = null
   /** Its outcome for the metrics so far; null: calls of this kind are not counted. */
-  end: CallEnd | null
-  /** The stream that its client has the head of while there is no answer; null: it has none. */
-  opened: StreamOutput | null
+  end: CallEnd | null = null
+  /** The stream whose head the client has before there is an answer; null: there is none. */
+  opened: StreamOutput | null = null
   /** It was refused, although its status is good. */
-  isRefusedInStream: boolean
+  isRefusedInStream = false
   /** What its client was told instead of an answer. */
-  refusal: RelayError | null
-  /** Called when the client goes away. */
-  onGone: () => void
-  /** What its body holds of the memory for all bodies; null: it has not been read. */
-  requestLease: Lease | null
+  refusal: RelayError | null = null
+  /** Memory that its body holds of the budget for all bodies; null: it has not been read. */
+  requestLease: Lease | null = null
   /** The same of the upstream's response; null: none is read whole. */
-  answerLease: Lease | null
+  answerLease: Lease | null = null
+  /** Called when the client goes away. */
+  onGone: () => void = nothing
   /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
   breakOff: (reason: BreakReason) => void
+
+  private results: Partial<StageResults> = {}
+
+  constructor(begun: BegunCall, breakOff: (call: Call, reason: BreakReason) => void) {
+    this.request = begun.request
+    this.response = begun.response
+    this.restLimits = begun.restLimits
+    this.requestId = begun.requestId
+    this.headers = begun.headers
+    this.language = begun.language
+    this.path = begun.path
+    this.query = begun.query
+    this.dialect = begun.dialect
+    this.startedMs = begun.startedMs
+    this.breakOff = breakOff.bind(null, this)
+  }
+
+  /** Whose call it is. Stage: `authenticate.ts`. */
+  get caller(): Caller {
+    return this.results.caller ?? notYet('caller')
+  }
+  set caller(caller: Caller) {
+    this.results.caller = caller
+  }
+  /** Null before it is authenticated. */
+  get knownCaller(): Caller | null {
+    return this.results.caller ?? null
+  }
+
+  /** What the client asks for. Stage: `read-request.ts`. */
+  get input(): CallInput {
+    return this.results.input ?? notYet('input')
+  }
+  set input(input: CallInput) {
+    this.results.input = input
+  }
+
+  /** What of it decides about price and shape. Stage: `read-request.ts`. */
+  get figures(): RequestFigures {
+    return this.results.figures ?? notYet('figures')
+  }
+  set figures(figures: RequestFigures) {
+    this.results.figures = figures
+  }
+
+  /** Where it may go. Stage: `route.ts`. */
+  get route(): Route {
+    return this.results.route ?? notYet('route')
+  }
+  set route(route: Route) {
+    this.results.route = route
+  }
+
+  /** The channel that is being asked, at which price and how. Stages: `plan.ts`, `reserve.ts`. */
+  get attempt(): Attempt {
+    return this.results.attempt ?? notYet('attempt')
+  }
+  set attempt(attempt: Attempt) {
+    this.results.attempt = attempt
+  }
 }
+
+interface StageResults {
+  caller: Caller
+  input: CallInput
+  figures: RequestFigures
+  route: Route
+  attempt: Attempt
+}
+
+function notYet(result: keyof StageResults): never {
+  throw new Error(`the call has no ${result} yet`)
+}
+
+/** What is known of a call when its head has come. */
+type BegunCall = Pick<
+  Call,
+  | 'request'
+  | 'response'
+  | 'restLimits'
+  | 'requestId'
+  | 'headers'
+  | 'language'
+  | 'path'
+  | 'query'
+  | 'dialect'
+  | 'startedMs'
+>
+
+/** A call under its former name, for `respond-*.ts`. */
+export type RelayCall = Call
+/** The same of an attempt. */
+export type Charge = Attempt
 
 /** What a call came to, for those who watch the server. */
 export interface CallEnd {
@@ -121,12 +219,12 @@ export interface CallEnd {
 export const UNENDED: CallEnd = { outcome: 'abandoned', channelId: 0, quota: 0 }
 
 /** Says what a call came to; what is said last counts. */
-export function endCall(call: RelayCall, end: CallEnd): void {
+export function endCall(call: Call, end: CallEnd): void {
   if (call.end !== null) call.end = end
 }
 
 /** Says that we have refused it. */
-export const refuseCall = (call: RelayCall, code: ErrorCode): void =>
+export const refuseCall = (call: Call, code: ErrorCode): void =>
   endCall(call, { outcome: code, channelId: 0, quota: 0 })
 
 /**
@@ -134,58 +232,12 @@ export const refuseCall = (call: RelayCall, code: ErrorCode): void =>
  * straight into the call: V8 puts a function literal that is assigned to a property into the old
  * generation, and everything it can see, the whole call, outlives the collections of the young one.
  */
-export function onEarlyEnd(
-  call: RelayCall,
-  onGone: RelayCall['onGone'],
-  breakOff: RelayCall['breakOff'],
-): void {
+export function onEarlyEnd(call: Call, onGone: Call['onGone'], breakOff: Call['breakOff']): void {
   call.onGone = onGone
   call.breakOff = breakOff
 }
 
 /** From here on the answer is taken from the upstream, whether or not the client is still there. */
-export function stayForAnswer(call: RelayCall): void {
+export function stayForAnswer(call: Call): void {
   call.onGone = nothing
-}
-
-const nothing = (): void => {}
-
-/**
- * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; the
- * balance does not cover what the answer has come to; its caller may call no more.
- */
-export type BreakReason =
-  | 'upstream_timeout'
-  | 'busy'
-  | 'quota_used_up'
-  | 'token_unknown'
-  | 'token_disabled'
-  | 'token_owner_disabled'
-
-/** Where the token figures of a settlement come from. */
-export type UsageSource = 'upstream' | 'counted' | 'estimated'
-
-/** A call that was authorised, priced and reserved, on its way to a channel. */
-export interface Charge {
-  caller: Caller
-  channel: RoutableChannel
-  price: Price
-  /** How the call is measured that has this price; absent: by its text alone. */
-  metering?: Metering
-  requestedModel: string
-  /** The name that was sent upstream. */
-  modelName: string
-  isStream: boolean
-  /**
-   * The most tokens that each reply may have, because the balance does not cover more; null if it
-   * covers all that client and model allow.
-   */
-  outputLimit: number | null
-  /** The channel's system prompt is put into the call. */
-  resetsSystemPrompt: boolean
-  /**
-   * Runs beside the settlement, and is over before the client has the last byte: remembers a stored
-   * response. Never throws.
-   */
-  beforeEnd: (() => Promise<void>) | null
 }

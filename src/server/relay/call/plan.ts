@@ -1,20 +1,17 @@
-import type { RequestFigures, Surface, SurfaceCall } from '../dialect/surface.ts'
+import type { Route } from './route.ts'
+import type { CallInput } from './read-request.ts'
+import { type Price, findPrice } from '../../ledger/price.ts'
+import { type RoutableChannel, sentModel } from '../routing/choose-channel.ts'
+import type { RequestFigures } from '../dialect/surface.ts'
 import { channelType } from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import { holdsType } from '../../option/option-value.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { agentClient } from '../surfaces/agent-chat.ts'
 import { withOwnCallIds } from '../canonical/call-id.ts'
 import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import type {
-  AnswerHead,
-  ClientDialect,
-  StreamGatherer,
-  UpstreamDialect,
-} from '../dialect/dialect.ts'
+import type { AnswerHead, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
 import type { Metering, Reading } from '../dialect/metering.ts'
-import type { Form } from '../transport/form.ts'
 import { dialects, gathererOf, upstreamDialects } from '../conversion/dialects.ts'
 import { embeddingConversion } from '../conversion/embedding.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
@@ -30,7 +27,7 @@ import {
   type ProviderChannel,
   type Task,
 } from '../dialect/provider.ts'
-import { providerOf } from '../providers/providers.ts'
+import { providerOf } from '../vendors/registry.ts'
 import { traitsOf } from '../vendors/registry.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { withReasoning } from '../providers/reasoning.ts'
@@ -38,22 +35,19 @@ import { outputLimitEdits } from '../conversion/output-limit.ts'
 import { declaresSearch, searchExtras, withSearchAt } from '../conversion/search.ts'
 import { outputLimitOf } from '../../model/output-limit.ts'
 import type { Capabilities } from '../../model/capabilities.ts'
-import { estimatePromptTokens } from '../count/estimate.ts'
-import { dialectEdits, systemPromptEdit } from '../conversion/splice.ts'
+import { estimatePromptTokens, approximateTokens } from '../count/estimate.ts'
+import { dialectEdits, systemPromptEdit, takesSystemPrompt } from '../conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from '../dialect/stream-output.ts'
 import { withStopTexts } from '../dialect/stop-texts.ts'
 import { withToolsAsAsked } from '../dialect/tool-calls.ts'
 import { answerBytesMax } from './answer-room.ts'
-import { silenceLimits } from '../transport/silence-limits.ts'
+import { silenceLimits } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
-import { scanBody, type ScannedBody } from '../json/body-scan.ts'
+import { scanBody, type ScannedBody, memberValue } from '../json/body-scan.ts'
 import { splice, type MemberEdit } from '../json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { clientWithFunctions } from '../openai/older/function-calls.ts'
-import type { Charge, RelayCall, RelayParts } from './call.ts'
+import type { Call, RelayParts } from './call.ts'
 import { shown } from '../dialect/relay-error.ts'
-import { responsesClient } from '../responses/client.ts'
-import type { ReferredItems } from '../responses/referred-items.ts'
 import {
   callsToolsByResponses,
   chatWantsResponses,
@@ -61,15 +55,23 @@ import {
   wantsResponses,
   withoutThoughts,
 } from '../responses/with-tools.ts'
-import { searchedByName, SEARCHING } from '../search/searched-chat.ts'
+import { SEARCHING } from '../canonical/web-search.ts'
+import { searchedByName } from '../search/searched-chat.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**
- * How one attempt is made: what goes to the channel, and how its answer becomes the client's. Where
- * both speak one dialect, the client's bytes are spliced and the answer passes as it is; where they
- * do not, both are converted. Nothing is sent here.
+ * One channel on its way to answer the call: what it is asked and how its answer becomes the
+ * client's (`planAttempt`), what is held back for it (`reserve.ts`). Where client and upstream
+ * speak one dialect, the client's bytes are spliced and the answer passes as it is; where they do
+ * not, both are converted. Nothing is sent here.
  */
-export interface AttemptPlan {
+export interface Attempt {
+  channel: RoutableChannel
+  /** The name that is sent upstream. */
+  modelName: string
+  price: Price
+  /** How the call is measured that has this price; absent: by its text alone. */
+  metering?: Metering
   /** What the channel is asked for. */
   task: Task
   /** What of the client's request does not go out as the client sent it. */
@@ -93,105 +95,200 @@ export interface AttemptPlan {
   output(): StreamOutput
   /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
   answerBytesMax(isEvents: boolean): number
+  /** The channel's system prompt is put into the call. */
+  resetsSystemPrompt: boolean
+  /** How the prompt is counted where the upstream does not say. */
+  prompt: Prompt
+  /** Points held back for the call; 0 before `reserve.ts`. */
+  reserved: number
+  /**
+   * The most tokens that each reply may have, because the balance does not cover more; null if it
+   * covers all that client and model allow.
+   */
+  outputLimit: number | null
+  /** The channel or its key was out of use, and this call finds out whether it is well again. */
+  isTrial: boolean
 }
 
-/** What is known of a call before a channel is chosen. */
-export interface PlannedCall {
-  asked: SurfaceCall
-  body: ScannedBody
-  /** As the client named it. */
-  model: string
-  figures: RequestFigures
-  /** The form that the body's members were read from; null: it is the body. */
-  form: Form | null
+/** What the upstream of an attempt is asked and how its answer is read. */
+export type AttemptPlan = Omit<
+  Attempt,
+  | 'channel'
+  | 'modelName'
+  | 'price'
+  | 'metering'
+  | 'resetsSystemPrompt'
+  | 'prompt'
+  | 'reserved'
+  | 'outputLimit'
+  | 'isTrial'
+>
+
+/** How the prompt of an attempt is counted. */
+export interface Prompt {
+  /** Counts the prompt exactly; only asked when the upstream does not say. */
+  count(): number | Promise<number>
+  /** What the call is taken to use when nobody says; null: what is counted. */
+  estimate: TokenUsage | null
+  /** The answer is text that is written for the call, and nothing else is to be paid. */
+  isText: boolean
+}
+
+/** What a second attempt at one channel changes, after what the first has shown (`second-form.ts`). */
+export interface PlanChanges {
   /** A response is to be had by chat: the server has no such call. */
   isChat?: boolean
   /** A chat is to be had by the Responses API: the server, or the model, has no other. */
   isResponse?: boolean
-  /** Items that a request of the Responses API names instead of saying them; null: another API. */
-  referred: ReferredItems | null
   /** Thoughts of earlier turns stay behind: another account has sealed them. */
   isForgetful?: boolean
-  /** The most tokens that each reply may have, in place of what the client says. */
-  outputLimit?: number
   /** See `ProviderCall`. */
   isReasoningMissing?: boolean
 }
 
-/** To which channel a call goes, under which name, and at which price, if it has one. */
-export type Sending = Pick<Charge, 'channel' | 'modelName' | 'requestedModel' | 'metering'> &
-  Partial<Pick<Charge, 'price'>>
-
-/** The plan for a channel, or why this channel cannot answer such a call. */
+/**
+ * Prices the call on this channel and plans how it is asked. Returns the refusal if it cannot be:
+ * the model has no price there, or the channel no such call.
+ */
 export function planAttempt(
   parts: RelayParts,
-  call: RelayCall,
-  asking: PlannedCall,
-  charge: Sending,
+  call: Call,
+  channel: RoutableChannel,
+  outputLimit: number | null = null,
+): Attempt | AppError {
+  const { input, figures } = call
+  const modelName = sentModel(channel, input.model)
+  const price = findPrice(parts.app.options.ratios(), {
+    requested: input.model,
+    mapped: modelName,
+    channelType: channel.type,
+    group: call.route.group,
+  })
+  if (price === null) return new AppError('model_unpriced', { model: shown(input.model) })
+  const byPictureToken = price.imageCompletionRatio !== null && price.perCall === null
+  const sold = { traits: traitsOf(channel.type), byPictureToken }
+  const metering =
+    figures.metering?.(price.pricedAs, sold) ?? figures.searched?.(price.pricedAs, modelName)
+  const sending = {
+    channel,
+    modelName,
+    price,
+    outputLimit,
+    ...(metering === undefined ? {} : { metering }),
+  }
+  const plan = planRequest(parts, call, sending)
+  if (plan instanceof AppError) return plan
+  return {
+    ...plan,
+    ...sending,
+    resetsSystemPrompt: channel.systemPrompt !== '' && takesSystemPrompt(input.surface),
+    prompt: promptOf(parts, call, { modelName, estimate: plan.estimate }),
+    reserved: 0,
+    isTrial: false,
+  }
+}
+
+function promptOf(
+  { app, counter }: RelayParts,
+  call: Call,
+  { modelName, estimate }: { modelName: string; estimate: TokenUsage | null },
+): Prompt {
+  const { surface, body } = call.input
+  const isWritten = WRITING_TASKS.has(surface.task) && memberValue(body, 'echo') !== true
+  return {
+    estimate,
+    // An answer that repeats its prompt holds text that nobody has written.
+    isText: estimate === null && isWritten,
+    count: async () =>
+      call.route.earlierTokens +
+      (app.options.flag('ApproximateTokenEnabled')
+        ? approximateTokens(body.bytes.length)
+        : await counter.countRequest({
+            surface: surface.count,
+            model: modelName,
+            bytes: body.bytes,
+          })),
+  }
+}
+
+/** To which channel a call goes, under which name, and at which price, if it has one. */
+type Sending = Pick<Attempt, 'channel' | 'modelName'> &
+  Partial<Pick<Attempt, 'price' | 'metering' | 'outputLimit'>>
+
+/** The request for a channel, or why this channel cannot answer such a call. */
+export function planRequest(
+  parts: RelayParts,
+  call: Call,
+  sending: Sending,
+  changes: PlanChanges = NO_CHANGES,
 ): AttemptPlan | AppError {
-  const { channel, modelName } = charge
-  const { surface } = asking.asked
+  const { channel, modelName } = sending
+  const { surface } = call.input
   const { type } = channel
   const capabilities = parts.app.models.table().capabilitiesOf(modelName, type)
   const provider = providerOf(type, modelName, surface.task, capabilities)
-  const { isStream } = asking.figures
-  const task = taskOf(parts, asking, { ...charge, capabilities })
+  if (provider === null) return nowhere(call, channel, false)
+  const { isStream } = call.figures
+  const task = taskOf(parts, call, { provider, sending, capabilities, changes })
   const dropsHostedTools = holdsType(parts.app.options.text('DropHostedTools'), channel.type)
   const notes = new RequestNotes(isStrict(parts, call), dropsHostedTools)
   const wanted = {
     ...providerCallOf(parts.app, { task, model: modelName, isStream, type }, call),
-    isReasoningMissing: asking.isReasoningMissing ?? false,
+    isReasoningMissing: changes.isReasoningMissing ?? false,
     notes,
   }
   const place = placeOf(provider, channel, wanted)
-  if (provider === null || place === null) return nowhere(call, provider, { channel, surface })
+  if (place === null) return nowhere(call, channel, CHATS.has(surface.task))
   try {
     const { to } = place
     const sent = { channel, to }
-    const planned = withOutputLimit(call, withoutForm(asking, provider), to)
-    surface.refuse?.(planned.body, modelName)
-    const body = withSystemPrompt(planned, channel.systemPrompt)
-    const isSpliced = speaksAsAsked(provider, to, surface)
+    const limited = withOutputLimit(call, withoutForm(call.input, provider), {
+      ...to,
+      outputLimit: sending.outputLimit ?? Infinity,
+    })
+    surface.refuse?.(limited.body, modelName)
+    const input = { ...limited, body: withSystemPrompt(limited, channel.systemPrompt) }
+    const isSpliced = speaksAsAsked(provider, to, call)
     const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
-    const metering = isSpliced ? charge.metering : searchOf(charge, to, dialect)
+    const metering = isSpliced ? sending.metering : searchOf(sending, to, dialect)
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || MAY_SEARCH.has(to.task))
     const asksForUsage = isMeteredStream && provider.asksForUsage(channel, to)
-    const refusesUsage = isMeteredStream && !asksForUsage
+    const lacks = provider.lacks ?? []
     const answering = isSpliced
-      ? splicing(planned, body, charge, {
+      ? splicing(call, input, sending, {
           capabilities,
           asksForUsage,
-          refusesUsage,
-          showsUsage: isUsageShown(parts, planned),
-          edits: to.task === 'chat' ? lackingEdits(body, provider.lacks ?? [], notes) : [],
+          refusesUsage: isMeteredStream && !asksForUsage,
+          showsUsage: isUsageShown(parts, call),
+          edits: to.task === 'chat' ? lackingEdits(input.body, lacks, notes) : [],
         })
-      : converting(parts, call, planned, {
-          body,
-          charge,
+      : converting(parts, call, input, {
+          sending,
           dialect,
           to,
           asksForUsage,
           notes,
-          lacks: provider.lacks ?? [],
+          lacks,
+          changes,
         })
     const request: UpstreamRequest = {
       url: place.url,
       method: 'POST',
       headers: headOf(provider, sent, {
-        contentType: planned.form?.contentType ?? 'application/json',
-        accept: acceptOf(planned.figures, wire),
+        contentType: input.form?.contentType ?? 'application/json',
+        accept: acceptOf(call.figures, wire),
         body: answering.sent,
       }),
-      body: planned.form === null ? bodyFor(provider, sent, answering.sent) : answering.sent,
+      body: input.form === null ? bodyFor(provider, sent, answering.sent) : answering.sent,
       ...silenceLimits(parts.app.config, { isWhole: comesWhole(provider, sent) }),
     }
     return {
       task: to.task,
       notes,
       request: readyToSend(provider, sent, request, parts.app.clock),
-      estimate: charge.metering?.estimate ?? answering.estimate ?? null,
-      extras: metering?.extras ?? answering.extras ?? charge.metering?.extras,
+      estimate: sending.metering?.estimate ?? answering.estimate ?? null,
+      extras: metering?.extras ?? answering.extras ?? sending.metering?.extras,
       limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
       upstream:
         metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
@@ -199,7 +296,7 @@ export function planAttempt(
       gatherer: gathererOf(to.task, dialect),
       convert: answering.convert,
       output: answering.output,
-      answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: planned.body.bytes }, isEvents),
+      answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: input.body.bytes }, isEvents),
     }
   } catch (error) {
     // What cannot be read or said is the client's to hear; anything else is a fault of ours.
@@ -208,12 +305,17 @@ export function planAttempt(
   }
 }
 
+const NO_CHANGES: PlanChanges = {}
+
 /** The body as the provider wants it, and then as the model does. */
-const bodyFor = (provider: Provider, sent: Sent, bytes: Buffer): Buffer =>
-  withReasoning(provider, sent, finished(provider, sent, bytes))
+function bodyFor(provider: Provider, sent: Sent, bytes: Buffer): Buffer {
+  const body = finished(provider, sent, bytes)
+  const mayLackReasoning = provider.dialect === 'openai' || sent.to.isReasoningMissing === true
+  return mayLackReasoning ? withReasoning(provider, sent, body) : body
+}
 
 /** Whether nothing may be left out of the call: by the operator's option, or the client's header. */
-const isStrict = ({ app }: RelayParts, { request }: RelayCall): boolean =>
+const isStrict = ({ app }: RelayParts, { request }: Call): boolean =>
   app.options.flag('StrictParameters') || request.headers['x-gatehouse-strict'] === '1'
 
 /**
@@ -229,9 +331,9 @@ function comesWhole(
 }
 
 /** The call as the provider takes it: JSON where it knows no forms. */
-function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
-  if (planned.form === null || ofForm === undefined) return planned
-  return { ...planned, form: null, body: scannedAgain(ofForm(planned.form)) }
+function withoutForm(input: CallInput, { ofForm }: Provider): CallInput {
+  if (input.form === null || ofForm === undefined) return input
+  return { ...input, form: null, body: scannedAgain(ofForm(input.form)) }
 }
 
 /**
@@ -240,24 +342,23 @@ function withoutForm(planned: PlannedCall, { ofForm }: Provider): PlannedCall {
  * header says so.
  */
 function withOutputLimit(
-  call: RelayCall,
-  planned: PlannedCall,
-  to: Pick<ProviderCall, 'model' | 'capabilities'>,
-): PlannedCall {
-  const { outputLimit = Infinity, body, asked, figures } = planned
-  const { maxCompletionTokens, replies = 1 } = figures
-  const isSaid = maxCompletionTokens !== null && WRITING_TASKS.has(asked.surface.task)
+  call: Call,
+  input: CallInput,
+  to: Pick<ProviderCall, 'model' | 'capabilities'> & { outputLimit: number },
+): CallInput {
+  const { maxCompletionTokens, replies = 1 } = call.figures
+  const isSaid = maxCompletionTokens !== null && WRITING_TASKS.has(input.surface.task)
   const known = isSaid ? outputLimitOf(to) : null
   const isAbove = isSaid && known !== null && maxCompletionTokens / replies > known
-  const limit = Math.min(outputLimit, isAbove ? known : Infinity)
+  const limit = Math.min(to.outputLimit, isAbove ? known : Infinity)
   setHeader(call, 'X-Gatehouse-Output-Limit', limit === Infinity ? null : String(limit))
-  if (limit === Infinity) return planned
-  const edits = outputLimitEdits(asked.surface, body, { ...to, limit })
-  return { ...planned, body: scannedAgain(splice(body, edits)) }
+  if (limit === Infinity) return input
+  const edits = outputLimitEdits(input.surface, input.body, { ...to, limit })
+  return { ...input, body: scannedAgain(splice(input.body, edits)) }
 }
 
 /** Of every answer; null: none, whatever an earlier attempt has said. */
-function setHeader({ headers }: RelayCall, name: string, value: string | null): void {
+function setHeader({ headers }: Call, name: string, value: string | null): void {
   const at = headers.indexOf(name)
   if (at >= 0) headers.splice(at, 2)
   if (value !== null) headers.push(name, value)
@@ -274,23 +375,25 @@ const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
 
 /** The refusal for a channel that has no address for such a call. */
 function nowhere(
-  { language }: RelayCall,
-  provider: Provider | null,
-  { channel, surface }: { channel: ProviderChannel; surface: Surface },
+  { language }: Call,
+  channel: RoutableChannel,
+  /** Every provider talks: where it cannot, the channel does not say where or as whom. */
+  isIncomplete: boolean,
 ): AppError {
   const { label, retired } = channelType(channel.type)
   const type = label[language]
   if (retired) return new AppError('channel_retired', { type })
-  // Every provider talks: where it cannot, the channel does not say where or as whom.
-  const isIncomplete = provider !== null && CHATS.has(surface.task)
   return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
     type,
   })
 }
 
 /** Whether client and upstream speak one dialect, about one task. */
-const speaksAsAsked = ({ dialect }: Provider, { task }: ProviderCall, surface: Surface): boolean =>
-  dialect === surface.dialect && task === surface.task && surface.spokenIn === undefined
+const speaksAsAsked = (
+  { dialect }: Provider,
+  { task }: ProviderCall,
+  { input: { surface } }: Call,
+): boolean => dialect === surface.dialect && task === surface.task && surface.spokenIn === undefined
 
 /** Texts of OpenAI's dialect, whose upstreams may search the web. */
 const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
@@ -306,7 +409,7 @@ function searchOf(
 }
 
 /** A spliced body may name stored items, which the upstream reads in: not those of other users. */
-function refuseForeignItems({ referred }: PlannedCall, type: number): void {
+function refuseForeignItems({ referred }: Route, type: number): void {
   const id =
     referred?.foreign ??
     (traitsOf(type).servesOpenai === true ? referred?.foreignBare : null) ??
@@ -315,29 +418,40 @@ function refuseForeignItems({ referred }: PlannedCall, type: number): void {
 }
 
 /** Whether the client sees what a stream has used. */
-const isUsageShown = ({ app }: RelayParts, { figures }: PlannedCall): boolean =>
+const isUsageShown = ({ app }: RelayParts, { figures }: Call): boolean =>
   figures.wantsUsage || app.config.ENFORCE_INCLUDE_USAGE
 
 const CHATS: ReadonlySet<Task> = new Set(['chat', 'responses'])
 
+interface TaskChoice {
+  provider: Provider
+  sending: Sending
+  capabilities: Capabilities
+  changes: PlanChanges
+}
+
 /** What the channel is asked for, whatever the client's own words: some must answer by responses. */
 function taskOf(
   { chatOnly, responsesOnly }: RelayParts,
-  { asked, body, model, isChat, isResponse }: PlannedCall,
-  { channel, modelName, capabilities }: Sending & { capabilities: Capabilities },
+  { input }: Call,
+  { provider, sending, capabilities, changes }: TaskChoice,
 ): Task {
-  const { task, dialect, spokenIn } = asked.surface
-  if (task !== 'responses') {
-    if (task !== 'chat') return task
-    const isOther = dialect !== 'openai' || spokenIn !== undefined
-    const wants = isOther ? wantsResponses : chatWantsResponses
-    const isForced = isResponse === true || responsesOnly.has(channel, model)
-    const traits = traitsOf(channel.type)
-    const isSearch = isOther && searchesByResponses(traits, modelName, body)
-    const at = { type: channel.type, model: modelName, capabilities, traits }
-    if (!isForced && !isSearch && !wants(at, body)) return task
+  const { surface, body, model } = input
+  const { channel, modelName } = sending
+  const { task, dialect, spokenIn } = surface
+  if (task === 'responses') {
+    return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
   }
-  return isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
+  // No other upstream has the Responses API.
+  if (task !== 'chat' || provider.dialect !== 'openai') return task
+  const isOther = dialect !== 'openai' || spokenIn !== undefined
+  const wants = isOther ? wantsResponses : chatWantsResponses
+  const isForced = changes.isResponse === true || responsesOnly.has(channel, model)
+  const traits = traitsOf(channel.type)
+  const isSearch = isOther && searchesByResponses(traits, modelName, body)
+  const at = { type: channel.type, model: modelName, capabilities, traits }
+  if (!isForced && !isSearch && !wants(at, body)) return task
+  return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
 
 /** OpenAI's models search by the Responses API, but for those that search by chat only. */
@@ -370,10 +484,10 @@ function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
 }
 
 /** The client's body with the channel's system prompt in it, still in the client's dialect. */
-function withSystemPrompt({ asked, body }: PlannedCall, systemPrompt: string): ScannedBody {
-  const edits = systemPromptEdit(asked.surface, body, systemPrompt)
-  if (edits.length === 0) return body
-  return scannedAgain(splice(body, edits))
+function withSystemPrompt({ surface, body }: CallInput, systemPrompt: string): ScannedBody {
+  if (systemPrompt === '') return body
+  const edits = systemPromptEdit(surface, body, systemPrompt)
+  return edits.length === 0 ? body : scannedAgain(splice(body, edits))
 }
 
 type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
@@ -393,15 +507,13 @@ interface ToSplice {
 
 /** Client and upstream speak one dialect: bytes pass. */
 function splicing(
-  planned: PlannedCall,
-  body: ScannedBody,
+  call: Call,
+  { surface, framing, body, form, model }: CallInput,
   { channel, modelName, metering }: Sending,
   { capabilities, asksForUsage, refusesUsage, showsUsage, edits: lacking }: ToSplice,
 ): Answering {
-  refuseForeignItems(planned, channel.type)
-  const { asked, figures, model, form } = planned
-  const { surface, framing } = asked
-  const { wantsUsage } = figures
+  refuseForeignItems(call.route, channel.type)
+  const { wantsUsage } = call.figures
   const edits = [
     ...dialectEdits(surface, body, {
       traits: traitsOf(channel.type),
@@ -423,13 +535,13 @@ function splicing(
 }
 
 interface ToConvert {
-  body: ScannedBody
-  charge: Sending
+  sending: Sending
   dialect: UpstreamName
   to: ProviderCall
   asksForUsage: boolean
   notes: RequestNotes
   lacks: readonly Steering[]
+  changes: PlanChanges
 }
 
 /**
@@ -438,30 +550,27 @@ interface ToConvert {
  */
 function converting(
   parts: RelayParts,
-  call: RelayCall,
-  planned: PlannedCall,
-  { body, charge, dialect, to, asksForUsage, notes, lacks }: ToConvert,
+  call: Call,
+  { surface, framing, body, model: requestedModel }: CallInput,
+  { sending, dialect, to, asksForUsage, notes, lacks, changes }: ToConvert,
 ): Answering {
   const { app } = parts
-  const { asked, figures } = planned
-  const { surface, framing } = asked
-  const { modelName, requestedModel } = charge
-  const { isStream } = figures
-  const { type } = charge.channel
+  const { modelName } = sending
+  const { isStream } = call.figures
+  const { type } = sending.channel
   const traits = traitsOf(type)
   const upstream = upstreamDialects[dialect]
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
-  const client = clientOf(surface, value)
+  const client = surface.client?.(value) ?? dialects[surface.dialect]
   const head: AnswerHead = {
     id: `${isResponse ? 'resp_' : 'chatcmpl-'}${call.requestId}`,
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
   const output = (answering: UpstreamDialect): StreamOutput => {
-    const wantsUsage = isUsageShown(parts, planned)
-    const promptTokens =
-      client.name === 'anthropic' ? estimatePromptTokens(planned.body, modelName) : 0
+    const wantsUsage = isUsageShown(parts, call)
+    const promptTokens = client.name === 'anthropic' ? estimatePromptTokens(body, modelName) : 0
     return convertedOutput(client, answering, {
       framing,
       head: { ...head, wantsUsage, promptTokens },
@@ -471,15 +580,13 @@ function converting(
     const read = withoutLacking(client.readRequest(value, notes), lacks)
     const { capabilities } = to
     const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type, traits })
-    const said = planned.isForgetful === true ? withoutThoughts(read) : read
+    const said = changes.isForgetful === true ? withoutThoughts(read) : read
     const searchTarget = { dialect, traits, type, model: modelName, capabilities }
-    const request = withSearchAt(
-      {
-        ...(isThoughtless ? thoughtless(said) : said),
-        messages: withOwnCallIds(said.messages),
-      },
-      searchTarget,
-    )
+    const asked = {
+      ...(isThoughtless ? thoughtless(said) : said),
+      messages: withOwnCallIds(said.messages),
+    }
+    const request = asked.search === undefined ? asked : withSearchAt(asked, searchTarget)
     // Pictures in the answer are for the asking nowhere else.
     if (request.modalities !== undefined && dialect !== 'gemini') {
       throw cannotSay(request, 'modalities')
@@ -487,12 +594,13 @@ function converting(
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type, traits, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
-    const cut = withStopTexts(upstream, notes.stops, request.choices)
+    const { stops } = notes
+    const cut = stops.length === 0 ? upstream : withStopTexts(upstream, stops, request.choices)
     const answering = withToolsAsAsked(cut, read, call.requestId)
     return {
       sent,
       estimate: upstream.estimate?.(request),
-      extras: searchExtras(request, searchTarget),
+      extras: request.search === undefined ? {} : searchExtras(request, searchTarget),
       convert: (answer, usage) =>
         client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
       output: () => output(answering),
@@ -500,7 +608,7 @@ function converting(
   }
   const embedding = embeddingConversion(surface.task, dialect, value, traits)
   if (embedding === null) {
-    const label = channelType(charge.channel.type).label
+    const label = channelType(sending.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
   }
   return {
@@ -508,13 +616,6 @@ function converting(
     convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
     output: () => output(upstream),
   }
-}
-
-/** Who reads the request and is told the answer. */
-function clientOf({ task, dialect, spokenIn }: Surface, value: JsonRecord): ClientDialect {
-  if (task === 'responses') return responsesClient(value)
-  if (spokenIn !== undefined) return agentClient(value)
-  return clientWithFunctions(dialects[dialect], value)
 }
 
 const bytesOf = (value: JsonRecord): Buffer => Buffer.from(JSON.stringify(value))

@@ -1,3 +1,4 @@
+import type { Attempt } from './plan.ts'
 import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import {
   failedAttempt,
@@ -5,16 +6,15 @@ import {
   type AttemptOutcome,
   type BrokenBy,
 } from '../errors/attempt-outcome.ts'
-import type { AttemptPlan } from './plan.ts'
-import { ClientFlow } from './client-flow.ts'
-import type { Ending } from './ending.ts'
+import { ClientFlow } from './respond.ts'
+import type { Ending } from './settle.ts'
 import { checkpointCall, settleCall } from './settle.ts'
-import { endCall, type Charge, type RelayCall, type RelayParts } from './call.ts'
+import { endCall, type RelayParts, type Call } from './call.ts'
 import { costHeaders, writeHead } from './respond.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
-import { isGood, refusedAnswer, relayAnswer, type Prompt } from '../whole-answer.ts'
+import { isGood, refusedAnswer, relayAnswer } from '../whole-answer.ts'
 
 /**
  * A recording that goes on as it comes: nothing of it says what it cost, which is known from the
@@ -22,22 +22,13 @@ import { isGood, refusedAnswer, relayAnswer, type Prompt } from '../whole-answer
  * first, because it may be an error in a good status, and until the first sound another channel may
  * be asked. The last byte waits until the call is settled.
  */
-export interface RecordingPlan {
-  plan: AttemptPlan
-  prompt: Prompt
-  /** Points held back for this call. */
-  reserved: number
-  /** Hears that the channel has begun to answer. */
-  onBegin(): void
-}
-
 export function relayRecording(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
-  recording: RecordingPlan,
+  call: Call,
+  /** Called when the channel has begun to answer. */
+  onBegin: () => void,
 ): Promise<AttemptOutcome> {
-  return new RecordingRelay(parts, call, charge, recording).run()
+  return new RecordingRelay(parts, call, onBegin).run()
 }
 
 /** JSON or a page, behind blanks perhaps. */
@@ -45,9 +36,9 @@ const WORDS = /^\s*[{<]/
 
 class RecordingRelay {
   private readonly parts: RelayParts
-  private readonly call: RelayCall
-  private readonly charge: Charge
-  private readonly recording: RecordingPlan
+  private readonly call: Call
+  private readonly attempt: Attempt
+  private readonly onBegin: () => void
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
 
   private readonly flow: ClientFlow
@@ -63,11 +54,11 @@ class RecordingRelay {
   private lastByte: Buffer = NOTHING
   private sentMs = 0
 
-  constructor(parts: RelayParts, call: RelayCall, charge: Charge, recording: RecordingPlan) {
+  constructor(parts: RelayParts, call: Call, onBegin: () => void) {
     this.parts = parts
     this.call = call
-    this.charge = charge
-    this.recording = recording
+    this.attempt = call.attempt
+    this.onBegin = onBegin
     this.flow = new ClientFlow(call)
   }
 
@@ -81,7 +72,7 @@ class RecordingRelay {
       onFailure: (failure) => this.onFailure(failure),
     }
     const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
-    this.flow.start(parts, this.recording.plan.request, listener, { finishes })
+    this.flow.start(parts, this.attempt.request, listener, { finishes })
     return this.outcome.promise
   }
 
@@ -116,10 +107,10 @@ class RecordingRelay {
   /** Why no more of what is read whole is taken. Null: it may grow on. */
   private wordsFault(): BodyFault | null {
     if (!isGood(this.status)) return this.length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
-    const { parts, call, charge, recording } = this
+    const { parts, call, attempt } = this
     this.room ??= openAnswerRoom(parts, call, {
-      channelId: charge.channel.id,
-      bytesMax: () => recording.plan.answerBytesMax(false),
+      channelId: attempt.channel.id,
+      bytesMax: () => attempt.answerBytesMax(false),
     })
     return answerFault(this.room, this.length)
   }
@@ -128,21 +119,21 @@ class RecordingRelay {
   private begin(): void {
     if (this.hasBegun) return
     this.hasBegun = true
-    const { parts, call, charge, recording } = this
-    recording.onBegin()
-    checkpointCall(parts, call, charge, { used: this.used })
+    const { parts, call, attempt } = this
+    this.onBegin()
+    checkpointCall(parts, call, attempt, { used: this.used })
     if (call.isGone) return
     const length = this.headers['content-length']
     writeHead(call, 200, [
       'Content-Type',
       this.mediaType,
       ...(typeof length === 'string' ? ['Content-Length', length] : []),
-      ...costHeaders(parts, call, charge, { quota: recording.reserved, remaining: null }),
+      ...costHeaders(parts, call, attempt, { quota: attempt.reserved, remaining: null }),
     ])
   }
 
   private get used(): TokenUsage {
-    return this.recording.prompt.estimate ?? countedUsage(0, 0)
+    return this.attempt.prompt.estimate ?? countedUsage(0, 0)
   }
 
   private get mediaType(): string {
@@ -191,21 +182,21 @@ class RecordingRelay {
   }
 
   private finishWords(words: readonly Buffer[]): Promise<AttemptOutcome> {
-    const { parts, call, charge, recording } = this
+    const { parts, call, attempt } = this
     const { status, headers, room } = this
     const answer = { status, headers, body: Buffer.concat(words), room }
-    if (!isGood(this.status)) return refusedAnswer(call, charge, answer)
-    return relayAnswer(parts, call, charge, { ...recording, answer })
+    if (!isGood(this.status)) return refusedAnswer(call, attempt, answer)
+    return relayAnswer(parts, call, attempt, { plan: attempt, prompt: attempt.prompt, answer })
   }
 
   private async finish(ending: Ending, by: BrokenBy | null = null): Promise<AttemptOutcome> {
-    const { parts, call, charge } = this
+    const { parts, call, attempt } = this
     const measured = { used: this.used, source: 'estimated' as const, ending }
-    const settled = await settleCall(parts, call, charge, measured)
+    const settled = await settleCall(parts, call, attempt, measured)
     const ended = ending === 'whole' ? 'answered' : 'broken'
     endCall(call, {
       outcome: call.isGone ? 'abandoned' : ended,
-      channelId: charge.channel.id,
+      channelId: attempt.channel.id,
       quota: settled?.charged ?? 0,
     })
     call.capture?.addUnreadable(this.mediaType, this.length)

@@ -1,10 +1,18 @@
+import type { Attempt } from './plan.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { noteHeaders } from '../canonical/request-notes.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Charge, RelayCall, RelayParts } from './call.ts'
+import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
 import { toldError, type RelayError } from '../dialect/relay-error.ts'
 import type { StreamOutput } from '../dialect/stream-output.ts'
 import { dropRest, isBodyPending } from '../../http/unread-body.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from '../transport/upstream-call.ts'
 
 /** Of every answer that is a stream, also through proxies that like to collect. */
 const streamHeaders = (contentType: string): string[] => [
@@ -20,14 +28,14 @@ const streamHeaders = (contentType: string): string[] => [
  * Shows a client that something will come, before there is an answer, and before it is known who
  * gives it and what it costs. What becomes of the call is told in the stream from here on.
  */
-export function openStream(call: RelayCall, output: StreamOutput): void {
+export function openStream(call: Call, output: StreamOutput): void {
   if (!call.response.headersSent) writeHead(call, 200, streamHeaders(output.contentType))
   call.opened = output
 }
 
 /** Begins an answer that is a stream; who has waited for long has its head already. */
 export function beginStream(
-  call: RelayCall,
+  call: Call,
   { contentType }: Pick<StreamOutput, 'contentType'>,
   headers: readonly string[] = [],
 ): void {
@@ -42,23 +50,23 @@ const TEXT_BYTES_MAX = 16 * 1024
 /** Headers that tell a client what its call came to. */
 export function costHeaders(
   { app }: RelayParts,
-  call: RelayCall,
-  { caller, channel }: Charge,
+  call: Call,
+  { channel }: Pick<Attempt, 'channel'>,
   { quota, remaining }: { quota: number; remaining: number | null },
 ): string[] {
   const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
   const headers = ['X-Gatehouse-Quota', String(quota)]
   if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
   headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
-  if (isAdmin(caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
+  if (isAdmin(call.caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
   return headers
 }
 
 /** The upstream's answer. Of its headers only the content type goes on. */
 export function sendAnswer(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  attempt: Attempt,
   answer: {
     contentType: string | string[] | undefined
     body: Buffer
@@ -74,7 +82,7 @@ export function sendAnswer(
     typeof contentType === 'string' ? contentType : 'application/json',
     'Content-Length',
     String(body.length),
-    ...costHeaders(parts, call, charge, { quota: charged, remaining }),
+    ...costHeaders(parts, call, attempt, { quota: charged, remaining }),
   ])
   // A text leaves in one piece with the head; bytes are a second piece and a dearer system call.
   if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
@@ -85,7 +93,7 @@ export function sendAnswer(
  * Answers with an error, in the stream if there is nothing else in it; or, if the answer has begun,
  * breaks it off so that nobody takes it for complete.
  */
-export function sendError(call: RelayCall, upstreamOrOwn: RelayError): void {
+export function sendError(call: Call, upstreamOrOwn: RelayError): void {
   const { response, opened } = call
   const error = toldError(upstreamOrOwn)
   call.refusal = error
@@ -103,12 +111,12 @@ export function sendError(call: RelayCall, upstreamOrOwn: RelayError): void {
   sendText(call, error.status, body)
 }
 
-export function sendJson(call: RelayCall, value: unknown): void {
+export function sendJson(call: Call, value: unknown): void {
   sendText(call, 200, JSON.stringify(value))
 }
 
 /** JSON that is text already. */
-export function sendText(call: RelayCall, status: number, body: string): void {
+export function sendText(call: Call, status: number, body: string): void {
   sendWhole(call, status, textHeaders(body), body)
 }
 
@@ -117,7 +125,7 @@ export function sendText(call: RelayCall, status: number, body: string): void {
  * that the connection closes, and ends after the rest of the request was dropped.
  */
 export function sendWhole(
-  call: RelayCall,
+  call: Call,
   status: number,
   headers: readonly string[],
   body: string | Buffer = '',
@@ -150,6 +158,60 @@ const textHeaders = (body: string): string[] => [
  * these, names and values in turn. A flat list because it is written for every call: headers set
  * one by one cost three times as much.
  */
-export function writeHead(call: RelayCall, status: number, headers: readonly string[]): void {
+export function writeHead(call: Call, status: number, headers: readonly string[]): void {
   call.response.writeHead(status, [...call.headers, ...noteHeaders(call.notes), ...headers])
+}
+
+/**
+ * Passes an upstream's response on to the client as it comes: the upstream is read as fast as the
+ * client takes it and no faster.
+ */
+export class ClientFlow {
+  /** Why we gave the upstream up before it was done. */
+  brokenOff: BreakReason | null = null
+  /** The client's buffer is full, and the upstream is paused. */
+  isStuck = false
+  private readonly call: Call
+  private upstream: UpstreamCall | null = null
+
+  constructor(call: Call) {
+    this.call = call
+  }
+
+  /** `finishes`: the answer is read to its end even when the client has gone. */
+  start(
+    { egress, abortLater }: RelayParts,
+    request: UpstreamRequest,
+    listener: UpstreamListener,
+    { finishes = false }: { finishes?: boolean } = {},
+  ): void {
+    this.upstream = callUpstream(egress, request, listener)
+    const abort = (): void => abortLater(() => this.abort())
+    onEarlyEnd(this.call, finishes ? () => this.readOn() : abort, (reason) => {
+      this.brokenOff = reason
+      abort()
+    })
+  }
+
+  write(bytes: Buffer): void {
+    const { response } = this.call
+    if (response.write(bytes) || this.isStuck) return
+    this.isStuck = true
+    this.pause()
+    response.once('drain', () => this.readOn())
+  }
+
+  pause(): void {
+    this.upstream?.pause()
+  }
+
+  /** The client takes what there is, or has gone: the upstream is read on. */
+  readOn(): void {
+    this.isStuck = false
+    this.upstream?.resume()
+  }
+
+  abort(): void {
+    this.upstream?.abort()
+  }
 }

@@ -1,16 +1,16 @@
+import type { BreakReason } from '../errors/attempt-outcome.ts'
 import { TokenStatus } from '../../../contract/token.ts'
 import { UserStatus } from '../../../contract/user.ts'
 import type { App } from '../../app.ts'
 import type { Slots } from '../../slots.ts'
 import { findTokenByKey } from '../../token/token-store.ts'
 import { findUser } from '../../user/user-store.ts'
-import type { BreakReason } from './call.ts'
 import type { Caller } from '../routing/caller.ts'
 
 /** A call under way, as far as it matters here. */
 interface CallOf {
   /** Null: not known yet. */
-  caller: Caller | null
+  readonly knownCaller: Caller | null
   breakOff(reason: BreakReason): void
 }
 
@@ -23,8 +23,10 @@ export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>
   database.onAnnouncement((message) => {
     const concerns = concerned(message)
     if (concerns === null) return
-    const calls = running.all().filter(({ caller }) => caller !== null && concerns(caller))
-    for (const [tokenKey, theirs] of Map.groupBy(calls, ({ caller }) => caller?.token.key ?? '')) {
+    const calls = running
+      .all()
+      .filter(({ knownCaller: caller }) => caller !== null && concerns(caller))
+    for (const [tokenKey, theirs] of Map.groupBy(calls, byKey)) {
       whyRevoked(tokenKey).then(
         (reason) => {
           if (reason !== null) for (const call of theirs) call.breakOff(reason)
@@ -42,6 +44,8 @@ export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>
     return user?.status === UserStatus.enabled ? null : 'token_owner_disabled'
   }
 }
+
+const byKey = ({ knownCaller }: CallOf): string => knownCaller?.token.key ?? ''
 
 /** Whose calls an announcement may be about; null: nobody's. */
 function concerned(message: string): ((caller: Caller) => boolean) | null {

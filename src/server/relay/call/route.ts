@@ -1,10 +1,10 @@
-import type { Surface } from '../dialect/surface.ts'
+import { noteNoChannel } from './watch.ts'
+import type { ReferredItems } from './referred-items.ts'
 import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
-import { allowsModel } from '../../token/token.ts'
-import type { RelayCall, RelayParts } from './call.ts'
+import type { Call, RelayParts } from './call.ts'
 import { ownError, shown, type RelayError } from '../dialect/relay-error.ts'
-import type { Caller } from '../routing/caller.ts'
+import { type Caller, refusePin } from '../routing/caller.ts'
 import type { PausedChannel } from '../routing/channel-map.ts'
 import {
   chooseChannel,
@@ -23,40 +23,42 @@ export interface Route {
   /** Empty: only disabled channels serve it, and one may be due for a trial. */
   tiers: Tiers
   paused: readonly PausedChannel[]
-  /** An admin has named the channel: no other is asked. */
+  /** An admin has named the channel, or the call goes on from what is stored there. */
   isPinned: boolean
+  /** See `Affinity`; null: it is of none. */
+  conversation: string | null
+  /** Stored items that a request of the Responses API names; null: another API. */
+  referred: ReferredItems | null
+  /** Prompt tokens that the upstream reads again from a stored response. */
+  earlierTokens: number
 }
 
-interface RoutedCall {
-  caller: Caller
-  model: string
-  route: Route
-  /** See `Affinity`; absent: the call goes on from nothing. */
-  conversation?: string | null
-}
+/** Which channels of which group. */
+type Destination = Pick<Route, 'group' | 'tiers' | 'paused' | 'isPinned'>
 
-/**
- * The model that is meant where none is named: the first that the caller may use and has a channel
- * for, else the usual one. '': one must be named, and the call finds no channel.
- */
-export async function defaultModel(
-  { channels }: RelayParts,
-  { token, groups }: Caller,
-  { defaultModel: usual, olderDefaults = [] }: Surface,
-): Promise<string> {
-  if (usual === null || olderDefaults.length === 0) return usual ?? ''
-  const map = await channels.current()
-  const isServed = (model: string): boolean =>
-    allowsModel(token, model) && groups.some((group) => map.tiers(group, model).length > 0)
-  return [usual, ...olderDefaults].find(isServed) ?? usual
+/** Finds where the call may go. Throws `no_channel` and its like. */
+export async function findRoute(parts: RelayParts, call: Call): Promise<void> {
+  const { caller, input } = call
+  refusePin(caller)
+  let destination: Destination
+  try {
+    destination = await destinationOf(parts, caller, input.model)
+  } catch (error) {
+    noteNoChannel(parts, call, error)
+    throw error
+  }
+  // Only a pinned channel lets a call without a model come this far.
+  if (input.model === '') throw new AppError('relay_field_required', { field: 'model' })
+  if (call.attempted !== null) call.attempted.modelName = input.model
+  call.route = { ...destination, conversation: null, referred: null, earlierTokens: 0 }
 }
 
 /** Where the call may go: the pinned channel, or the first of the caller's groups that has one. */
-export async function routeOf(
+async function destinationOf(
   { channels }: RelayParts,
   caller: Caller,
   model: string,
-): Promise<Route> {
+): Promise<Destination> {
   const current = channels.current()
   // A promise only after a change: the usual call goes on without a turn of the event loop.
   const map = current instanceof Promise ? await current : current
@@ -94,10 +96,11 @@ export const noChannel = ({ groups }: Caller, model: string): AppError =>
  */
 export function nextChannel(
   { health, keys, random, affinity }: RelayParts,
-  call: RelayCall,
-  { route: { tiers, isPinned }, model, conversation = null }: RoutedCall,
+  call: Call,
   { tried, isFirst }: { tried: ReadonlySet<number>; isFirst: boolean },
 ): RoutableChannel | null {
+  const { tiers, isPinned, conversation } = call.route
+  const { model } = call.input
   const used = call.trail?.usedKeys ?? NONE
   // Later attempts are about being served at all.
   const place = isFirst ? affinity.placeOf(conversation) : null
@@ -167,15 +170,11 @@ export function waitOf(
   return inUse.length === 0 ? 0 : Math.min(...inUse.map((one) => health.waitSeconds(one, sent)))
 }
 
-/** What a client hears when every upstream wants to be left alone: for how long. */
-export function waitError(
-  { health }: RelayParts,
-  call: RelayCall,
-  text: RoutedCall,
-): RelayError | null {
-  const waits = text.route.tiers
+/** The refusal while every upstream wants to be left alone, with the shortest time; null: none does. */
+export function waitError({ health }: RelayParts, call: Call): RelayError | null {
+  const waits = call.route.tiers
     .flat()
-    .map((channel) => waitOf(health, channel, text.model))
+    .map((channel) => waitOf(health, channel, call.input.model))
     .filter((seconds) => seconds > 0)
   if (waits.length === 0) return null
   const error = ownError(new AppError('upstream_busy'), call.language)
@@ -186,25 +185,12 @@ export function waitError(
 export const withKey = (channel: RoutableChannel, keyId: string): RoutableChannel =>
   channel.keyed.find((one) => one.keyId === keyId && !isKeyOff(one)) ?? channel
 
-/** The one channel, and no other. Throws where it does not serve the model. */
-export async function routeTo(
-  parts: RelayParts,
-  call: RoutedCall,
-  place: { channel_id: number; key_id: string },
-): Promise<Route> {
-  const route = await routeAt(parts, call, place)
-  if (route !== null) return route
-  const { caller, model, route: own } = call
-  const groups = own.isPinned ? [own.group] : caller.groups
-  throw new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
-}
-
 /** The one channel, in the first of the caller's groups that it serves; null: in none. */
 export async function routeAt(
   { channels }: RelayParts,
-  { caller, model, route }: RoutedCall,
+  { caller, input, route }: Call,
   { channel_id, key_id }: { channel_id: number; key_id: string },
-): Promise<Route | null> {
+): Promise<Destination | null> {
   const serves = (tiers: Tiers) => {
     const channel = tiers.flat().find(({ id }) => id === channel_id)
     return channel && withKey(channel, key_id)
@@ -212,7 +198,7 @@ export async function routeAt(
   if (route.isPinned) return serves(route.tiers) === undefined ? null : route
   const map = await channels.current()
   for (const group of caller.groups) {
-    const channel = serves(map.tiers(group, model))
+    const channel = serves(map.tiers(group, input.model))
     if (channel !== undefined) return { group, tiers: [[channel]], paused: [], isPinned: true }
   }
   return null

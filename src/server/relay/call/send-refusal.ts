@@ -1,28 +1,15 @@
-import type { SurfaceCall } from '../dialect/surface.ts'
-import type { ScannedBody } from '../json/body-scan.ts'
+import type { Call } from './call.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { EVENT_STREAM } from '../dialect/stream-output.ts'
 import { beginStream, sendError } from './respond.ts'
-import type { RelayCall } from './call.ts'
 import { toldError, type RelayError } from '../dialect/relay-error.ts'
 import { responsesClient } from '../responses/client.ts'
 
-interface Refused {
-  asked: SurfaceCall
-  body: ScannedBody
-  /** As the client named it. */
-  model: string
-  figures: { isStream: boolean }
-}
-
 /** Tells a client why no channel has answered. */
-export function sendRefusal(
-  call: RelayCall,
-  { asked, body, model, figures }: Refused,
-  { error: refusal, nowSeconds }: { error: RelayError; nowSeconds: number },
-): void {
+export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number): void {
+  const { surface, body, model } = call.input
   const error = toldError(refusal)
-  const isResponse = asked.surface.task === 'responses' && figures.isStream
+  const isResponse = surface.task === 'responses' && call.figures.isStream
   if (!isResponse || (error.tooLong === undefined && call.opened === null)) {
     sendError(call, error)
     return

@@ -1,16 +1,21 @@
-import type { RequestFigures } from '../dialect/surface.ts'
+import { providerOf } from '../vendors/registry.ts'
+import { type Provider, type ProviderCall, providerCallOf } from '../dialect/provider.ts'
+import { shown } from '../dialect/relay-error.ts'
+import { type ReferredItems, referredItems } from './referred-items.ts'
+import { routeAt } from './route.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { unsupportedField } from '../canonical/reading.ts'
-import type { RelayParts } from './call.ts'
+import type { RelayParts, Call } from './call.ts'
 import type { Caller } from '../routing/caller.ts'
-import type { RoutableChannel } from '../routing/choose-channel.ts'
+import { type RoutableChannel, sentModel } from '../routing/choose-channel.ts'
 import {
   deleteExpiredResponses,
   findResponse,
   saveResponse,
   type KnownResponse,
+  STORED_ID,
 } from '../responses/response-store.ts'
 
 /**
@@ -22,7 +27,6 @@ import {
 const KEPT_SECONDS = 30 * 86_400
 /** One of so many rows is followed by clearing away what has expired. */
 const CLEARING_SHARE = 1 / 256
-export const STORED_ID = /^[\w-]{1,200}$/
 /** Items of one response that can be referred to; none has so many. */
 const ITEMS_MAX = 1000
 
@@ -46,7 +50,7 @@ export async function knownResponse(
 }
 
 /** What the request goes on from; null: it begins anew. */
-export async function earlierResponse(
+async function earlierResponse(
   parts: RelayParts,
   caller: Caller,
   { body, isKept }: { body: ScannedBody; isKept: () => boolean },
@@ -60,13 +64,81 @@ export async function earlierResponse(
   return knownResponse(parts, caller, id)
 }
 
+/** What a call goes on from, and where that is kept. */
+interface Followed {
+  /** Null: it may go anywhere. */
+  place: Awaited<ReturnType<typeof routeAt>>
+  referred: ReferredItems
+  earlierTokens: number
+}
+
+/**
+ * What goes on from a stored response goes where it is stored, and reads all that came before. What
+ * names items of one goes there if it can.
+ */
+export async function followStored(parts: RelayParts, call: Call): Promise<Followed> {
+  const { caller, input, route } = call
+  const isKept = (): boolean =>
+    route.tiers.length === 0 ||
+    route.tiers.flat().some((channel) => keepsResponses(parts, call, channel, input.model))
+  const earlier = await earlierResponse(parts, caller, { body: input.body, isKept })
+  const referred = await referredItems(parts.app, caller, input.body)
+  if (earlier !== null) {
+    const place = await routeAt(parts, call, earlier)
+    if (place === null) {
+      const groups = route.isPinned ? [route.group] : caller.groups
+      throw new AppError('no_channel', { group: groups.join(', '), model: shown(input.model) })
+    }
+    return { place, referred, earlierTokens: earlier.total_tokens }
+  }
+  const { last } = referred
+  const place = last === null ? null : await routeAt(parts, call, last)
+  return { place, referred, earlierTokens: 0 }
+}
+
+/** Where a channel keeps its responses. */
+export interface ResponseHome {
+  channel: RoutableChannel
+  provider: Provider
+  to: ProviderCall
+  url: string
+}
+
+/** Whether the channel keeps responses, so that one can be gone on from. */
+const keepsResponses = (
+  parts: RelayParts,
+  call: Call,
+  channel: RoutableChannel,
+  model: string,
+): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
+
+/** Null: it has no such address. */
+export function homeOf(
+  { app }: RelayParts,
+  call: Call,
+  channel: RoutableChannel,
+  model: string,
+): ResponseHome | null {
+  const { type } = channel
+  const asked = {
+    task: 'responses',
+    model: sentModel(channel, model),
+    isStream: false,
+    type,
+  } as const
+  const to = providerCallOf(app, asked, call)
+  const provider = providerOf(type, to.model, to.task, to.capabilities)
+  const url = provider?.url(channel, to) ?? null
+  return provider === null || url === null ? null : { channel, provider, to, url }
+}
+
 /** Remembers who made it. An answer is not held up by a database in trouble: it is only not found. */
 export async function rememberResponse(
   { app, random }: RelayParts,
+  { caller, input, figures }: Call,
   channel: RoutableChannel,
-  made: { caller: Caller; model: string; figures: Pick<RequestFigures, 'seen'> },
 ): Promise<void> {
-  const { caller, model, figures } = made
+  const { model } = input
   const { id = null, totalTokens = 0, itemIds = [] } = figures.seen ?? {}
   const response =
     id === null || !STORED_ID.test(id) ? null : { response_id: id, total_tokens: totalTokens }

@@ -1,16 +1,16 @@
+import type { BreakReason } from '../errors/attempt-outcome.ts'
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
-import type { AttemptPlan } from './plan.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
 import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
 import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
-import type { Ending } from './ending.ts'
-import type { BreakReason, Charge, RelayCall, UsageSource } from './call.ts'
+import type { Ending, UsageSource } from './settle.ts'
+import type { Call } from './call.ts'
+import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
 import { withCodeAsText } from '../errors/client-error.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
-import type { Prompt } from '../whole-answer.ts'
-import { measureTold } from './told-usage.ts'
+import { measureTold } from './settle.ts'
 
 /** How the end of a stream becomes an error for its client, and usage to be charged. */
 
@@ -31,8 +31,8 @@ export const isWhole = (result: StreamOutcome): boolean =>
 export function cleanError(
   error: unknown,
   { upstream, convert }: Pick<AttemptPlan, 'upstream' | 'convert'>,
-  { language }: RelayCall,
-  { channel }: Charge,
+  { language }: Call,
+  { channel }: Attempt,
 ): RelayError {
   const said = upstreamError(hiddenRefusal(error, upstream.name), language, channel)
   return convert === null ? said : withCodeAsText(said)

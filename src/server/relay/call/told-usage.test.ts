@@ -19,7 +19,7 @@ import { Tokenizer } from '../count/tokenizer.ts'
 import { buildVocabulary } from '../count/vocabulary.ts'
 import { readGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
-import { measureTold } from './told-usage.ts'
+import { measureTold } from './settle.ts'
 
 const TOKENS_MAX = 1_000_000
 

@@ -134,3 +134,6 @@ export interface Citation extends FoundPage {
   start: number
   end: number
 }
+
+/** OpenAI's models that always search; the first of them at an older, dearer price. */
+export const SEARCHING = /-search-(api|preview)\b/

@@ -30,7 +30,12 @@ import { openaiStatus } from '../providers/openai-statuses.ts'
 import { statusInCode } from '../dialect/stated-error.ts'
 import type { Dialect, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
 import { WRITING_TASKS, type Task } from '../dialect/provider.ts'
-import { anthropicError, anthropicStatus, geminiError, openaiError } from './error-words.ts'
+import {
+  anthropicError,
+  anthropicStatus,
+  geminiError,
+  openaiError,
+} from '../dialect/error-words.ts'
 
 const openai: Dialect = {
   name: 'openai',

@@ -5,12 +5,16 @@ import type { ChatRequest, UpstreamName } from '../canonical/chat-request.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unsupportedField } from '../canonical/reading.ts'
-import { isAnthropicSearch, isOpenaiSearch, type WebSearch } from '../canonical/web-search.ts'
+import {
+  isAnthropicSearch,
+  isOpenaiSearch,
+  type WebSearch,
+  SEARCHING,
+} from '../canonical/web-search.ts'
 import { camelName } from '../gemini/names.ts'
 import { searchToolOf } from '../gemini/searches.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
-import { SEARCHING } from '../search/searched-chat.ts'
 
 /** Which upstreams search the web for clients of another dialect, and what can be told to each. */
 

@@ -1,3 +1,5 @@
+import type { ClientDialect } from './dialect.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
@@ -28,6 +30,12 @@ export interface Surface {
   figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
   /** Throws where a model, by the name that is sent, cannot do what is asked. */
   refuse?: (body: ScannedBody, sentAs: string) => void
+  /** The surface that is meant where the required member is missing; null: this one. */
+  insteadOf?: (body: ScannedBody) => Surface | null
+  /** Who reads the request and gets the answer, for one body; absent: the dialect's usual client. */
+  client?: (body: JsonRecord) => ClientDialect
+  /** The answer may be stored by the upstream, and later calls may go on from it. */
+  isStored?: true
   /** How a member of a wrong kind is refused, where clients know that by another code. */
   wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'
 }

@@ -1,6 +1,5 @@
 import type { ErrorCode, Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
-import type { BreakReason } from '../call/call.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import type { BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure } from '../transport/upstream-call.ts'
@@ -68,3 +67,15 @@ export function failedAttempt(language: Language, failure: AttemptFailure): Fail
   const error = ownError(new AppError(code), language)
   return { kind: 'failed', error, cause }
 }
+
+/**
+ * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; the
+ * balance does not cover what the answer has come to; its caller may call no more.
+ */
+export type BreakReason =
+  | 'upstream_timeout'
+  | 'busy'
+  | 'quota_used_up'
+  | 'token_unknown'
+  | 'token_disabled'
+  | 'token_owner_disabled'

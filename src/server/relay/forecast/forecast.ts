@@ -5,7 +5,7 @@ import { AppError } from '../../app-error.ts'
 import { costOf, findPrice, type Price } from '../../ledger/price.ts'
 import { placeOf } from '../call/plan.ts'
 import { providerCallOf } from '../dialect/provider.ts'
-import { providerOf } from '../providers/providers.ts'
+import { providerOf } from '../vendors/registry.ts'
 import { surfaceOf } from '../surfaces/surfaces.ts'
 import type { RelayParts } from '../call/call.ts'
 import { shown } from '../dialect/relay-error.ts'
@@ -18,8 +18,7 @@ import {
   type Tiers,
 } from '../routing/choose-channel.ts'
 import { waitOf } from '../call/route.ts'
-import { disabledChannels } from '../call/watch.ts'
-import { candidate, candidatesOf } from '../routing/trace.ts'
+import { candidate, candidatesOf, disabledChannels } from '../routing/trace.ts'
 import { limitsRefusalOf, refusalOf, whoAsks, type Asker } from './who-asks.ts'
 
 /** Channels that a forecast names. */

@@ -1,14 +1,17 @@
 import { setImmediate } from 'node:timers/promises'
-import type { AttemptPlan } from '../call/plan.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+import type { AnswerReading, StreamGatherer } from '../dialect/dialect.ts'
 import { Gathering, type Gathered } from './gathering.ts'
 import type { Reading } from '../dialect/metering.ts'
-import { beginAsEvents } from '../transport/wire.ts'
+import { beginAsEvents, type Wire } from '../transport/wire.ts'
 
-/** What of a plan says how a stream is read. */
-type Plan = Pick<AttemptPlan, 'gatherer' | 'upstream' | 'wire'>
+/** What of an attempt says how a stream is read. */
+interface Plan {
+  gatherer: (() => StreamGatherer) | null
+  upstream: Reading
+  wire: Wire
+}
 
 /** An answer in one piece, and the plan by which it is read. */
 export interface WholeAnswer<P> {

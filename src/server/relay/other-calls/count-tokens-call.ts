@@ -1,12 +1,12 @@
 import type { SurfaceCall } from '../dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
-import { planAttempt } from '../call/plan.ts'
+import { planRequest } from '../call/plan.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'
 import { sendJson, sendText } from '../call/respond.ts'
-import type { RelayCall, RelayParts } from '../call/call.ts'
-import { providerOf } from '../providers/providers.ts'
+import type { Call, RelayParts } from '../call/call.ts'
+import { providerOf } from '../vendors/registry.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
-import { readTextCall, type ReadCall } from '../call/run-call.ts'
+import { receiveCall } from '../call/run-call.ts'
 import { fetchWhole } from '../whole-answer.ts'
 
 /**
@@ -15,55 +15,40 @@ import { fetchWhole } from '../whole-answer.ts'
  */
 export async function countTokens(
   parts: RelayParts,
-  call: RelayCall,
+  call: Call,
   asked: SurfaceCall,
 ): Promise<void> {
-  const text = await readTextCall(parts, call, asked)
+  await receiveCall(parts, call, asked)
+  const { caller, input } = call
   const limit = parts.app.rateLimits.api
-  if (!(await limit.take(`count:${text.caller.token.id}`)))
-    throw new AppError('relay_calls_too_many')
-  const answer = await askProvider(parts, call, text)
+  if (!(await limit.take(`count:${caller.token.id}`))) throw new AppError('relay_calls_too_many')
+  const answer = await askProvider(parts, call)
   if (call.isGone) return
   if (answer !== null) {
     sendText(call, 200, answer)
     return
   }
   const tokens = await parts.counter.countRequest({
-    surface: asked.surface.count,
-    model: text.model,
-    bytes: text.body.bytes,
+    surface: input.surface.count,
+    model: input.model,
+    bytes: input.body.bytes,
   })
   sendJson(
     call,
-    asked.surface.dialect === 'gemini' ? { totalTokens: tokens } : { input_tokens: tokens },
+    input.surface.dialect === 'gemini' ? { totalTokens: tokens } : { input_tokens: tokens },
   )
 }
 
 /** The answer of the first channel that speaks the client's dialect; null: there is none. */
-async function askProvider(
-  parts: RelayParts,
-  call: RelayCall,
-  text: ReadCall,
-): Promise<string | null> {
-  const { surface } = text.asked
+async function askProvider(parts: RelayParts, call: Call): Promise<string | null> {
+  const { surface, model } = call.input
   const speaks = (channel: RoutableChannel): boolean =>
-    providerOf(channel.type, sentModel(channel, text.model), surface.task)?.dialect ===
-    surface.dialect
-  const found = text.route.tiers.flat().find(speaks)
+    providerOf(channel.type, sentModel(channel, model), surface.task)?.dialect === surface.dialect
+  const found = call.route.tiers.flat().find(speaks)
   if (found === undefined) return null
   const channel = parts.keys.next(found, []) ?? found
-  const figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }
-  const modelName = sentModel(channel, text.model)
-  const plan = planAttempt(
-    parts,
-    call,
-    { ...text, figures, referred: null },
-    {
-      channel,
-      modelName,
-      requestedModel: text.model,
-    },
-  )
+  call.figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }
+  const plan = planRequest(parts, call, { channel, modelName: sentModel(channel, model) })
   if (plan instanceof AppError) return null
   const answer = await fetchWhole(parts, call, {
     request: plan.request,

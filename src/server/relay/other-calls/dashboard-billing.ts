@@ -2,9 +2,9 @@ import { NEVER_EXPIRES } from '../../../contract/token.ts'
 import { findToken } from '../../token/token-store.ts'
 import { findUser } from '../../user/user-store.ts'
 import { refusePin } from '../routing/caller.ts'
-import { authenticateCall } from '../call/authenticate.ts'
+import { authenticate } from '../call/authenticate.ts'
 import { sendJson } from '../call/respond.ts'
-import type { RelayCall, RelayParts } from '../call/call.ts'
+import type { Call, RelayParts } from '../call/call.ts'
 
 /**
  * OpenAI's old billing calls, by which clients show a key's balance: hard limit minus usage ÷ 100.
@@ -24,9 +24,9 @@ interface Figures {
   accessUntil: number
 }
 
-async function figuresOf(parts: RelayParts, call: RelayCall): Promise<Figures> {
+async function figuresOf(parts: RelayParts, call: Call): Promise<Figures> {
   const { app } = parts
-  const caller = await authenticateCall(parts, call)
+  const caller = await authenticate(parts, call)
   refusePin(caller)
   const { token, user } = caller
   if (app.options.flag('DisplayTokenStatEnabled')) {
@@ -48,7 +48,7 @@ function amountOf({ app }: RelayParts, quota: number): number {
     : quota
 }
 
-export async function sendSubscription(parts: RelayParts, call: RelayCall): Promise<void> {
+export async function sendSubscription(parts: RelayParts, call: Call): Promise<void> {
   const { remaining, used, isUnlimited, accessUntil } = await figuresOf(parts, call)
   const limit = isUnlimited ? UNLIMITED_LIMIT : amountOf(parts, remaining + used)
   sendJson(call, {
@@ -61,7 +61,7 @@ export async function sendSubscription(parts: RelayParts, call: RelayCall): Prom
   })
 }
 
-export async function sendUsage(parts: RelayParts, call: RelayCall): Promise<void> {
+export async function sendUsage(parts: RelayParts, call: Call): Promise<void> {
   const { used } = await figuresOf(parts, call)
   sendJson(call, { object: 'list', total_usage: amountOf(parts, used) * CENTS })
 }

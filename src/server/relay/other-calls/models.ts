@@ -3,9 +3,9 @@ import { describeModels, knownModel, type ModelDescription } from '../../channel
 import { AppError } from '../../app-error.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import { refusePin } from '../routing/caller.ts'
-import { authenticateCall } from '../call/authenticate.ts'
+import { authenticate } from '../call/authenticate.ts'
 import { sendError, sendJson } from '../call/respond.ts'
-import type { RelayCall, RelayParts } from '../call/call.ts'
+import type { Call, RelayParts } from '../call/call.ts'
 import { ownError } from '../dialect/relay-error.ts'
 
 /**
@@ -14,7 +14,7 @@ import { ownError } from '../dialect/relay-error.ts'
  */
 
 /** `GET /v1/models`: what the token may name, else what the channels of the owner's groups serve. */
-export async function listModels(parts: RelayParts, call: RelayCall): Promise<void> {
+export async function listModels(parts: RelayParts, call: Call): Promise<void> {
   call.dialect = dialectOf(call)
   const models = describeModels(await usableModels(parts, call))
   switch (call.dialect) {
@@ -39,11 +39,7 @@ export async function listModels(parts: RelayParts, call: RelayCall): Promise<vo
  * `GET /v1/models/:model`: a model we know, or one that this token can use. In OpenAI's dialect the
  * wire answers 200 for others too.
  */
-export async function retrieveModel(
-  parts: RelayParts,
-  call: RelayCall,
-  model: string,
-): Promise<void> {
+export async function retrieveModel(parts: RelayParts, call: Call, model: string): Promise<void> {
   call.dialect = dialectOf(call)
   const usable = await usableModels(parts, call)
   const known = knownModel(model)
@@ -69,7 +65,7 @@ export async function retrieveModel(
 
 const SHOWN_MAX = 128
 
-function dialectOf({ dialect, request, query }: RelayCall): DialectName {
+function dialectOf({ dialect, request, query }: Call): DialectName {
   const { headers } = request
   if (dialect !== 'openai') return dialect
   if (headers['anthropic-version'] !== undefined) return 'anthropic'
@@ -107,9 +103,9 @@ const DESCRIBED: Readonly<Record<DialectName, (model: ModelDescription) => unkno
   gemini: geminiModel,
 }
 
-async function usableModels(parts: RelayParts, call: RelayCall): Promise<string[]> {
+async function usableModels(parts: RelayParts, call: Call): Promise<string[]> {
   const { channels } = parts
-  const caller = await authenticateCall(parts, call)
+  const caller = await authenticate(parts, call)
   refusePin(caller)
   const own = commaList(caller.token.models)
   if (own.length > 0) return own

@@ -6,16 +6,16 @@ import type { Settlement } from '../../ledger/operations.ts'
 import { settleServed } from '../../ledger/settle-served.ts'
 import { allowsModel } from '../../token/token.ts'
 import { failedAttempt } from '../errors/attempt-outcome.ts'
-import { exactly, reserve } from '../call/reserve-points.ts'
-import { ClientFlow } from '../call/client-flow.ts'
+import { exactly, reservePoints } from '../call/reserve.ts'
+import { ClientFlow } from '../call/respond.ts'
 import { readCallBody } from '../call/read-request.ts'
-import { authenticateCall } from '../call/authenticate.ts'
-import { endCall, type RelayCall, type RelayParts } from '../call/call.ts'
+import { authenticate } from '../call/authenticate.ts'
+import { endCall, type Call, type RelayParts } from '../call/call.ts'
 import { sendError, writeHead } from '../call/respond.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { overridden } from '../transport/override-request.ts'
-import { silenceLimits } from '../transport/silence-limits.ts'
+import { silenceLimits } from '../transport/upstream-call.ts'
 import type { UpstreamFailure, UpstreamRequest } from '../transport/upstream-call.ts'
 import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
 
@@ -30,27 +30,22 @@ const MODEL = 'proxy'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 type Method = (typeof METHODS)[number]
 
-export async function relayProxy(
-  parts: RelayParts,
-  call: RelayCall,
-  target: ProxyCall,
-): Promise<void> {
+export async function relayProxy(parts: RelayParts, call: Call, target: ProxyCall): Promise<void> {
   const { app } = parts
-  const caller = await authenticateCall(parts, call)
-  call.caller = caller
+  const caller = await authenticate(parts, call)
   const channel = await channelOf(parts, caller, target)
   const method = METHODS.find((name) => name === call.request.method)
   if (method === undefined) throw new AppError('not_implemented')
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
-  const body = await readCallBody(parts, call, caller)
+  const body = await readCallBody(parts, call)
   const wanted = exactly(app.options.number('ProxyCallQuota'))
-  const reserved = await reserve(parts, call, caller, { ...wanted, tokens: 0 })
+  const reserved = await reservePoints(parts, call, { ...wanted, tokens: 0 })
   if (reserved === null) return
   const { recorder } = parts
   const attempted = { caller, channel, body, modelRequested: MODEL, modelSent: MODEL }
-  const tapped = recorder.isOn ? recorder.tapped(parts, call, attempted) : parts
-  await new ProxyRelay(tapped, call, { caller, channel }).run(
+  const egress = recorder.isOn ? recorder.tapped(parts.egress, call, attempted) : parts.egress
+  await new ProxyRelay({ ...parts, egress }, call, { caller, channel }).run(
     requestOf(parts, call, { url, method, body, channel }),
   )
 }
@@ -74,7 +69,7 @@ async function channelOf(
 
 function requestOf(
   { app }: RelayParts,
-  call: RelayCall,
+  call: Call,
   to: { url: string; method: Method; body: Buffer; channel: RoutableChannel },
 ): UpstreamRequest {
   const request: UpstreamRequest = {
@@ -101,7 +96,7 @@ interface Proxied {
  */
 class ProxyRelay {
   private readonly parts: RelayParts
-  private readonly call: RelayCall
+  private readonly call: Call
   private readonly proxied: Proxied
   private readonly outcome = Promise.withResolvers<void>()
   private readonly flow: ClientFlow
@@ -109,7 +104,7 @@ class ProxyRelay {
   private waiting: Buffer[] | null = []
   private settling: Promise<void> | null = null
 
-  constructor(parts: RelayParts, call: RelayCall, proxied: Proxied) {
+  constructor(parts: RelayParts, call: Call, proxied: Proxied) {
     this.parts = parts
     this.call = call
     this.proxied = proxied
@@ -186,11 +181,7 @@ class ProxyRelay {
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-function settlementOf(
-  { app }: RelayParts,
-  call: RelayCall,
-  { caller, channel }: Proxied,
-): Settlement {
+function settlementOf({ app }: RelayParts, call: Call, { caller, channel }: Proxied): Settlement {
   const cost = app.options.number('ProxyCallQuota')
   return {
     requestId: call.requestId,

@@ -1,21 +1,18 @@
+import { authenticate } from '../call/authenticate.ts'
+import { sendError, sendWhole, NOT_STORED } from '../call/respond.ts'
+import type { RelayParts, Call } from '../call/call.ts'
+import { refusePin } from '../routing/caller.ts'
+import { withKey } from '../call/route.ts'
 import { AppError } from '../../app-error.ts'
 import { readyToSend } from '../dialect/finish.ts'
-import { providerCallOf, type Provider, type ProviderCall } from '../dialect/provider.ts'
-import { providerOf } from '../providers/providers.ts'
-import { authenticateCall } from '../call/authenticate.ts'
-import { NOT_STORED, sendError, sendWhole } from '../call/respond.ts'
-import type { RelayCall, RelayParts } from '../call/call.ts'
-import { refusePin } from '../routing/caller.ts'
-import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
-import { withKey } from '../call/route.ts'
 import { failedAttempt } from '../errors/attempt-outcome.ts'
 import { LARGE_ANSWER_BYTES_MAX } from '../call/answer-room.ts'
 import { decodedBody } from '../transport/decoded-body.ts'
 import { fetchWhole, isGood, refusedAnswer } from '../whole-answer.ts'
-import { silenceLimits } from '../transport/silence-limits.ts'
+import { silenceLimits } from '../transport/upstream-call.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { deleteResponse } from '../responses/response-store.ts'
-import { knownResponse } from '../call/stored-responses.ts'
+import { knownResponse, homeOf, type ResponseHome } from '../call/stored-responses.ts'
 
 /** Looking at, deleting and breaking off a stored response: nothing of it costs anything. */
 export interface ResponseCall {
@@ -46,13 +43,12 @@ const QUERY = ['include', 'include[]', 'after', 'before', 'limit', 'order'] as c
 
 export async function relayStoredResponse(
   parts: RelayParts,
-  call: RelayCall,
+  call: Call,
   asked: ResponseCall,
 ): Promise<void> {
   const { app } = parts
   const { method, responseId } = asked
-  const caller = await authenticateCall(parts, call)
-  call.caller = caller
+  const caller = await authenticate(parts, call)
   refusePin(caller)
   if (call.query.get('stream') === 'true')
     throw new AppError('relay_field_unsupported', { field: 'stream' })
@@ -99,46 +95,11 @@ export async function relayStoredResponse(
   )
 }
 
-/** Where a channel keeps its responses. */
-interface Home {
-  channel: RoutableChannel
-  provider: Provider
-  to: ProviderCall
-  url: string
-}
-
-/** Whether the channel keeps responses, so that one can be gone on from. */
-export const keepsResponses = (
-  parts: RelayParts,
-  call: RelayCall,
-  channel: RoutableChannel,
-  model: string,
-): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
-
-function homeOf(
-  { app }: RelayParts,
-  call: RelayCall,
-  channel: RoutableChannel,
-  model: string,
-): Home | null {
-  const { type } = channel
-  const asked = {
-    task: 'responses',
-    model: sentModel(channel, model),
-    isStream: false,
-    type,
-  } as const
-  const to = providerCallOf(app, asked, call)
-  const provider = providerOf(type, to.model, to.task, to.capabilities)
-  const url = provider?.url(channel, to) ?? null
-  return provider === null || url === null ? null : { channel, provider, to, url }
-}
-
 function requestFor(
   { app }: RelayParts,
-  call: RelayCall,
+  call: Call,
   { method, responseId, rest }: ResponseCall,
-  { channel, provider, to, url }: Home,
+  { channel, provider, to, url }: ResponseHome,
 ): UpstreamRequest {
   const [path = '', query = ''] = url.split('?')
   const request: UpstreamRequest = {
@@ -156,7 +117,7 @@ function requestFor(
   return readyToSend(provider, { channel, to }, request, app.clock)
 }
 
-function queryOf(call: RelayCall, own: string): string {
+function queryOf(call: Call, own: string): string {
   const query = new URLSearchParams(own)
   for (const name of QUERY) {
     for (const value of call.query.getAll(name)) query.append(name, value)

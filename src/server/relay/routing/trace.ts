@@ -1,3 +1,5 @@
+import { groupNames } from '../../../contract/user.ts'
+import type { ChannelMap } from './channel-map.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import type { RouteCandidate, RouteState, RouteTrace } from '../../../contract/route-api.ts'
 import { shown } from '../dialect/relay-error.ts'
@@ -79,3 +81,16 @@ export const candidate = (
   tier: number,
   stated: Stated,
 ): RouteCandidate => ({ channel_id: id, name, tier, priority, weight, ...stated })
+
+/** Channels that would serve the model to one of the groups if they were enabled. */
+export const disabledChannels = (
+  map: ChannelMap,
+  groups: readonly string[],
+  model: string,
+): RoutableChannel[] =>
+  map
+    .naming(model)
+    .filter(({ isEnabled, row }) => !isEnabled && servesGroup(row.group ?? '', groups))
+
+const servesGroup = (list: string, groups: readonly string[]): boolean =>
+  groupNames(list).some((group) => groups.includes(group))

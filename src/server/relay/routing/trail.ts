@@ -1,7 +1,6 @@
 import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
 import { keyTail } from '../../../contract/channel-keys.ts'
 import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attempt-outcome.ts'
-import type { RelayCall } from '../call/call.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 
 /**
@@ -81,4 +80,4 @@ const wordsOf = ({ error: { ownWords = '' } }: FailedAttempt) =>
   ownWords === '' ? {} : { message: ownWords.slice(0, WORDS_MAX) }
 
 /** The call's trail; begun if there is none. */
-export const trailOf = (call: RelayCall): Trail => (call.trail ??= new Trail())
+export const trailOf = (call: { trail: Trail | null }): Trail => (call.trail ??= new Trail())

@@ -1,3 +1,4 @@
+import { SEARCHING } from '../canonical/web-search.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { UsageReading } from '../canonical/token-usage.ts'
 import type {
@@ -20,9 +21,6 @@ import {
   WEB_SEARCH,
   type AskedSearch,
 } from './asked-search.ts'
-
-/** OpenAI's models that always search; the first of them at an older, dearer price. */
-export const SEARCHING = /-search-(api|preview)\b/
 
 /**
  * How chat of OpenAI's dialect is measured that may search the web before it answers; undefined: it

@@ -3,7 +3,8 @@ import { eventsOfAnswer, type Finish } from '../canonical/chat-answer.ts'
 import { surfaceOf } from './surfaces.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { agentClient, asMeant } from './agent-chat.ts'
+import { agentClient } from './agent-chat.ts'
+import { isEmpty } from './figures.ts'
 
 const PATCH = 'ApplyPatch'
 const tools = [
@@ -25,7 +26,8 @@ function meant(sent: JsonRecord) {
   const body = scanBody(Buffer.from(JSON.stringify(sent)))
   const asked = surfaceOf('/v1/chat/completions', new URLSearchParams())
   if (!body.ok || asked === null) throw new Error('no call')
-  const { surface } = asMeant(asked, body)
+  const isOther = isEmpty(body, asked.surface.required)
+  const surface = (isOther ? asked.surface.insteadOf?.(body) : null) ?? asked.surface
   return { surface, figures: surface.figures?.({ body, form: null, model: 'm' }) }
 }
 

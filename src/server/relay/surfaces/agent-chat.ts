@@ -1,4 +1,4 @@
-import type { FieldProblem, RequestFigures, Surface, SurfaceCall } from '../dialect/surface.ts'
+import type { FieldProblem, RequestFigures, Surface } from '../dialect/surface.ts'
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -26,15 +26,12 @@ const AGENT_CHAT: Surface = {
   required: 'input',
   mayStream: true,
   figures: ({ body }) => agentFigures(body),
+  client: (body) => agentClient(body),
 }
 
-/** The call as it is meant. */
-export function asMeant(asked: SurfaceCall, body: ScannedBody): SurfaceCall {
-  const { task, dialect } = asked.surface
-  const isChat = task === 'chat' && dialect === 'openai'
-  if (!isChat || !isEmpty(body, 'messages') || isEmpty(body, 'input')) return asked
-  return { ...asked, surface: AGENT_CHAT }
-}
+/** The surface for a body of the Responses API at an address of chat; null: it is none. */
+export const agentChatFor = (body: ScannedBody): Surface | null =>
+  isEmpty(body, 'input') ? null : AGENT_CHAT
 
 /** The limit as either API calls it. */
 const LIMITS = ['max_output_tokens', 'max_completion_tokens', 'max_tokens'] as const

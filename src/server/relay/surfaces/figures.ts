@@ -41,9 +41,30 @@ export function readFigures(
     isStream: stream && mayStream,
     wantsUsage,
     ...(tools === null ? {} : { extras: { tools } }),
-    ...(isOpenai && required === 'messages' ? { searched: searchedChat(body) } : {}),
+    ...(isOpenai && required === 'messages' ? { searched: searchedIfAsked(body) } : {}),
     ...(isOpenai && required === 'prompt' ? { searched: searchedByName } : {}),
   }
+}
+
+/** Members by which some vendor is asked to search. */
+const SEARCH_MEMBERS = [
+  'tools',
+  'plugins',
+  'search_parameters',
+  'enable_search',
+  'web_search_options',
+] as const
+/** Parts of names of models that search unasked: OpenAI's, and OpenRouter's ending. */
+const SEARCH_NAMES = ['-search-', ':online'] as const
+
+/** How a chat is measured that may search the web; most cannot, which is seen at a glance. */
+function searchedIfAsked(body: ScannedBody): NonNullable<RequestFigures['searched']> {
+  const isAsked = SEARCH_MEMBERS.some((name) => memberRange(body, name) !== null)
+  const isNamed = (model: string): boolean => SEARCH_NAMES.some((part) => model.includes(part))
+  return (pricedAs, sentAs) =>
+    isAsked || isNamed(pricedAs) || isNamed(sentAs)
+      ? searchedChat(body)(pricedAs, sentAs)
+      : undefined
 }
 
 const LIST_START = 0x5b

@@ -1,3 +1,8 @@
+import { geminiFigures } from './gemini-figures.ts'
+import { responsesClient } from '../responses/client.ts'
+import { dialects } from '../conversion/dialects.ts'
+import { declaresFunctions, clientWithFunctions } from '../openai/older/function-calls.ts'
+import { agentChatFor } from './agent-chat.ts'
 import type { Surface, SurfaceCall } from '../dialect/surface.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
 import { refuseImpossiblePicture } from '../images/picture-limits.ts'
@@ -39,7 +44,18 @@ const PICTURES = {
 const EMBEDDINGS = row('openai', 'embeddings', 'input')
 
 const PATHS: ReadonlyMap<string, Surface> = new Map([
-  ['/v1/chat/completions', row('openai', 'chat', 'messages', { count: 'chat', mayStream: true })],
+  [
+    '/v1/chat/completions',
+    row('openai', 'chat', 'messages', {
+      count: 'chat',
+      mayStream: true,
+      insteadOf: agentChatFor,
+      client: (body) =>
+        body.functions !== undefined && declaresFunctions(body)
+          ? clientWithFunctions(dialects.openai)
+          : dialects.openai,
+    }),
+  ],
   ['/v1/completions', row('openai', 'completions', 'prompt', { mayStream: true })],
   ['/v1/embeddings', EMBEDDINGS],
   [
@@ -81,6 +97,8 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
       count: 'responses',
       mayStream: true,
       figures: ({ body }) => responseFigures(body),
+      client: responsesClient,
+      isStored: true,
     }),
   ],
   [
@@ -88,6 +106,7 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
     row('openai', 'compact', 'input', {
       count: 'responses',
       figures: ({ body }) => compactionFigures(body),
+      isStored: true,
     }),
   ],
   ['/v1/messages', row('anthropic', 'chat', 'messages', { count: 'messages', mayStream: true })],
@@ -95,7 +114,11 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
 ])
 
 const gemini = (task: Task, required: string, over: Partial<Surface> = {}): Surface =>
-  row('gemini', task, required, { count: 'contents', ...over })
+  row('gemini', task, required, {
+    count: 'contents',
+    figures: ({ body, model }) => geminiFigures(body, { required, model }),
+    ...over,
+  })
 
 const GEMINI_CHAT = gemini('chat', 'contents', { mayStream: true })
 

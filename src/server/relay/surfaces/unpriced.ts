@@ -12,8 +12,8 @@ import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
  * conversations that are kept at the provider. (Converters refuse the same members by themselves:
  * no other dialect has them.)
  */
-export function refuseUnpriced({ asked, body, model }: AskedCall): void {
-  const { task, dialect } = asked.surface
+export function refuseUnpriced({ surface, body, model }: AskedCall): void {
+  const { task, dialect } = surface
   if (PICTURES.has(task)) refuseAuthored(body)
   if (!PRICED_BY_TOKENS.has(task)) return
   refuseOtherTiers(body)
@@ -25,7 +25,7 @@ export function refuseUnpriced({ asked, body, model }: AskedCall): void {
 }
 
 interface AskedCall {
-  asked: { surface: Surface }
+  surface: Pick<Surface, 'task' | 'dialect'>
   body: ScannedBody
   /** As the client named it. */
   model: string

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { providerOf } from '../../providers/providers.ts'
+import { providerOf } from '../registry.ts'
 import { languageOf, lookAtTranslation, readTranslation } from './translation.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
 import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
-import { providerOf } from '../../providers/providers.ts'
+import { providerOf } from '../registry.ts'
 import type { Task } from '../../dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
 import { splice } from '../../json/body-splice.ts'

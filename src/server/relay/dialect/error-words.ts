@@ -1,5 +1,5 @@
 import { isRecord, textOr, type JsonRecord } from '../json/json-value.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from './relay-error.ts'
 
 /** Errors as clients of each dialect know them. The request id stands in every message. */
 

@@ -1,11 +1,10 @@
+import type { App } from '../../app.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { allowsModel } from '../../token/token.ts'
-import type { RelayParts } from '../call/call.ts'
 import type { Caller } from '../routing/caller.ts'
-import { containerNamed } from './containers.ts'
-import { findItems, type KnownItem } from './response-store.ts'
-import { STORED_ID } from '../call/stored-responses.ts'
+import { containerNamed } from '../responses/containers.ts'
+import { findItems, type KnownItem, STORED_ID } from '../responses/response-store.ts'
 
 /**
  * Items of stored responses that a request names instead of saying them, and containers that it
@@ -30,7 +29,7 @@ const CONTAINER_SIGN = '"container'
 const ITEM_SIGNS = ['"id"', CONTAINER_SIGN]
 
 export async function referredItems(
-  { app }: RelayParts,
+  app: Pick<App, 'database' | 'clock'>,
   { user, token }: Caller,
   body: ScannedBody,
 ): Promise<ReferredItems> {
