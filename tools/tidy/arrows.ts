@@ -14,13 +14,34 @@ const SQL_CALLS = /^(selectFrom|insertInto|replaceInto|mergeInto|updateTable|del
 const RELAY = 'src/server/relay/'
 /** The declarations of vendors, of which the whole server reads its part. */
 const VENDORS = 'src/server/relay/vendors/'
-/** What its dialects and vendors have in common, each with what it may know of the relay. */
-const BELOW_DIALECTS: ReadonlyMap<string, RegExp> = new Map([
-  ['json', /^json\//],
-  ['transport', /^(transport|json)\//],
-  ['canonical', /^(canonical|json)\//],
-  ['dialect', /^(dialect|canonical|transport|json)\//],
-])
+/**
+ * Folders of the relay from the bottom up: none imports one that stands behind it. Folders of one
+ * entry may know each other.
+ */
+const RELAY_LAYERS: readonly (readonly string[])[] = [
+  ['json'],
+  ['transport'],
+  ['canonical'],
+  ['dialect'],
+  ['anthropic', 'gemini', 'openai', 'count', 'embedding', 'media'],
+  [
+    'audio',
+    'conversion',
+    'gathering',
+    'images',
+    'providers',
+    'rerank',
+    'responses',
+    'search',
+    'vendors',
+  ],
+  ['errors'],
+  ['routing'],
+  ['record'],
+  ['surfaces'],
+  ['call'],
+  ['forecast', 'other-calls'],
+]
 /** Puts the parts together. */
 const SERVER_TOP = 'src/server/server.ts'
 /** What the lowest layer may know: itself, and the ledger's batches, which it runs. */
@@ -63,11 +84,8 @@ function wrongServerArrow(from: string, target: string): string | null {
   if (target.startsWith(RELAY) && !target.startsWith(VENDORS) && !from.startsWith(RELAY)) {
     return 'nothing but server.ts imports the relay; what both need lies beside it.'
   }
-  if (target.startsWith(RELAY)) {
-    const known = BELOW_DIALECTS.get(from.slice(RELAY.length).split('/')[0] ?? '')
-    if (known?.test(target.slice(RELAY.length)) === false) {
-      return 'what all dialects share knows none of them; pass it in, or move it up.'
-    }
+  if (layerOf(from) < layerOf(target)) {
+    return 'the folder is below that one in RELAY_LAYERS (tools/tidy/arrows.ts); pass it in.'
   }
   if (target.endsWith('-routes.ts') && !from.endsWith('-routes.ts')) {
     return 'only server.ts and other routes import routes; put what both need in a file of its own.'
@@ -76,6 +94,13 @@ function wrongServerArrow(from: string, target: string): string | null {
     return BELOW_DB.test(target) ? null : 'db/ is below everything else; pass it in.'
   }
   return null
+}
+
+/** How far up a file of the relay stands; NaN for files in no folder of it. */
+function layerOf(path: string): number {
+  const [folder = ''] = path.startsWith(RELAY) ? path.slice(RELAY.length).split('/') : []
+  const layer = RELAY_LAYERS.findIndex((folders) => folders.includes(folder))
+  return layer === -1 ? Number.NaN : layer
 }
 
 function wrongContractArrow({ isTest }: SourceFile, { specifier, target }: Import): string | null {
