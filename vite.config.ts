@@ -13,8 +13,8 @@ const { version }: { version: string } = JSON.parse(
 )
 
 /**
- * The server fills the base path in for each answer. The development server, and a build for other
- * hosts (`VITE_BASE_PATH=/console/`), have nobody to do it.
+ * The server inserts the base path into each response. The development server and builds for other
+ * hosts (`VITE_BASE_PATH=/console/`) need it inserted here.
  */
 function basePath(): Plugin {
   let path: string | undefined
@@ -30,7 +30,7 @@ function basePath(): Plugin {
 
 const SMALL_BYTES = 1024
 
-/** Beside each file its compressed forms, so that the server has nothing to compress. */
+/** Writes compressed variants beside each file, so that the server need not compress. */
 function compressed(): Plugin {
   return {
     name: 'compressed',
@@ -51,17 +51,17 @@ function compressed(): Plugin {
   }
 }
 
-/** What the pages of visitors share with one another and with other pages. */
+/** Modules that visitors' pages share with one another and with other pages. */
 const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/(plain-dialog|top-dialog)|copy-text)\./
 
-/** Small, and of light pages too: a group would take them along for what imports them. */
-const LIGHT = /\/console\/ui\/(picture|field\/as-typed)\./
+/** Small modules that light pages use too. A group would pull them in for every importer. */
+const LIGHT = /\/console\/ui\/(remote-image|field\/as-typed)\./
 
-/** Kept apart from our own modules, or the heaviest page would weigh more than a page may. */
+/** Separate from our own modules; otherwise the largest page would exceed its size budget. */
 const isLibrary = (id: string): boolean => id.includes('/node_modules/')
 
-/** Bytes under which files that go to nearly the same pages become one. */
+/** Files below this size that are loaded by nearly the same pages are merged, in bytes. */
 const MERGED_BYTES = 16_000
 const shared = {
   name: 'shared',
@@ -88,31 +88,32 @@ export default defineConfig(({ command }) => {
     build: {
       outDir: 'dist/console',
       modulePreload: { polyfill: false },
-      // The content policy allows no data: fonts or scripts, and hashed files cache better.
+      // The content policy forbids data: URLs for fonts and scripts, and hashed files cache better.
       assetsInlineLimit: 0,
       rolldownOptions: {
         output: {
-          // Merged files may import one another. Whichever comes first, modules run in their order:
-          // otherwise a widget could be made of another that is not there yet, a blank page.
+          // Merged files may import one another. This executes modules in dependency order:
+          // otherwise a widget could be created before one that it needs, which leaves a blank
+          // page.
           strictExecutionOrder: true,
-          // Names of shared chunks list their users, at length.
+          // Names of shared chunks list all their users.
           chunkFileNames: ({ name }) => `assets/${name.split('~')[0]}-[hash].js`,
           assetFileNames: ({ names }) =>
             `assets/${(names[0] ?? 'asset').split(/[~.]/)[0]}-[hash][extname]`,
           codeSplitting: {
             groups: [
               { name: 'start', tags: ['$initial'], priority: 3 },
-              // Its hooks are small and everywhere.
+              // Its hooks are small and used everywhere.
               {
                 name: 'start',
                 test: /@tanstack\/(react-router|router-core|history)\//,
                 priority: 2,
               },
               { name: 'light', test: LIGHT, priority: 1 },
-              // What several pages share, in a few files instead of dozens.
+              // Code shared by several pages, in a few files instead of dozens.
               { ...shared, test: isLibrary },
-              // Small modules are put into the nearest big file, so those that the sign-in page needs
-              // take no part.
+              // Small modules are merged into the nearest large file, so modules of the sign-in
+              // page are excluded.
               { ...shared, test: (id) => !isLibrary(id) && !SIGN_IN.test(id) },
             ],
           },

@@ -3,7 +3,7 @@ import { LongestFirst } from './tools/longest-first.ts'
 
 const SERVER = ['src/contract/**/*.test.ts', 'src/server/**/*.test.ts']
 
-/** More files at a time than cores: each waits for a database, a process or a page meanwhile. */
+/** More workers than cores, because each waits for a database, a process or a page. */
 const WITHOUT_BROWSER = {
   maxWorkers: 4,
   testTimeout: 30_000,
@@ -12,8 +12,8 @@ const WITHOUT_BROWSER = {
 }
 
 /**
- * `node` (tools, benchmarks, the console's rules) and `server` (with the contract) in one go, then
- * `browser` (e2e).
+ * First `node` (tools, benchmarks, the console's rules) and `server` (with the contract) together,
+ * then `browser` (e2e).
  */
 export default defineConfig({
   test: {
@@ -38,10 +38,10 @@ export default defineConfig({
         test: {
           name: 'server',
           include: SERVER,
-          // Loading the server takes longer than most of its test files. It keeps nothing in its
-          // modules but what is the same each time, so those that run in one process load it once.
+          // Loading the server takes longer than most of its test files. It has no mutable module
+          // state, so test files in one process load it once.
           isolate: false,
-          // What a file replaces must not meet the next one.
+          // Replacements of one file must not affect the next one.
           restoreMocks: true,
           unstubGlobals: true,
           unstubEnvs: true,
@@ -54,7 +54,7 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           maxWorkers: 3,
           testTimeout: 120_000,
-          // A page on a busy machine takes longer than the second that is waited otherwise.
+          // Pages on a busy machine take longer than the default of one second.
           expect: { poll: { timeout: 15_000 } },
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },

@@ -3,20 +3,20 @@ import { createGatehouse, ROOT_PASSWORD } from './gatehouse-server.ts'
 import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
 
 const PASSWORD = 'UserPass1'
-/** Points for a token of the prompt and of the reply; the fake upstream says 11 prompt tokens. */
+/** Points per prompt token and per completion token; the fake upstream reports 11 prompt tokens. */
 const PROMPT_POINTS = 1.25
 const REPLY_POINTS = 5
 const PROMPT_TOKENS = 11
 
 interface Case {
   name: string
-  /** What the account has, in points. */
+  /** Balance of the account, in points. */
   balance: number
   calls: number
-  /** Words for the fake upstream. */
+  /** Instructions in the model name for the fake upstream. */
   words: string
   isStream?: boolean
-  /** Quota of the token; absent: unlimited. */
+  /** Quota of the token; unlimited if not set. */
   tokenQuota?: number
 }
 
@@ -56,8 +56,8 @@ const CASES: readonly Case[] = [
 /**
  * npm run bench -- balance
  *
- * Sends calls that small balances do not cover to a server with default settings, and prints what
- * was served, refused and cut, what it took from the balance, and how long it took.
+ * Sends calls that exceed small balances to a server with default settings. Prints which calls were
+ * served, rejected or cut, what they took from the balance, and how long they took.
  */
 export async function main(): Promise<void> {
   const upstream = await startFakeUpstream()

@@ -1,21 +1,21 @@
 /**
  * npm run bench -- <name> [options]
  *
- * relay     requests per second, latency and memory beside other gateways
- * crash     kill -9 under load; the books must be right every time
- * logs      pages, statistics and filters of the log over millions of rows
- * export    a large export, and what it costs the relay
- * streams   many concurrent event streams
- * console   accessibility, layout shift and answers to clicks, in a browser
- * cuts      streams cut at a random byte are charged for what was produced
- * faults    many channels that fail, stall, cut, throttle and recover
- * enumeration  whether guesses tell which accounts and codes exist
- * dialects  what it costs that client and upstream speak different dialects
- * balance   calls that small balances do not cover: served, refused, cut, taken, seconds
- * memory    resident memory under withheld request bodies and packed answers
- * upgrade   from the previous version to this one under load, and back
- * fuzz      random calls made from the API description
- * clients   real client programs run a task with tools, through every upstream protocol
+ * relay requests per second, latency and memory, compared with other gateways
+ * crash SIGKILL under load; the books must be right every time
+ * logs pages, statistics and filters of the log with millions of rows
+ * export a large export, and its effect on the relay
+ * streams many concurrent event streams
+ * console accessibility, layout shift and response to clicks, in a browser
+ * cuts streams cut at a random byte are charged for what was produced
+ * faults many channels that fail, stall, cut, throttle and recover
+ * enumeration whether responses reveal which accounts and codes exist
+ * dialects cost of converting between the dialects of client and upstream
+ * balance calls that exceed small balances: served, rejected, cut, points, seconds
+ * memory resident memory under withheld request bodies and compressed responses
+ * upgrade from the previous version to this one under load, and back
+ * fuzz random calls generated from the API description
+ * clients real client programs run a task with tools, through every upstream protocol
  */
 import { resolve } from 'node:path'
 import { buildIfStale } from '../tools/build.ts'

@@ -13,7 +13,7 @@ export const LOAD_CORE = 1
 export const MODEL = 'gpt-4o-mini'
 const PLENTY_OF_QUOTA = 1_000_000_000
 
-/** A server that takes the same call as the others. */
+/** A server that accepts the same call as the others. */
 export type Contender = {
   name: string
   url: string
@@ -21,14 +21,14 @@ export type Contender = {
   rssMebibytes(): number
   cpuSeconds(): number
   stop(): Promise<void>
-  /** After the server has stopped: what the books say, null for servers without books. */
+  /** Checks the books after the server has stopped; null for servers without books. */
   books(answered: number): Promise<Books | null>
-  /** Removes what it wrote. */
+  /** Removes its files. */
   remove(): Promise<void>
 }
 
 export type Books = { isRight: boolean; summary: string }
-/** The servers by the names they have on the command line. */
+/** The servers by their command-line names. */
 export const contenderMakers = new Map<string, (upstream: string) => Promise<Contender>>([
   ['proxy', bareProxy],
   ['portkey', (upstream) => portkey(upstream)],
@@ -80,8 +80,8 @@ async function bareProxy(upstream: string): Promise<Contender> {
 }
 
 /**
- * Portkey, on the Node of this process or on another one: its makers ship it in an image with Node
- * 20 (https://github.com/Portkey-AI/gateway/blob/main/Dockerfile).
+ * Portkey, on the Node of this process or on another one: its official image contains Node 20
+ * (https://github.com/Portkey-AI/gateway/blob/main/Dockerfile).
  */
 export async function portkey(upstream: string, node?: string): Promise<Contender> {
   const name = node === undefined ? 'Portkey' : `Portkey on Node ${versionOf(node)}`
@@ -109,7 +109,7 @@ export async function portkey(upstream: string, node?: string): Promise<Contende
 
 const PORTKEY_VERSION = '1.15.2'
 
-/** npm fetches it into a temporary folder, which later runs use again. */
+/** Installs it with npm into a temporary folder, which later runs reuse. */
 async function fetchPortkey(): Promise<string> {
   const folder = path.join(tmpdir(), `gatehouse-bench-portkey-${PORTKEY_VERSION}`)
   if (existsSync(folder)) return folder

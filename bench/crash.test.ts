@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { crashRounds } from './crash.ts'
 
-// Whoever saw an answer complete pays for it once, and nobody pays twice, however the process ends.
+// A client that received a complete response is charged exactly once, whenever the process is
+// killed.
 test.each(['sqlite', 'postgres'] as const)(
-  '%s: killed under load, the books hold every complete call exactly once',
+  '%s: after SIGKILL under load, the books contain every complete call exactly once',
   async (database) => {
     const report = await crashRounds({ rounds: 5, database, killAfterMaxMs: 700 })
     expect(report.problems).toEqual([])

@@ -1,10 +1,10 @@
 /**
- * Death under load: the server is killed with SIGKILL while calls of several users run, started
- * again, and its books are compared with what the clients saw.
+ * Crash under load: the server is killed with SIGKILL during calls of several users, restarted, and
+ * its books are compared with what the clients received.
  *
- * What must hold after every round: a call whose last byte a client has read is billed exactly
- * once, with the right figures; no call is billed twice; no more calls are billed than were made;
- * and `gatehouse reconcile` finds nothing.
+ * Invariants after every round: a call whose last byte a client has read is billed exactly once,
+ * with the right figures; no call is billed twice; no more calls are billed than were made; and
+ * `gatehouse reconcile` finds no difference.
  */
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,13 +26,13 @@ import type { ServerProcess } from './server-process.ts'
 export type CrashReport = {
   database: DatabaseKind
   rounds: number
-  /** Calls that a client saw complete. */
+  /** Calls whose response a client received completely. */
   complete: number
   completeStreams: number
-  /** Calls that a kill interrupted, and how many of them had been billed by then. */
+  /** Calls that a kill interrupted, and how many of them had been billed. */
   interrupted: number
   interruptedBilled: number
-  /** Everything that must not be; empty when the books are right. */
+  /** Violations; empty if the books are right. */
   problems: string[]
 }
 
@@ -60,22 +60,27 @@ export async function main(args: string[]) {
   for (const database of values.database.split(',')) {
     if (database !== 'sqlite' && database !== 'postgres') throw new Error(`unknown ${database}`)
     const rounds = Number(values.rounds)
-    reports.push(await crashRounds({ rounds, database, tell: (line) => console.log(line) }))
+    reports.push(await crashRounds({ rounds, database, onRound: (line) => console.log(line) }))
   }
   publish('crash', describe(reports), reports)
   if (reports.some(({ problems }) => problems.length > 0)) process.exitCode = 1
 }
 
-/** Kills and restarts a server so many times; about two seconds a round. */
+/** Kills and restarts a server repeatedly; about two seconds per round. */
 export async function crashRounds(options: {
   rounds: number
   database: DatabaseKind
-  /** Longest that a server lives under load. */
+  /** Maximum time that a server runs under load, in milliseconds. */
   killAfterMaxMs?: number
-  /** Hears of every round. */
-  tell?: (line: string) => void
+  /** Called with the result of every round. */
+  onRound?: (line: string) => void
 }): Promise<CrashReport> {
-  const { rounds, database, killAfterMaxMs = KILL_AFTER_MAX_MS, tell = () => undefined } = options
+  const {
+    rounds,
+    database,
+    killAfterMaxMs = KILL_AFTER_MAX_MS,
+    onRound = () => undefined,
+  } = options
   const quick = await startFastUpstream()
   const paced = await startFakeUpstream()
   const gatehouse = await createGatehouse({ database })
@@ -99,7 +104,7 @@ export async function crashRounds(options: {
       lastLogId = billed.at(-1)?.id ?? lastLogId
       report.problems.push(...(await problemsOf(gatehouse, round, billed)))
       count(report, round, billed)
-      tell(`${database} round ${report.rounds}: ${round.complete.size} complete`)
+      onRound(`${database} round ${report.rounds}: ${round.complete.size} complete`)
     }
     await server.stop()
     const twice = repeated(await gatehouse.billedCalls())
@@ -113,7 +118,9 @@ export async function crashRounds(options: {
   return report
 }
 
-/** Three users, two tokens each: one with a limit, one without. Resolves to the tokens' keys. */
+/**
+ * Creates three users with two tokens each: one limited, one unlimited. Returns the tokens' keys.
+ */
 export async function prepare(
   { url }: GatehouseServer,
   upstreams: { quick: string; paced: string },
@@ -141,7 +148,7 @@ export async function prepare(
 export type Round = {
   /** Request ids of the calls whose last byte was read, and whether they were streams. */
   complete: Map<string, boolean>
-  /** Calls under way when the server died. */
+  /** Calls in progress when the server was killed. */
   interrupted: number
   unexpected: string[]
 }
@@ -180,7 +187,7 @@ async function loadAndKill(
       connection.send(next())
     }
   })
-  // Counted from the first answer: a server that is still warming up has nothing to lose yet.
+  // Measured from the first response: a server that is still starting has nothing to lose.
   const isAnswering = await firstAnswer(round)
   if (!isAnswering) round.unexpected.push(`no answer within ${FIRST_ANSWER_MS / 1000} s`)
   await sleep(randomInt(KILL_AFTER_MIN_MS, killAfterMaxMs))
@@ -198,7 +205,7 @@ async function firstAnswer(round: Round): Promise<boolean> {
   return round.complete.size > 0
 }
 
-/** The mix each connection goes through: plain, streamed at once, streamed over time. */
+/** The requests of each connection in turn: plain, streamed in one write, streamed over time. */
 export function requestsOf(target: URL, key: string): Buffer[] {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const messages = [{ role: 'user', content: 'What is the answer?' }]

@@ -5,14 +5,14 @@ import pg from 'pg'
 import type { DatabaseLocation } from '../src/server/test/for-each-database.ts'
 import { startPostgresCluster } from '../tools/postgres-cluster.ts'
 
-/** Empty databases of one kind, for servers that run in the benchmark's own process. */
+/** Empty databases of one kind, for servers that run in the benchmark's process. */
 export interface FreshDatabases {
   open(): Promise<DatabaseLocation>
   /** Removes all of them. */
   remove(): Promise<void>
 }
 
-/** The kinds that a comma list names; throws on a word that names none. */
+/** Parses a comma list of database kinds; throws on an unknown one. */
 export function databaseKinds(list: string): DatabaseLocation['engine'][] {
   return list.split(',').map((kind) => {
     if (kind !== 'sqlite' && kind !== 'postgres') throw new Error(`unknown database ${kind}`)

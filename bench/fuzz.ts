@@ -4,7 +4,7 @@ import { fuzzServer } from '../tools/fuzz/fuzz-server.ts'
 import { fuzzStreams } from '../tools/fuzz/fuzz-streams.ts'
 import { databaseKinds, freshDatabases } from './fresh-databases.ts'
 
-/** Calls at one server; its callers, codes and rows pile up until then. */
+/** Calls per server: until it is replaced, callers, codes and rows accumulate. */
 const ROUND = 50_000
 const FINDINGS_SHOWN = 100
 
@@ -12,9 +12,9 @@ const FINDINGS_SHOWN = 100
  * npm run bench -- fuzz [--calls 1000000] [--streams 1000000] [--seed 1]
  * [--database sqlite,postgres]
  *
- * Streams of upstreams, odd and cut everywhere, through reader, dialects and outputs; then random
- * calls made from the API description, each answer held against it; so many on each
- * database.
+ * First runs malformed upstream streams, cut at every byte, through reader, dialects and outputs.
+ * Then makes random calls generated from the API description on each database, and validates each
+ * response against it.
  */
 export async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -47,11 +47,11 @@ function readStreams(cases: number, seed: number): void {
   if (findings.length > 0) process.exitCode = 1
 }
 
-/** Makes the calls, a fresh database every so often; answers how much was found wrong. */
+/** Makes the calls, with a fresh database per round; returns the number of findings. */
 async function rounds(
   open: OpenTestDatabase,
   { calls, seed }: { calls: number; seed: number },
-  tell: (line: string) => void,
+  report: (line: string) => void,
 ): Promise<number> {
   const statuses: Record<string, number> = {}
   let done = 0
@@ -66,9 +66,9 @@ async function rounds(
     for (const [status, count] of Object.entries(result.statuses)) {
       statuses[status] = (statuses[status] ?? 0) + count
     }
-    for (const finding of result.findings) tell(JSON.stringify(finding))
-    for (const fault of result.faults) tell(fault)
-    tell(`${done} calls, ${JSON.stringify(statuses)}, ${found} findings`)
+    for (const finding of result.findings) report(JSON.stringify(finding))
+    for (const fault of result.faults) report(fault)
+    report(`${done} calls, ${JSON.stringify(statuses)}, ${found} findings`)
     if (result.calls === 0) break
   }
   return found

@@ -9,17 +9,20 @@ import { freePort, startServer, type ServerProcess } from './server-process.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 
-/** A Gatehouse of our own: temporary directory, own database, limits off, started when told. */
+/**
+ * A Gatehouse server with a temporary directory, its own database and without limits, not yet
+ * started.
+ */
 export type GatehouseServer = {
   url: string
-  /** Where its data is on SQLite. */
+  /** Path of its database on SQLite. */
   sqlitePath: string
-  /** Where it is on PostgreSQL; empty on SQLite. */
+  /** URL of its database on PostgreSQL; empty on SQLite. */
   postgresUrl: string
   start(process?: OneProcess): Promise<ServerProcess>
   /** Runs `gatehouse reconcile` on its database. */
   reconcile(): Promise<{ exitCode: number; output: string }>
-  /** Consumption rows written after the given log id, oldest first. */
+  /** Consumption rows with a higher log id, oldest first. */
   billedCalls(afterId?: number): Promise<BilledCall[]>
   /** Removes everything; the server must have been stopped. */
   remove(): Promise<void>
@@ -27,7 +30,7 @@ export type GatehouseServer = {
 
 /** One of several processes, or one of another version. */
 export type OneProcess = {
-  /** Arguments of Node before the command; absent means this working tree. */
+  /** Node arguments before the command; this working tree if not set. */
   program?: readonly string[]
   port?: number
 }
@@ -95,7 +98,7 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
   }
 }
 
-/** A cluster as a careful operator runs it: every commit reaches the disk. */
+/** A durable cluster: every commit is flushed to disk. */
 function durableCluster() {
   return startPostgresCluster({ isDurable: true, settings: { max_connections: '200' } })
 }

@@ -47,7 +47,7 @@ describe('the response reader', () => {
 })
 
 describe('the load', () => {
-  test('counts exactly the calls that the upstream answered', async () => {
+  test('counts exactly the calls that the upstream served', async () => {
     const fast = await startFastUpstream()
     const result = await driveLoad({ ...options, url: fast.url + path })
     expect(result.failed).toBe(0)
@@ -57,7 +57,7 @@ describe('the load', () => {
     await fast.close()
   })
 
-  test('reports wrong answers and cut connections, and goes on', async () => {
+  test('reports wrong responses and cut connections, and continues', async () => {
     const wrong = await driveLoad({ ...options, url: `${upstream.url}/~fail-503${path}` })
     expect(wrong).toMatchObject({ answered: 0, perSecond: 0 })
     expect(wrong.firstFailure).toContain('503')
@@ -67,7 +67,7 @@ describe('the load', () => {
   })
 })
 
-test('the stream clients hold streams open and know the age of their chunks', async () => {
+test('the stream clients keep streams open and measure the age of their chunks', async () => {
   const words = '~slow-chunk-30+chunks-12+stamp'
   const body = JSON.stringify({ model: 'gpt-4o-mini', stream: true })
   const streams = { url: `${upstream.url}/${words}${path}`, headers: {}, body, streams: 20 }
@@ -81,7 +81,7 @@ test('the stream clients hold streams open and know the age of their chunks', as
   expect(broken.firstFailure).toContain('500')
 })
 
-test('a request is what HTTP wants', () => {
+test('a request is valid HTTP', () => {
   const request = { path: '/x', headers: { a: 'b' }, body: 'é' }
   expect(requestBytes(new URL('http://h:1'), request).toString()).toBe(
     'POST /x HTTP/1.1\r\nhost: h:1\r\na: b\r\ncontent-length: 2\r\n\r\né',

@@ -1,10 +1,10 @@
 /**
- * A closed loop of calls: each connection sends its next call when the last one is answered, or,
- * with a pace, when it is due after that.
+ * A closed loop of calls: each connection sends its next call after the response to the last one,
+ * or at a fixed rate if one is set.
  *
  * node bench/load.ts '{"url":"http://127.0.0.1:3000/v1/chat/completions","connections":32,…}'
  *
- * Runs in a process of its own, so that it can be bound to a core, and prints a `LoadResult`.
+ * Runs in a separate process, so that it can be pinned to a core, and prints a `LoadResult`.
  */
 import { connect, requestBytes, type RawConnection } from './raw-http.ts'
 import { childResult } from './server-process.ts'
@@ -16,18 +16,20 @@ export type LoadOptions = {
   connections: number
   warmupSeconds: number
   seconds: number
-  /** A text that every answer must contain. */
+  /** A text that every response must contain. */
   expect: string
-  /** Absent: each connection calls again at once. */
+  /** Maximum rate; if not set, each connection sends its next call immediately. */
   perSecondMax?: number
 }
 
 export type LoadResult = {
-  /** Right answers in all, the warm-up and the last calls included: what must be on the books. */
+  /**
+   * Total number of correct responses, including warm-up and last calls: all must be on the books.
+   */
   answered: number
-  /** Wrong answers and broken connections. */
+  /** Wrong responses and broken connections. */
   failed: number
-  /** The first wrong answer, to see what is the matter. */
+  /** The first wrong response, for diagnosis. */
   firstFailure: string | null
   perSecond: number
   p50Ms: number
@@ -38,12 +40,12 @@ export type LoadResult = {
 const RECONNECT_MS = 50
 const FAILURE_CHARACTERS = 400
 
-/** Runs the load in a child process, on the given core if there is one. */
+/** Runs the load in a child process, on the given core if not null. */
 export function runLoad(options: LoadOptions, core: number | null): Promise<LoadResult> {
   return childResult(import.meta.filename, options, core)
 }
 
-/** Drives the load in this process. Calls under way at the end are waited for. */
+/** Runs the load in this process. Waits for calls in progress at the end. */
 export function driveLoad(options: LoadOptions): Promise<LoadResult> {
   const url = new URL(options.url)
   const request = requestBytes(url, {
@@ -116,7 +118,7 @@ function summary(latenciesMs: number[], seconds: number) {
   }
 }
 
-/** The value below which this share of a sorted list lies; 0 for an empty list. */
+/** Returns the quantile `share` of a sorted list; 0 for an empty list. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }

@@ -1,8 +1,8 @@
-/** The few management calls the benchmarks need, over the same wire as any console. */
+/** The management calls that the benchmarks need, over HTTP like any console. */
 
 export type Session = {
   cookie: string
-  /** Calls the management API; throws with its message when it refuses. */
+  /** Calls the management API; throws its error message. */
   call(method: string, path: string, body?: unknown): Promise<unknown>
 }
 
@@ -43,7 +43,7 @@ function dataOf(what: string, status: number, text: string): unknown {
   return answer.data
 }
 
-/** Creates a token of the session's user; resolves to its key as clients send it. */
+/** Creates a token for the session's user; returns its key as clients send it. */
 export async function createToken(session: Session, token: NewToken): Promise<string> {
   const created = await session.call('POST', '/api/token/', { expired_time: -1, ...token })
   const key = memberOf(created, 'key')
@@ -55,7 +55,7 @@ export type NewChannel = {
   name: string
   base_url: string
   models: string
-  /** Absent: OpenAI's type, and a key that any upstream takes. */
+  /** If not set: OpenAI's type, with an arbitrary key. */
   type?: number
   key?: string
 }
@@ -69,7 +69,7 @@ export async function createChannel(root: Session, channel: NewChannel) {
   })
 }
 
-/** Sets a user's quota, who keeps everything else. */
+/** Sets a user's quota and keeps the other fields. */
 export async function giveQuota(root: Session, username: string, quota: number) {
   const found = await root.call('GET', `/api/user/search?keyword=${username}`)
   const user = Array.isArray(found)

@@ -19,8 +19,8 @@ const PASSWORD = 'UserPass1'
  * Starts a server with default settings and prints its resident memory (RSS, MiB)
  *
  * 1. while an account without balance, then one with balance, withholds the last byte of bodies;
- * 2. while an upstream answers chat calls and image calls with small packed bodies that unpack to
- *    `--bomb` MiB each.
+ * 2. while an upstream responds to chat calls and image calls with small compressed bodies that
+ *    decompress to `--bomb` MiB each.
  */
 export async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -67,7 +67,7 @@ interface Target {
   process: ServerProcess
 }
 
-/** Runs one case on a server of its own. */
+/** Runs one case on a separate server. */
 async function onServer(
   upstream: string,
   quota: number,
@@ -157,7 +157,7 @@ async function packedAnswers(target: Target, path: string, count: number): Promi
   return { case: what, ...watch.stop(), answers: counted(answers, count) }
 }
 
-/** Looks at the memory of the server until it is stopped. */
+/** Samples the memory of the server until stopped. */
 function watchMemory(server: ServerProcess) {
   const before = Math.round(server.rssMebibytes())
   let highest = before
@@ -172,7 +172,7 @@ function watchMemory(server: ServerProcess) {
   }
 }
 
-/** Such as `403 × 25`; who has no answer yet is counted last. */
+/** Formats counts such as `403 × 25`; pending calls come last. */
 function counted(answers: readonly string[], of: number): string {
   const counts = Object.entries(Object.groupBy(answers, (status) => status)).map(
     ([status, same = []]) => `${status} × ${same.length}`,

@@ -1,12 +1,12 @@
 /**
- * HTTP/1.1 over bare sockets, for load: no headers are parsed that nobody looks at, and one core
- * keeps up with several gateways. One call at a time on a connection that is kept.
+ * HTTP/1.1 over plain sockets for load generation: headers are not parsed, so that one core keeps
+ * up with several gateways. One call at a time per kept-alive connection.
  */
 import net, { type Socket } from 'node:net'
 
 export type RawResponse = {
   status: number
-  /** Status line and headers as they came. */
+  /** Status line and headers, unparsed. */
   head: string
   /** Everything after the head; a chunked body keeps its chunk framing. */
   body: Buffer
@@ -19,9 +19,9 @@ export type RawConnection = {
 
 export type RawHandlers = {
   onResponse(response: RawResponse): void
-  /** The connection ended, by itself or refused; nothing follows. */
+  /** The connection was closed or refused; no further events follow. */
   onClose(): void
-  /** Every read, before it is understood. */
+  /** Every read, before it is parsed. */
   onData?(part: Buffer): void
 }
 
@@ -60,7 +60,7 @@ export type RawRequest = {
   body?: string
 }
 
-/** The bytes of a request, made once and sent many times. */
+/** Builds the bytes of a request, which are sent many times. */
 export function requestBytes(url: URL, request: RawRequest): Buffer {
   const { method = 'POST', path, headers = {}, body = '' } = request
   const lines = [
@@ -74,7 +74,7 @@ export function requestBytes(url: URL, request: RawRequest): Buffer {
 
 type Head = { text: string; bytes: number; status: number; length: number | null }
 
-/** Takes reads as they come and reports each response when its last byte is there. */
+/** Accepts reads of any size and reports each response with its last byte. */
 export function createResponseReader(onResponse: (response: RawResponse) => void) {
   let held = EMPTY
   let head: Head | null = null
@@ -119,7 +119,7 @@ function readHead(held: Buffer): Head | null {
   }
 }
 
-/** Steps over the whole chunks that are there. Trailers are not expected. */
+/** Skips complete chunks. Trailers are not supported. */
 function skipChunks(held: Buffer, from: number): { at: number; isEnd: boolean } {
   let at = from
   for (;;) {

@@ -1,7 +1,7 @@
 /**
- * One call relayed, beside other gateways: all servers run at the same time, each on core 0, with
- * the load and the upstream on core 1, and take turns in several rounds, so that whatever else the
- * machine does falls on all of them. Ratios count; absolute figures belong to the machine.
+ * Relayed calls, compared with other gateways. All servers run at the same time on core 0, with the
+ * load and the upstream on core 1, and alternate in several rounds, so that other load on the
+ * machine affects all of them. Compare ratios; absolute figures depend on the machine.
  */
 import os from 'node:os'
 import path from 'node:path'
@@ -40,13 +40,16 @@ const BODY = JSON.stringify({
 
 const OTHER_STATE = 'the other state'
 
-/** Until then Gatehouse spends a tenth of its time compiling; the others get as long. */
+/**
+ * In its first ten seconds Gatehouse spends a tenth of its time compiling; the others warm up as
+ * long.
+ */
 const FIRST_WARMUP_SECONDS = 10
 
 type Round = {
   parallel: LoadResult
   sequential: LoadResult
-  /** Processor time of the server for one call at 32 connections, in microseconds. */
+  /** Processor time of the server per call at 32 connections, in microseconds. */
   cpuMicroseconds: number
 }
 type Measured = {
@@ -102,10 +105,10 @@ export async function main(args: string[]) {
   }
 }
 
-/** Gatehouse on SQLite as another checkout with its packages has it: the state to compare with. */
+/** Gatehouse on SQLite from another checkout with its packages, for comparison. */
 async function otherState(folder: string, upstream: string): Promise<Contender> {
   const file = pathToFileURL(path.resolve(folder, 'bench/contenders.ts')).href
-  // A checkout of this repository: its contenders have the same shape.
+  // A checkout of this repository, so its contenders have the same shape.
   const other = (await import(file)) as { contenderMakers: typeof contenderMakers }
   const make = other.contenderMakers.get('sqlite')
   if (!make) throw new Error(`${folder} has no benchmark of Gatehouse on SQLite`)

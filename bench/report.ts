@@ -6,7 +6,7 @@ export type Table = { columns: string[]; rows: string[][] }
 
 const results = path.join(import.meta.dirname, 'results')
 
-/** Prints a result and keeps it in `bench/results/`, as Markdown to read and JSON to compare. */
+/** Prints a result and stores it in `bench/results/` as Markdown and JSON. */
 export function publish(name: string, markdown: string, data: unknown) {
   process.stdout.write(`${markdown}\n`)
   mkdirSync(results, { recursive: true })
@@ -33,7 +33,7 @@ export function median(values: number[]): number {
   return sorted.length % 2 === 1 ? high : (low + high) / 2
 }
 
-/** `12,345 (−4 … +3 %)`: the median and how far the rounds lie from it. */
+/** Formats `12,345 (−4 … +3 %)`: the median, and the distance of the rounds from it. */
 export function withSpread(values: number[]): string {
   const middle = median(values)
   const percent = (value: number) => Math.round((value / middle - 1) * 100)
@@ -42,7 +42,7 @@ export function withSpread(values: number[]): string {
   return values.length > 1 && middle > 0 ? `${text} (${low} … +${high} %)` : text
 }
 
-/** What else the machine did: read at the start and at the end of a run. */
+/** Processor time of the whole machine, read at the start and the end of a run. */
 export type MachineClock = { busy: number; stolen: number; all: number }
 
 export function machineClock(): MachineClock {

@@ -7,11 +7,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export type ServerProcess = {
   pid: number
-  /** Memory of the process and its children, in MiB; 0 where the system does not tell. */
+  /** Resident memory of the process and its children in MiB; 0 if the system does not report it. */
   rssMebibytes(): number
-  /** Processor time it and its children have used, in seconds; 0 where the system does not tell. */
+  /**
+   * Processor time of the process and its children in seconds; 0 if the system does not report it.
+   */
   cpuSeconds(): number
-  /** Ends it and waits for the end. */
+  /** Stops it and waits for its end. */
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
@@ -19,39 +21,39 @@ export type ServerOptions = {
   name: string
   /** Arguments of Node. */
   args: string[]
-  /** Which Node; absent means the one of this process. */
+  /** Path of Node; that of this process if not set. */
   node?: string
   env: Record<string, string>
-  /** An address that answers, whatever it says, when the server is ready. */
+  /** An address that responds, with any status, when the server is ready. */
   readyUrl: string
   core: number | null
-  /** Where its output goes; absent means nowhere. */
+  /** File for its output; discarded if not set. */
   outputFile?: string
-  /** Open files the process must be allowed to have. */
+  /** Required limit of open files. */
   openFilesMin?: number
 }
 
 const READY_TIMEOUT_MS = 60_000
 const READY_POLL_MS = 20
 const STOP_TIMEOUT_MS = 90_000
-/** Below Linux's range for outgoing connections, where a free port may be taken the next moment. */
+/** Below Linux's ephemeral port range, in which a free port may be taken at any time. */
 const PORT_MIN = 20_000
 const PORT_MAX = 32_000
 const PORT_TRIES = 50
 const KIBIBYTES_PER_MEBIBYTE = 1024
-/** Linux counts processor time in these for everyone, whatever the kernel's own clock. */
+/** Linux reports processor time in this unit, regardless of the kernel's own tick. */
 const TICKS_PER_SECOND = 100
 
 export const canPin =
   process.platform === 'linux' && spawnSync('taskset', ['--version']).status === 0
 
-/** The command line that runs a program on one core; unchanged where that is impossible. */
+/** Command line that runs a program on one core; unchanged where that is not supported. */
 function pinned(core: number | null, command: string, args: string[]): [string, string[]] {
   if (core === null || !canPin) return [command, args]
   return ['taskset', ['-c', String(core), command, ...args]]
 }
 
-/** Runs a file on the given core if there is one; `T` is what it prints as JSON. */
+/** Runs a file on the given core, if not null; `T` is the JSON that it prints. */
 export function childResult<T>(file: string, options: object, core: number | null): Promise<T> {
   const script = [file, JSON.stringify(options)]
   const [command, args] = pinned(core, process.execPath, script)
@@ -62,7 +64,7 @@ export function childResult<T>(file: string, options: object, core: number | nul
     child.on('error', reject)
     child.on('close', (code) => {
       if (code !== 0) return reject(new Error(`${basename(file)} ended with ${code}`))
-      // Files that run so print what their caller's type says.
+      // These files print the type that their caller states.
       resolve(JSON.parse(Buffer.concat(parts).toString()) as T)
     })
   })
@@ -88,7 +90,7 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   return server
 }
 
-/** `taskset` and `bash` replace themselves by the program, so the child's id is the server's. */
+/** `taskset` and `bash` replace themselves with the program, so the child's pid is the server's. */
 function withOpenFiles(
   openFilesMin: number | undefined,
   command: string,
@@ -142,12 +144,13 @@ function rssKibibytes(pid: number): number {
 
 function cpuTicks(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-  // The name in parentheses may hold blanks; behind it, user and system time are fields 12 and 13.
+  // The name in parentheses may contain spaces; after it, user and system time are fields 12 and
+  // 13.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return Number(fields[11]) + Number(fields[12])
 }
 
-/** A figure of a process and of everything it started. */
+/** Sum of a figure over a process and all its descendants. */
 function sumOfTree(pid: number, figure: (pid: number) => number): number {
   try {
     const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>

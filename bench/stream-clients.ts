@@ -1,11 +1,12 @@
 /**
- * Many event streams held open at once; says how old each chunk was when it was read.
+ * Keeps many event streams open at the same time and measures the age of each chunk when it is
+ * read.
  *
  * node bench/stream-clients.ts
  * '{"url":…,"headers":…,"body":…,"streams":2000,"opensPerSecond":1000}'
  *
- * The upstream writes its sending time into every chunk (`stamp`); the monotonic clock is one for
- * all processes of a machine.
+ * The upstream writes its sending time into every chunk (`stamp`); all processes of a machine share
+ * the monotonic clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { quantile } from './load.ts'
@@ -21,12 +22,12 @@ export type StreamOptions = {
 }
 
 export type StreamResult = {
-  /** Streams that ended with their `[DONE]`. */
+  /** Streams that ended with `[DONE]`. */
   complete: number
   broken: number
-  /** The first answer that was no such stream. */
+  /** The first response that was not such a stream. */
   firstFailure: string | null
-  /** Most streams open at one time. */
+  /** Maximum number of open streams. */
   concurrent: number
   /** Chunks read while all streams were open. */
   chunks: number
@@ -68,7 +69,7 @@ async function holdStreams(options: StreamOptions): Promise<StreamResult> {
       result.broken += 1
       result.firstFailure ??= what.slice(0, FAILURE_CHARACTERS)
     }
-    // The streams that opened first end first; from here on they are fewer.
+    // The streams that opened first also end first; from here on the number decreases.
     areAllOpen = false
     open -= 1
     if (open === 0 && opened === options.streams) ended.resolve()
@@ -106,7 +107,7 @@ async function holdStreams(options: StreamOptions): Promise<StreamResult> {
   }
 }
 
-/** A time torn by two reads is left out: the pattern wants its closing quote. */
+/** A timestamp split across two reads is ignored: the pattern requires its closing quote. */
 function noteAges(part: Buffer, agesMs: number[]) {
   const nowUs = Number(process.hrtime.bigint() / 1000n)
   for (const [, stamp] of part.toString('latin1').matchAll(/"content":"(\d{6,})"/g)) {

@@ -1,6 +1,6 @@
 /**
- * Many concurrent event streams, half a chunk a second each: memory of the server, and how much
- * later a chunk arrives than straight from the upstream.
+ * Many concurrent event streams with half a chunk per second each: memory of the server, and delay
+ * of a chunk compared with the upstream itself.
  */
 import os from 'node:os'
 import path from 'node:path'
@@ -18,7 +18,7 @@ const CHUNK_EVERY_MS = 2000
 const OPENS_PER_SECOND = 1000
 const PLENTY_OF_QUOTA = 1_000_000_000_000
 const MEMORY_SAMPLE_MS = 250
-/** Sockets beside the two of every stream: database, listening, log. */
+/** File descriptors besides the two per stream: database, listener, log. */
 const SPARE_FILES = 150
 const BODY = JSON.stringify({
   model: MODEL,
@@ -46,7 +46,7 @@ export async function main(args: string[]) {
   const database: DatabaseKind = values.database === 'postgres' ? 'postgres' : 'sqlite'
   const loadBefore = os.loadavg()[0] ?? 0
   const clock = machineClock()
-  // Opening takes its time; the last stream opened must still see some seconds of all of them.
+  // Adds the time for opening, so that all streams are open together for some seconds.
   const seconds = Number(values.seconds) + streams / OPENS_PER_SECOND
   const upstream = await startUpstream(streams)
   try {

@@ -218,7 +218,7 @@ check 'the file of One API is as it was' test "$(sha256sum < "$old/one-api.db")"
 pod "${run[@]}" --user root --name adopted --volume "$old:/data" \
   --env "INITIAL_ROOT_PASSWORD=$PASSWORD" localhost/gatehouse >/dev/null
 check '--user root -v old-one-api-data:/data starts' ready
-check 'the database is adopted' has "$(pod logs adopted 2>&1)" 'the database is adopted'
+check 'the database was adopted' has "$(pod logs adopted 2>&1)" 'the database was adopted'
 pid=$(pod inspect adopted --format '{{.State.Pid}}')
 check 'and still runs as user 1000' has "$(cat "/proc/$pid/status")" '^Uid:\s+1000\s+1000'
 check 'a copy of the file as it was is kept' test -s "$(ls "$old"/one-api.db.before-gatehouse-*)"

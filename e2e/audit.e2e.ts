@@ -15,11 +15,11 @@ afterAll(() => visit.stop())
 
 const rows = () => loadedRows(page)
 
-test('an empty audit says what will be there', async () => {
+test('an empty audit log explains what it will contain', async () => {
   await expectSeen(page.getByText('还没有记录。管理员的修改会出现在这里'))
 })
 
-test('what an admin does is there, with before and after', async () => {
+test('lists an administrator’s change with the values before and after', async () => {
   const admin = await visit.person('boss', 10)
   await visit.person('alice')
   const [alice] = await visit.ask<{ id: number }[]>(admin, 'GET /api/user/search?keyword=alice')
@@ -38,13 +38,13 @@ test('what an admin does is there, with before and after', async () => {
   await expect.poll(() => panel.count()).toBe(0)
 })
 
-test('is filtered by who, whom and what, and the address keeps it', async () => {
+test('filters by actor, target and action; the address keeps the filters', async () => {
   await page.getByLabel('操作者的用户名或 ID').fill('boss')
   await page.keyboard.press('Enter')
   await expect.poll(() => rows().count()).toBe(1)
   await page.getByRole('button', { name: '清除筛选', exact: true }).press('Enter')
   await expect.poll(() => rows().count()).toBe(4)
-  // The button went: the filters have the keyboard.
+  // The button is gone, so the focus moves to the filters.
   await page.getByRole('search').and(page.locator(':focus')).waitFor()
   await page.getByLabel('对象的名称或 ID').fill('boss')
   await page.keyboard.press('Enter')
@@ -55,7 +55,7 @@ test('is filtered by who, whom and what, and the address keeps it', async () => 
   await expectSeen(page.getByText('没有符合筛选条件的记录'))
 })
 
-test('on a phone a long name leaves what was done whole', async () => {
+test('on a phone, a long name does not hide the action', async () => {
   const name = '很长的名称'.repeat(12)
   await visit.ask(visit.root, 'POST /api/channel/', {
     type: 1,
@@ -73,7 +73,7 @@ test('on a phone a long name leaves what was done whole', async () => {
   await opened.context.close()
 })
 
-test('is root’s alone', async () => {
+test('only root can open it', async () => {
   const admin = await visit.person('second', 10)
   const { page: theirs, context } = await visit.open('/channel', admin)
   await settled(theirs)

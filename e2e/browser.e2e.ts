@@ -28,7 +28,7 @@ async function serve(html: string): Promise<string> {
 }
 
 // A browser without a Chinese font draws the same empty box for every character.
-test('draws Chinese characters, each its own', async () => {
+test('renders distinct Chinese characters', async () => {
   const page = await browser.newPage()
   await page.goto(await serve('<canvas id="canvas" width="60" height="60"></canvas>'))
   const pictures = await page.evaluate(() =>
@@ -45,9 +45,9 @@ test('draws Chinese characters, each its own', async () => {
   await page.close()
 })
 
-// The package's recommended arguments switch this off, and then no test of CSRF or CORS means
-// anything.
-test('keeps origins apart', async () => {
+// The package's recommended arguments disable web security, which would make tests of CSRF and CORS
+// meaningless.
+test('enforces the same-origin policy', async () => {
   const other = await serve('other origin')
   const page = await browser.newPage()
   await page.goto(await serve('one origin'))

@@ -1,11 +1,10 @@
 /**
- * A real Chromium for the browser tests and for screenshots, from npm packages alone.
+ * Launches a real Chromium for browser tests and screenshots, from npm packages only.
  *
- * `@sparticuz/chromium` holds a compressed headless Chromium for Linux x64. It is unpacked once per
- * version into the temporary directory, together with the shared libraries a bare Debian lacks and
- * with a Chinese font. Of that package we take the files only: its recommended arguments switch web
- * security off, and a test under them proves nothing. Elsewhere an installed Chrome or Chromium
- * does.
+ * `@sparticuz/chromium` contains a compressed headless Chromium for Linux x64. It is unpacked once
+ * per version into the temporary directory, with the shared libraries that a minimal Debian lacks
+ * and a Chinese font. Only the package's files are used: its recommended arguments disable web
+ * security, which would invalidate tests. On other systems an installed Chrome or Chromium is used.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -38,7 +37,7 @@ const INSTALLED = [
   'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
 ]
 
-/** Bolder weights are drawn from it. Which letters it has: `fixtures/README.md`. */
+/** Bold weights are synthesized from it. Its character set: `fixtures/README.md`. */
 const CHINESE_FONT = join(import.meta.dirname, '../fixtures/fonts/NotoSansSC-Regular.ttf')
 
 interface Executable {
@@ -47,8 +46,8 @@ interface Executable {
 }
 
 /**
- * A new headless browser; the caller closes it. `CHROME_PATH` names the program to use; else it is
- * the one from npm, else an installed one. Throws when there is none.
+ * Launches a headless browser, which the caller closes. Uses `CHROME_PATH` if set, else the
+ * Chromium from npm, else an installed one. Throws if Chromium is missing.
  */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
   const args = [...ARGUMENTS, ...more]
@@ -57,7 +56,7 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
     executablePath,
     headless: true,
     args,
-    // In the C locale Chromium cannot write 新年.txt as a file name and calls the file `download`.
+    // In the C locale, Chromium cannot write 新年.txt as a file name and calls the file `download`.
     env: { ...definedEnvironment(), LC_ALL: 'C.UTF-8', ...env },
   })
 }
@@ -76,7 +75,7 @@ async function unpackedChromium(): Promise<Executable> {
   const user = process.getuid?.() ?? 0
   const home = join(tmpdir(), `gatehouse-chromium-${version}-${user}`)
   if (!existsSync(home)) await unpack(home)
-  // The name can be guessed, and we are about to execute what is there.
+  // The path is predictable, and its content is about to be executed.
   const { uid } = await lstat(home)
   if (uid !== user) throw new Error(`${home} belongs to somebody else; remove it.`)
   return {
@@ -89,14 +88,13 @@ async function unpackedChromium(): Promise<Executable> {
 }
 
 /**
- * Unpacks aside and renames, so that whoever finds `home` finds all of it, however many unpack at
- * once.
+ * Unpacks into a temporary folder and renames it, so that `home` is always complete, even if
+ * several processes unpack at the same time.
  */
 async function unpack(home: string): Promise<void> {
   const aside = await mkdtemp(`${home}-`)
   try {
-    // In a process of its own, because the package decides by environment variables and changes
-    // others.
+    // In a separate process, because the package reads and changes environment variables.
     await run(
       process.execPath,
       [
@@ -110,7 +108,7 @@ async function unpack(home: string): Promise<void> {
         env: {
           ...definedEnvironment(),
           TMPDIR: aside,
-          // Without this name it leaves out the libraries (libnss3 and others) it brings along.
+          // Without this variable it omits the bundled libraries (libnss3 and others).
           AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x',
         },
       },
@@ -119,7 +117,7 @@ async function unpack(home: string): Promise<void> {
     await rename(aside, home)
   } catch (error) {
     await rm(aside, { recursive: true, force: true })
-    // Somebody else was faster: theirs is as good.
+    // Another process was faster; its result is equivalent.
     if (!existsSync(join(home, 'chromium'))) throw error
   }
 }
@@ -127,7 +125,7 @@ async function unpack(home: string): Promise<void> {
 async function addFonts(directory: string, finalDirectory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
   await copyFile(CHINESE_FONT, join(directory, basename(CHINESE_FONT)))
-  // The package's own file names fixed directories. Ours also keeps the machine's fonts out, so
+  // The package's own file contains fixed directories. Ours also excludes the machine's fonts, so
   // that pages look the same everywhere.
   await writeFile(
     join(directory, 'fonts.conf'),
@@ -142,7 +140,7 @@ async function addFonts(directory: string, finalDirectory: string): Promise<void
 }
 
 async function packageVersion(name: string): Promise<string> {
-  // The package exports its entry only; its package.json is two levels above that.
+  // The package exports only its entry; its package.json is two levels above that.
   const path = join(dirname(dirname(require.resolve(name))), 'package.json')
   const { version } = JSON.parse(await readFile(path, 'utf8')) as { version: string } // npm's format
   return version

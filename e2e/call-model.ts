@@ -1,7 +1,7 @@
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import type { Person, Visit } from './visit.ts'
 
-/** An upstream that a visited server has a channel to; the caller closes it. */
+/** Starts a fake upstream and creates a channel to it; the caller closes it. */
 export async function connectUpstream(
   { ask, root }: Visit,
   models: readonly string[],
@@ -18,14 +18,14 @@ export async function connectUpstream(
   return upstream
 }
 
-/** The key of a new token of somebody's, without a limit of its own. */
+/** Creates a token without its own limits for a user and returns its key. */
 export async function makeKey({ ask }: Visit, as: Person, more: object = {}): Promise<string> {
   const body = { name: `of ${as.user.username}`, unlimited_quota: true, ...more }
   const { key } = await ask<{ key: string }>(as, 'POST /api/token/', body)
   return `sk-${key}`
 }
 
-/** One call for an answer that comes whole: its request id. Throws when no answer comes. */
+/** Sends a non-streaming call and returns its request id. Throws if it fails. */
 export async function callModel(
   { gatehouse }: Visit,
   key: string,

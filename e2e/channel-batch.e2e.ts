@@ -4,9 +4,11 @@ import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fak
 import { violations } from './axe.ts'
 import { loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { answerLikeOneApi, quiet, startVisit, type Visit } from './visit.ts'
+import { answerLikeOneApi, closeToasts, startVisit, type Visit } from './visit.ts'
 
-/** Many channels at once: chosen over several pages, then switched, tested, copied to, deleted. */
+/**
+ * Batch actions on channels: selection across pages, then enabling, testing, copying and deleting.
+ */
 
 interface StoredChannel {
   id: number
@@ -71,18 +73,18 @@ async function stored(name: string): Promise<StoredChannel> {
   return channel
 }
 
-test('without a selection the list is as it always was, with its own actions', async () => {
+test('without a selection, the list shows its usual actions', async () => {
   await expect
     .poll(() => page.getByRole('button', { name: '测试全部', exact: true }).count())
     .toBe(1)
   expect(await bar().count()).toBe(0)
 })
 
-test('a selection lasts over pages, sorting and searching', async () => {
+test('the selection survives paging, sorting and searching', async () => {
   const before = await loadedRows(page).first().boundingBox()
   await boxOf('批 13').check()
   await expect.poll(count).toBe('已选 1 个')
-  // Nothing moves when the first one is chosen.
+  // Selecting the first one does not move anything.
   expect(await loadedRows(page).first().boundingBox()).toEqual(before)
   expect(await pageBox().evaluate((box) => box.matches(':indeterminate'))).toBe(true)
   await page.getByRole('button', { name: '第 2 页', exact: true }).click()
@@ -100,7 +102,7 @@ test('a selection lasts over pages, sorting and searching', async () => {
   expect(await bar().count()).toBe(0)
 })
 
-test('the head takes a page, Shift takes what lies between, and a search all that it found', async () => {
+test('the header selects a page, Shift a range, and a search all its results', async () => {
   await pageBox().focus()
   await page.keyboard.press('Space')
   await expect.poll(count).toBe('已选 10 个')
@@ -118,7 +120,7 @@ test('the head takes a page, Shift takes what lies between, and a search all tha
   await page.getByRole('searchbox').fill('')
 })
 
-test('the chosen ones are disabled and enabled, and stay chosen', async () => {
+test('disables and enables the selected channels, which stay selected', async () => {
   await boxOf('批 13').check()
   await boxOf('批 11').check()
   await act('禁用')
@@ -129,19 +131,19 @@ test('the chosen ones are disabled and enabled, and stay chosen', async () => {
   await act('启用')
   await expectText('2 个渠道已启用')
   expect((await stored('批 11')).status).toBe(1)
-  await quiet(page)
+  await closeToasts(page)
 })
 
-test('they are tested, and one sentence tells how many failed and why the first one did', async () => {
+test('tests the selected channels and reports the number of failures and the first reason', async () => {
   await boxOf('批 12').check()
   upstream.seen()
   await act('测试')
   await expectText(/测试完成：共 3 个渠道，1 个失败。「批 12」：.*401/)
   expect(upstream.seen()).toHaveLength(3)
-  await quiet(page)
+  await closeToasts(page)
 })
 
-test('fields of one channel are copied to the chosen ones, after what changes is shown', async () => {
+test('copies fields of one channel to the selected ones after a preview', async () => {
   await boxOf('直通').check()
   await act('复制字段…')
   const dialog = page.getByRole('dialog', { name: /复制字段/ })
@@ -156,7 +158,7 @@ test('fields of one channel are copied to the chosen ones, after what changes is
   await expect.poll(() => part('直通').innerText()).toContain('不复制「模型」：此类型没有')
   expect(await violations(page)).toEqual([])
   expect((await stored('批 13')).models).toBe('old-a,old-b')
-  // The toast stands in the dialog: outside of it nobody could read or close it.
+  // The toast is inside the dialog: outside it could be neither read nor closed.
   const refusal = { json: { success: false, message: '数据库正忙' } }
   await page.route('**/api/channel/batch/copy', (route) => route.fulfill(refusal), { times: 1 })
   await dialog.getByRole('button', { name: '应用到 4 个渠道', exact: true }).click()
@@ -166,10 +168,10 @@ test('fields of one channel are copied to the chosen ones, after what changes is
   const { models } = await stored('蓝本')
   expect(await stored('批 13')).toMatchObject({ models, priority: 7, group: 'default' })
   expect(await stored('直通')).toMatchObject({ models: 'gpt-4o-mini', priority: 7 })
-  await quiet(page)
+  await closeToasts(page)
 })
 
-test('where nothing would change it says so, and nothing can be applied', async () => {
+test('a preview without changes has a message and cannot be applied', async () => {
   await act('复制字段…')
   const dialog = page.getByRole('dialog', { name: /复制字段/ })
   await dialog.getByRole('combobox').fill('蓝本')
@@ -183,7 +185,7 @@ test('where nothing would change it says so, and nothing can be applied', async 
   await expect.poll(() => dialog.count()).toBe(0)
 })
 
-test('they are deleted after one question that names them; one that is gone hinders nobody', async () => {
+test('deletes the selected channels after a confirmation with their names; a missing one does not prevent it', async () => {
   await boxOf('直通').uncheck()
   const { id } = await stored('批 12')
   await visit.ask(visit.root, `DELETE /api/channel/${id}`)
@@ -193,10 +195,10 @@ test('they are deleted after one question that names them; one that is gone hind
   await expectText('已删除 2 个渠道；另有 1 个已不存在')
   await expect.poll(() => bar().count()).toBe(0)
   await expect.poll(() => boxOf('批 13').count()).toBe(0)
-  await quiet(page)
+  await closeToasts(page)
 })
 
-test('a channel that its own row deletes is chosen no longer', async () => {
+test('deleting a channel from its row deselects it', async () => {
   await boxOf('批 10').check()
   await boxOf('批 9').check()
   const row = loadedRows(page).filter({ hasText: '批 10' })
@@ -206,7 +208,7 @@ test('a channel that its own row deletes is chosen no longer', async () => {
   await act('清除选择')
 })
 
-test('whoever comes back from a form finds the same ones chosen, without what is gone', async () => {
+test('the selection survives a visit to a form, except for deleted channels', async () => {
   const edit = (name: string) =>
     loadedRows(page)
       .filter({ hasText: name })
@@ -229,7 +231,7 @@ test('whoever comes back from a form finds the same ones chosen, without what is
   await act('清除选择')
 })
 
-test('on a phone too: boxes on blocks, and the actions in sight', async () => {
+test('on a phone, blocks have checkboxes and the actions stay visible', async () => {
   const phone = await visit.open('/channel', visit.root, { width: 390, height: 844 })
   await settled(phone.page)
   await phone.page.getByRole('checkbox', { name: '选择「批 7」', exact: true }).click()
@@ -243,7 +245,7 @@ test('on a phone too: boxes on blocks, and the actions in sight', async () => {
   await phone.context.close()
 })
 
-test('a server that knows nothing of it is offered none of it', async () => {
+test('is hidden for servers without batch operations', async () => {
   await answerLikeOneApi(page)
   await page.reload()
   await settled(page)

@@ -10,7 +10,7 @@ import { clipboard, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** The channel form as the table of channel types describes it: every type, every special field. */
+/** The channel form against the table of channel types: every type, every special field. */
 
 interface StoredChannel {
   id: number
@@ -50,14 +50,14 @@ afterAll(async () => {
 const form = () => page.locator('form')
 /** The field of a row, by the row's label. */
 const field = (label: string) => form().getByLabel(label).first()
-/** The label of a row and no other, with or without its star. */
+/** The label of exactly this row, with or without its asterisk. */
 const rowLabel = (label: string) =>
   form().locator('label', { hasText: new RegExp(`^${label}(\\s\\*)?$`) })
 const button = (name: string) => form().getByRole('button', { name, exact: true })
 const expectText = (sentence: string) => page.getByText(sentence).first().waitFor()
 const tags = () => form().locator('.mantine-Pill-label')
 
-/** By the list's own link where that is at hand: loading the console anew takes much longer. */
+/** Through the list's link if possible: reloading the console takes much longer. */
 async function openForm(): Promise<void> {
   if (page.url().endsWith('/channel')) {
     await page.getByRole('link', { name: '添加渠道', exact: true }).first().click()
@@ -94,7 +94,7 @@ async function addModel(name: string): Promise<void> {
 describe.each(channelTypesInListOrder.filter(({ retired }) => !retired))(
   'type $type, $label.en',
   (row) => {
-    test('shows what the table says of it, and is stored as it says', async () => {
+    test('shows the fields of its row and stores their values', async () => {
       await openForm()
       await pickType(row)
       const { baseUrlField, fields, hiddenFields, key, notice, legacy } = row
@@ -165,7 +165,7 @@ describe.each(channelTypesInListOrder.filter(({ retired }) => !retired))(
   },
 )
 
-describe('what has to be filled in', () => {
+describe('required fields', () => {
   beforeEach(() => openForm())
 
   test('name and key', async () => {
@@ -175,7 +175,7 @@ describe('what has to be filled in', () => {
     await expectText('请填写渠道密钥')
   })
 
-  test('a key that is hidden is shown by the keyboard as well', async () => {
+  test('a hidden key can be revealed by keyboard', async () => {
     const key = form().getByLabel('密钥 *', { exact: true })
     await key.fill('sk-typed')
     await key.press('Tab')
@@ -193,7 +193,7 @@ describe('what has to be filled in', () => {
     await expectText('请至少选择一个模型')
   })
 
-  test('but not for type 43', async () => {
+  test('no models for type 43', async () => {
     await pickType(channelType(43))
     await field('名称').fill('转发')
     await field(channelType(43).baseUrlField.label.zh).fill('https://up.example.com')
@@ -202,7 +202,7 @@ describe('what has to be filled in', () => {
     expect(await newest()).toMatchObject({ type: 43, models: '' })
   })
 
-  test('a mapping that is JSON', async () => {
+  test('a model mapping in JSON', async () => {
     await field('名称').fill('x')
     await form().locator('input[type=password]').fill('k')
     await addModel('m')
@@ -228,7 +228,7 @@ describe('what has to be filled in', () => {
     await expectText('请至少选择一个分组')
   })
 
-  test('an address, where there is no other', async () => {
+  test('an address for types without a default', async () => {
     await pickType(channelType(3))
     await button('创建').click()
     await expectText('请填写「AZURE_OPENAI_ENDPOINT」，例如 https://my-resource.openai.azure.com')
@@ -237,7 +237,7 @@ describe('what has to be filled in', () => {
     await expectText('地址须以 http:// 或 https:// 开头')
   })
 
-  test('the parts of a key that is composed of them', async () => {
+  test('the fields of a composed key', async () => {
     await pickType(channelType(33))
     await button('创建').click()
     for (const { label } of channelType(33).fields) await expectText(`请填写「${label.zh}」`)
@@ -250,7 +250,7 @@ describe('what has to be filled in', () => {
 describe('defaults and numbers', () => {
   beforeEach(() => openForm())
 
-  test('type 3 has an API version of its own; the weight is at least 0; empty numbers are 0', async () => {
+  test('type 3 has its own default API version; the weight is at least 0; empty numbers are 0', async () => {
     await pickType(channelType(3))
     await field('名称').fill('Azure')
     await field('AZURE_OPENAI_ENDPOINT').fill('https://r.openai.azure.com//')
@@ -267,7 +267,7 @@ describe('defaults and numbers', () => {
     })
   })
 
-  test('a batch makes one channel for each key, and says what it leaves out', async () => {
+  test('a batch creates one channel per key and reports skipped lines', async () => {
     await field('名称').fill('批量')
     await addModel('m')
     await form().getByRole('switch').click()
@@ -279,7 +279,7 @@ describe('defaults and numbers', () => {
     expect((await newest()).id).toBe(before + 2)
   })
 
-  test('several keys that are pasted are several, and one with a blank is remarked', async () => {
+  test('pasting several keys switches to the list; a key with a space gets a note', async () => {
     const secret = form().locator('input[type=password]')
     await secret.fill('sk-1 sk-2')
     await expectText('密钥中有空格，可能是几个密钥连在了一起')
@@ -296,13 +296,13 @@ describe('defaults and numbers', () => {
     [18, 'a|b', 'APPID|APISecret|APIKey'],
     [22, 'nodash', 'APIKey-AppId'],
     [23, 'a|b|c|d', 'AppId|SecretId|SecretKey'],
-  ])('type %i says how its key looks', async (type, key, format) => {
+  ])('shows the key format of type %i', async (type, key, format) => {
     await pickType(channelType(type))
     await form().locator('input[type=password]').fill(key)
     await expectText(`密钥的格式应为 ${format}`)
   })
 
-  test('another type brings its own models, unless somebody has chosen some', async () => {
+  test('changing the type replaces the models, unless the user has chosen some', async () => {
     await pickType(channelType(36))
     await expect.poll(() => tags().allInnerTexts()).toContain('deepseek-flash')
     await pickType(channelType(25))
@@ -311,13 +311,13 @@ describe('defaults and numbers', () => {
     await addModel('mine')
     await pickType(channelType(36))
     await settled(page)
-    // The second tag is the group's neighbour: only the chosen model stays.
+    // The second tag is next to the group's: only the chosen model remains.
     await expect.poll(() => tags().allInnerTexts()).toEqual(['default', 'mine'])
   })
 })
 
 describe('models', () => {
-  test('are filled, cleared, copied, added, and fetched from the upstream', async () => {
+  test('are filled in, cleared, copied, added, and fetched from the upstream', async () => {
     await openForm()
     await button('填入相关模型').click()
     await expectText('已选')
@@ -347,7 +347,7 @@ describe('models', () => {
     await expectText('无法连接上游')
   })
 
-  test('what is chosen while the upstream is asked stays; of another one nothing is said', async () => {
+  test('fetching keeps models chosen meanwhile, and ignores a response for another upstream', async () => {
     await openForm()
     await form().locator('input[type=password]').fill('sk-fetch')
     await field('接口地址（Base URL）').fill(upstream.url)
@@ -380,7 +380,7 @@ describe('models', () => {
     expect(await form().getByText('上游没有其中的').count()).toBe(0)
   })
 
-  test('one among many is found and taken out by the keyboard, which says so', async () => {
+  test('a model among many can be found and removed by keyboard, with announcements', async () => {
     await openForm()
     const many = Array.from({ length: 70 }, (_, index) => `m${index + 1}`)
     await addModel(many.join(','))
@@ -393,7 +393,7 @@ describe('models', () => {
     await says('m69，第 69 个，共 70 个，按 Delete 键移除')
     await page.keyboard.press('Delete')
     await says('已移除 m69，m70，第 69 个，共 69 个，按 Delete 键移除')
-    // The first ones are not drawn until somebody goes there.
+    // The first tags are not rendered until they are focused.
     await page.keyboard.press('Home')
     await says('m1，第 1 个，共 69 个，按 Delete 键移除')
     await expectSeen(page.locator('[data-marked]').getByText('m1', { exact: true }))
@@ -405,7 +405,7 @@ describe('models', () => {
     await page.keyboard.press('Backspace')
     await says('已移除 m70')
     await expectText('已选 67 个')
-    // In a text the same keys move the cursor.
+    // In a text, the same keys move the cursor.
     await models.fill('abc')
     await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('Delete')
@@ -432,7 +432,7 @@ describe('an existing channel', () => {
     await button('保存').waitFor()
   })
 
-  test('shows no key, keeps it, and sends only what was changed', async () => {
+  test('hides its key, keeps it, and sends only changed fields', async () => {
     await expectText('已设置，留空表示不变')
     await settled(page)
     await expect.poll(() => form().locator('input[type=password]').inputValue()).toBe('')
@@ -450,7 +450,7 @@ describe('an existing channel', () => {
     })
   })
 
-  test('another address needs the key again', async () => {
+  test('a new address requires the key again', async () => {
     await field('接口地址（Base URL）').fill('https://other.example.com')
     await expectText('类型或地址已更改：密钥只会发往当初填写的地方，请重新填写')
     await button('保存').click()
@@ -460,7 +460,7 @@ describe('an existing channel', () => {
     expect(await newest()).toMatchObject({ base_url: 'https://other.example.com' })
   })
 
-  test('headers and parameters are overridden, kept unread, and taken away again', async () => {
+  test('header and parameter overrides are stored, not shown, and can be removed', async () => {
     await field('请求头覆盖').fill('{"X-Team": 1}')
     await button('保存').click()
     await expectText('请求头覆盖须是 JSON 对象，值为字符串')
@@ -487,7 +487,7 @@ describe('an existing channel', () => {
     expect(upstream.seen().at(-1)?.headers['authorization']).toBe('Bearer sk-secret')
   })
 
-  test('is copied as a new one, without its key', async () => {
+  test('can be copied to a new one, without its key', async () => {
     await page.getByRole('link', { name: '复制为新渠道', exact: true }).click()
     await button('创建').waitFor()
     await expect.poll(() => field('名称').inputValue()).toBe('已有 副本')
@@ -498,13 +498,13 @@ describe('an existing channel', () => {
     expect(copy.id).toBeGreaterThan(id)
   })
 
-  test('that is gone says so', async () => {
+  test('a deleted channel shows an error', async () => {
     await page.goto(`${visit.gatehouse.url}/channel/edit/999999`)
     await expectText('没有找到该记录')
   })
 })
 
-test('several keys in one channel are told apart, added to and removed, and never shown', async () => {
+test('several keys of a channel are listed, added and removed, and never shown', async () => {
   const keys = page.getByRole('list', { name: '各个密钥' }).getByRole('listitem')
   await openForm()
   await field('名称').fill('多密钥')
@@ -538,7 +538,7 @@ test('several keys in one channel are told apart, added to and removed, and neve
   await expect.poll(() => keys.first().innerText()).toContain('…0002')
 })
 
-test('a type whose service has ended can be looked at, and not begun', async () => {
+test('a channel of a retired type can be viewed but not created', async () => {
   const body = { name: 'PaLM', type: 11, key: 'k', models: 'PaLM-2' }
   await create(body)
   const { id } = await newest()
@@ -552,7 +552,7 @@ test('a type whose service has ended can be looked at, and not begun', async () 
   await expect.poll(() => option.getAttribute('data-combobox-disabled')).toBe('true')
 })
 
-test('lists of models that cannot be loaded are those of an earlier visit', async () => {
+test('uses the model lists of an earlier visit if loading fails', async () => {
   const { page: second, context } = await visit.open('/channel/add', visit.root)
   const fill = second.getByRole('button', { name: '填入相关模型', exact: true })
   await expect.poll(() => fill.isEnabled()).toBe(true)
@@ -566,7 +566,7 @@ test('lists of models that cannot be loaded are those of an earlier visit', asyn
   await context.close()
 })
 
-test('a type nobody knows keeps its number', async () => {
+test('an unknown type keeps its number', async () => {
   const body = { name: '未知', type: 999, key: 'k', models: 'm', base_url: 'https://a.example' }
   await create(body)
   const { id } = await newest()
@@ -576,7 +576,7 @@ test('a type nobody knows keeps its number', async () => {
   await field('权重').fill('2')
   await submit('保存')
   expect(await newest()).toMatchObject({ type: 999, weight: 2 })
-  // A number that is left empty is not sent: the field says what stays.
+  // An empty number is not sent; the placeholder shows the stored value.
   await page.goto(`${visit.gatehouse.url}/channel/edit/${id}`)
   await field('权重').fill('')
   await expect.poll(() => field('权重').getAttribute('placeholder')).toBe('2')

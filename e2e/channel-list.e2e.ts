@@ -5,9 +5,9 @@ import { violations } from './axe.ts'
 import { callModel, makeKey } from './call-model.ts'
 import { actionTops, columnHeads, hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { quiet, startVisit, type Visit } from './visit.ts'
+import { closeToasts, startVisit, type Visit } from './visit.ts'
 
-/** The channel list: what each column says, and what can be done to one channel and to all. */
+/** The channel list: the content of each column, and the actions on one channel and on all. */
 
 let visit: Visit
 let page: Page
@@ -32,7 +32,7 @@ const cells = (name: string) => row(name).getByRole('cell').allInnerTexts()
 const rowButton = (name: string, action: string) =>
   row(name).getByRole('button', { name: action, exact: true })
 const expectText = (sentence: string | RegExp) => page.getByText(sentence).first().waitFor()
-/** The names in view, from the top. */
+/** Names of the visible rows, from the top. */
 const names = () => loadedRows(page).locator('td:nth-child(2)').allInnerTexts()
 
 const create = (channel: Record<string, unknown>) =>
@@ -44,7 +44,7 @@ const create = (channel: Record<string, unknown>) =>
     ...channel,
   })
 
-/** An upstream that wants to be left alone for ten minutes. */
+/** An upstream that responds with 429 and Retry-After of ten minutes. */
 const busyAddress = (): string => `${upstream.url}/~fail-429-retry-600`
 
 async function openList(query = ''): Promise<void> {
@@ -52,12 +52,12 @@ async function openList(query = ''): Promise<void> {
   await settled(page)
 }
 
-test('without channels it says what they are', async () => {
+test('an empty list explains what channels are', async () => {
   await openList()
   await expectText('还没有渠道。渠道是到上游模型服务的连接')
 })
 
-test('the hint about tests and balances is shown once', async () => {
+test('shows the hint about tests and balances once', async () => {
   const hint = page.getByText('余额只有部分类型能够查询')
   await page.evaluate(() => localStorage.removeItem('prompt-channel-test'))
   await openList()
@@ -80,7 +80,7 @@ describe('one channel', () => {
     await openList()
   })
 
-  test('every column of the specification', async () => {
+  test('has every column of the specification', async () => {
     await expect
       .poll(() => columnHeads(page))
       .toEqual([
@@ -95,7 +95,7 @@ describe('one channel', () => {
         '测试模型',
         '操作',
       ])
-    // Aligned as in the other lists: a number to know it by, not one to add up.
+    // Left-aligned as in the other lists: an id is not a quantity.
     const id = page.getByRole('columnheader', { name: 'ID', exact: true })
     await expect.poll(() => id.getAttribute('data-align')).toBeNull()
     const [, name, group, type, status, responseTime, balance] = await cells('主力')
@@ -110,7 +110,7 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('没有余额'))[6]).toBe('不支持')
   })
 
-  test.each([1024, 1280, 1440])('nothing is hidden at %i px', async (width) => {
+  test.each([1024, 1280, 1440])('shows all columns at %i px', async (width) => {
     const opened = await visit.open('/channel', visit.root, { width, language: 'en' })
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
@@ -118,7 +118,7 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
-  test('a tablet held upright shows blocks, not a table half hidden', async () => {
+  test('shows blocks instead of a truncated table on a tablet in portrait mode', async () => {
     const opened = await visit.open('/channel', visit.root, { width: 768 })
     const block = opened.page.getByRole('listitem').filter({ hasText: '主力' })
     await block.getByLabel('「主力」的测试模型').waitFor()
@@ -126,7 +126,7 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
-  test('tags of groups are whole at 1024 px, and a phone shows the id', async () => {
+  test('shows whole group tags at 1024 px, and the id on a phone', async () => {
     const opened = await visit.open('/about', visit.root, { width: 1024 })
     await opened.page.route(/\/api\/channel\/\?/, async (route) => {
       const answer = await route.fetch()
@@ -144,16 +144,16 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
-  test('is tested, and says how long it took', async () => {
+  test('a test reports its duration', async () => {
     await rowButton('主力', '测试').click()
     await expectText(/「主力」测试成功：模型 gpt-4o-mini，用时 \d+\.\d\d 秒/)
     const time = row('主力').locator('[data-level]')
     await expect.poll(() => time.innerText()).toMatch(/^\d+\.\d{2,3} 秒$/)
-    // How good that is depends on the machine.
+    // The level depends on the machine.
     await expect.poll(() => time.getAttribute('data-level')).toMatch(/^(quick|fair|slow|bad)$/)
   })
 
-  test('being tested, its button turns and nothing moves', async () => {
+  test('a running test shows a spinner without moving anything', async () => {
     const places = () =>
       row('主力')
         .getByRole('button')
@@ -176,7 +176,7 @@ describe('one channel', () => {
     await page.unroute('**/api/channel/test/**')
   })
 
-  test('is tested with the model that was chosen in its row', async () => {
+  test('is tested with the model chosen in its row', async () => {
     await row('主力').getByLabel('「主力」的测试模型').selectOption('slow-200')
     await expectText('操作成功完成！')
     upstream.seen()
@@ -189,14 +189,14 @@ describe('one channel', () => {
       .toBe('slow-200')
   })
 
-  test('that fails says why, and the list says that it failed', async () => {
+  test('a failed test reports its reason, and the list shows the failure', async () => {
     await rowButton('坏的', '测试').click()
     await expectText(/测试失败/)
     await settled(page)
     expect((await cells('坏的'))[5]).toBe('测试失败')
   })
 
-  test('whose keys are refused does not look well', async () => {
+  test('a channel with rejected keys is not shown as healthy', async () => {
     const keys = { key: 'sk-one\nsk-two', key_mode: 'together' }
     await create({ name: '两把', models: 'fail-key', ...keys })
     await openList()
@@ -209,7 +209,7 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('两把'))[4]).toBe('已启用')
   })
 
-  test('shows what is left after a click on its balance', async () => {
+  test('a click on the balance updates it', async () => {
     await row('主力')
       .getByRole('button', { name: /的余额/ })
       .click()
@@ -221,14 +221,14 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('深度求索'))[6]).toBe('¥12.50')
   })
 
-  test('is disabled and enabled in its place', async () => {
+  test('is disabled and enabled in place', async () => {
     await rowButton('主力', '禁用').click()
     await expect.poll(async () => (await cells('主力'))[4]).toBe('手动禁用')
     await rowButton('主力', '启用').click()
     await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
   })
 
-  test('stays disabled, though the list that was asked for before comes after', async () => {
+  test('stays disabled when an older list response arrives later', async () => {
     let letCome = () => {}
     const held = new Promise<void>((resolve) => (letCome = resolve))
     let isRead = () => {}
@@ -239,7 +239,7 @@ describe('one channel', () => {
         const response = await route.fetch()
         isRead()
         await held
-        // Nobody may be waiting for it any more.
+        // The page may no longer be waiting for it.
         await route.fulfill({ response }).catch(() => {})
       },
       { times: 1 },
@@ -255,7 +255,7 @@ describe('one channel', () => {
     await expect.poll(async () => (await cells('主力'))[4]).toBe('已启用')
   })
 
-  test('of two test models chosen in a row the last one stays', async () => {
+  test('of two test models chosen in quick succession, the last one stays', async () => {
     await create({ name: '两选', models: 'one,two,three' })
     await openList()
     const choice = row('两选').getByLabel('「两选」的测试模型')
@@ -282,7 +282,7 @@ describe('one channel', () => {
     await expect.poll(() => row('两选').count()).toBe(0)
   })
 
-  test('is disabled in English without a button moving, though the words are not as long', async () => {
+  test('in English, disabling does not move buttons despite labels of different length', async () => {
     const opened = await visit.open('/channel', visit.root, { width: 1440, language: 'en' })
     const buttons = opened.page.getByRole('row').filter({ hasText: '主力' }).getByRole('button')
     const places = () =>
@@ -297,9 +297,9 @@ describe('one channel', () => {
     await opened.context.close()
   })
 
-  test('gets another priority in its row', async () => {
+  test('its priority can be edited in the row', async () => {
     const priority = row('主力').getByLabel('「主力」的优先级')
-    await quiet(page)
+    await closeToasts(page)
     await priority.fill('42')
     await priority.press('Enter')
     await expectText('操作成功完成！')
@@ -311,7 +311,7 @@ describe('one channel', () => {
     await expect.poll(() => row('主力').getByLabel('「主力」的优先级').inputValue()).toBe('42')
   })
 
-  test('is deleted after a question beside its button', async () => {
+  test('is deleted after a confirmation beside its button', async () => {
     await create({ name: '多余的' })
     await openList()
     await rowButton('多余的', '删除').click()
@@ -336,7 +336,7 @@ describe('many channels', () => {
     await openList()
   })
 
-  test('ten a page, newest first', async () => {
+  test('ten per page, newest first', async () => {
     const shown = await names()
     expect(shown.slice(0, 2)).toEqual(['批 12', '批 11'])
     expect(shown).toHaveLength(10)
@@ -345,7 +345,7 @@ describe('many channels', () => {
     await expect.poll(() => page.url()).toContain('page=2')
   })
 
-  test('a click on a head sorts what is loaded, another turns it around', async () => {
+  test('a click on a column head sorts the loaded rows, a second one reverses them', async () => {
     await openList()
     await page.getByRole('button', { name: '优先级', exact: true }).click()
     await page.locator('[aria-sort=ascending]').waitFor()
@@ -366,13 +366,13 @@ describe('many channels', () => {
     await expect.poll(async () => (await names()).length).toBe(10)
   })
 
-  test('are all tested, with progress for everyone to see', async () => {
+  test('are all tested, with progress visible to every administrator', async () => {
     await create({ name: '慢的', models: 'slow-1500' })
     await openList()
     await page.getByRole('button', { name: '测试全部', exact: true }).click()
     await expectText('向每个渠道发出一次真实的对话请求？可能产生费用')
     await page.getByRole('button', { name: '开始测试', exact: true }).click()
-    // Both at once: a quick run is soon over.
+    // In parallel: a fast run ends soon.
     await Promise.all([
       expectText(/正在测试 \d+ \/ \d+/),
       page.getByRole('button', { name: '测试全部', disabled: true }).waitFor(),
@@ -381,13 +381,13 @@ describe('many channels', () => {
     await expect.poll(async () => (await cells('批 12'))[5]).toMatch(/秒$/)
   })
 
-  test('are all asked for their balance', async () => {
+  test('balances of all channels are updated', async () => {
     await page.getByRole('button', { name: '更新余额', exact: true }).click()
     await expectText(/余额查询完成/)
     await expect.poll(async () => (await cells('批 12'))[6]).toBe('$15.50')
   })
 
-  test('the disabled ones are tested, and deleted after a question', async () => {
+  test('disabled channels are tested, and deleted after a confirmation', async () => {
     await rowButton('批 12', '禁用').click()
     await expect.poll(async () => (await cells('批 12'))[4]).toBe('手动禁用')
     await page.getByRole('button', { name: '测试已禁用', exact: true }).click()
@@ -399,7 +399,7 @@ describe('many channels', () => {
     await expect.poll(() => row('批 12').count()).toBe(0)
   })
 
-  test('two hundred models in a row and a hundred groups do not get in the way', async () => {
+  test('two hundred models and a hundred groups do not break the layout', async () => {
     await create({
       name: '很多',
       models: Array.from({ length: 200 }, (_, index) => `model-with-a-long-name-${index}`).join(),
@@ -413,7 +413,7 @@ describe('many channels', () => {
   })
 })
 
-test('a dry run tells where a call would go, and a request id where one went', async () => {
+test('a dry run shows where a call would be routed, and a request id where one was', async () => {
   await create({ name: '常忙', models: 'trial-model', priority: 9, base_url: busyAddress() })
   await create({ name: '可靠', models: 'trial-model' })
   await visit.setOption('DefaultModelRatio', '1')
@@ -430,7 +430,7 @@ test('a dry run tells where a call would go, and a request id where one went', a
   expect(busy).toMatch(/常忙[^]*上游限流/)
   expect(good).toMatch(/可靠[^]*100%[^]*可用/)
   expect(await violations(page)).toEqual([])
-  // Of the input method: it gives up a word.
+  // The input method cancels its composition.
   const model = panel.getByRole('textbox', { name: '模型名称', exact: true })
   await model.dispatchEvent('keydown', { key: 'Escape', isComposing: true })
   await panel.getByRole('button', { name: '查看一次调用', exact: true }).click()
@@ -445,19 +445,19 @@ test('a dry run tells where a call would go, and a request id where one went', a
   await page.getByRole('list', { name: '各次尝试' }).getByText('可靠').waitFor()
 })
 
-test('a list that cannot be read says so, and is read again', async () => {
+test('a failed list shows an error and can be reloaded', async () => {
   await page.route('**/api/channel/?p=0', (route) => route.abort(), { times: 1 })
   await page.goto(`${visit.gatehouse.url}/channel`)
   await page.getByText('渠道加载失败').waitFor()
-  // Nothing is known of the channels.
+  // No count is shown for channels that failed to load.
   expect(await page.getByText('已加载 0 个').count()).toBe(0)
   await page.getByRole('button', { name: /重试/ }).click()
   await expect.poll(() => row('很多').count()).toBe(1)
-  // The browser itself says of the call that it failed.
+  // The browser logs the failed request itself.
   problems.splice(0)
 })
 
-test('a phone sorts without heads of columns', async () => {
+test('can be sorted on a phone without column heads', async () => {
   const phone = await visit.open('/channel', visit.root, { width: 390 })
   const blocks = phone.page.getByRole('list', { name: '渠道' }).getByRole('listitem')
   await phone.page.getByLabel('排序方式').selectOption({ label: '按「ID」排序 ↓' })
@@ -466,7 +466,7 @@ test('a phone sorts without heads of columns', async () => {
   await phone.context.close()
 })
 
-test('the head counts all channels; selects narrow the list; a search finds parts of names', async () => {
+test('shows the count of all channels, filters by select, and finds parts of names', async () => {
   await create({ name: '东区 备用线路', type: 14, group: 'vip', key: 'sk-east' })
   const east = (await visit.ask<{ id: number }[]>(visit.root, 'GET /api/channel/?p=0'))[0]?.id
   await visit.ask(visit.root, 'PUT /api/channel/', { id: east, status: 2 })
@@ -475,10 +475,10 @@ test('the head counts all channels; selects narrow the list; a search finds part
   await expectText(new RegExp(`^共 ${total} 个，\\d+ 个启用，1 个手动禁用`))
   await page.getByLabel('按状态筛选').selectOption('手动禁用')
   await expect.poll(names).toEqual(['东区 备用线路'])
-  // The row leaves neither the list nor the counts wrong.
+  // The row changes without making list or counts wrong.
   await rowButton('东区 备用线路', '启用').click()
   await expectText(new RegExp(`^共 ${total} 个，${total} 个启用$`))
-  await quiet(page)
+  await closeToasts(page)
   await page.getByLabel('按状态筛选').selectOption('自动禁用')
   await expectText('没有符合筛选条件的渠道')
   await page.getByRole('button', { name: '清除搜索', exact: true }).click()

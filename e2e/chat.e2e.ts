@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => visit.stop())
 
-test('without a link there is no menu entry, and the page says why it is empty', async () => {
+test('without a link, there is no menu entry and the page explains why', async () => {
   const { page, context, problems } = await visit.open('/chat', visit.root)
   await page.getByText('管理员还没有设置聊天链接').waitFor()
   await settled(page)
@@ -20,8 +20,8 @@ test('without a link there is no menu entry, and the page says why it is empty',
   await context.close()
 })
 
-test('the link opens in a frame that can do no more than it must', async () => {
-  // On this machine, where plain http is allowed: another port is another origin.
+test('opens the link in a sandboxed frame', async () => {
+  // On this machine plain http is allowed: another port is another origin.
   await visit.setOption('ChatLink', 'http://localhost:9/chat')
   const { page, context } = await visit.open('/token', visit.root)
   await page
@@ -37,7 +37,7 @@ test('the link opens in a frame that can do no more than it must', async () => {
   await context.close()
 })
 
-test('a link that no frame may show is offered as a link', async () => {
+test('a link that cannot be framed is shown as a link', async () => {
   await visit.setOption('ChatLink', 'http://chat.example.com/')
   const { page, context } = await visit.open('/chat', visit.root)
   await page.getByText('聊天链接不能在框架中打开').waitFor()
@@ -47,7 +47,7 @@ test('a link that no frame may show is offered as a link', async () => {
   await context.close()
 })
 
-test('visitors are sent to the sign-in page', async () => {
+test('redirects visitors to the sign-in page', async () => {
   const { page, context } = await visit.open('/chat')
   await page.waitForURL('**/login*')
   await settled(page)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** What travels to a browser before a page can be used. */
+/** Files that a browser downloads before a page is usable. */
 
 const SIGN_IN_BYTES_MAX = 160_000
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(async () => visit.stop())
 
-test('the sign-in page travels compressed, in less than 160 kB', async () => {
+test('the sign-in page is compressed to less than 160 kB', async () => {
   const { page, context } = await visit.open('/robots.txt')
   const session = await context.newCDPSession(page)
   await session.send('Network.enable')
@@ -28,7 +28,7 @@ test('the sign-in page travels compressed, in less than 160 kB', async () => {
   await context.close()
 })
 
-test('each browser gets what it can unpack, under the same name and type', async () => {
+test('each browser gets a supported encoding, with the same name and type', async () => {
   const html = await (await fetch(`${visit.gatehouse.url}/login`)).text()
   const [path = ''] = /assets\/start-[\w-]+\.js/.exec(html) ?? []
   const texts = await Promise.all(
@@ -45,7 +45,7 @@ test('each browser gets what it can unpack, under the same name and type', async
   expect(new Set(texts).size).toBe(1)
 })
 
-test('what a page needs is named in it, and fetched once', async () => {
+test('a page references every file that it needs, and each is fetched once', async () => {
   const { page, context, problems } = await visit.open('/robots.txt', visit.root)
   const fetched: string[] = []
   page.on('request', (request) => fetched.push(new URL(request.url()).pathname))
@@ -63,13 +63,13 @@ test('what a page needs is named in it, and fetched once', async () => {
   await context.close()
 })
 
-test('a file of another build is not there', async () => {
+test('a file of another build is not found', async () => {
   const answer = await fetch(`${visit.gatehouse.url}/assets/start-00000000.js`)
   expect(answer.status).toBe(404)
   expect(answer.headers.get('cache-control')).toBe('no-store')
 })
 
-test('robots read rules, not the console', async () => {
+test('crawlers get robots.txt instead of the console', async () => {
   const answer = await fetch(`${visit.gatehouse.url}/robots.txt`)
   expect(answer.headers.get('content-type')).toContain('text/plain')
   expect(await answer.text()).toContain('User-agent: *')

@@ -5,19 +5,19 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileMarkup } from './hostile-markup.ts'
 import { expectSandboxed, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { quiet, startVisit, type Visit, type VisitedPage } from './visit.ts'
+import { closeToasts, startVisit, type Visit, type VisitedPage } from './visit.ts'
 
-/** What operators write: home, about, notice and footer, kind and hostile. */
+/** Content written by operators: home, about, notice and footer, benign and hostile. */
 
 let visit: Visit
-/** One window for all pages that only show something: what it has loaded it does not load again. */
+/** One window for all read-only pages, to reuse its cache. */
 let visitor: VisitedPage
 const foreign = http.createServer((_request, response) => {
   response
     .setHeader('content-type', 'text/html; charset=utf-8')
     .end('<title>foreign</title><h1>别处</h1>')
 })
-// A server listening on TCP has an address object.
+// A server that listens on TCP has an address object.
 const foreignUrl = () => `http://127.0.0.1:${(foreign.address() as AddressInfo).port}/`
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
 })
 
 async function openAgain(path: string): Promise<VisitedPage> {
-  // What an earlier visit stored would be shown until the server has said what is true now.
+  // Otherwise content stored by an earlier visit is shown until the server responds.
   await visitor.page.evaluate(() => localStorage.clear())
   visitor.problems.splice(0)
   await visitor.page.goto(`${visit.gatehouse.url}${path}`)
@@ -42,13 +42,13 @@ describe.each([
   { what: 'home', path: '/', key: 'HomePageContent', name: '首页' },
   { what: 'about', path: '/about', key: 'About', name: '关于' },
 ])('$what', ({ path, key, name }) => {
-  test('nothing: the default page', async () => {
+  test('shows the default page without content', async () => {
     const { page, problems } = await openAgain(path)
     await page.getByRole('heading', { level: 1, name: /Gatehouse|关于/ }).waitFor()
     expect(problems).toEqual([])
   })
 
-  test('markdown and HTML', async () => {
+  test('renders markdown and HTML', async () => {
     await visit.setOption(
       key,
       '## 你好\n\n一 **二** <u style="color: #0000ff">三</u>\n\n| a | b |\n|---|---|\n| 1 | 2 |',
@@ -63,12 +63,12 @@ describe.each([
     expect(problems).toEqual([])
   })
 
-  test('stays while the server cannot be asked again', async () => {
+  test('stays visible when a refresh fails', async () => {
     const { page, problems } = await openAgain(path)
     await page.getByRole('heading', { level: 2, name: '你好' }).waitFor()
     await settled(page)
     await page.route('**/api/**', (route) => route.abort())
-    // A minute later somebody comes back to the window.
+    // Simulates returning to the window a minute later.
     await page.evaluate(() => {
       const now = Date.now
       Date.now = () => now() + 60_000
@@ -78,11 +78,11 @@ describe.each([
     await page.getByText('错误：无法连接服务器，请检查网络后重试').waitFor()
     expect(await page.getByRole('heading', { level: 2, name: '你好' }).count()).toBe(1)
     await page.unroute('**/api/**')
-    // The browser itself notes what did not come.
+    // The browser logs the failed request itself.
     problems.length = 0
   })
 
-  test('a link becomes a sandboxed frame', async () => {
+  test('shows a link in a sandboxed frame', async () => {
     await visit.setOption(key, foreignUrl())
     const { page, problems } = await openAgain(path)
     const frame = page.locator('iframe')
@@ -93,7 +93,7 @@ describe.each([
   })
 
   test.each(['javascript:alert(1)', 'http://example.com/', '//example.com', 'file:///etc/passwd'])(
-    '%s becomes no frame',
+    '%s is not framed',
     async (text) => {
       await visit.setOption(key, text)
       const { page } = await openAgain(path)
@@ -102,7 +102,7 @@ describe.each([
     },
   )
 
-  test('our own address becomes no frame: it could leave the sandbox', async () => {
+  test('our own address is not framed: it could escape the sandbox', async () => {
     await visit.setOption(key, `${visit.gatehouse.url}/token`)
     const { page } = await openAgain(path)
     await page.locator('article').waitFor()
@@ -118,7 +118,7 @@ describe('the notice', () => {
     const notice = page.getByRole('status').filter({ hasText: '今晚 维护' })
     await notice.waitFor()
     await expect.poll(() => notice.locator('strong').textContent()).toBe('维护')
-    // Not closed: it comes again.
+    // Not closed, so it is shown again.
     await page.reload()
     await notice.waitFor()
     await notice.getByRole('button', { name: '关闭', exact: true }).click()
@@ -126,7 +126,7 @@ describe('the notice', () => {
     await page.reload()
     await settled(page)
     expect(await notice.count()).toBe(0)
-    // Another text is another notice.
+    // A new text is a new notice.
     await visit.setOption('Notice', '维护结束')
     await page.reload()
     await page.getByText('维护结束').waitFor()
@@ -136,7 +136,7 @@ describe('the notice', () => {
   })
 })
 
-test('a server of another version suggests a hard refresh', async () => {
+test('suggests a hard refresh if the server has another version', async () => {
   const { data } = await visit.api('GET', '/api/status')
   const { page, context } = await visit.open('/about')
   await page.route('**/api/status', (route) =>
@@ -150,7 +150,7 @@ test('a server of another version suggests a hard refresh', async () => {
   await context.close()
 })
 
-test('a page that stays open learns of other settings and versions', async () => {
+test('an open page picks up new settings and versions', async () => {
   const { data } = await visit.api('GET', '/api/status')
   const { page, context } = await visit.open('/token', visit.root)
   await settled(page)
@@ -170,8 +170,8 @@ test('a page that stays open learns of other settings and versions', async () =>
   const told = page.getByText('新版本可用：v9.9.9')
   await expectSeen(told)
   await expect.poll(() => root.textContent()).toBe('500000.0B')
-  // Once is enough.
-  await quiet(page)
+  // It is shown only once.
+  await closeToasts(page)
   await expect.poll(() => told.count()).toBe(0)
   const asked = page.waitForResponse('**/api/status')
   await lookAgain()
@@ -181,7 +181,7 @@ test('a page that stays open learns of other settings and versions', async () =>
   await context.close()
 })
 
-test('a server that cannot be reached is told', async () => {
+test('reports an unreachable server', async () => {
   const { page, context } = await visit.open('/about')
   await page.route('**/api/status', (route) => route.abort())
   await page.reload()
@@ -191,7 +191,7 @@ test('a server that cannot be reached is told', async () => {
 })
 
 describe('the footer', () => {
-  /** Whether a click at the middle of an element would reach it. */
+  /** Whether a click at the center of an element would hit it. */
   const reaches = (page: Page, selector: string) =>
     page
       .locator(selector)
@@ -224,7 +224,7 @@ describe('the footer', () => {
       'an overlaying link',
       '<a href="https://evil.example" style="position:absolute;inset:-9999px">x</a>',
     ],
-  ])('cannot cover the page: %s', async (_what, html) => {
+  ])('the footer cannot cover the page: %s', async (_what, html) => {
     await visit.setOption('Footer', html)
     const { page, problems } = await openAgain('/about')
     await page.getByRole('contentinfo').getByText('x').first().waitFor({ state: 'attached' })
@@ -236,7 +236,7 @@ describe('the footer', () => {
     await visit.setOption('Footer', '')
   })
 
-  test('says the name and version when nobody wrote one', async () => {
+  test('shows name and version by default', async () => {
     const { page } = await openAgain('/about')
     const footer = page.getByRole('contentinfo')
     await expect.poll(() => footer.textContent()).toMatch(/Gatehouse v\d/)
@@ -252,8 +252,8 @@ describe('hostile markup', () => {
         Object.assign(window, { violation: `${effectiveDirective} ${blockedURI}` })
       })
     })
-    // Pictures that may be loaded come from nowhere in particular. Not by `page.route`, which
-    // switches the cache off for everything else.
+    // Answers requests for images, whose hosts do not exist. Not with `page.route`, which disables
+    // the cache for everything else.
     const session = await context.newCDPSession(page)
     session.on('Fetch.requestPaused', ({ requestId }) => {
       void session.send('Fetch.fulfillRequest', { requestId, responseCode: 204 })
@@ -266,7 +266,7 @@ describe('hostile markup', () => {
     await visit.setOption('About', markup)
     const { page, problems } = await openAgain('/about')
     await page.locator('article, iframe').first().waitFor({ state: 'attached' })
-    // Whatever would happen by itself has happened by then.
+    // Waits for anything that would run by itself.
     await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 50)))
     const found = await page.evaluate(() => ({
       ran: 'ran' in window,
@@ -298,7 +298,7 @@ describe('hostile markup', () => {
   })
 })
 
-/** Our own API in every spelling that a browser takes for it; `{own}` is our origin. */
+/** Our own API in every spelling that a browser accepts; `{own}` is our origin. */
 const OWN_API = [
   '/api/user/logout',
   'api/user/token',
@@ -309,7 +309,7 @@ const OWN_API = [
   '/x/../api/user/token',
 ]
 
-test('what operators write cannot call the API in a reader’s name, and signing out works', async () => {
+test('operator content cannot call the API as the reader, and signing out works', async () => {
   const { url } = visit.gatehouse
   const { host } = new URL(url)
   const addresses = OWN_API.map((text) => text.replace('{own}', url).replace('{host}', host))
@@ -340,7 +340,7 @@ test('what operators write cannot call the API in a reader’s name, and signing
   await page.waitForURL(`${url}/login`)
   await page.getByLabel('密码', { exact: true }).waitFor()
   expect(called).toEqual([`${url}/api/user/logout`])
-  // What the sign-out clears is nothing that the next one needs.
+  // Signing out clears nothing that the next sign-in needs.
   await page.getByLabel('用户名或邮箱').fill('root')
   await page.getByLabel('密码', { exact: true }).fill('RootPass1')
   await page.getByRole('button', { name: '登录', exact: true }).click()
@@ -349,7 +349,7 @@ test('what operators write cannot call the API in a reader’s name, and signing
   await context.close()
 })
 
-test('root is told of a proxy whose headers are ignored, until the notice is closed', async () => {
+test('root is warned about a proxy with ignored headers until the notice is closed', async () => {
   await fetch(`${visit.gatehouse.url}/api/status`, {
     headers: { 'x-forwarded-for': '203.0.113.9' },
   })

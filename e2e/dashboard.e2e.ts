@@ -7,7 +7,7 @@ import { expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
-/** The overview: what was used, by what and by whom. */
+/** The dashboard: usage by model, channel and user. */
 
 const MODELS = ['gpt-4o-mini', 'gpt-4o']
 const CALLS = 3
@@ -49,7 +49,7 @@ const figure = (label: string) =>
 const cells = async (row: string): Promise<string[]> =>
   page.getByRole('row', { name: row }).getByRole('cell').allTextContents()
 
-test('the menu leads to it, and it tells what was used', async () => {
+test('is in the menu and shows the usage', async () => {
   await open('/log')
   await page.getByRole('link', { name: '概览', exact: true }).first().click()
   await page.getByRole('heading', { name: '概览' }).waitFor()
@@ -58,7 +58,7 @@ test('the menu leads to it, and it tells what was used', async () => {
   await expect.poll(async () => (await cells('gpt-4o-mini')).slice(2)).toEqual(['3', '33', '21'])
 })
 
-test('without the file of its chart, the page says so in its place, with a way to get it', async () => {
+test('without the chart’s file, shows an error in its place with a way to reload', async () => {
   await open('/about')
   await page.route('**/assets/usage-chart-*', (route) => route.abort())
   await page.getByRole('link', { name: '概览', exact: true }).first().click()
@@ -68,11 +68,11 @@ test('without the file of its chart, the page says so in its place, with a way t
   await page.unroute('**/assets/usage-chart-*')
   await page.getByRole('button', { name: '重试', exact: true }).click()
   await page.locator('.recharts-bar-rectangle').first().waitFor({ state: 'attached' })
-  // The browser has complained of the file itself.
+  // The browser has logged the missing file.
   opened.problems.length = 0
 })
 
-test('the chart is a table too, and the address remembers what was chosen', async () => {
+test('the chart can be shown as a table, and the address keeps the choice', async () => {
   await open('/dashboard')
   await page.getByLabel('指标').selectOption('requests')
   await page.getByLabel('分类').selectOption('user')
@@ -88,7 +88,7 @@ test('the chart is a table too, and the address remembers what was chosen', asyn
   await expect.poll(() => table.getByRole('row').count()).toBe(25)
 })
 
-test('the figure of failed calls opens their list, and a call how it came to nothing', async () => {
+test('the number of failed calls opens their list, and a call shows how it failed', async () => {
   const key = await makeKey(visit, visit.root, { name: 'failing' })
   await expect(callModel(visit, key, { model: 'nobody-serves-this' })).rejects.toThrow('no_channel')
   const failures = () => visit.ask<unknown[]>(visit.root, 'GET /api/dashboard/failures')
@@ -102,7 +102,7 @@ test('the figure of failed calls opens their list, and a call how it came to not
   await details.getByText('路由过程').waitFor()
 })
 
-test('the id that an error has told leads from the logs to the failed call', async () => {
+test('a request id from an error leads from the logs to the failed call', async () => {
   type Failure = { request_id: string; token_name: string; user_id: number }
   const [failure] = await visit.ask<Failure[]>(visit.root, 'GET /api/dashboard/failures')
   await open('/log')
@@ -121,8 +121,8 @@ test('the id that an error has told leads from the logs to the failed call', asy
   await list.getByRole('cell', { name: 'failing', exact: true }).waitFor()
 })
 
-// One offset for all days would be wrong around the nights when clocks are changed.
-test('days are asked for by the reader’s time zone', async () => {
+// A single offset for all days would be wrong around clock changes.
+test('requests days in the reader’s time zone', async () => {
   await open('/dashboard')
   const asking = page.waitForRequest('**/api/dashboard?**')
   await page.getByRole('button', { name: '30 天', exact: true }).click()
@@ -132,7 +132,7 @@ test('days are asked for by the reader’s time zone', async () => {
   await settled(page)
 })
 
-test('what everybody has used in some days is saved as a table', async () => {
+test('exports the usage of all users for a range of days as CSV', async () => {
   await open('/dashboard?range=7d')
   await page.getByRole('button', { name: '导出用量', exact: true }).click()
   const field = (label: string) => page.getByRole('textbox', { name: label, exact: true })
@@ -154,11 +154,11 @@ test('what everybody has used in some days is saved as a table', async () => {
   await field('结束日期').fill('2020-01-01')
   await page.getByRole('button', { name: '下载文件', exact: true }).click()
   await page.getByText('导出数据错误：时间范围无效：结束需要晚于开始，最长 366 天').waitFor()
-  // The browser itself notes the status.
+  // The browser logs the status itself.
   opened.problems.length = 0
 })
 
-test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
+test.each([390, 768])('the ranking is not truncated at %i px', async (width) => {
   opened = await visit.open('/dashboard', visit.root, { width, language: 'en' })
   page = opened.page
   const table = page.getByRole('region', { name: 'Top models' })
@@ -167,7 +167,7 @@ test.each([390, 768])('at %i px the ranking is not cut off', async (width) => {
   await expect.poll(() => table.getByText('Calls: 3').first().isVisible()).toBe(width === 390)
 })
 
-test('an ordinary user has own figures only, and none of others to choose', async () => {
+test('ordinary users only see their own figures', async () => {
   await open('/dashboard', await visit.person('alice'))
   await page.getByText('这段时间没有调用').waitFor()
   await page.getByRole('link', { name: '查看令牌', exact: true }).waitFor()
@@ -176,22 +176,22 @@ test('an ordinary user has own figures only, and none of others to choose', asyn
   expect(await page.getByRole('button', { name: '导出用量', exact: true }).count()).toBe(0)
 })
 
-test('what fails to load is told by a toast too', async () => {
+test('a failed request also raises a toast', async () => {
   await open('/about')
   await page.route('**/api/dashboard**', (route) => route.fulfill({ status: 429, body: '' }))
   await page.goto(`${visit.gatehouse.url}/dashboard`)
   await expectSeen(page.getByText('错误：请求次数过多，请稍后再试！'))
   await expectSeen(page.getByRole('main').getByText('请求次数过多，请稍后再试！'))
   await page.unroute('**/api/dashboard**')
-  // Another range may be one that can be loaded.
+  // Another range may load successfully.
   await page.getByRole('button', { name: '24 小时', exact: true }).click()
   await expect.poll(() => figure('请求次数').textContent()).toContain(String(MODELS.length * CALLS))
-  // The browser itself notes the status.
+  // The browser logs the status itself.
   opened.problems.length = 0
 })
 
-// A One API server has a week of one's own by model.
-test('of a One API server shows the week it tells of', async () => {
+// A One API server reports one week of one's own usage by model.
+test('shows the week that a One API server reports', async () => {
   await open('/about')
   await answerLikeOneApi(page)
   await page.goto(`${visit.gatehouse.url}/dashboard`)
@@ -201,7 +201,7 @@ test('of a One API server shows the week it tells of', async () => {
   expect(await page.getByRole('button', { name: '30 天', exact: true }).count()).toBe(0)
 })
 
-test('where a point is a dollar, the axis shows whole figures in few letters', async () => {
+test('with one point per dollar, the axis shows whole, short amounts', async () => {
   await open('/about')
   await settled(page)
   await page.route('**/api/status', async (route) => {

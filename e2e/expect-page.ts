@@ -1,30 +1,29 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-/*
- * A page answers in its own time. What a test reads of one waits, by these or by `expect.poll`;
- * that something is not there is asked after `settled` or after what proves that the page is done.
- */
+/* Pages respond asynchronously. Tests wait for content with these functions or `expect.poll`.
+   The absence of content is asserted after `settled`, or after something that proves that the
+   page is complete. */
 
-/** Something is on the page now or soon. */
+/** Waits until something is on the page. */
 export const expectSeen = (locator: Locator): Promise<void> =>
   expect(locator.first().waitFor()).resolves.toBeUndefined()
 
-/** The page is at an address now or soon; `**` stands for what comes before. */
+/** Waits until the page is at an address; `**` matches any prefix. */
 export const expectAt = (page: Page, address: string): Promise<void> =>
   expect(page.waitForURL(address)).resolves.toBeUndefined()
 
-/** The rows of the table in view that have come: while they are on their way, others stand there. */
+/** Loaded rows of the visible table: while it loads, it shows the previous ones. */
 export const loadedRows = (page: Page): Locator =>
   page.locator('table[aria-busy=false] > tbody > tr')
 
-/** What stands above the columns of the table in view. */
+/** Column heads of the visible table. */
 export const columnHeads = async (page: Page): Promise<string[]> => {
   const heads = await page.getByRole('columnheader').allInnerTexts()
   return heads.map((head) => head.trim())
 }
 
-/** The columns of the table in view that a mouse does not reach: cut off, or under others. */
+/** Columns of the visible table that a mouse cannot reach: cut off, or covered. */
 export const hiddenColumns = (page: Page): Promise<string[]> =>
   loadedRows(page)
     .first()
@@ -39,18 +38,21 @@ export const hiddenColumns = (page: Page): Promise<string[]> =>
         .map((cell) => cell.textContent),
     )
 
-/** Tops of what can be done in the first row: on one line they are one. */
+/** Distinct top positions of the actions in the first row: a single one if they fit on one line. */
 export const actionTops = async (page: Page): Promise<number[]> => {
   const actions = loadedRows(page).first().getByRole('cell').last().locator('button, a')
   const tops = await actions.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().top))
   return [...new Set(tops)]
 }
 
-/** What somebody would paste. */
+/** The text that a paste would insert. */
 export const clipboard = (page: Page): Promise<string> =>
   page.evaluate(() => navigator.clipboard.readText())
 
-/** A page of somebody else's in ours can do what chats and documents need, and no more. */
+/**
+ * An embedded page of another origin has the permissions that chats and documents need, and no
+ * others.
+ */
 export async function expectSandboxed(frame: Locator): Promise<void> {
   const rights = await frame.getAttribute('sandbox')
   expect(rights?.split(' ').toSorted()).toEqual([

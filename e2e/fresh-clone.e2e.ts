@@ -6,14 +6,13 @@ import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 
 /**
- * What a newcomer does: an empty folder, the project's files and nothing else, the README's first
- * command. Missing install steps hide on machines where everything is there already; they show
- * here.
+ * A newcomer's path: an empty folder with only the project's files, and the README's first command.
+ * Finds missing install steps that stay hidden on machines with everything installed.
  */
 
 const run = promisify(execFile)
 const ROOT = resolve(import.meta.dirname, '..')
-/** Installing and building on a slow machine. */
+/** Enough for installing and building on a slow machine. */
 const INSTALL_LIMIT_MS = 300_000
 const START_LIMIT_MS = 120_000
 
@@ -24,7 +23,7 @@ afterAll(async () => {
   for (const folder of folders) await rm(folder, settings)
 })
 
-/** The files that a clone of this working tree would hold. */
+/** Copies the files that a clone of this working tree would contain. */
 async function cloneInto(folder: string): Promise<void> {
   const { stdout } = await run('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
     cwd: ROOT,
@@ -33,20 +32,17 @@ async function cloneInto(folder: string): Promise<void> {
   for (const file of new Set(stdout.split('\0').filter(Boolean))) {
     const target = join(folder, file)
     await mkdir(dirname(target), { recursive: true })
-    // A file that is listed but was deleted meanwhile is in no clone either.
+    // A listed file that has been deleted would be missing in a clone too.
     await cp(join(ROOT, file), target).catch(() => {})
   }
 }
 
-/**
- * The environment of somebody who has nothing but Node's npm: no variable of this run leads into
- * the clone.
- */
+/** The environment of a user with only Node and npm: no variable of this run affects the clone. */
 function plainEnvironment(home: string): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(
     ([name]) => !/^(npm_(?!config_)|VITEST|NODE_|GATEHOUSE|TEST_|VITE)/i.test(name),
   )
-  // npm puts this checkout's programs, Node among them, first on the PATH of its scripts.
+  // npm puts this checkout's binaries, including Node, first on the PATH of its scripts.
   const path = (process.env['PATH'] ?? '')
     .split(':')
     .filter((part) => !part.includes('node_modules'))
@@ -59,7 +55,7 @@ function plainEnvironment(home: string): NodeJS.ProcessEnv {
 }
 
 test(
-  'a clone installs, builds its console, starts and answers',
+  'a clone installs, builds its console, starts and responds',
   { timeout: INSTALL_LIMIT_MS + START_LIMIT_MS },
   async () => {
     const home = await mkdtemp(join(tmpdir(), 'gatehouse-clone-'))
@@ -94,13 +90,13 @@ test(
       })
       const refused = await fetch(`${address}v1/models`)
       expect(refused.status).toBe(401)
-      // The compiler that strips types would stay in the server's memory for good.
+      // The compiler that strips types would otherwise stay in the server's memory.
       expect(stripped).toEqual([])
     } finally {
       server.kill('SIGTERM')
       await ended
     }
-    // Ending npm ends what it started.
+    // Ending npm also ends the process that it started.
     await expect.poll(() => isListening(address), { timeout: 10_000 }).toBe(false)
   },
 )
@@ -111,7 +107,7 @@ const isListening = (address: string): Promise<boolean> =>
     () => false,
   )
 
-/** Gains the files that the server itself had to strip of their types, as Node tells of them. */
+/** Collects the files whose types Node stripped in the server, from its debug output. */
 function strippedFiles(server: ReturnType<typeof spawn>): string[] {
   const files: string[] = []
   let rest = ''

@@ -1,7 +1,4 @@
-/**
- * Markup that must do nothing but stand there. Whatever manages to run says so by setting
- * `window.ran`.
- */
+/** Markup that must not execute anything. Code that does run sets `window.ran`. */
 const RUN = 'window.ran=1'
 
 const nested = (text: string, count: number, inner: string): string => text.repeat(count) + inner

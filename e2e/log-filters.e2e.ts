@@ -6,7 +6,7 @@ import { columnHeads, expectSeen, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** What the log page of an administrator shows before and after it is filtered. */
+/** The administrator's log page with and without filters. */
 
 const MODEL = 'gpt-4o-mini'
 const CALLS = 12
@@ -33,7 +33,7 @@ afterAll(async () => {
 const rows = () => loadedRows(page)
 const field = (name: string) => page.getByLabel(name, { exact: true })
 
-test('everybody’s rows, ten a page, newest first', async () => {
+test('lists rows of all users, ten per page, newest first', async () => {
   await expect.poll(() => rows().count()).toBe(10)
   await expect
     .poll(() => columnHeads(page))
@@ -54,18 +54,18 @@ test('everybody’s rows, ten a page, newest first', async () => {
   await expect.poll(() => rows().first().innerText()).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/)
 })
 
-test('all types, everything so far, and an hour to come', async () => {
+test('by default, covers all types and all times up to an hour from now', async () => {
   await expect.poll(() => field('日志类型').inputValue()).toBe('0')
   const types = await field('日志类型').locator('option').allInnerTexts()
   expect(types).toEqual(['全部类型', '充值', '消费', '管理', '系统', '测试'])
-  // No moment of 1970: the list begins with the first row.
+  // No start time: the list begins with the first row.
   await expect.poll(() => field('开始时间').inputValue()).toBe('')
   await expect.poll(() => field('开始时间').getAttribute('placeholder')).toBe('从头开始')
   const end = Date.parse(await field('结束时间').inputValue())
   expect(Math.abs(end - Date.now() - 3_600_000)).toBeLessThan(300_000)
 })
 
-test('the calendar names its days, months and years in the language of the page', async () => {
+test('the calendar names days, months and years in the page’s language', async () => {
   const end = new Date(await field('结束时间').inputValue())
   const [year, month] = [end.getFullYear(), end.getMonth() + 1]
   await page.getByRole('button', { name: '结束时间：打开日历' }).click()
@@ -79,9 +79,9 @@ test('the calendar names its days, months and years in the language of the page'
   await chosenYear.waitFor({ state: 'detached' })
 })
 
-test('by user, channel and type; the address keeps them', async () => {
+test('filters by user, channel and type; the address keeps the filters', async () => {
   await field('用户名或 #ID').fill('amy')
-  // A name is no id: said, and not passed over as if the rows were filtered by it.
+  // A name is not an id: this is reported rather than ignored.
   await field('渠道 ID').fill('abc')
   await field('渠道 ID').press('Enter')
   await expectSeen(page.getByText('渠道 ID 须是数字'))
@@ -95,7 +95,7 @@ test('by user, channel and type; the address keeps them', async () => {
   await expect.poll(() => rows().count()).toBe(1)
 })
 
-test('statistics are hidden again by another filter', async () => {
+test('changing a filter hides the statistics', async () => {
   await page.getByText('点击查看统计').click()
   await page.getByText(/[\d,]+ 点/).waitFor()
   await field('用户名或 #ID').fill('root')
@@ -103,7 +103,7 @@ test('statistics are hidden again by another filter', async () => {
   await expectSeen(page.getByText('点击查看统计'))
 })
 
-test('where nothing is found the filters are cleared, and the list keeps the keyboard', async () => {
+test('without results, the filters can be cleared, and the list keeps the focus', async () => {
   const { page: other, context } = await visit.open('/log?username=nobody', visit.root)
   const news = other.locator('section > output')
   await expect.poll(() => news.innerText()).toBe('列表为空')
@@ -117,7 +117,7 @@ test('where nothing is found the filters are cleared, and the list keeps the key
 test.each([
   ['导出', '下载文件', '**/api/log/export/**'],
   ['清理历史日志', '删除日志', '**/api/log/?target_timestamp=*'],
-])('of a session that is gone %s says nothing: the sign-in page does', async (...names) => {
+])('with an ended session, %s raises no toast: the sign-in page says so', async (...names) => {
   const [task, start, address] = names
   const { page: other, context } = await visit.open('/log', visit.root)
   await settled(other)
@@ -130,7 +130,7 @@ test.each([
   await context.close()
 })
 
-test('a deletion needs a time, and says when it does not come through', async () => {
+test('a deletion requires a time, and reports a failure', async () => {
   await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
   const before = await field('清理此时间之前的日志').inputValue()
   await field('清理此时间之前的日志').fill('')
@@ -140,7 +140,7 @@ test('a deletion needs a time, and says when it does not come through', async ()
   await field('清理此时间之前的日志').fill(before)
   await page.getByRole('button', { name: '删除日志', exact: true }).click()
   await expectSeen(page.getByText('删除失败，请稍后再试'))
-  // The keyboard goes on from the button, and Escape still closes the question.
+  // The focus stays on the button, and Escape still closes the dialog.
   await page
     .getByRole('button', { name: '删除日志', exact: true })
     .and(page.locator(':focus'))
@@ -149,10 +149,10 @@ test('a deletion needs a time, and says when it does not come through', async ()
   await page.getByRole('button', { name: '删除日志', exact: true }).waitFor({ state: 'detached' })
 })
 
-test('a page left open ends an hour from when it is filtered, and knows which day it is', async () => {
+test('a page left open updates its end time and the current day when filtered', async () => {
   const opened = await visit.open('/about', visit.root)
   const { clock } = opened.page
-  // Within the last hour before midnight an hour from now is tomorrow.
+  // Within the last hour before midnight, an hour from now is the next day.
   await clock.install({ time: new Date('2030-05-05T20:30:00') })
   await opened.page.goto(`${visit.gatehouse.url}/log`)
   await loadedRows(opened.page).first().waitFor()

@@ -7,7 +7,7 @@ import { hiddenColumns, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
-/** The log page: what was called, why it cost what it cost, what was said, and taking it along. */
+/** The log page: calls, their cost, captured bodies, and exports. */
 
 const MODEL = 'gpt-4o-mini'
 const CALLS = 12
@@ -45,12 +45,12 @@ const textOf = async (download: Download): Promise<string> =>
   readFile(await download.path(), 'utf8')
 
 const rows = () => loadedRows(page)
-/** Of the filter that is in the address. */
+/** Waits for the row count of the filter in the address. */
 const shows = async (count: number): Promise<void> => {
   await expect.poll(() => rows().count()).toBe(count)
 }
 
-test('a page that was open for hours asks for what came since', async () => {
+test('a page that was open for hours requests the newest rows', async () => {
   await open('/about')
   await page.clock.install()
   await page.goto(`${visit.gatehouse.url}/log`)
@@ -69,18 +69,18 @@ test('a page that was open for hours asks for what came since', async () => {
 })
 
 describe('an administrator', () => {
-  test('turns pages, and sees sums only when asked for', async () => {
+  test('turns pages, and sees sums on request', async () => {
     await open('/log')
     await shows(10)
-    // At the 1280 px of most laptops.
+    // At 1280 px, the width of most laptops.
     expect(await hiddenColumns(page)).toEqual([])
-    // By keyboard, which keeps its place.
+    // By keyboard; the focus stays.
     const next = page.getByRole('button', { name: '下一页', exact: true })
     await next.press('Enter')
     // The system's own rows come before the first call.
     await expect.poll(() => page.getByText('第 2 页', { exact: true }).count()).toBe(1)
     await next.and(page.locator(':focus')).waitFor()
-    // A second click before the first is answered leads no further.
+    // A second click before the first has completed has no effect.
     const previous = page.getByRole('button', { name: '上一页', exact: true })
     await previous.evaluate((button: HTMLElement) => [button.click(), button.click()])
     await page.getByText('第 1 页', { exact: true }).waitFor()
@@ -96,7 +96,7 @@ describe('an administrator', () => {
     expect(await page.getByText(String(CALLS * 18)).count()).toBe(0)
   })
 
-  test('reads why a call cost what it cost, and what was said', async () => {
+  test('sees how a call was priced, and its captured bodies', async () => {
     await open(`/log?token_name=${encodeURIComponent('记录')}`)
     await shows(10)
     await rows().first().click()
@@ -109,7 +109,7 @@ describe('an administrator', () => {
     await expect.poll(() => panel.count()).toBe(0)
   })
 
-  test('a cost shows its last point, however many points make a dollar', async () => {
+  test('a cost is exact to the point, for any number of points per dollar', async () => {
     for (const [points, cost] of [
       ['10000000', /^\$0\.\d{7}$/],
       ['1', /^\$\d+\.\d\d$/],
@@ -121,7 +121,7 @@ describe('an administrator', () => {
     }
   })
 
-  test('finds a call by what was said', async () => {
+  test('finds a call by captured text', async () => {
     await open('/log')
     await page.getByLabel('请求内容').fill('问题 7，')
     await page.keyboard.press('Enter')
@@ -132,7 +132,7 @@ describe('an administrator', () => {
     await expect.poll(() => new URL(page.url()).searchParams.get('request')).toBe('没有人说过')
   })
 
-  test('takes the filtered rows along as a table', async () => {
+  test('exports the filtered rows as CSV', async () => {
     await open('/log?type=2')
     await page.getByRole('button', { name: '导出', exact: true }).click()
     await page.getByLabel('格式').selectOption('csv')
@@ -146,7 +146,7 @@ describe('an administrator', () => {
     expect(text.split('问题 ').length - 1).toBe(CALLS)
   })
 
-  test('is told when an export fails', async () => {
+  test('sees an error when an export fails', async () => {
     await open('/log')
     await page.route('**/api/log/export/**', (route) =>
       route.fulfill({ status: 503, json: { success: false, message: '太忙了' } }),
@@ -157,12 +157,12 @@ describe('an administrator', () => {
     await expect
       .poll(() => page.getByRole('button', { name: '下载文件', exact: true }).isEnabled())
       .toBe(true)
-    // The browser itself notes the status.
+    // The browser logs the status itself.
     opened.problems.length = 0
   })
 
-  // A One API server says nothing about itself and exports nothing.
-  test('of a One API server exports page by page', async () => {
+  // A One API server does not describe itself and has no export.
+  test('exports page by page from a One API server', async () => {
     await open('/about')
     await answerLikeOneApi(page)
     await page.route('**/api/log/export/**', (route) => route.abort())
@@ -179,7 +179,7 @@ describe('an administrator', () => {
   })
 })
 
-test('an ordinary user sees own rows only, and cannot delete any', async () => {
+test('an ordinary user sees only their own rows and cannot delete any', async () => {
   await open('/log', await visit.person('alice'))
   await page.getByText('还没有记录').waitFor()
   await settled(page)
@@ -191,7 +191,7 @@ test('an ordinary user sees own rows only, and cannot delete any', async () => {
   expect(JSON.parse(await textOf(await saved))).toEqual([])
 })
 
-test('a name of the permitted length is whole, and a phone says a sentence once', async () => {
+test('a name of maximum length is not truncated, and a phone shows a sentence once', async () => {
   const person = await visit.person('longenough12')
   await visit.ask(visit.root, 'PUT /api/user/', { id: person.user.id, quota: 500_000 })
   opened = await visit.open('/log?type=3', visit.root, { width: 1440 })
@@ -209,7 +209,7 @@ test('a name of the permitted length is whole, and a phone says a sentence once'
   expect(await title.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
 })
 
-test.each(['zh', 'en'] as const)('nothing is hidden at 1024 px in %s', async (language) => {
+test.each(['zh', 'en'] as const)('shows all columns at 1024 px in %s', async (language) => {
   opened = await visit.open('/log', visit.root, { width: 1024, language })
   page = opened.page
   await loadedRows(page).first().waitFor()
@@ -221,8 +221,8 @@ test.each(['zh', 'en'] as const)('nothing is hidden at 1024 px in %s', async (la
   expect(await cut).toEqual([])
 })
 
-// The last one: nothing is left afterwards.
-test('an administrator deletes what is older than a moment', async () => {
+// Last test: no rows are left afterwards.
+test('an administrator deletes rows before a given time', async () => {
   await open('/log')
   await shows(10)
   await page.getByRole('button', { name: '清理历史日志', exact: true }).click()

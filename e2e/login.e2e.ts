@@ -8,7 +8,7 @@ import { expectAt, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** /login: the password, the ways in beside it, and where it leads. */
+/** /login: password sign-in, the other sign-in methods, and the redirect afterwards. */
 
 const PASSWORD = 'RootPass1'
 
@@ -34,17 +34,17 @@ const signIn = async (username: string, password = PASSWORD) => {
   await page.getByLabel('密码', { exact: true }).fill(password)
   await page.getByRole('button', { name: '登录', exact: true }).click()
 }
-/** Who is signed in, as far as the browser remembers. */
+/** The signed-in user as the browser has stored them. */
 const person = () => page.evaluate(() => JSON.parse(localStorage.getItem('user') ?? 'null'))
 
 describe('with a password', () => {
-  test('a phone begins no name with a capital', async () => {
+  test('a phone does not capitalize usernames', async () => {
     const name = page.getByLabel('用户名或邮箱')
     await expect.poll(() => name.getAttribute('autocapitalize')).toBe('none')
     await expect.poll(() => name.getAttribute('spellcheck')).toBe('false')
   })
 
-  test('nothing is sent while a field is empty', async () => {
+  test('sends nothing while a field is empty', async () => {
     let sent = 0
     await page.route('**/api/user/login', (route) => {
       sent += 1
@@ -52,26 +52,26 @@ describe('with a password', () => {
     })
     await page.getByRole('button', { name: '登录', exact: true }).click()
     const form = page.locator('form')
-    // The first one is named by a toast too.
+    // The first error is also shown as a toast.
     await expectSeen(page.getByRole('alert').getByText('请输入用户名或邮箱'))
     await expectSeen(form.getByText('请输入用户名或邮箱'))
     await expectSeen(form.getByText('请输入密码'))
     expect(sent).toBe(0)
-    // A sentence goes when its field is mended, not with the next attempt.
+    // An error disappears when its field is corrected, before the next attempt.
     await page.getByLabel('用户名或邮箱').fill('x')
     await expect.poll(() => form.getByText('请输入用户名或邮箱').count()).toBe(0)
     await expectSeen(form.getByText('请输入密码'))
     await page.getByLabel('用户名或邮箱').fill('')
   })
 
-  test('a wrong one says so and keeps what was typed', async () => {
+  test('a wrong password is reported, and the input stays', async () => {
     await signIn('root', 'not-the-password')
     await expectSeen(page.getByRole('alert').getByText('用户名或密码错误'))
     await expect.poll(() => page.getByLabel('用户名或邮箱').inputValue()).toBe('root')
     expect(await person()).toBeNull()
   })
 
-  test('the button keeps the focus of the keyboard when it is refused', async () => {
+  test('the button keeps the focus after an error', async () => {
     const button = page.getByRole('button', { name: '登录', exact: true })
     await page.getByLabel('用户名或邮箱').fill('root')
     await page.getByLabel('密码', { exact: true }).fill('not-the-password')
@@ -80,7 +80,7 @@ describe('with a password', () => {
     await button.and(page.locator(':focus')).waitFor()
   })
 
-  test('a refused sign-in stays at the form, whatever its status', async () => {
+  test('a rejected sign-in stays on the form, for any status', async () => {
     await page.route('**/api/user/login', (route) =>
       route.fulfill({ status: 401, json: { success: false, message: '不在允许的时间内' } }),
     )
@@ -90,13 +90,13 @@ describe('with a password', () => {
     expect(page.url()).toBe(`${visit.gatehouse.url}/login`)
   })
 
-  test('the right one leads to the tokens, and the person is remembered', async () => {
+  test('the right password leads to the tokens, and the user is stored', async () => {
     await signIn('root')
     await expectAt(page, '**/token')
     await expect.poll(person).toMatchObject({ username: 'root', role: 100 })
   })
 
-  test('or back to where somebody wanted to go', async () => {
+  test('returns to the requested page', async () => {
     await page.goto(`${visit.gatehouse.url}/log`)
     await expectAt(page, '**/login')
     await signIn('root')
@@ -104,12 +104,12 @@ describe('with a password', () => {
   })
 })
 
-test('whoever lost the session is told', async () => {
+test('reports a lost session', async () => {
   await page.goto(`${visit.gatehouse.url}/login?expired=true`)
   await expectSeen(page.getByText('未登录或登录已过期，请重新登录！'))
 })
 
-test('links lead to registering and to a new password', async () => {
+test('links to registration and password reset', async () => {
   await page.getByRole('link', { name: '忘记密码', exact: true }).click()
   await expectAt(page, '**/reset')
   await page.getByRole('link', { name: '返回登录', exact: true }).click()
@@ -118,7 +118,7 @@ test('links lead to registering and to a new password', async () => {
   await expectAt(page, '**/register')
 })
 
-describe('ways in beside the password', () => {
+describe('other sign-in methods', () => {
   const ways = ['使用 GitHub 登录', '使用微信登录', '使用飞书登录', '使用 OIDC 登录']
   const shown = async () => {
     await page.reload()
@@ -129,7 +129,7 @@ describe('ways in beside the password', () => {
     return ways.filter((_, index) => visible[index])
   }
 
-  test('each is there only when the installation offers it', async () => {
+  test('each is shown only if the installation offers it', async () => {
     expect(await shown()).toEqual([])
     await visit.setOption('GitHubClientId', 'id')
     await visit.setOption('GitHubClientSecret', 'secret')
@@ -152,17 +152,17 @@ describe('ways in beside the password', () => {
     }
     beforeEach(() => page.getByRole('button', { name: '使用微信登录', exact: true }).click())
 
-    test('shows the code to scan and how long its answer is good for', async () => {
+    test('shows the QR code and how long the code is valid', async () => {
       await expectSeen(dialog().getByText('发送「验证码」获取验证码（三分钟内有效）'))
       const picture = dialog().getByRole('img', { name: '微信公众号二维码' })
-      // A picture that the content policy stops has no size.
+      // An image that the content policy blocks has no size.
       const width = () => picture.evaluate((image) => (image as HTMLImageElement).naturalWidth)
       await expect.poll(width).toBeGreaterThan(0)
       await page.keyboard.press('Escape')
       await dialog().waitFor({ state: 'detached' })
     })
 
-    test('a picture that does not come is told, and can be asked for again', async () => {
+    test('reports an image that fails to load, with a retry', async () => {
       await page.keyboard.press('Escape')
       await page.route('**/qrcode.svg', (route) => route.abort())
       await page.getByRole('button', { name: '使用微信登录', exact: true }).click()
@@ -175,14 +175,14 @@ describe('ways in beside the password', () => {
       await expect.poll(width).toBeGreaterThan(0)
     })
 
-    test('a wrong code is refused where it was typed', async () => {
+    test('a wrong code is reported beside its field', async () => {
       await send('')
       await expectSeen(dialog().getByText('请输入验证码'))
       await send('wrong1')
       await expectSeen(dialog().getByText('验证码错误或已过期'))
     })
 
-    test('a right one signs in', async () => {
+    test('a correct code signs in', async () => {
       helper.codes.set('right1', 'wx_1')
       await send('right1')
       await expectAt(page, '**/token')

@@ -8,25 +8,25 @@ import { launchBrowser } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 /**
- * The product's one promise, from an empty database to the books: sign in, connect an upstream,
- * make a token, call a model with the official clients, and find every point of it in the console.
+ * The main use case, from an empty database to balanced books: sign in, connect an upstream, create
+ * a token, call a model with the official clients, and account for every point in the console.
  */
 
 const NEW_PASSWORD = 'correct horse 1'
 /**
- * What the fake upstream's fixed answer reports, and the price of gpt-4o-mini in a fresh
+ * Usage that the fake upstream's fixed response reports, and the price of gpt-4o-mini in a fresh
  * installation.
  */
 const PROMPT_TOKENS = 11
 const COMPLETION_TOKENS = 7
 const MODEL_RATIO = 0.075
 const COMPLETION_RATIO = 4
-/** Takes five seconds to answer, unless somebody hangs up. It has no price of its own. */
+/** Takes five seconds to respond, unless the client disconnects. It has no price of its own. */
 const SLOW_MODEL = 'slow-chunk-100+chunks-50'
 const POINTS = Math.ceil((PROMPT_TOKENS + COMPLETION_TOKENS * COMPLETION_RATIO) * MODEL_RATIO)
 
 const ROOT_QUOTA = 500_000_000_000_000
-/** Two clients: whole, streamed, with tools, embedding, abandoned. */
+/** Two clients: whole, streamed, with tools, embedding, aborted. */
 const CALLS = 10
 const CONSUMPTION = '/api/log/?p=0&type=2'
 
@@ -88,7 +88,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
   const field = (name: string) => page.getByRole('textbox', { name, exact: true })
   const row = (name: string) => page.getByRole('row').filter({ hasText: name })
 
-  /** Asks the management API with the browser's own session. */
+  /** Calls the management API with the browser's session. */
   const ask = <T>(path: string): Promise<T> =>
     page.evaluate(async (address) => {
       const { data } = await (await fetch(address)).json()
@@ -113,11 +113,11 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     expect(await ask('/api/user/self')).not.toHaveProperty('must_change_password')
   })
 
-  test('a channel to the upstream is created and answers its test', async () => {
+  test('a channel to the upstream is created and passes its test', async () => {
     await page.getByRole('link', { name: '渠道', exact: true }).click()
     await page.getByRole('link', { name: '添加渠道', exact: true }).first().click()
     await page.waitForURL('**/channel/add')
-    // The list stands until the form's code has come.
+    // The list stays visible until the form's code has loaded.
     await page.getByRole('heading', { name: '添加渠道' }).waitFor()
     await field('名称').fill('主力')
     await field('接口地址（Base URL）').fill(`${upstream.url}/`)
@@ -132,7 +132,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await expect.poll(() => row('主力').innerText()).toMatch(/\d\.\d+ 秒/)
   })
 
-  test('a default ratio prices models that have none', async () => {
+  test('a default ratio prices models without a price', async () => {
     const answer = await page.evaluate(async () => {
       const body = JSON.stringify({ key: 'DefaultModelRatio', value: '1' })
       const response = await fetch('/api/option/', { method: 'PUT', body })
@@ -158,7 +158,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
 
   for (const [version, Client] of [
     ['newest', OpenAI],
-    // Both understand the calls below; only their types do not know of each other.
+    // Both have the methods used below; only their types are incompatible.
     ['4.x', OpenAI4 as unknown as typeof OpenAI],
   ] as const) {
     test(`the official client (${version}) streams, calls tools, embeds, lists and aborts`, async () => {
@@ -218,7 +218,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
   }
 
   test('log, statistics, token and balance agree to the point', async () => {
-    // Abandoned streams are settled a moment after their client has gone.
+    // Aborted streams are settled a moment after the client has disconnected.
     await expect.poll(async () => (await ask<CallRow[]>(CONSUMPTION)).length).toBe(CALLS)
     const rows = await ask<CallRow[]>(CONSUMPTION)
     const fixed = rows.filter(({ completion_tokens }) => completion_tokens === COMPLETION_TOKENS)
@@ -239,7 +239,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     })
   })
 
-  test('the books balance, and the browser had nothing to complain of', async () => {
+  test('the books balance, and the browser logged no errors', async () => {
     expect(problems).toEqual([])
     expect(await gatehouse.reconcile()).toContain('0 differences')
   })

@@ -9,7 +9,7 @@ import { startOidcProvider, type OidcProvider } from '../tools/sign-in-providers
 import { expectAt, expectSeen } from './expect-page.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** Signing in and binding through real provider servers, in the windows that people see. */
+/** Sign-in and account linking with real provider servers, in the windows that users see. */
 
 let github: GithubProvider
 let lark: LarkProvider
@@ -59,7 +59,7 @@ beforeEach(async () => {
   ;({ page } = await visit.open('/login'))
 })
 
-/** Presses a button that opens a provider's page in a new window, and chooses somebody there. */
+/** Clicks a button that opens a provider's page in a new window, and makes a choice there. */
 async function goTo(button: string, choice: string): Promise<Page> {
   const opened = page.context().waitForEvent('page')
   await page.getByRole('button', { name: button }).click()
@@ -75,19 +75,19 @@ test.each([
   ['使用 GitHub 登录', 'octocat', /^github_\d+$/],
   ['使用飞书登录', 'xiaofei', /^lark_\d+$/],
   ['使用 OIDC 登录', 'alice', /^alice$/],
-])('%s: a new window comes back signed in, at home', async (button, choice, username) => {
+])('%s: the new window returns signed in to the home page', async (button, choice, username) => {
   const provider = await goTo(button, choice)
-  // The sentence is soon gone.
+  // The toast disappears soon.
   await Promise.all([
     expectSeen(provider.getByText('登录成功！')),
     expectAt(provider, `${visit.gatehouse.url}/`),
   ])
   await expect.poll(() => userIn(provider)).toMatch(username)
-  // The window that waited goes on by itself.
+  // The waiting window continues by itself.
   await expectAt(page, '**/token')
 })
 
-test('the provider’s page cannot reach ours', async () => {
+test('the provider’s page cannot access ours', async () => {
   const opened = page.context().waitForEvent('page')
   await page.getByRole('button', { name: '使用 GitHub 登录', exact: true }).click()
   const provider = await opened
@@ -95,14 +95,14 @@ test('the provider’s page cannot reach ours', async () => {
   expect(await provider.evaluate(() => window.opener)).toBeNull()
 })
 
-describe('what goes wrong', () => {
-  test('who says no is told so and ends at the sign-in page', async () => {
+describe('errors', () => {
+  test('a denied sign-in is reported and ends at the sign-in page', async () => {
     const provider = await goTo('使用 GitHub 登录', 'Cancel')
     await expectSeen(provider.getByText('没有授权本次登录'))
     await expectAt(provider, '**/login')
   })
 
-  test('a provider that stumbles is told in our words, once', async () => {
+  test('a provider’s error is reported once, with our own message', async () => {
     github.trouble('/user', 'fault')
     const provider = await goTo('使用 GitHub 登录', 'octocat')
     await expectSeen(provider.getByText('无法连接至 GitHub 服务器，请稍后重试'))
@@ -110,14 +110,14 @@ describe('what goes wrong', () => {
     github.trouble('/user', null)
   })
 
-  test('a link that nobody asked for is refused', async () => {
+  test('an unexpected callback is rejected', async () => {
     await page.goto(`${visit.gatehouse.url}/oauth/github?code=x&state=y`)
     await expectSeen(page.getByText('登录请求已失效或来自其他窗口，请重新发起'))
     await expectAt(page, '**/login')
     expect(await userIn(page)).toBeUndefined()
   })
 
-  test('a call that got no answer is made again after two seconds', async () => {
+  test('a request without a response is retried after two seconds', async () => {
     let calls = 0
     await page.context().route('**/api/oauth/github**', (route) => {
       calls += 1
@@ -129,7 +129,7 @@ describe('what goes wrong', () => {
     expect(calls).toBe(2)
   })
 
-  test('three more attempts without an answer lead to the settings', async () => {
+  test('after three more attempts without a response, it leads to the settings', async () => {
     let calls = 0
     await page.context().route('**/api/oauth/github**', (route) => {
       calls += 1
@@ -142,38 +142,41 @@ describe('what goes wrong', () => {
       await page.clock.fastForward(attempt * 2000)
       await expect.poll(() => calls).toBe(attempt + 1)
     }
-    // A visitor has no settings: the sign-in page.
+    // A visitor has no settings and is redirected to the sign-in page.
     await expectAt(page, '**/login')
     expect(calls).toBe(4)
   })
 })
 
-describe('binding', () => {
+describe('account linking', () => {
   test.each([
     ['GitHub', '绑定 GitHub 账户', 'hubber', 'hubber'],
     ['飞书', '绑定飞书账户', 'xiaoli', 'ou_2'],
     ['OIDC', '绑定 OIDC 账户', 'carol', 'carol'],
-  ])('%s: ends in the settings, which show it; unbinding takes it away', async (...given) => {
-    const [name, button, choice, bound] = given
-    const person = await visit.person(`of_${choice}`)
-    await page.context().close()
-    ;({ page } = await visit.open('/setting?tab=personal', person))
-    github.people.set('hubber', { id: 2, login: 'hubber' })
-    lark.people.set('xiaoli', { open_id: 'ou_2', name: '小丽' })
-    oidc.people.set('carol', { name: 'Carol', preferred_username: 'carol' })
-    const provider = await goTo(button, choice)
-    await expectSeen(provider.getByText('绑定成功！'))
-    await expectAt(provider, '**/setting')
-    const row = provider.getByRole('listitem').filter({ hasText: name })
-    await expectSeen(row.getByText(bound, { exact: true }))
-    await row.getByRole('button', { name: '解除绑定', exact: true }).click()
-    await expectSeen(provider.getByText('解除绑定后将不能再用它登录，确定解除吗？'))
-    await provider.getByRole('button', { name: '解除', exact: true }).click()
-    await expectSeen(provider.getByText('已解除绑定'))
-    await expectSeen(row.getByText('未绑定'))
-  })
+  ])(
+    '%s: returns to the settings, which list the account; unlinking removes it',
+    async (...given) => {
+      const [name, button, choice, bound] = given
+      const person = await visit.person(`of_${choice}`)
+      await page.context().close()
+      ;({ page } = await visit.open('/setting?tab=personal', person))
+      github.people.set('hubber', { id: 2, login: 'hubber' })
+      lark.people.set('xiaoli', { open_id: 'ou_2', name: '小丽' })
+      oidc.people.set('carol', { name: 'Carol', preferred_username: 'carol' })
+      const provider = await goTo(button, choice)
+      await expectSeen(provider.getByText('绑定成功！'))
+      await expectAt(provider, '**/setting')
+      const row = provider.getByRole('listitem').filter({ hasText: name })
+      await expectSeen(row.getByText(bound, { exact: true }))
+      await row.getByRole('button', { name: '解除绑定', exact: true }).click()
+      await expectSeen(provider.getByText('解除绑定后将不能再用它登录，确定解除吗？'))
+      await provider.getByRole('button', { name: '解除', exact: true }).click()
+      await expectSeen(provider.getByText('已解除绑定'))
+      await expectSeen(row.getByText('未绑定'))
+    },
+  )
 
-  test('an account that somebody has is refused, in the settings', async () => {
+  test('an account of another user is rejected, and returns to the settings', async () => {
     const person = await visit.person('latecomer')
     await page.context().close()
     ;({ page } = await visit.open('/setting?tab=personal', person))

@@ -7,7 +7,7 @@ import { expectAt, expectSeen } from './expect-page.ts'
 import { ROOT_PAGES } from './page-list.ts'
 import { settled, watchCalls } from './settled.ts'
 
-/** The console in front of a server of the family it grew out of, which has never heard of it. */
+/** The console with a One API server, without our extensions. */
 
 const ROOT = resolve(import.meta.dirname, '..')
 const WAIT_MS = 15_000
@@ -15,7 +15,7 @@ const WAIT_MS = 15_000
 let server: OneApiServer
 let browser: Browser
 
-/** A window of each person, signed in once: what it has loaded once it does not load again. */
+/** One signed-in window per user, to reuse its cache. */
 const windows: Partial<Record<string, BrowserContext>> = {}
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await server.close()
 })
 
-/** By the form. */
+/** Signs in through the form. */
 async function signIn(username: string): Promise<BrowserContext> {
   const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
@@ -47,7 +47,7 @@ interface Opened {
   problems: string[]
 }
 
-/** A path in the window of somebody who is signed in. */
+/** Opens a path in the window of a signed-in user. */
 async function open(username: 'root' | 'userone', path: string): Promise<Opened> {
   const page = await windows[username]?.newPage()
   if (page === undefined) throw new Error(`${username} has no window`)
@@ -63,7 +63,7 @@ const sentTo = (method: string, path: string) =>
   server.calls.filter((call) => call.method === method && call.path === path)
 
 describe('every page of root', () => {
-  // The rows that are there.
+  // Existing rows.
   const ids: Readonly<Record<string, number>> = { channel: 6, token: 9, user: 3 }
   const addresses = [...ROOT_PAGES, { path: '/about' }].map(({ path }) =>
     path.replace(/^\/(\w+)\/edit\/1$/, (_, noun: string) => `/${noun}/edit/${ids[noun] ?? 1}`),
@@ -79,7 +79,7 @@ describe('every page of root', () => {
   })
 })
 
-test('rows with NULLs are shown, and can be edited', async () => {
+test('rows with NULLs are shown and can be edited', async () => {
   const { page } = await open('root', '/channel')
   const row = page.getByRole('row').filter({ hasText: 'ancient' })
   await row.waitFor()
@@ -92,7 +92,7 @@ test('rows with NULLs are shown, and can be edited', async () => {
   await page.close()
 })
 
-test('an edit of a channel sends what was changed, lists as texts', async () => {
+test('an edit of a channel sends only changed fields, with lists as strings', async () => {
   const { page } = await open('root', '/channel/edit/5')
   await page.getByRole('textbox', { name: '名称', exact: true }).fill('renamed')
   await page.getByRole('button', { name: '保存', exact: true }).click()
@@ -103,7 +103,7 @@ test('an edit of a channel sends what was changed, lists as texts', async () => 
   await page.close()
 })
 
-test('an edit of a user sends the quota it saw', async () => {
+test('an edit of a user sends the previously displayed quota', async () => {
   const { page } = await open('root', '/user/edit/3')
   await page.getByLabel('显示名称').fill('User One')
   await page.getByRole('button', { name: '保存', exact: true }).click()
@@ -113,7 +113,7 @@ test('an edit of a user sends the quota it saw', async () => {
   await page.close()
 })
 
-test('a setting travels as text', async () => {
+test('an option is sent as a string', async () => {
   const { page } = await open('root', '/setting?tab=operation')
   await page.getByLabel('失败重试次数').fill('3')
   await page.getByRole('button', { name: '保存通用设置', exact: true }).click()
@@ -122,13 +122,13 @@ test('a setting travels as text', async () => {
   await page.close()
 })
 
-test('a type of log that nobody knows shows its number', async () => {
+test('an unknown log type is shown by its number', async () => {
   const { page } = await open('root', '/log')
   await expectSeen(page.getByText('类型 9'))
   await page.close()
 })
 
-test('own log rows, all with the id 0, are all there', async () => {
+test('all own log rows are shown although they all have the id 0', async () => {
   const { page, problems } = await open('userone', '/log')
   const rows = page.getByRole('table').getByRole('row')
   await expect.poll(() => rows.count(), { timeout: WAIT_MS }).toBeGreaterThan(2)
@@ -139,7 +139,7 @@ test('own log rows, all with the id 0, are all there', async () => {
   await page.close()
 })
 
-test('the statistics are quota alone where the server sums up no tokens', async () => {
+test('statistics contain only quota if the server does not sum tokens', async () => {
   const { page } = await open('root', '/log')
   await page.getByText('点击查看统计').click()
   await page.getByText('点击查看统计').waitFor({ state: 'detached' })
@@ -149,7 +149,7 @@ test('the statistics are quota alone where the server sums up no tokens', async 
   await page.close()
 })
 
-test('an export is made from the pages, without the address that is not there', async () => {
+test('an export is built from pages, without the missing endpoint', async () => {
   const { page } = await open('root', '/log')
   await page.getByRole('button', { name: '导出', exact: true }).click()
   const [download] = await Promise.all([
@@ -162,7 +162,7 @@ test('an export is made from the pages, without the address that is not there', 
 })
 
 describe('failures', () => {
-  test('a refusal shows the server’s own sentence', async () => {
+  test('an error shows the server’s message', async () => {
     const { page } = await open('userone', '/token')
     server.answerOnce('/api/token/9', {
       status: 200,
@@ -178,7 +178,7 @@ describe('failures', () => {
   test.each([
     [429, '错误：请求次数过多，请稍后再试！'],
     [500, '错误：服务器内部错误，请联系管理员！'],
-  ])('%i without a word has one of ours', async (status, sentence) => {
+  ])('an error %i without a message gets one', async (status, sentence) => {
     const { page } = await open('userone', '/token')
     const row = page.getByRole('row').filter({ hasText: '第三个令牌' })
     await row.waitFor()
@@ -188,14 +188,14 @@ describe('failures', () => {
     await page.close()
   })
 
-  test('401 alone leads to the sign-in page', async () => {
+  test('only 401 leads to the sign-in page', async () => {
     const context = await signIn('userone')
     const page = await context.newPage()
     watchCalls(page)
     await page.goto(`${server.url}/token`)
     await settled(page)
     await context.clearCookies()
-    // A call that the page makes by itself may lead there before the button is pressed.
+    // A background request may redirect before the button is clicked.
     await Promise.race([
       page.getByRole('button', { name: '刷新', exact: true }).click(),
       page.waitForURL('**/login?expired=true'),
@@ -206,7 +206,7 @@ describe('failures', () => {
 })
 
 describe('the settings', () => {
-  test('of root alone', async () => {
+  test('for root only', async () => {
     const { page } = await open('root', '/setting')
     const tabs = page.getByRole('navigation', { name: '设置' }).getByRole('link')
     await tabs.filter({ hasText: '运营设置' }).waitFor()
@@ -214,7 +214,7 @@ describe('the settings', () => {
     await page.close()
   })
 
-  test('an ordinary user has those of the person', async () => {
+  test('an ordinary user has personal settings', async () => {
     const { page } = await open('userone', '/setting')
     await settled(page)
     expect(await page.getByText('运营设置').count()).toBe(0)

@@ -1,10 +1,10 @@
-/** A page to look at, and what it is called where it is kept or spoken of. */
+/** A page for tests and screenshots, and the name of its files. */
 export interface PageAddress {
   name: string
   path: string
 }
 
-/** Every page that a visitor sees. */
+/** Every page for visitors. */
 export const VISITOR_PAGES: readonly PageAddress[] = [
   { name: 'login', path: '/login' },
   { name: 'register', path: '/register' },
@@ -15,7 +15,7 @@ export const VISITOR_PAGES: readonly PageAddress[] = [
   { name: 'not-found', path: '/nowhere' },
 ]
 
-/** Every page that root sees, with the first row of each list in the forms. */
+/** Every page for root; forms show the first row of their list. */
 export const ROOT_PAGES: readonly PageAddress[] = [
   { name: 'home-signed-in', path: '/' },
   { name: 'dashboard', path: '/dashboard' },

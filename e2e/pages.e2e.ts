@@ -7,12 +7,12 @@ import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 import { settled, watchCalls } from './settled.ts'
 
 /**
- * Every page, light and dark, on a phone and on a wide screen: readable by everyone, nothing
- * broken, nothing that the content policy forbids.
+ * Every page, light and dark, narrow and wide: accessible, without errors and without violations of
+ * the content policy.
  */
 
 const PASSWORD = 'RootPass1'
-/** Each page is loaded in the first scheme, then switched to the second where it stands. */
+/** Each page is loaded in the first scheme, then switched to the second in place. */
 const SCREENS = [
   { width: 360, height: 740, schemes: ['light', 'dark'] },
   { width: 1440, height: 900, schemes: ['dark', 'light'] },
@@ -59,7 +59,7 @@ interface Window {
   problems: string[]
 }
 
-/** One window for all pages of a kind: what it has loaded once it does not load again. */
+/** One window for all pages of a kind, to reuse its cache. */
 async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean): Promise<Window> {
   const { width, height, schemes } = screen
   const context = await browser.newContext({
@@ -79,7 +79,7 @@ async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean)
   const page = await context.newPage()
   watchCalls(page)
   const problems: string[] = []
-  // What the content policy forbids, whether or not the console complains of it.
+  // Records violations of the content policy, whether or not the browser logs them.
   await page.exposeFunction('reportForbidden', (what: string) => problems.push(what))
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) => {
@@ -94,15 +94,15 @@ async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean)
   return { page, problems }
 }
 
-/** Hints and errors that describe no field: a screen reader reads them with none. */
-const unheard = (page: Page) =>
+/** Hints and errors without a field: a screen reader does not read them with one. */
+const undescribed = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('[id$="-hint"], [id$="-error"]')]
       .filter(({ id }) => document.querySelector(`[aria-describedby~="${id}"]`) === null)
       .map(({ textContent }) => textContent),
   )
 
-/** Fields with a star that do not say themselves that they are required. */
+/** Fields with an asterisk that are not marked as required for assistive technology. */
 const starred = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('label')]
@@ -137,7 +137,7 @@ describe.each(SCREENS)('$width px', (screen) => {
     await settled(page)
     expect({ [first]: await violations(page) }).toEqual({ [first]: [] })
     expect(await overflow(page)).toBe(0)
-    expect(await unheard(page)).toEqual([])
+    expect(await undescribed(page)).toEqual([])
     expect(await starred(page)).toEqual([])
 
     await page.emulateMedia({ colorScheme: second })
@@ -150,7 +150,7 @@ describe.each(SCREENS)('$width px', (screen) => {
 })
 
 test.each(['/token/add', '/channel/add', '/user/add', '/redemption/add'])(
-  '%s sent empty: what is wrong is read with its field',
+  '%s submitted empty: errors are read with their fields',
   async (path) => {
     const { page } = await openWindow(SCREENS[1], true)
     await page.goto(`${gatehouse.url}${path}`)
@@ -167,7 +167,7 @@ test.each(['/token/add', '/channel/add', '/user/add', '/redemption/add'])(
       ),
     )
     expect(said.map((sentences) => sentences.length)).toEqual(said.map(() => 1))
-    expect(await unheard(page)).toEqual([])
+    expect(await undescribed(page)).toEqual([])
     await page.context().close()
   },
 )
@@ -189,7 +189,7 @@ test.each([
       ),
     )
     expect({ path, places: [...new Set(places)] }).toEqual({ path, places: [row.isBeside] })
-    // To the right of the form only the margin of the page is left.
+    // To the right of the form is only the page's margin.
     const left = await page.evaluate(
       () => innerWidth - (document.querySelector('main form')?.getBoundingClientRect().right ?? 0),
     )
@@ -198,7 +198,7 @@ test.each([
   await page.context().close()
 })
 
-test('long texts of the settings take the room beside them on a wide screen', async () => {
+test('in a wide window, long texts in the settings use the free width', async () => {
   const { page } = await openWindow(SCREENS[1], true)
   await page.goto(`${gatehouse.url}/setting?tab=other`)
   await settled(page)
@@ -222,7 +222,7 @@ test('long texts of the settings take the room beside them on a wide screen', as
   await page.context().close()
 })
 
-test('the steps of the home page stand in two columns on a wide screen', async () => {
+test('in a wide window, the steps of the home page have two columns', async () => {
   const { page } = await openWindow(SCREENS[1], false)
   await page.goto(gatehouse.url)
   await settled(page)
@@ -231,7 +231,7 @@ test('the steps of the home page stand in two columns on a wide screen', async (
       Math.round(code.getBoundingClientRect().left),
     ),
   )
-  // The address, the example for the terminal and the one in Python, under the address.
+  // The address, the shell example, and the Python example below the address.
   expect(lefts).toHaveLength(3)
   expect(Math.abs((lefts[2] ?? 0) - (lefts[0] ?? 0))).toBeLessThan(2)
   await page.context().close()

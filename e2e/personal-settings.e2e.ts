@@ -11,7 +11,7 @@ import { clipboard, expectAt, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
 
-/** 设置 → 个人设置: who one is, what one may call, and what one may do about the own account. */
+/** 设置 → 个人设置: profile, available models, and account actions. */
 
 let visit: Visit
 let mailbox: Mailbox
@@ -50,7 +50,7 @@ const callAs = async (headers: Record<string, string>) => {
   return Object(await answer.json())
 }
 
-test('the card shows who one is', async () => {
+test('the card shows the user', async () => {
   const calls = async () => (await callAs({ cookie: person.cookie })).data.request_count
   await expect.poll(calls).toBe(2)
   await page.reload()
@@ -66,13 +66,13 @@ test('the card shows who one is', async () => {
   ])
 })
 
-test('a click takes the name of a model along', async () => {
+test('a click copies the name of a model', async () => {
   await press('gpt-4o-mini')
   await expectSeen(page.getByText('已复制：gpt-4o-mini'))
   expect(await clipboard(page)).toBe('gpt-4o-mini')
 })
 
-test('a system access token is made, shown, copied, and works', async () => {
+test('a system access token can be generated, shown, copied and used', async () => {
   await press('生成系统访问令牌')
   await expectSeen(page.getByText('系统访问令牌已生成并复制到剪贴板'))
   const field = page.getByLabel('系统访问令牌')
@@ -80,7 +80,7 @@ test('a system access token is made, shown, copied, and works', async () => {
   expect(await clipboard(page)).toBe(token)
   await expect.poll(() => field.getAttribute('readonly')).not.toBeNull()
   expect((await callAs({ authorization: token })).data).toMatchObject({ username: 'personal' })
-  // The one there is works: it is not replaced by one click, here or after a reload.
+  // An existing token is not replaced with one click, even after a reload.
   await press('生成系统访问令牌')
   await press('取消')
   await page.reload()
@@ -92,7 +92,7 @@ test('a system access token is made, shown, copied, and works', async () => {
   expect((await callAs({ authorization: token })).success).toBe(false)
 })
 
-test('the invite link leads to registering with the own code', async () => {
+test('the invite link leads to registration with the user’s code', async () => {
   const token = await page.getByLabel('系统访问令牌').inputValue()
   await press('复制邀请链接')
   await expectSeen(page.getByText('邀请链接已复制到剪贴板'))
@@ -100,11 +100,11 @@ test('the invite link leads to registering with the own code', async () => {
   expect(link.origin + link.pathname).toBe(`${visit.gatehouse.url}/register`)
   expect(link.searchParams.get('aff')).toMatch(/^[0-9A-Za-z]{4,}$/)
   await expect.poll(() => page.getByLabel('邀请链接').inputValue()).toBe(link.href)
-  // The token, which nobody can see again, stays beside it.
+  // The token, which cannot be shown again, stays visible.
   await expect.poll(() => page.getByLabel('系统访问令牌').inputValue()).toBe(token)
 })
 
-test('where motion is unwanted, the wheel of a busy button still stands in its middle', async () => {
+test('with reduced motion, the spinner of a busy button stays centered', async () => {
   let answer = () => {}
   const held = new Promise<void>((done) => {
     answer = done
@@ -128,7 +128,7 @@ test('where motion is unwanted, the wheel of a busy button still stands in its m
   expect(wheelAt).toEqual(buttonAt)
 })
 
-test('without a clipboard it can be copied by hand', async () => {
+test('without a clipboard, it can be copied manually', async () => {
   await page.evaluate(() => {
     Object.defineProperty(navigator.clipboard, 'writeText', {
       configurable: true,
@@ -141,8 +141,8 @@ test('without a clipboard it can be copied by hand', async () => {
   await expect.poll(() => page.getByLabel('邀请链接').inputValue()).toContain('/register?aff=')
 })
 
-describe('binding', () => {
-  test('an e-mail address: the rules, thirty seconds, a real code', async () => {
+describe('account linking', () => {
+  test('an email address: validation, thirty seconds of delay, a real code', async () => {
     const opener = page.getByRole('button', { name: '绑定邮箱地址', exact: true })
     const dialog = page.getByRole('dialog', { name: '绑定邮箱地址' })
     await opener.press('Enter')
@@ -152,10 +152,10 @@ describe('binding', () => {
     await opener.click()
     await dialog.getByRole('button', { name: '确认绑定', exact: true }).click()
     await expectSeen(dialog.locator('form').getByText('请输入验证码'))
-    // A sentence goes when its field is mended, the other one stays.
+    // An error disappears when its field is corrected; the other one stays.
     await dialog.getByRole('textbox', { name: '邮箱地址', exact: true }).fill('x')
     await expect.poll(() => dialog.locator('form').getByText('请输入邮箱地址').count()).toBe(0)
-    // A refused address does not lock the button for half a minute.
+    // A rejected address does not lock the button for thirty seconds.
     await dialog.getByRole('button', { name: '获取验证码', exact: true }).click()
     await expectSeen(dialog.locator('form').getByText('邮箱地址无效'))
     await expectSeen(dialog.getByRole('button', { name: '获取验证码', exact: true }))
@@ -165,7 +165,7 @@ describe('binding', () => {
     await dialog.getByRole('button', { name: '获取验证码', exact: true }).click()
     await expectSeen(dialog.getByRole('button', { name: /^(30|2\d) 秒后可重发$/, disabled: true }))
     const { parsed } = await mailbox.next()
-    // The dialog says it too: it stays when the toast has gone.
+    // The dialog repeats the toast's message, which stays.
     await expectSeen(dialog.locator('form').getByText('验证码发送成功，请检查您的邮箱！'))
     await dialog.getByRole('banner').or(dialog.locator('header')).getByRole('button').click()
     await press('绑定邮箱地址')
@@ -185,7 +185,7 @@ describe('binding', () => {
     await expectSeen(page.getByText('personal@example.com'))
   })
 
-  test('WeChat: by the code that the public account sent', async () => {
+  test('WeChat: with the code that the public account sent', async () => {
     await press('绑定微信账户')
     const dialog = page.getByRole('dialog', { name: '绑定微信账户' })
     helper.codes.set('bind01', 'wx_personal')
@@ -196,7 +196,7 @@ describe('binding', () => {
   })
 })
 
-test('the profile is a click away, and its changes are saved', async () => {
+test('the profile is one click away, and changes are saved', async () => {
   await page.getByRole('link', { name: '更新个人信息', exact: true }).click()
   await expectAt(page, '**/user/edit')
   await page.getByLabel('显示名称').fill('本人')
@@ -216,7 +216,7 @@ test('an emptied display name becomes the username', async () => {
   await expect.poll(stored).toBe('本人')
 })
 
-test('going elsewhere asks about an unsaved profile, not about a saved one', async () => {
+test('leaving asks about an unsaved profile, not about a saved one', async () => {
   const elsewhere = page
     .getByRole('navigation', { name: '主菜单' })
     .getByRole('link', { name: '充值', exact: true })
@@ -234,7 +234,7 @@ test('going elsewhere asks about an unsaved profile, not about a saved one', asy
   await expectAt(page, '**/token')
 })
 
-test('on a phone what is bound is read whole, beside long words too', async () => {
+test('on a phone, linked accounts are fully readable beside long labels', async () => {
   const email = 'somebody@company.example.com'
   const opened = await visit.open('/about', person, { width: 390, language: 'en' })
   await opened.page.route('**/api/user/self', async (route) => {
@@ -251,7 +251,7 @@ test('on a phone what is bound is read whole, beside long words too', async () =
 describe('deleting the own account', () => {
   const dialog = () => page.getByRole('dialog', { name: '删除个人账户' })
 
-  test('wants the account name, exactly', async () => {
+  test('requires the exact account name', async () => {
     await page.goto(`${visit.gatehouse.url}/setting`)
     await press('删除个人账户')
     for (const typed of ['', 'Personal', 'personal ']) {
@@ -264,7 +264,7 @@ describe('deleting the own account', () => {
     expect((await callAs({ cookie: person.cookie })).success).toBe(true)
   })
 
-  test('then the account is gone, and so is the session', async () => {
+  test('removes the account and its session', async () => {
     const refused: string[] = []
     page.on('response', (answer) => answer.status() === 401 && refused.push(answer.url()))
     await press('删除个人账户')
@@ -277,7 +277,7 @@ describe('deleting the own account', () => {
     expect((await callAs({ cookie: person.cookie })).success).toBe(false)
   })
 
-  test('root cannot, and is told why', async () => {
+  test('is unavailable for root, with the reason', async () => {
     const { page: roots } = await visit.open('/setting', visit.root)
     const button = roots.getByRole('button', { name: '删除个人账户', exact: true })
     await expectSeen(button)

@@ -3,7 +3,7 @@ import { expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { answerLikeOneApi, startVisit, type Person, type Visit, type VisitedPage } from './visit.ts'
 
-/** 设置 → 模型价格, as an ordinary user sees it. */
+/** 设置 → 模型价格, for an ordinary user. */
 
 let visit: Visit
 let somebody: Person
@@ -25,15 +25,15 @@ afterAll(() => visit.stop())
 const rowOf = ({ page }: VisitedPage, model: string) =>
   page.getByRole('row').filter({ has: page.getByText(model, { exact: true }) })
 
-test('ratio, twice the ratio in dollars with four decimals, and the completion beside it', async () => {
+test('shows the ratio, the price in dollars with four decimals, and the completion price', async () => {
   const visited = await visit.open('/setting?tab=price', somebody)
   const { page, problems } = visited
   for (const [model, cells] of [
     ['mine', ['1.25', '$2.5000', '$8.7500', '$2.5000 / $8.7500']],
     ['plain', ['0.5', '$1.0000', '$2.0000', '$1.0000 / $2.0000']],
-    // Priced by its name: four times as much.
+    // The completion ratio is inferred from the name: four times as much.
     ['gpt-4o-mini', ['0.075', '$0.1500', '$0.6000', '$0.1500 / $0.6000']],
-    // Rounded half up, at the very end and once.
+    // Rounded half up, once at the end.
     ['third', ['0.33333333', '$0.6667', '$0.6667', '$0.6667 / $0.6667']],
     ['tiny', ['0.000075', '$0.0002', '$0.0002', '$0.0002 / $0.0002']],
   ] as const) {
@@ -48,7 +48,7 @@ test('ratio, twice the ratio in dollars with four decimals, and the completion b
   await visited.context.close()
 })
 
-test('the price in a group', async () => {
+test('shows the price in a group', async () => {
   const visited = await visit.open('/setting?tab=price', somebody)
   const { page } = visited
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
@@ -60,7 +60,7 @@ test('the price in a group', async () => {
   await visited.context.close()
 })
 
-test('of groups only those that the reader may choose', async () => {
+test('lists only groups that the reader can choose', async () => {
   const groups = async (person: Person) => {
     const { group_ratio: ratios } = await visit.ask<{ group_ratio: string }>(
       person,
@@ -72,7 +72,7 @@ test('of groups only those that the reader may choose', async () => {
   expect(await groups(visit.root)).toEqual(['default', 'vip', 'secret'])
 })
 
-test('a price by the call, and one for channels of one type', async () => {
+test('shows a price per call, and one for channels of a type', async () => {
   const visited = await visit.open('/setting?tab=price', somebody)
   const { page, context } = visited
   await page.getByLabel('分组', { exact: true }).selectOption('vip')
@@ -93,7 +93,7 @@ test('a price by the call, and one for channels of one type', async () => {
   await context.close()
 })
 
-test('search narrows; nothing found says so', async () => {
+test('a search narrows the list; without results it shows a message', async () => {
   const { page, context } = await visit.open('/setting?tab=price', somebody)
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('no such model')
   await page.getByText('没有名称含有「no such model」的模型').waitFor()
@@ -101,14 +101,14 @@ test('search narrows; nothing found says so', async () => {
   await context.close()
 })
 
-test('prices that cannot be read again stay', async () => {
+test('prices stay visible when a refresh fails', async () => {
   const visited = await visit.open('/setting?tab=price', somebody)
   const { page, context } = visited
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('mine')
   await rowOf(visited, 'mine').waitFor()
   await settled(page)
   await page.route('**/api/**', (route) => route.abort())
-  // A minute later somebody comes back to the window.
+  // Simulates returning to the window a minute later.
   await page.evaluate(() => {
     const now = Date.now
     Date.now = () => now() + 60_000
@@ -119,7 +119,7 @@ test('prices that cannot be read again stay', async () => {
   await context.close()
 })
 
-test('thousands of models: only those in view are drawn', async () => {
+test('with thousands of models, only visible rows are rendered', async () => {
   const { page, context } = await visit.open('/setting?tab=price', somebody)
   const box = page.getByRole('region', { name: '模型价格' })
   await box.waitFor()
@@ -133,7 +133,7 @@ test('thousands of models: only those in view are drawn', async () => {
   await context.close()
 })
 
-test('ratios that cannot be read', async () => {
+test('reports invalid ratios', async () => {
   const { page, context } = await visit.open('/about', somebody)
   await page.route('**/api/prices', (route) =>
     route.fulfill({
@@ -151,7 +151,7 @@ test('ratios that cannot be read', async () => {
   await context.close()
 })
 
-test('a One API server tells its ratios to root only, among its settings', async () => {
+test('with a One API server, only root sees ratios, in the settings', async () => {
   const opened = await visit.open('/about', visit.root)
   const { page, context } = opened
   await answerLikeOneApi(page)
@@ -181,7 +181,7 @@ test.each([
   { width: 390, height: 844 },
   { width: 768, height: 1024 },
   { width: 1280, height: 900 },
-])('at $width px the list scrolls, and the page does not', async (screen) => {
+])('at $width px the list scrolls instead of the page', async (screen) => {
   const { page, context } = await visit.open('/setting?tab=price', somebody, screen)
   await settled(page)
   const beyond = await page.evaluate(() => {
@@ -189,7 +189,7 @@ test.each([
     return scrollHeight - clientHeight
   })
   expect(beyond).toBe(0)
-  // What one pays oneself is in view.
+  // The user's own price is visible.
   const own = page.getByText(/default 分组/).last()
   const { x = 0, width = 0 } = (await own.boundingBox()) ?? {}
   expect(x + width).toBeGreaterThan(0)
@@ -197,7 +197,7 @@ test.each([
   await context.close()
 })
 
-test('on a phone each model is a block, and the group names both its prices', async () => {
+test('on a phone, each model is a block with both prices of the group', async () => {
   const { page, context, problems } = await visit.open('/setting?tab=price', somebody, {
     width: 390,
     height: 800,
@@ -214,7 +214,7 @@ test('on a phone each model is a block, and the group names both its prices', as
   await context.close()
 })
 
-test('on a phone a long name of a group leaves the room to its prices', async () => {
+test('on a phone, a long group name leaves space for its prices', async () => {
   const { page, context } = await visit.open('/about', somebody, { width: 390, height: 800 })
   const name = 'the-research-group-for-large-computers'
   await page.route('**/api/prices', async (route) => {
@@ -234,7 +234,7 @@ test('on a phone a long name of a group leaves the room to its prices', async ()
   await context.close()
 })
 
-test('where something can be called, only that is shown until somebody asks for all', async () => {
+test('if models can be called, only those are shown until all are requested', async () => {
   const fields = { name: 'one', type: 1, key: 'sk-one', models: 'mine', groups: ['default'] }
   await visit.api('POST', '/api/channel/', fields)
   const { page, context } = await visit.open('/setting?tab=price', somebody)

@@ -36,13 +36,13 @@ const row = (id: number) =>
 const action = (id: number, label: string) =>
   row(id).getByRole('button', { name: label, exact: true })
 
-test('an empty list says what codes are for', async () => {
+test('an empty list explains what codes are for', async () => {
   await expectSeen(page.getByText('还没有兑换码。用户凭兑换码为自己充值'))
   await page.getByRole('link', { name: '添加兑换码', exact: true }).first().click()
   await page.waitForURL('**/redemption/add')
 })
 
-test('the form offers one code worth 100000 and needs a name', async () => {
+test('the form defaults to one code worth 100000 and requires a name', async () => {
   await expect.poll(() => field('额度').inputValue()).toBe('100000')
   await expect.poll(() => field('生成数量').inputValue()).toBe('1')
   await field('额度').fill('-1')
@@ -54,7 +54,7 @@ test('the form offers one code worth 100000 and needs a name', async () => {
   expect(await codes()).toEqual([])
 })
 
-test('new codes are downloaded, one a line, in a file of their name', async () => {
+test('new codes are downloaded, one per line, in a file with their name', async () => {
   await field('名称 *').fill('新年/活动')
   await field('额度').fill('250000')
   await field('生成数量').fill('3')
@@ -81,14 +81,14 @@ test('new codes are downloaded, one a line, in a file of their name', async () =
   expect((await cells())[5]).toBe('尚未兑换')
 })
 
-test('the columns are those of the specification', async () => {
+test('has the columns of the specification', async () => {
   await expect
     .poll(() => columnHeads(page))
     .toEqual(['ID', '名称', '状态', '额度', '创建时间', '兑换时间', '操作'])
 })
 
 test.each(['zh', 'en'] as const)(
-  'nothing is hidden at 1024 px, and actions have one line: %s',
+  'shows all columns at 1024 px with actions on one line: %s',
   async (language) => {
     const opened = await visit.open('/redemption', visit.root, { width: 1024, language })
     await loadedRows(opened.page).first().waitFor()
@@ -99,7 +99,7 @@ test.each(['zh', 'en'] as const)(
   },
 )
 
-test('a phone shows what the columns show', async () => {
+test('a phone shows the content of all columns', async () => {
   const opened = await visit.open('/redemption', visit.root, { width: 390 })
   const block = opened.page.getByRole('listitem').first()
   await expectSeen(block.getByText(/^ID \d+$/))
@@ -108,7 +108,7 @@ test('a phone shows what the columns show', async () => {
   await opened.context.close()
 })
 
-test('a code is copied; where the clipboard is closed it lands in the search box', async () => {
+test('copies a code; without a clipboard it is put into the search box', async () => {
   const [code] = await codes()
   await action(code?.id ?? 0, '复制').click()
   await expectSeen(page.getByText('已复制到剪贴板！'))
@@ -124,7 +124,7 @@ test('a code is copied; where the clipboard is closed it lands in the search box
   await page.reload()
 })
 
-test('disabling and enabling answer in the row', async () => {
+test('disables and enables in the row', async () => {
   const id = (await codes())[0]?.id ?? 0
   await action(id, '禁用').click()
   await expectSeen(page.getByText('操作成功完成！'))
@@ -133,7 +133,7 @@ test('disabling and enabling answer in the row', async () => {
   await row(id).getByText('未使用').waitFor()
 })
 
-test('a used code can neither be enabled nor disabled, and keeps its quota', async () => {
+test('a used code cannot be enabled or disabled, and keeps its quota', async () => {
   const [, used] = await codes()
   const user = await visit.person('payer')
   await visit.ask(user, 'POST /api/user/topup', { key: used?.key })
@@ -157,7 +157,7 @@ test('a code that was used meanwhile is not enabled again', async () => {
   await expectSeen(page.getByText('该兑换码已被使用，不能再启用、禁用或修改额度'))
 })
 
-test('editing changes name and quota', async () => {
+test('an edit changes name and quota', async () => {
   const id = (await codes())[0]?.id ?? 0
   await row(id).getByRole('link', { name: '编辑', exact: true }).click()
   await expect.poll(() => field('名称').inputValue()).toBe('新年/活动')
@@ -171,7 +171,7 @@ test('editing changes name and quota', async () => {
   expect((await codes())[0]).toMatchObject({ name: '夏季', quota: 300_000 })
 })
 
-test('search finds by id and by name', async () => {
+test('finds codes by id and by name', async () => {
   const id = (await codes())[1]?.id ?? 0
   const search = page.getByRole('searchbox')
   await search.fill(String(id))
@@ -185,7 +185,7 @@ test('search finds by id and by name', async () => {
   await expect.poll(() => page.getByRole('row').count()).toBe(4)
 })
 
-test('deleting asks first', async () => {
+test('asks before deleting', async () => {
   const id = (await codes())[0]?.id ?? 0
   await action(id, '删除').click()
   const popup = page.getByRole('dialog')
@@ -196,10 +196,10 @@ test('deleting asks first', async () => {
   expect((await codes()).map((code) => code.id)).not.toContain(id)
 })
 
-test('a code without a name is known by its ends', async () => {
+test('a code without a name is shown by its ends', async () => {
   const [code] = await codes()
   if (code === undefined) throw new Error('there is no code')
-  // As an adopted database may have it.
+  // As an adopted database may contain it.
   const data = [{ ...code, name: '' }]
   const json = { success: true, message: '', data }
   await page.route('**/api/redemption/?p=*', (route) => route.fulfill({ json }))

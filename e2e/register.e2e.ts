@@ -9,7 +9,7 @@ import { expectAt, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** /register: the rules, an invitation, a mailed code, the human check. */
+/** /register: validation, invitation, email code, human check. */
 
 const PASSWORD = 'password-1'
 
@@ -55,8 +55,8 @@ const userNamed = async (username: string): Promise<Record<string, unknown> | un
   return [data].flat().map(Object)[0]
 }
 
-describe('the rules', () => {
-  test('the limits stand in the fields', async () => {
+describe('validation', () => {
+  test('the fields mention the limits', async () => {
     const hint = (label: string) =>
       page.getByLabel(label, { exact: true }).getAttribute('placeholder')
     await expect.poll(() => hint('用户名')).toContain('最多 12 个字符')
@@ -77,22 +77,25 @@ describe('the rules', () => {
       '确认密码',
     ],
     ['no name', {}, '请输入用户名', '用户名'],
-  ])('%s: a warning, a mark, and nothing is sent', async (_what, fields, sentence, label) => {
-    let sent = 0
-    await page.route('**/api/user/register**', (route) => {
-      sent += 1
-      return route.abort()
-    })
-    await fill(fields)
-    await submit()
-    await expectSeen(page.getByRole('alert').getByText(sentence))
-    await expect
-      .poll(() => page.getByLabel(label, { exact: true }).getAttribute('aria-invalid'))
-      .toBe('true')
-    expect(sent).toBe(0)
-  })
+  ])(
+    '%s: shows a toast, marks the field, and sends nothing',
+    async (_what, fields, sentence, label) => {
+      let sent = 0
+      await page.route('**/api/user/register**', (route) => {
+        sent += 1
+        return route.abort()
+      })
+      await fill(fields)
+      await submit()
+      await expectSeen(page.getByRole('alert').getByText(sentence))
+      await expect
+        .poll(() => page.getByLabel(label, { exact: true }).getAttribute('aria-invalid'))
+        .toBe('true')
+      expect(sent).toBe(0)
+    },
+  )
 
-  test('a name that is taken is the server’s to refuse', async () => {
+  test('the server rejects a taken username', async () => {
     await fill({ username: 'root' })
     await submit()
     await expectSeen(page.getByRole('main').getByRole('alert').getByText('已被使用'))
@@ -100,22 +103,22 @@ describe('the rules', () => {
   })
 })
 
-test('success leads to the sign-in page and says so', async () => {
+test('a success leads to the sign-in page with a message', async () => {
   await fill({ username: 'newcomer' })
   await submit()
-  // The toast is soon gone.
+  // The toast disappears soon.
   await Promise.all([expectSeen(toast('注册成功！')), expectAt(page, '**/login')])
   expect(await userNamed('newcomer')).toMatchObject({ role: 1, status: 1 })
 })
 
-test('an invitation is remembered and counts later', async () => {
+test('an invitation is stored and applies later', async () => {
   const { data: code } = await visit.api('GET', '/api/user/aff')
   await visit.setOption('QuotaForInvitee', '700')
   await open(`/register?aff=${String(code)}`)
   await expect.poll(() => page.evaluate(() => localStorage.getItem('aff'))).toBe(code)
   await page.goto(`${visit.gatehouse.url}/login`)
   await page.getByRole('main').getByRole('link', { name: '注册', exact: true }).click()
-  // The sign-in page has a name and a password too, and stands until the other has come.
+  // The sign-in page has name and password fields too, and stays visible until the form has loaded.
   await page.getByRole('heading', { name: /^注册/ }).waitFor()
   await fill({ username: 'invited' })
   await submit()
@@ -123,25 +126,25 @@ test('an invitation is remembered and counts later', async () => {
   expect(await userNamed('invited')).toMatchObject({ inviter_id: 1, quota: 700 })
 })
 
-describe('with a mailed code', () => {
+describe('with an email code', () => {
   beforeAll(() => visit.setOption('EmailVerificationEnabled', 'true'))
   afterAll(() => visit.setOption('EmailVerificationEnabled', 'false'))
   const ask = () => page.getByRole('button', { name: '获取验证码', exact: true })
 
-  test('asking without an address does nothing', async () => {
+  test('requesting a code without an address sends nothing', async () => {
     const sent: string[] = []
     await page.route('**/api/verification**', (route) => {
       sent.push(new URL(route.request().url()).searchParams.get('email') ?? '')
       return route.abort()
     })
     await ask().click()
-    // It can be asked again at once, and this is the first that is sent.
+    // It can be requested again immediately, and this is the first one that is sent.
     await page.getByLabel('邮箱地址').fill('first@example.com')
     await ask().click()
     await expect.poll(() => sent).toEqual(['first@example.com'])
   })
 
-  test('the code comes by mail; asking again waits thirty seconds; a wrong code is refused', async () => {
+  test('the code arrives by email; a new one is available after thirty seconds; a wrong code is rejected', async () => {
     await fill({ username: 'mailed' })
     await page.getByLabel('邮箱地址').fill('mailed@example.com')
     await Promise.all([
@@ -181,13 +184,13 @@ describe('the human check', () => {
     await visit.setOption('TurnstileCheckEnabled', 'true')
   }
 
-  test('while it is off, its script is neither loaded nor allowed', async () => {
+  test('while off, its script is neither loaded nor allowed', async () => {
     await settled(page)
     expect(await scripts()).toBe(0)
     expect(await policy()).not.toContain(check.url)
   })
 
-  test('while it is on, a person without an answer is asked to wait', async () => {
+  test('while on, the user is asked to wait until it is solved', async () => {
     await turnOn()
     expect(await policy()).toContain(check.url)
     await open()
@@ -202,7 +205,7 @@ describe('the human check', () => {
     expect(await userNamed('human')).toMatchObject({ username: 'human' })
   })
 
-  test('while it is on, codes and links are mailed to whoever has an answer', async () => {
+  test('while on, codes and links are mailed only after it is solved', async () => {
     await turnOn()
     const asker = await visit.person('asker')
     const mailTo = async (receiver: string, button: string): Promise<ReceivedMail> => {
@@ -235,7 +238,7 @@ describe('the human check', () => {
     expect(parsed.text).toContain('/user/reset?')
   })
 
-  test('a script that does not come is told', async () => {
+  test('reports a script that fails to load', async () => {
     await page.context().close()
     ;({ page } = await visit.open('/login'))
     await page.route('**/turnstile/**', (route) => route.abort())
@@ -244,7 +247,7 @@ describe('the human check', () => {
   })
 })
 
-test('closed registration is told before anything is typed, and offered nowhere', async () => {
+test('closed registration is reported before any input, and offered nowhere', async () => {
   await visit.setOption('RegisterEnabled', 'false')
   const other = await visit.open('/register')
   await expectSeen(other.page.getByText('管理员关闭了新用户注册'))
@@ -260,7 +263,7 @@ test('closed registration is told before anything is typed, and offered nowhere'
   await visit.setOption('RegisterEnabled', 'true')
 })
 
-test('who is signed in already is led on', async () => {
+test('a signed-in user is redirected', async () => {
   const amy = await visit.person('ledon')
   for (const path of ['/login', '/register']) {
     const { page: theirs, context } = await visit.open(path, amy)

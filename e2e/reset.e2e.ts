@@ -4,7 +4,7 @@ import { startMailbox, type Mailbox } from '../src/server/test/mailbox.ts'
 import { clipboard, expectAt, expectSeen } from './expect-page.ts'
 import { startVisit, type Visit } from './visit.ts'
 
-/** /reset and /user/reset: from a forgotten password to a new one, by a real mail. */
+/** /reset and /user/reset: from a forgotten password to a new one, with a real mail. */
 
 const EMAIL = 'forgetful@example.com'
 
@@ -30,12 +30,12 @@ afterAll(async () => {
   await mailbox.close()
 })
 
-test('asks for an address', async () => {
+test('requires an address', async () => {
   await page.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(page.locator('form').getByText('请输入邮箱地址'))
 })
 
-test('a refused address does not lock the button', async () => {
+test('a rejected address does not lock the button', async () => {
   await page.getByLabel('邮箱地址').fill('not an address')
   await page.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(page.locator('form').getByText(/^邮箱地址无效/))
@@ -44,7 +44,7 @@ test('a refused address does not lock the button', async () => {
     .toBe(true)
 })
 
-test('a bad link leads to another one, after a reload too', async () => {
+test('an invalid link offers another one, also after a reload', async () => {
   const other = await visit.open('/user/reset?email=a@example.com&token=wrong')
   const submit = other.page.getByRole('button', { name: '提交', exact: true })
   for (const turn of ['first', 'reloaded']) {
@@ -57,7 +57,7 @@ test('a bad link leads to another one, after a reload too', async () => {
   await other.context.close()
 })
 
-test('mails a link, and can be asked again after thirty seconds only', async () => {
+test('mails a link, and again only after thirty seconds', async () => {
   await page.getByLabel('邮箱地址').fill(EMAIL)
   await Promise.all([
     expectSeen(page.getByRole('button', { name: /^重试（(30|2\d) 秒）$/, disabled: true })),
@@ -76,7 +76,7 @@ test('the link does not stay in the address bar', async () => {
   await expect.poll(() => page.url()).toBe(`${visit.gatehouse.url}/user/reset`)
 })
 
-test('shows and copies the new password; the button is done', async () => {
+test('shows and copies the new password, then disables the button', async () => {
   await page.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(page.getByText('新密码已复制到剪贴板'))
   newPassword = await page.getByLabel('新密码').inputValue()
@@ -86,7 +86,7 @@ test('shows and copies the new password; the button is done', async () => {
   await expect.poll(() => done.isDisabled()).toBe(true)
 })
 
-test('signs in with it', async () => {
+test('the new password works', async () => {
   await page.getByRole('link', { name: '返回登录', exact: true }).click()
   await page.getByLabel('用户名或邮箱').fill('forgetful')
   await page.getByLabel('密码', { exact: true }).fill(newPassword)
@@ -94,14 +94,14 @@ test('signs in with it', async () => {
   await expectAt(page, '**/token')
 })
 
-test('the link serves once', async () => {
+test('the link can be used once', async () => {
   const { page: again } = await visit.open(new URL(link).pathname + new URL(link).search)
   await again.getByRole('button', { name: '提交', exact: true }).click()
   await expectSeen(again.getByRole('main').getByRole('alert').getByText('重置链接'))
   await again.context().close()
 })
 
-test('half a link is no link', async () => {
+test('an incomplete link is rejected', async () => {
   const { page: half } = await visit.open('/user/reset?email=a@example.com')
   await expectSeen(half.getByText('链接不完整，请完整打开邮件中的链接，或重新申请重置'))
   await expect

@@ -3,23 +3,23 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
-/** A server in a process of its own, as `npm start` runs it. */
+/** A server in a separate process, as `npm start` runs it. */
 export interface RunningGatehouse {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: string
-  /** Runs `gatehouse reconcile` on its database; what it printed. */
+  /** Runs `gatehouse reconcile` on its database and returns the output. */
   reconcile(): Promise<string>
   stop(): Promise<void>
 }
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PROGRAM = join(ROOT, 'dist/server/gatehouse.js')
-/** Less than a test's preparation may take, so that it says why. */
+/** Shorter than the timeout of test hooks, so that the error explains the failure. */
 const START_LIMIT_MS = 110_000
 
 /**
- * Starts on a free port with a database of its own: a new SQLite file, or the given PostgreSQL.
- * `program` names another installation than this project.
+ * Starts a server on a free port with its own database: a new SQLite file, or the given PostgreSQL.
+ * `program` selects another installation than this project.
  */
 export async function startGatehouse(
   settings: { postgresUrl?: string; env?: Record<string, string>; program?: string } = {},
@@ -52,7 +52,7 @@ export async function startGatehouse(
   }
 }
 
-/** What a server that logs as JSON says it listens on. */
+/** Returns the address on which a server with JSON output reports to listen. */
 export function addressOf(server: ChildProcess): Promise<string> {
   return new Promise((found, fail) => {
     let said = ''

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
 import type { Visit } from './visit.ts'
 
-/** 设置 → 模型能力: the operator's entries, what they do, and the data they complete. */
+/** 设置 → 模型能力: the operator's entries, their effect, and the data that they extend. */
 
 let settings: SettingsVisit
 let visit: Visit
@@ -25,7 +25,7 @@ afterAll(() => visit.stop())
 const field = () => page.getByRole('textbox', { name: '模型能力' })
 const preview = () => page.getByRole('button', { name: '检查并预览', exact: true }).click()
 
-test('an entry that does not fit says what is wrong with it', async () => {
+test('an invalid entry is reported with its error', async () => {
   await field().fill('{"zephyr-1": {"reasoning": "much"}}')
   await preview()
   await expect
@@ -33,7 +33,7 @@ test('an entry that does not fit says what is wrong with it', async () => {
     .toBe('「模型能力」（ModelCapabilities）的值无效：「zephyr-1」：reasoning：需要 true 或 false')
 })
 
-test('a preview shows which served models match, and what changes', async () => {
+test('a preview lists the served models that match, and the changes', async () => {
   await field().fill('{"zephyr-*": {"limit": {"output": 500}}, "absent": {}}')
   await preview()
   const matched = page.getByRole('listitem').filter({ hasText: 'zephyr-1' })
@@ -43,7 +43,7 @@ test('a preview shows which served models match, and what changes', async () => 
     .toContain('absent')
 })
 
-test('what is saved is there', async () => {
+test('shows what was saved', async () => {
   await settings.save('自定义模型能力')
   expect(await settings.option('ModelCapabilities')).toContain('zephyr-*')
   await expect.poll(() => page.getByText('models.dev (anomalyco/models.dev').isVisible()).toBe(true)

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { expectSeen } from './expect-page.ts'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
-import { quiet, type Visit } from './visit.ts'
+import { closeToasts, type Visit } from './visit.ts'
 
-/** 设置 → 运营设置: every group, what it refuses, and the ratio table over its JSON. */
+/** 设置 → 运营设置: every group with its validation, and the ratio table with its JSON. */
 
 let settings: SettingsVisit
 let visit: Visit
@@ -18,11 +18,11 @@ beforeAll(async () => {
 })
 afterAll(() => visit.stop())
 
-afterEach(() => quiet(page))
+afterEach(() => closeToasts(page))
 
 const group = (name: string) => settings.group(name)
 const option = (key: string) => settings.option(key)
-/** The API calls that the page makes meanwhile. */
+/** Bodies of the PUT requests that the page sends during an action. */
 async function puts(act: () => Promise<void>): Promise<unknown[]> {
   const sent: unknown[] = []
   const listen = (request: { method(): string; postDataJSON(): unknown }) => {
@@ -35,7 +35,7 @@ async function puts(act: () => Promise<void>): Promise<unknown[]> {
 }
 
 describe('groups', () => {
-  test('only what was changed is sent, as text, and the bar says what that is', async () => {
+  test('only changed options are sent, as strings, and the bar lists them', async () => {
     const form = group('通用')
     await form.getByLabel('失败重试次数').fill('3')
     await form.getByLabel('用近似的方式估算 token 数').click({ force: true })
@@ -51,7 +51,7 @@ describe('groups', () => {
       .toBe(true)
   })
 
-  test('what is typed while something is saved stays to be saved', async () => {
+  test('input during saving remains to be saved', async () => {
     const form = group('通用')
     let answer = () => {}
     const held = new Promise<void>((done) => {
@@ -70,13 +70,13 @@ describe('groups', () => {
     await form.getByText('1 处未保存：失败重试次数 5 → 7').waitFor()
     await expect.poll(() => field.inputValue()).toBe('7')
     await page.unroute('**/api/option/')
-    await quiet(page)
+    await closeToasts(page)
     await form.getByRole('button', { name: '放弃', exact: true }).click()
     await visit.setOption('RetryTimes', '3')
     await page.reload()
   })
 
-  test('a change that was given up is not sent', async () => {
+  test('a discarded change is not sent', async () => {
     const form = group('额度')
     await form.getByLabel('新用户初始额度').fill('1000000')
     await form.getByText('等价 $2.00').waitFor()
@@ -98,7 +98,7 @@ describe('groups', () => {
     ['日志', '请求与响应保留天数', '0', '需要 1 到 36500 之间的整数'],
     ['监控', '最长响应时间', '-5', '需要 0 到 100000 之间的数'],
     ['额度', '请求预扣费额度', '', '需要 0 到 10000000 之间的整数'],
-  ])('%s: %s is not %j', async (name, field, text, sentence) => {
+  ])('%s: %s cannot be %j', async (name, field, text, sentence) => {
     const form = group(name)
     await form.getByLabel(field).fill(text)
     const sent = await puts(async () => {
@@ -108,11 +108,11 @@ describe('groups', () => {
     await page.getByRole('alert').filter({ hasText: field }).getByText(sentence).waitFor()
     expect(sent).toEqual([])
     await expect.poll(() => form.getByLabel(field).getAttribute('aria-invalid')).toBe('true')
-    await quiet(page)
+    await closeToasts(page)
     await form.getByRole('button', { name: '放弃', exact: true }).click()
   })
 
-  test('logs are kept for fewer days only when somebody has read what that deletes', async () => {
+  test('a shorter log retention requires a confirmation of what it deletes', async () => {
     const form = group('日志')
     const days = form.getByLabel('日志保留天数')
     const question = page.getByRole('dialog', { name: '保存并删除' })
@@ -132,7 +132,7 @@ describe('groups', () => {
     await expect.poll(() => settings.option('LogRetentionDays')).toBe('0')
   })
 
-  test('the wheel scrolls the page and changes no number', async () => {
+  test('the mouse wheel scrolls the page and changes no number', async () => {
     const number = group('通用').getByLabel('失败重试次数')
     await number.click()
     const before = await number.inputValue()
@@ -141,7 +141,7 @@ describe('groups', () => {
     await expect.poll(() => number.inputValue()).toBe(before)
   })
 
-  test('one dollar can be half a million and a bit', async () => {
+  test('points per dollar may be any number', async () => {
     const form = group('通用')
     await expect.poll(() => form.getByLabel('单位美元额度').getAttribute('step')).toBe('0.01')
     await form.getByLabel('单位美元额度').fill('500000.55')
@@ -150,7 +150,7 @@ describe('groups', () => {
     await visit.setOption('QuotaPerUnit', '500000')
   })
 
-  test('the chat link brings the menu entry', async () => {
+  test('the chat link adds the menu entry', async () => {
     const menu = page.getByRole('navigation', { name: '主菜单' })
     expect(await menu.getByRole('link', { name: '聊天', exact: true }).count()).toBe(0)
     const form = group('通用')
@@ -162,7 +162,7 @@ describe('groups', () => {
 })
 
 describe('clearing history', () => {
-  test('thirty days ago is offered, and a time is needed', async () => {
+  test('defaults to thirty days ago and requires a time', async () => {
     const field = page.getByLabel('清理此时间之前的日志', { exact: true })
     const offered = new Date((await field.inputValue()).replace(' ', 'T')).getTime()
     const days = (Date.now() - offered) / 86_400_000
@@ -171,12 +171,12 @@ describe('clearing history', () => {
     await field.fill('')
     await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
     await page.getByText('请选择有效的时间！').waitFor()
-    await quiet(page)
+    await closeToasts(page)
     await field.fill('2030-01-31 12:00:00')
     await field.press('Enter')
   })
 
-  test('asks, deletes and says how many', async () => {
+  test('asks, deletes and reports the number of rows', async () => {
     await page.getByRole('button', { name: '清理历史日志', exact: true }).click()
     await page.getByText('删除 2030-01-31 12:00:00 之前所有用户的日志？').waitFor()
     await page.getByRole('button', { name: '删除日志', exact: true }).click()
@@ -184,7 +184,7 @@ describe('clearing history', () => {
     expect((await visit.api('GET', '/api/log/?p=0'))['data']).toEqual([])
   })
 
-  test('a refusal is told', async () => {
+  test('reports an error', async () => {
     await page.route('**/api/log/?target_timestamp=*', (route) =>
       route.fulfill({ json: { success: false, message: '数据库正忙' } }),
     )
@@ -206,7 +206,7 @@ describe('ratios', () => {
     await page.getByRole('searchbox', { name: '搜索模型' }).fill(word)
   }
   const giveUp = async () => {
-    await quiet(page)
+    await closeToasts(page)
     await group('倍率').getByRole('button', { name: '放弃', exact: true }).click()
   }
 
@@ -214,7 +214,7 @@ describe('ratios', () => {
     ['模型倍率', '模型倍率不是有效的 JSON'],
     ['补全倍率', '补全倍率不是有效的 JSON'],
     ['分组倍率', '分组倍率不是有效的 JSON'],
-  ])('%s that are no JSON are named', async (label, sentence) => {
+  ])('reports %s that are not JSON', async (label, sentence) => {
     const area = group('倍率').getByRole('textbox', { name: label, exact: true })
     await area.fill('{"gpt-4o": 1,}')
     await settings.press('倍率')
@@ -223,7 +223,7 @@ describe('ratios', () => {
     await giveUp()
   })
 
-  test('a JSON that cannot be read takes the table away until it is mended', async () => {
+  test('invalid JSON replaces the table until it is corrected', async () => {
     const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
     await area.fill('{"a": 1')
     await page.getByText('不是有效的 JSON，改正之前表格不可用').waitFor()
@@ -233,7 +233,7 @@ describe('ratios', () => {
     await giveUp()
   })
 
-  test('a price becomes a ratio, a ratio a price, exactly', async () => {
+  test('converts prices to ratios and back exactly', async () => {
     await search('gpt-4o-mini')
     await expect.poll(() => cell('模型倍率', 'gpt-4o-mini').inputValue()).toBe('0.075')
     await expect.poll(() => cell('提示 $/1M', 'gpt-4o-mini').inputValue()).toBe('0.15')
@@ -250,7 +250,7 @@ describe('ratios', () => {
     await expect.poll(() => area.inputValue()).toContain('"gpt-4o-mini": 3.5')
   })
 
-  test('saved, they are what the next call costs, and the others are as they were', async () => {
+  test('saved ratios apply to the next call, and the others stay', async () => {
     const before = await option('ModelRatio')
     await settings.save('倍率')
     expect(await option('ModelRatio')).toBe(
@@ -260,7 +260,7 @@ describe('ratios', () => {
     expect(Object(data).completion_ratio).toContain('"gpt-4o-mini":3.5')
   })
 
-  test('a price that somebody else has set meanwhile stays', async () => {
+  test('keeps a price that another user has set meanwhile', async () => {
     await cell('提示 $/1M', 'gpt-4o-mini').fill('0.4')
     await cell('提示 $/1M', 'gpt-4o-mini').press('Enter')
     const before = await option('ModelRatio')
@@ -274,7 +274,7 @@ describe('ratios', () => {
     await search('gpt-4o-mini')
   })
 
-  test('what cannot be a price is refused and the old one comes back', async () => {
+  test('an invalid price is rejected and the old one restored', async () => {
     await search('gpt-4o-mini')
     await cell('模型倍率', 'gpt-4o-mini').fill('-1')
     await cell('模型倍率', 'gpt-4o-mini').press('Enter')
@@ -300,7 +300,7 @@ describe('ratios', () => {
     await expect.poll(() => area.inputValue()).not.toContain('my-model')
   })
 
-  test('names that are easily mistaken for each other are pointed out', async () => {
+  test('points out names that are easily confused', async () => {
     const area = group('倍率').getByRole('textbox', { name: '模型倍率', exact: true })
     await area.fill('{"GPT-4o": 1, "gpt-4o": 2, "o1": 3, "o1": 4}')
     await search('')
@@ -320,7 +320,7 @@ describe('ratios', () => {
     await giveUp()
   })
 
-  test('two thousand models scroll, and only those in view are drawn', async () => {
+  test('with two thousand models, only visible rows are rendered', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 2000 }, (_, index) => [`many-${String(index).padStart(4, '0')}`, 1]),
     )
@@ -346,7 +346,7 @@ describe('ratios', () => {
     expect(JSON.parse(await option('GroupRatio'))).toMatchObject({ team: 0.75 })
   })
 
-  test('what is open to tokens is named beside, and what is wrong with it is said', async () => {
+  test('lists the groups for tokens, and their errors', async () => {
     const area = group('倍率').getByRole('textbox', { name: '令牌可选的分组', exact: true })
     await area.fill('{"team": 1}')
     await group('倍率').getByRole('button', { name: '保存倍率设置', exact: true }).click()
@@ -360,7 +360,7 @@ describe('ratios', () => {
   })
 })
 
-describe('prices of a public list', () => {
+describe('prices from a public list', () => {
   const cost = (input: number, output: number) => ({ cost: { input, output } })
   const models = { served: cost(2, 8), 'gpt-4o': cost(60, 240), 'gpt-4.1': cost(2, 9) }
   const host = createServer((_request, response) => {
@@ -378,7 +378,7 @@ describe('prices of a public list', () => {
     host.close()
   })
 
-  test('what a channel serves without a price is named', async () => {
+  test('lists served models without a price', async () => {
     await group('倍率').getByRole('button', { name: '1 个没有价格', exact: true }).click()
     await expect
       .poll(() =>
@@ -387,7 +387,7 @@ describe('prices of a public list', () => {
       .toEqual(['served没有价格已启用的渠道提供此模型，但没有价格，调用会被拒绝'])
   })
 
-  test('without the file of the comparison, what was typed stays', async () => {
+  test('without the file of the comparison, the input stays', async () => {
     const link = group('通用').getByLabel('充值链接')
     await link.fill('https://pay.example.com')
     const sheet = '**/assets/price-dialog-*.css'
@@ -397,13 +397,13 @@ describe('prices of a public list', () => {
     await page.unroute(sheet)
     await expect.poll(() => link.inputValue()).toBe('https://pay.example.com')
     await group('通用').getByRole('button', { name: '放弃', exact: true }).click()
-    await quiet(page)
+    await closeToasts(page)
   })
 
-  test('the differences are shown, and those of enabled channels first', async () => {
+  test('shows the differences, those of enabled channels first', async () => {
     await page.getByRole('button', { name: '对照公开价格', exact: true }).click()
     await dialog().getByLabel('价格来源').selectOption('其他地址')
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const { port } = host.address() as AddressInfo
     await dialog().getByLabel('地址').fill(`http://127.0.0.1:${port}/api.json`)
     await dialog().getByLabel('地址').press('Enter')
@@ -418,7 +418,7 @@ describe('prices of a public list', () => {
       ])
   })
 
-  test('only what is ticked is set', async () => {
+  test('only selected prices are applied', async () => {
     const before = await option('ModelRatio')
     await dialog().getByLabel('选择「served」').check()
     await dialog().getByLabel('选择「gpt-4.1」').check()
@@ -431,7 +431,7 @@ describe('prices of a public list', () => {
     expect(await page.getByRole('button', { name: '个没有价格' }).count()).toBe(0)
   })
 
-  test('while ratios are not saved it waits', async () => {
+  test('is unavailable while ratios are unsaved', async () => {
     await group('倍率').getByRole('textbox', { name: '缓存倍率', exact: true }).fill('{"a": 1}')
     await expect
       .poll(() => page.getByRole('button', { name: '对照公开价格', exact: true }).isDisabled())
@@ -440,7 +440,7 @@ describe('prices of a public list', () => {
   })
 })
 
-test('English, where it is chosen', async () => {
+test('appears in English if chosen', async () => {
   const screen = { width: 1024, language: 'en' } as const
   const opened = await visit.open('/setting?tab=operation', visit.root, screen)
   const form = opened.page.getByRole('form', { name: 'Ratios' })
@@ -457,7 +457,7 @@ test('English, where it is chosen', async () => {
   await opened.context.close()
 })
 
-test('an ordinary user sees neither these tabs nor what is in them', async () => {
+test('an ordinary user does not see these tabs or their content', async () => {
   const user = await visit.person('somebody')
   const opened = await visit.open('/setting?tab=operation', user)
   await opened.page.getByText('只有管理员可以查看和修改这些设置').waitFor()
@@ -466,7 +466,7 @@ test('an ordinary user sees neither these tabs nor what is in them', async () =>
   await opened.context.close()
 })
 
-test('an admin does', async () => {
+test('an administrator does', async () => {
   const opened = await visit.open('/setting', await visit.person('keeper', 10))
   const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
   await tabs.first().waitFor()

@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { settled } from './settled.ts'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
-import { quiet, type Visit } from './visit.ts'
+import { closeToasts, type Visit } from './visit.ts'
 
 /** 设置 → 其他设置: update check, notice, name, theme, logo, contents, footer. */
 
@@ -16,7 +16,7 @@ let visit: Visit
 let page: Page
 let folder = ''
 const problems: string[] = []
-/** What the code host answers. */
+/** Response of the code host. */
 let said = { status: 404, body: '' }
 const host = http.createServer((_request, response) => {
   response.writeHead(said.status).end(said.body)
@@ -24,7 +24,7 @@ const host = http.createServer((_request, response) => {
 const env = () => ({
   DATA_DIR: folder,
   RELEASE_REPOSITORY: 'somebody/gateway',
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   GITHUB_API_BASE_URL: `http://127.0.0.1:${(host.address() as AddressInfo).port}`,
 })
 
@@ -57,13 +57,13 @@ describe('the update check', () => {
   test('a failure is one sentence', async () => {
     await check()
     const told = page.getByText('检查更新失败：somebody/gateway 还没有发布任何版本')
-    // Beside the button, and not as a toast too.
+    // Beside the button, without an additional toast.
     await told.waitFor()
     await settled(page)
     expect(await told.count()).toBe(1)
   })
 
-  test('a newer release is shown with its notes, which run nothing', async () => {
+  test('shows a newer release with its notes, without executing their markup', async () => {
     const body = '# 新版\n\n<img src=x onerror="window.ran = 1"> **更快**'
     const release = { tag_name: 'v99.0.0', body, html_url: 'https://example.com/v99' }
     said = { status: 200, body: JSON.stringify(release) }
@@ -80,12 +80,12 @@ describe('the update check', () => {
   })
 })
 
-test('name and logo show at once', async () => {
+test('name and logo apply immediately', async () => {
   await group('个性化').getByLabel('系统名称').fill('我的网关')
   await group('个性化').getByLabel('Logo 图片地址').fill('./logo.png?2')
   await settings.press('个性化')
   await group('个性化').getByText('需要图片的地址').first().waitFor()
-  await quiet(page)
+  await closeToasts(page)
   await group('个性化').getByLabel('Logo 图片地址').fill('/logo.png')
   await settings.save('个性化')
   await page.getByRole('banner').getByText('我的网关').waitFor()
@@ -94,7 +94,7 @@ test('name and logo show at once', async () => {
   await visit.setOption('Logo', '')
 })
 
-test('a logo that does not come is told where it is set, and nowhere a broken picture', async () => {
+test('reports a logo that fails to load in its setting, and shows no broken image', async () => {
   await page.route('**/missing.png', (route) => route.abort())
   await group('个性化').getByLabel('Logo 图片地址').fill('https://pictures.example/missing.png')
   await settings.save('个性化')
@@ -117,7 +117,7 @@ test('a logo that does not come is told where it is set, and nowhere a broken pi
   await settled(page)
 })
 
-test('each theme is an accent, from the next start on', async () => {
+test('each theme sets an accent after the next start', async () => {
   const accents = new Set<string>()
   const accent = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue('--accent'))
@@ -143,7 +143,7 @@ test('each theme is an accent, from the next start on', async () => {
   expect(accents.size).toBe(3)
 })
 
-test('contents are kept as they were written', async () => {
+test('contents are stored as written', async () => {
   for (const [name, label, text] of [
     ['公告', '公告内容', '今晚 **维护**'],
     ['首页', '首页内容', '# 欢迎\n\n<b>粗</b>'],
@@ -165,7 +165,7 @@ describe('leaving with edits', () => {
   const tab = (name: string) =>
     page.getByRole('navigation', { name: '设置', exact: true }).getByRole('link', { name })
   const question = () => page.getByRole('dialog', { name: '离开此页？' })
-  /** Closing the window, or loading it again. */
+  /** Closing or reloading the window. */
   const isAskedByBrowser = () =>
     page.evaluate(() => {
       const event = new Event('beforeunload', { cancelable: true })
@@ -173,7 +173,7 @@ describe('leaving with edits', () => {
       return event.defaultPrevented
     })
 
-  test('asks once, however many groups are edited, by link, by tab and by the browser', async () => {
+  test('asks once, for any number of edited groups, by link, by tab and by the browser', async () => {
     expect(await isAskedByBrowser()).toBe(false)
     await group('公告').getByLabel('公告内容').fill('not saved')
     await group('页脚').getByLabel('页脚 HTML').fill('not saved')
@@ -194,7 +194,7 @@ describe('leaving with edits', () => {
     await expect.poll(() => question().count()).toBe(0)
   })
 
-  test('asks nothing when nothing was changed, or all was given up or saved', async () => {
+  test('does not ask if everything was discarded or saved', async () => {
     await tab('其他设置').click()
     await group('公告').getByLabel('公告内容').fill('not saved')
     await group('公告').getByRole('button', { name: '放弃', exact: true }).click()

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { settled } from './settled.ts'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
-import { quiet, type Visit } from './visit.ts'
+import { closeToasts, type Visit } from './visit.ts'
 
-/** 设置 → 系统设置: switches with what they need, secrets that are only written, the allow-list. */
+/** 设置 → 系统设置: switches with their requirements, write-only secrets, the allow-list. */
 
 let settings: SettingsVisit
 let visit: Visit
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => visit.stop())
 
-afterEach(() => quiet(page))
+afterEach(() => closeToasts(page))
 
 const group = (name: string) => settings.group(name)
 const option = (key: string) => settings.option(key)
@@ -26,13 +26,13 @@ const reload = async () => {
   await settled(page)
 }
 
-test('the server address loses its last slash', async () => {
+test('removes the trailing slash of the server address', async () => {
   await group('服务器').getByLabel('服务器地址').fill('https://gate.example.com/')
   await settings.save('服务器')
   expect(await option('ServerAddress')).toBe('https://gate.example.com')
 })
 
-test('password sign-in is turned off only after a warning', async () => {
+test('turning password sign-in off requires a confirmation', async () => {
   const toggle = group('登录与注册').getByLabel('允许通过密码登录')
   await toggle.press('Space')
   await page
@@ -57,7 +57,7 @@ test.each([
   ['允许通过微信登录和注册', '微信服务器地址'],
   ['允许通过 OIDC 登录和注册', 'OIDC Client ID'],
   ['启用 Turnstile 人机验证', 'Turnstile Site Key'],
-])('%s: refused, and it says what is missing', async (label, missing) => {
+])('%s: is rejected with what is missing', async (label, missing) => {
   const form = group('登录与注册')
   await form.getByLabel(label).press('Space')
   await settings.press('登录与注册')
@@ -69,7 +69,7 @@ test.each([
   await expect.poll(() => form.getByLabel(label).isChecked()).toBe(false)
 })
 
-test('a secret is written, said to be set, never shown, and cleared', async () => {
+test('a secret can be set and cleared, and is never shown', async () => {
   const form = group('GitHub OAuth')
   const secret = form.getByLabel('GitHub Client Secret', { exact: true })
   await expect.poll(() => secret.getAttribute('placeholder')).toBe('尚未设置')
@@ -95,7 +95,7 @@ test('a secret is written, said to be set, never shown, and cleared', async () =
   expect(await secretsSet()).not.toContain('GitHubClientSecret')
 })
 
-test('values and the switch that needs them can be saved together', async () => {
+test('values and the switch that requires them can be saved together', async () => {
   const form = group('邮箱域名白名单')
   await visit.setOption('EmailDomainWhitelist', '')
   await reload()
@@ -118,12 +118,12 @@ test('values and the switch that needs them can be saved together', async () => 
   expect(await option('EmailDomainRestrictionEnabled')).toBe('true')
 })
 
-test('a word that is no domain is refused, and stays to be mended', async () => {
+test('an invalid domain is rejected, and stays for correction', async () => {
   const form = group('邮箱域名白名单')
   const tags = form.getByLabel('允许的邮箱域名', { exact: true })
   const box = form.getByRole('textbox', { name: '添加新的允许的邮箱域名', exact: true })
   for (const field of [box, tags]) {
-    await quiet(page)
+    await closeToasts(page)
     await field.fill('not a domain')
     await field.press('Enter')
     await page
@@ -132,11 +132,11 @@ test('a word that is no domain is refused, and stays to be mended', async () => 
       .waitFor()
   }
   await expect.poll(() => box.inputValue()).toBe('not a domain')
-  // Nothing was added: there is nothing to save.
+  // Nothing was added, so there is nothing to save.
   expect(await form.getByRole('button', { name: '放弃', exact: true }).count()).toBe(0)
 })
 
-test('the port is 587 until somebody says otherwise, and a port', async () => {
+test('the port defaults to 587 and must be valid', async () => {
   const form = group('SMTP')
   await expect.poll(() => form.getByLabel('SMTP 端口').inputValue()).toBe('587')
   await form.getByLabel('SMTP 端口').fill('70000')
@@ -145,7 +145,7 @@ test('the port is 587 until somebody says otherwise, and a port', async () => {
   await form.getByRole('button', { name: '放弃', exact: true }).click()
 })
 
-test('what came before a refusal is saved, the rest waits', async () => {
+test('what precedes a rejected option is saved, the rest stays', async () => {
   const form = group('微信服务器')
   await form.getByLabel('微信服务器地址').fill('https://wechat.example.com/')
   await form.getByLabel('公众号二维码图片链接').fill('javascript:alert(1)')
@@ -158,7 +158,7 @@ test('what came before a refusal is saved, the rest waits', async () => {
     .toBe('javascript:alert(1)')
 })
 
-test('every group is there, and the list at the side leads to it', async () => {
+test('every group is present and linked from the list at the side', async () => {
   const names = await page
     .getByRole('navigation', { name: '系统设置' })
     .getByRole('button')

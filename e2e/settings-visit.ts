@@ -1,18 +1,18 @@
 import type { Locator, Page } from 'playwright-core'
 import { settled } from './settled.ts'
-import { quiet, startVisit, type Visit } from './visit.ts'
+import { closeToasts, startVisit, type Visit } from './visit.ts'
 
-/** A server, and root in front of one tab of its settings. */
+/** A server, and root on one tab of its settings. */
 export interface SettingsVisit {
   visit: Visit
   page: Page
   /** The form of a group of settings. */
   group(name: string): Locator
-  /** What the server keeps under a key. */
+  /** The stored value of an option. */
   option(key: string): Promise<string>
-  /** Presses the button under a group; what comes of it is the test's. */
+  /** Clicks the button of a group without waiting. */
   press(name: string): Promise<void>
-  /** Presses it and waits until the server has it. */
+  /** Clicks the button and waits for the server's response. */
   save(name: string): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export async function startSettings(
   await settled(page)
   const group = (name: string) => page.getByRole('form', { name, exact: true })
   async function press(name: string): Promise<void> {
-    await quiet(page)
+    await closeToasts(page)
     await group(name)
       .getByRole('button', { name: /^(保存|更新)/ })
       .click()
@@ -47,7 +47,7 @@ export async function startSettings(
     async save(name) {
       await press(name)
       await page.getByText('操作成功完成！').first().waitFor()
-      await quiet(page)
+      await closeToasts(page)
     },
   }
 }

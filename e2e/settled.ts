@@ -1,9 +1,9 @@
 import type { Page } from 'playwright-core'
 
-/** The calls of a page that have no answer yet. */
+/** Requests of a page without a response so far. */
 const underWay = new WeakMap<Page, Set<unknown>>()
 
-/** To be called before the page goes anywhere, so that `settled` knows of its calls. */
+/** Must be called before the page navigates, so that `settled` can track its requests. */
 export function watchCalls(page: Page): void {
   const calls = new Set<unknown>()
   underWay.set(page, calls)
@@ -15,13 +15,13 @@ export function watchCalls(page: Page): void {
 const LOOKS = 600
 
 /**
- * Waits until a watched page has all it asked for: its heading is there, nothing on it stands for
- * something on its way, and no call is under way, twice in a row with a frame drawn in between.
- * Quicker than waiting for half a second without traffic, and stricter.
+ * Waits until a watched page is complete: its heading is present, no loading placeholder is shown,
+ * and no request is pending, twice in a row with a frame in between. Faster and stricter than
+ * waiting for half a second without traffic.
  */
 export async function settled(page: Page): Promise<void> {
   const calls = underWay.get(page)
-  if (calls === undefined) throw new Error('watchCalls() was not told of this page')
+  if (calls === undefined) throw new Error('call watchCalls() before this page navigates')
   let quietLooks = 0
   for (let look = 0; look < LOOKS; look += 1) {
     const isDrawn = await page.evaluate(async () => {

@@ -5,7 +5,7 @@ import { expectAt, expectSeen } from './expect-page.ts'
 import { settled } from './settled.ts'
 import { startVisit, type Person, type Visit } from './visit.ts'
 
-/** What stands around every page: the bar, the guard, the toasts, the languages. */
+/** The layout around every page: bar, access, toasts, languages. */
 
 let visit: Visit
 let admin: Person
@@ -21,7 +21,7 @@ afterAll(async () => visit.stop())
 const COMMON = ['首页', '概览']
 const AFTER = ['日志', '设置']
 
-/** The text of what has the focus; undefined: nothing has it. */
+/** Waits until the focused element has this text; undefined if no element is focused. */
 async function expectFocus(page: Page, text: string | undefined) {
   const focused = () => page.evaluate(() => document.querySelector(':focus')?.textContent)
   await expect.poll(focused).toBe(text)
@@ -46,7 +46,7 @@ describe('the menu', () => {
     await context.close()
   })
 
-  test('waits behind a button on a narrow screen', async () => {
+  test('is behind a button in a narrow window', async () => {
     const { page, context } = await visit.open('/token', user, { width: 390, height: 800 })
     const link = page
       .getByRole('navigation', { name: '主菜单' })
@@ -61,7 +61,7 @@ describe('the menu', () => {
   })
 })
 
-describe('the bar holds a long name, a large balance and a chat', () => {
+describe('the bar fits a long name, a large balance and a chat entry', () => {
   beforeAll(async () => {
     await visit.setOption('SystemName', 'The gateway of a company with a very long name')
     await visit.setOption('ChatLink', 'https://chat.example')
@@ -84,7 +84,7 @@ describe('the bar holds a long name, a large balance and a chat', () => {
     const bar = page.getByRole('banner')
     const seen = await bar.evaluate((element) => ({
       overflow: element.scrollWidth - element.clientWidth,
-      // Words that wrap make their line higher than the bar.
+      // Wrapped text makes its line higher than the bar.
       high: [...element.querySelectorAll('a, button, span, kbd')]
         .filter((part) => part.scrollHeight > element.clientHeight)
         .map((part) => part.textContent),
@@ -101,7 +101,7 @@ describe('the bar holds a long name, a large balance and a chat', () => {
   })
 })
 
-test('a title shows after 50 ms, says why a button is off, and is a title again afterwards', async () => {
+test('a tooltip appears after 50 ms, explains a disabled button, and restores the title', async () => {
   const { page, context, problems } = await visit.open('/user', visit.root)
   await settled(page)
   const button = page.getByRole('row').filter({ hasText: 'userone' }).getByText('降级')
@@ -118,7 +118,7 @@ test('a title shows after 50 ms, says why a button is off, and is a title again 
   await context.close()
 })
 
-test('what a title shows follows the page, and goes with the title', async () => {
+test('a tooltip follows changes of the title and disappears with it', async () => {
   const { page, context } = await visit.open('/user', visit.root)
   await settled(page)
   const row = page.getByRole('row').filter({ hasText: 'userone' })
@@ -126,7 +126,7 @@ test('what a title shows follows the page, and goes with the title', async () =>
   const tooltip = page.getByRole('tooltip')
   await titled.hover({ force: true })
   await expect.poll(() => tooltip.allInnerTexts()).toEqual(['该用户已经是普通用户'])
-  // As React does when what it shows has changed.
+  // As React does when its content changes.
   await titled.evaluate((element) => element.setAttribute('title', '另一句'))
   await expect.poll(() => tooltip.allInnerTexts()).toEqual(['另一句'])
   await titled.evaluate((element) => element.removeAttribute('title'))
@@ -136,8 +136,8 @@ test('what a title shows follows the page, and goes with the title', async () =>
   await context.close()
 })
 
-describe('the guard', () => {
-  test('sends a visitor to the sign-in page, and back afterwards', async () => {
+describe('access control', () => {
+  test('redirects a visitor to the sign-in page and back', async () => {
     const { page, context } = await visit.open('/log?type=2')
     await page.waitForURL('**/login')
     await page.getByLabel('用户名或邮箱').fill('userone')
@@ -166,7 +166,7 @@ describe('the guard', () => {
     await page.getByRole('menuitem', { name: '退出登录', exact: true }).click()
     await page.waitForURL('**/login')
     await expect.poll(() => page.context().cookies()).toEqual([])
-    // Nothing asks who is signed in when nobody is any more.
+    // No request for the signed-in user is sent afterwards.
     await settled(page)
     expect(refused).toEqual([])
     expect(problems).toEqual([])
@@ -178,7 +178,7 @@ describe('the guard', () => {
   })
 })
 
-test('the window’s title tells tabs and records of one page apart', async () => {
+test('the window title distinguishes tabs and records of one page', async () => {
   const { page, context } = await visit.open('/setting?tab=price', user)
   await expect.poll(() => page.title()).toBe('模型价格 · 设置 · Gatehouse')
   await page.goto(`${visit.gatehouse.url}/setting?tab=personal`)
@@ -191,13 +191,13 @@ test('the window’s title tells tabs and records of one page apart', async () =
   await context.close()
 })
 
-test('an address that is no page says so', async () => {
+test('an unknown address shows an error', async () => {
   const { page, context } = await visit.open('/no/such/page')
   await expectSeen(page.getByText('页面不存在，请检查您的浏览器地址是否正确'))
   await context.close()
 })
 
-test('a page on its way holds its place with a word', async () => {
+test('a loading page shows a placeholder text', async () => {
   const { page, context } = await visit.open('/about', user)
   await page.getByRole('heading', { name: '关于' }).waitFor()
   const { promise: hasBeenSeen, resolve: letCome } = Promise.withResolvers<void>()
@@ -215,8 +215,8 @@ test('a page on its way holds its place with a word', async () => {
   await context.close()
 })
 
-describe('a page whose files do not come', () => {
-  test('says so, and is loaded with them the next time', async () => {
+describe('a page whose files fail to load', () => {
+  test('shows an error, and loads them the next time', async () => {
     const { page, context } = await visit.open('/token', user)
     await settled(page)
     const menu = page.getByRole('navigation', { name: '主菜单' })
@@ -245,9 +245,9 @@ describe('a page whose files do not come', () => {
     await context.close()
   })
 
-  test('a palette is asked for again', async () => {
+  test('the palette is loaded again', async () => {
     const { page, context } = await visit.open('/token', user)
-    // It is fetched before anybody asks; what did not come then is no matter.
+    // It is preloaded; a failure of that is ignored.
     await page.route('**/assets/palette-*.css', (route) => route.abort())
     await page.reload()
     const field = page.getByRole('button', { name: '搜索或跳转' })
@@ -281,7 +281,7 @@ describe('toasts', () => {
     await context.close()
   })
 
-  test('the same text stands there once, and its time begins anew', async () => {
+  test('the same text is shown once, and its time restarts', async () => {
     const { page, context } = await visit.open('/topup', user)
     const redeem = page.getByRole('button', { name: '兑换', exact: true })
     const toasts = page.locator('.mantine-Notification-root')
@@ -300,7 +300,7 @@ describe('toasts', () => {
   })
 })
 
-test('whoever goes back or loads a page again is where they were in it', async () => {
+test('going back and reloading restore the scroll position', async () => {
   const reader = await visit.person('reader')
   for (let index = 0; index < 5; index += 1) {
     await visit.ask(reader, 'POST /api/token/', { name: `of ${index}` })
@@ -312,7 +312,7 @@ test('whoever goes back or loads a page again is where they were in it', async (
   await scrollTo(120)
   await expect.poll(scrolled).toBe(120)
   const edit = page.getByRole('link', { name: '编辑', exact: true }).first()
-  // Not by the mouse, for which the link would be scrolled into view.
+  // Not with the mouse, which would scroll the link into view.
   await edit.dispatchEvent('click')
   await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
   await settled(page)
@@ -325,13 +325,13 @@ test('whoever goes back or loads a page again is where they were in it', async (
   await context.close()
 })
 
-test('a page that had no net asks again when there is one', async () => {
+test('a page that was offline reloads when the network is back', async () => {
   const { page, context } = await visit.open('/about', user)
   await settled(page)
   await page.route('**/api/token/**', (route) => route.abort())
   await page.goto(`${visit.gatehouse.url}/token`)
   await expectSeen(page.getByText('令牌加载失败'))
-  // A toast says it aloud; the sentence in its place does not say it once more.
+  // A toast is announced; the message in its place is not announced again.
   await expectSeen(page.getByRole('alert').getByText(/^错误：/))
   expect(await page.getByRole('alert').filter({ hasText: '令牌加载失败' }).count()).toBe(0)
   await page.unroute('**/api/token/**')
@@ -343,7 +343,7 @@ test('a page that had no net asks again when there is one', async () => {
   await context.close()
 })
 
-test('what the public status says is remembered under the names of the wire', async () => {
+test('the public status is stored under the wire’s names', async () => {
   const { page, context } = await visit.open('/login')
   await page.getByLabel('用户名或邮箱').waitFor()
   await settled(page)
@@ -363,7 +363,7 @@ test('what the public status says is remembered under the names of the wire', as
   await context.close()
 })
 
-test('a status that others have stored breaks nothing while the server is silent', async () => {
+test('an invalid stored status breaks nothing while the server does not respond', async () => {
   const { page, context } = await visit.open('/token', user)
   await page.getByRole('row', { name: 'default' }).waitFor()
   await page.route('**/api/status', (route) => route.abort())
@@ -378,7 +378,7 @@ test('a status that others have stored breaks nothing while the server is silent
   await context.close()
 })
 
-test('every page reads in English too, and the choice is remembered', async () => {
+test('every page is available in English, and the choice is stored', async () => {
   const { page, context } = await visit.open('/token', user, { language: 'en' })
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
@@ -387,7 +387,7 @@ test('every page reads in English too, and the choice is remembered', async () =
   await context.close()
 })
 
-test('without the file of English there is Chinese, and a word about it', async () => {
+test('without the English file, the console stays Chinese and shows a message', async () => {
   const { page, context } = await visit.open('/login', undefined, { language: 'en' })
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   await page.route('**/assets/en-*.js', (route) => route.abort())
@@ -400,7 +400,7 @@ test('without the file of English there is Chinese, and a word about it', async 
   await context.close()
 })
 
-test('a copy says so for three seconds', async () => {
+test('a copy button shows its result for three seconds', async () => {
   const { page, context } = await visit.open('/', user)
   await settled(page)
   await page.clock.install({ time: 0 })
@@ -422,7 +422,7 @@ test('a copy says so for three seconds', async () => {
 })
 
 describe('by keyboard', () => {
-  test('what is typed after Ctrl+K stays out of the form, however late the palette comes', async () => {
+  test('keystrokes after Ctrl+K do not reach the form, however late the palette loads', async () => {
     const { page, context } = await visit.open('/about', user)
     await page.route('**/assets/palette-*', async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 1500))
@@ -439,9 +439,9 @@ describe('by keyboard', () => {
     await context.close()
   })
 
-  test('a slash goes to the search field, Ctrl+K to the palette', async () => {
+  test('a slash focuses the search field, Ctrl+K opens the palette', async () => {
     const { page, context } = await visit.open('/token', user)
-    // It comes after the page, and brings the shortcut with it.
+    // It loads after the page and adds the shortcut.
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
     await page.keyboard.press('/')
@@ -453,7 +453,7 @@ describe('by keyboard', () => {
     await context.close()
   })
 
-  test('no palette opens behind a dialog, which has the keyboard', async () => {
+  test('the palette does not open behind a dialog', async () => {
     const { page, context } = await visit.open('/setting?tab=personal', user)
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
@@ -469,7 +469,7 @@ describe('by keyboard', () => {
     await context.close()
   })
 
-  test('another page is said, or its heading takes a focus that went with the last one', async () => {
+  test('a new page is announced, or its heading takes a lost focus', async () => {
     const { page, context } = await visit.open('/token', user)
     await settled(page)
     const said = page.locator('header + output')
@@ -482,7 +482,7 @@ describe('by keyboard', () => {
     await menu.getByRole('link', { name: '令牌', exact: true }).press('Enter')
     await expect.poll(() => said.innerText()).toBe('令牌')
     const edit = page.getByRole('row', { name: 'default' }).getByRole('link', { name: '编辑' })
-    // What was in view stays there until the next page has come.
+    // The previous page stays visible until the next one has loaded.
     await page.route('**/assets/token-form-page-*.js', async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 500))
       await route.continue()
@@ -498,19 +498,19 @@ describe('by keyboard', () => {
     await expect
       .poll(() => renamed.getByRole('link').evaluate((link) => link === document.activeElement))
       .toBe(true)
-    // A field that is meant to be typed in first keeps the keyboard.
+    // A page's first field keeps the focus.
     await page.getByRole('link', { name: '添加令牌', exact: true }).press('Enter')
     await page.getByLabel('名称 *').and(page.locator(':focus')).waitFor()
     await page.getByRole('button', { name: '取消', exact: true }).press('Enter')
     await expectFocus(page, '令牌')
-    // A page that is loaded begins at its top.
+    // A loaded page starts at its top.
     await page.reload()
     await settled(page)
     await expectFocus(page, undefined)
     await context.close()
   })
 
-  test('the palette says where one is in it, and how much was found', async () => {
+  test('the palette announces the active entry and the number of results', async () => {
     const { page, context } = await visit.open('/token', user)
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
@@ -531,7 +531,7 @@ describe('by keyboard', () => {
     await expectSeen(page.getByRole('option', { name: names[1] ?? '', selected: true }))
     await expectSeen(page.getByRole('group', { name: '操作' }).getByRole('option'))
     expect(await violations(page)).toEqual([])
-    // By its address, which the entry does not show.
+    // By its address, which the entry does not display.
     await field.fill('/log')
     await expectSeen(page.getByRole('status').getByText('找到 1 项', { exact: true }))
     await expect.poll(marked).toBe('日志')
@@ -544,7 +544,7 @@ describe('by keyboard', () => {
   })
 })
 
-test('where the reader’s own colours are forced, what is chosen and switched on shows', async () => {
+test('with forced colors, active and enabled items are visible', async () => {
   const { page, context } = await visit.open('/token/add', user)
   await page.emulateMedia({ forcedColors: 'active' })
   await settled(page)

@@ -11,7 +11,7 @@ import {
   loadedRows,
 } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { quiet, startVisit, type Person, type Visit } from './visit.ts'
+import { closeToasts, startVisit, type Person, type Visit } from './visit.ts'
 
 let visit: Visit
 let amy: Person
@@ -56,22 +56,22 @@ test('an empty list leads to the first token', async () => {
 })
 
 describe('a new token', () => {
-  test('has the default quota, never expires, and needs a name', async () => {
+  test('has the default quota, never expires, and requires a name', async () => {
     await expect.poll(() => page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
     await expect.poll(() => expiry().getAttribute('placeholder')).toBe('永不过期')
     await submit('创建')
     await expectSeen(page.getByText('请输入令牌名称'))
-    // A broken rule of a form is a warning, as in the other forms.
+    // A validation error is a warning, as in the other forms.
     const toast = page.locator('.mantine-Notification-root')
     await expect.poll(() => toast.first().getAttribute('style')).toContain('--warning')
     expect(await tokens()).toEqual([])
   })
 
-  test('an expiry that is no date is named under its field', async () => {
-    await quiet(page)
+  test('an invalid expiry is reported below its field', async () => {
+    await closeToasts(page)
     await page.getByLabel('名称 *').fill('of no date')
     await expiry().fill('2030-02-31')
-    // Leaving the field must not take the button away from under the pointer.
+    // Leaving the field must not move the button away from the pointer.
     const where = await page.getByRole('button', { name: '创建', exact: true }).boundingBox()
     const [x, y] = [(where?.x ?? 0) + 8, (where?.y ?? 0) + (where?.height ?? 0) - 4]
     await page.mouse.move(x, y)
@@ -81,7 +81,7 @@ describe('a new token', () => {
     await expectSeen(page.getByRole('alert').filter({ hasText: sentence }))
     await expectSeen(page.getByRole('form').getByText(sentence))
     await expect.poll(() => expiry().evaluate((field) => field.matches(':focus'))).toBe(true)
-    await quiet(page)
+    await closeToasts(page)
   })
 
   test.each([
@@ -89,7 +89,7 @@ describe('a new token', () => {
     ['一天', 86_400],
     ['一小时', 3600],
     ['一分钟', 60],
-  ])('%s from now is a click', async (label, seconds) => {
+  ])('%s from now can be set with one click', async (label, seconds) => {
     await submit(label)
     const offBy = async () => {
       const stamp = await expiry().inputValue()
@@ -99,7 +99,7 @@ describe('a new token', () => {
     await expect.poll(offBy).toBeLessThan(5)
   })
 
-  test('-1 is never, and an unlimited token asks for no quota', async () => {
+  test('-1 means never, and an unlimited token needs no quota', async () => {
     await page.getByLabel('名称 *').fill('without end')
     await expiry().fill('-1')
     const quota = page.getByLabel('额度', { exact: true })
@@ -119,12 +119,12 @@ describe('a new token', () => {
     })
   })
 
-  test('is held to models, networks and limits', async () => {
+  test('is restricted to models, networks and limits', async () => {
     await goTo('/token/add')
     await page.getByLabel('名称 *').fill('bound')
     await page.getByLabel('允许的网段').fill('10.0.0.0/8, 2001:db8::/32')
     await page.getByLabel('每分钟请求数').fill('60')
-    // Typed and not entered: the click that creates the token takes it along.
+    // Typed but not entered: the click on the button includes it.
     await page.getByLabel('模型', { exact: true }).fill('gpt-4o')
     await submit('创建')
     await row('bound').waitFor()
@@ -149,7 +149,7 @@ describe('the list', () => {
     expect(cells[5]).toBe('永不过期')
   })
 
-  test('is searched by name, and ordered by what is left', async () => {
+  test('is searched by name, and sorted by remaining quota', async () => {
     await page.getByRole('searchbox').fill(' bou ')
     await expect.poll(names).toEqual(['bound'])
     await page.getByRole('searchbox').fill('')
@@ -166,16 +166,16 @@ describe('the list', () => {
     await expect.poll(async () => (await tokenOf('bound'))?.status).toBe(1)
   })
 
-  test('a key is copied; where the clipboard is closed it lands in the search box', async () => {
+  test('a key is copied; without a clipboard it is put into the search box', async () => {
     const key = `sk-${(await tokenOf('bound'))?.key}`
     await action('bound', '复制').click()
     await expectSeen(page.getByText('已复制到剪贴板！'))
     expect(await clipboard(page)).toBe(key)
-    // A page without TLS has no clipboard object, but may copy what is selected.
+    // A page without TLS has no clipboard object, but can copy a selection.
     await page.evaluate(() => {
       Object.defineProperty(navigator, 'clipboard', { value: undefined })
     })
-    await quiet(page)
+    await closeToasts(page)
     await action('bound', '复制').press('Enter')
     await expectSeen(page.getByText('已复制到剪贴板！'))
     await expect
@@ -193,7 +193,7 @@ describe('the list', () => {
     await box.press('End')
     await box.press('Backspace')
     await box.press('Enter')
-    // Longer than typing has to pause before it is searched for.
+    // Longer than the pause after which the search starts.
     await page.waitForTimeout(500)
     expect(page.url()).not.toContain('keyword')
     await action('bound', '更多复制方式').click()
@@ -205,7 +205,7 @@ describe('the list', () => {
 })
 
 describe('an edit', () => {
-  test('shows what is stored, says what it changes, and keeps the rest', async () => {
+  test('shows the stored values, lists its changes, and keeps the rest', async () => {
     await goTo('/token')
     await row('bound').getByRole('link', { name: '编辑', exact: true }).click()
     await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
@@ -219,7 +219,7 @@ describe('an edit', () => {
     expect(await tokenOf('renamed')).toMatchObject({ models: 'gpt-4o', remain_quota: 500_000 })
   })
 
-  test('going elsewhere asks about what was typed, giving up does not', async () => {
+  test('leaving asks about changes; discarding does not', async () => {
     await row('renamed').getByRole('link', { name: '编辑', exact: true }).click()
     await page.getByRole('heading', { name: '编辑令牌' }).waitFor()
     await page.getByLabel('名称', { exact: true }).fill('not saved')
@@ -239,7 +239,7 @@ describe('an edit', () => {
     await row('renamed').waitFor()
   })
 
-  test('saved again because the answer was lost, a quota is booked once', async () => {
+  test('a repeated save after a lost response books a quota once', async () => {
     const { page: theirs, context } = await visit.open('/token', amy)
     const { id = 0 } = (await tokenOf('renamed')) ?? {}
     await theirs.goto(`${visit.gatehouse.url}/token/edit/${id}`)
@@ -261,7 +261,7 @@ describe('an edit', () => {
     await context.close()
   })
 
-  test('while it is saved leaving asks, and who has left is not called back', async () => {
+  test('leaving during a save asks, and does not return afterwards', async () => {
     const { page: theirs, context } = await visit.open('/token/add', amy)
     let answer = () => {}
     const held = new Promise<void>((resolve) => (answer = resolve))
@@ -282,7 +282,7 @@ describe('an edit', () => {
     await context.close()
   })
 
-  test('a new one that may have been created says so', async () => {
+  test('a creation without a response says that it may have succeeded', async () => {
     const { page: theirs, context } = await visit.open('/token/add', amy)
     await theirs.route('**/api/token/', (route) => route.abort())
     await theirs.getByLabel('名称 *').fill('lost')
@@ -293,20 +293,20 @@ describe('an edit', () => {
         .getByRole('alert')
         .getByText('可能已经创建，再次提交之前请先在列表中确认'),
     )
-    // The toast is the alert of the failure itself. The doubt outlasts what is typed after it.
+    // The toast announces the failure itself. The warning stays after further input.
     expect(await theirs.getByRole('form').getByRole('alert').count()).toBe(1)
     await theirs.getByLabel('名称 *').fill('lost again')
     await expectSeen(theirs.getByRole('form').getByText('可能已经创建'))
     await context.close()
   })
 
-  test('what was typed is there again after a session that ended in its middle', async () => {
+  test('input is restored after the session ended', async () => {
     const person = await visit.person('twice')
     const opened = await visit.open('/token/add', person)
     await opened.page.getByLabel('名称 *').fill('half made')
     await settled(opened.page)
     await opened.context.clearCookies()
-    // A call of the page's own may find out first, and takes the button away.
+    // A background request may detect this first and remove the button.
     await Promise.race([
       opened.page.getByRole('button', { name: '创建', exact: true }).click(),
       opened.page.waitForURL('**/login?expired=true'),
@@ -320,7 +320,7 @@ describe('an edit', () => {
     await opened.context.close()
   })
 
-  test('without the file of its question, the browser asks', async () => {
+  test('without the dialog’s file, the browser asks', async () => {
     const opened = await visit.open('/token/add', amy)
     const typed = opened.page.getByLabel('名称 *')
     await typed.fill('not saved')
@@ -342,7 +342,7 @@ describe('an edit', () => {
     await opened.context.close()
   })
 
-  test('a token that is gone says so, and leads back', async () => {
+  test('a deleted token shows an error and a link back', async () => {
     await goTo('/token/edit/99999')
     // The toast is the alert.
     await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
@@ -357,7 +357,7 @@ describe('a group', () => {
   const groups = () => page.getByLabel('令牌分组')
   const options = () => groups().locator('option').allInnerTexts()
 
-  test('is asked for only where another than the own one is open', async () => {
+  test('is only offered if another than the own one is available', async () => {
     await goTo('/token/add')
     await expect.poll(() => page.getByLabel('额度', { exact: true }).inputValue()).toBe('500000')
     await settled(page)
@@ -383,7 +383,7 @@ describe('a group', () => {
     expect(await visit.ask(amy, `GET /api/token/${id}`)).toMatchObject({ group: 'vip' })
   })
 
-  test('that is open no more is named, and another can be chosen', async () => {
+  test('a group that is no longer available is shown, and can be replaced', async () => {
     await visit.setOption('UserUsableGroups', '{}')
     await row('grouped').getByRole('link', { name: '编辑', exact: true }).click()
     await expect.poll(options).toEqual(['与账户相同：default · 1×', 'vip（已不可用）'])
@@ -404,10 +404,10 @@ describe('a list of two pages', () => {
     for (let i = 0; i < 10; i += 1) await visit.ask(bob, 'POST /api/token/', { name: `nr ${i}` })
   })
 
-  test('a form leads back to the page it was opened on', async () => {
+  test('a form returns to the page from which it was opened', async () => {
     const opened = await visit.open('/token?page=2&sort=name', bob)
     for (const name of ['取消', '保存']) {
-      // A sorted list shows its first page until the next ones are there.
+      // A sorted list shows its first page until the other ones are loaded.
       await expect.poll(() => loadedRows(opened.page).count()).toBe(1)
       await opened.page.getByRole('link', { name: '编辑', exact: true }).click()
       await opened.page.getByLabel('允许的网段').fill('10.0.0.0/8')
@@ -417,7 +417,7 @@ describe('a list of two pages', () => {
     await opened.context.close()
   })
 
-  test('a page too far is the last one; without its last row the one before', async () => {
+  test('a page number beyond the end shows the last page; without its last row, the one before', async () => {
     const opened = await visit.open('/topup', bob)
     const { page: theirs } = opened
     await theirs.goto(`${visit.gatehouse.url}/token?page=9`)
@@ -433,7 +433,7 @@ describe('a list of two pages', () => {
     await opened.context.close()
   })
 
-  test('after a deletion the keyboard goes on at the next row', async () => {
+  test('after a deletion, the focus moves to the next row', async () => {
     const opened = await visit.open('/token', bob)
     const { page: theirs } = opened
     await theirs.getByRole('button', { name: '删除', exact: true }).nth(2).focus()
@@ -447,7 +447,7 @@ describe('a list of two pages', () => {
   })
 })
 
-test('what was typed into the search does not follow to another page', async () => {
+test('a pending search does not carry over to another page', async () => {
   const { page: theirs, context } = await visit.open('/token', amy)
   await settled(theirs)
   let letCome = () => {}
@@ -461,7 +461,7 @@ test('what was typed into the search does not follow to another page', async () 
     .getByRole('navigation', { name: '主菜单' })
     .getByRole('link', { name: '日志', exact: true })
     .click()
-  // Longer than the pause after which the list follows the typing.
+  // Longer than the pause after which the list follows.
   await theirs.waitForTimeout(500)
   letCome()
   await theirs.getByRole('heading', { name: '使用日志' }).waitFor()
@@ -469,7 +469,7 @@ test('what was typed into the search does not follow to another page', async () 
   await context.close()
 })
 
-test('a token without quota says so and cannot be enabled, whatever status is stored', async () => {
+test('an exhausted token is shown as such and cannot be enabled, for any stored status', async () => {
   for (const name of ['spent', 'paused']) {
     await visit.ask(amy, 'POST /api/token/', { name, expired_time: -1, remain_quota: 0 })
   }
@@ -485,7 +485,7 @@ test('a token without quota says so and cannot be enabled, whatever status is st
   }
 })
 
-test('a token that expires while it is looked at says so', async () => {
+test('a token that expires while displayed is shown as expired', async () => {
   const [seconds] = [Math.floor(Date.now() / 1000) + 3600]
   await visit.ask(amy, 'POST /api/token/', {
     name: 'short',
@@ -502,14 +502,14 @@ test('a token that expires while it is looked at says so', async () => {
   await context.close()
 })
 
-test('a word of an input method is searched for when it is whole', async () => {
+test('a composed word is searched when it is complete', async () => {
   const opened = await visit.open('/token', amy)
   const { page: theirs } = opened
   const box = theirs.getByRole('searchbox')
   await box.focus()
   const keys = await opened.context.newCDPSession(theirs)
   await keys.send('Input.imeSetComposition', { text: "ce'shi", selectionStart: 6, selectionEnd: 6 })
-  // Of the input method: closes its list of words.
+  // The input method closes its list of candidates.
   await box.dispatchEvent('keydown', { key: 'Escape', isComposing: true })
   await box.dispatchEvent('keydown', { key: 'Enter', isComposing: true })
   await theirs.waitForTimeout(500)
@@ -520,7 +520,7 @@ test('a word of an input method is searched for when it is whole', async () => {
   await opened.context.close()
 })
 
-test('the list of offered models breaks no rule of access', async () => {
+test('the list of offered models is accessible', async () => {
   const opened = await visit.open('/token/add', amy)
   const channel = { type: 1, name: 'of all', key: 'sk-x', models: 'gpt-4o,o3,o4-mini' }
   await visit.ask(visit.root, 'POST /api/channel/', channel)
@@ -532,7 +532,7 @@ test('the list of offered models breaks no rule of access', async () => {
 })
 
 test.each(['zh', 'en'] as const)(
-  'nothing is hidden at 1024 px, and actions have one line: %s',
+  'shows all columns at 1024 px with actions on one line: %s',
   async (language) => {
     const opened = await visit.open('/token', amy, { width: 1024, language })
     await loadedRows(opened.page).first().waitFor()
@@ -543,14 +543,14 @@ test.each(['zh', 'en'] as const)(
   },
 )
 
-test.each([1024, 1280, 1440])('stamps are whole in wide letters at %i px', async (width) => {
+test.each([1024, 1280, 1440])('timestamps fit in wide fonts at %i px', async (width) => {
   const opened = await visit.open('/token', amy, { width })
   const stamps = loadedRows(opened.page)
     .getByRole('cell')
     .filter({ hasText: /^\d{4}-/ })
   await stamps.first().waitFor()
   await settled(opened.page)
-  // About as wide as those of other systems.
+  // About as wide as the fonts of other systems.
   await opened.page.evaluate('document.body.style.letterSpacing = "0.6px"')
   const cut = await stamps.evaluateAll((cells) =>
     cells.filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent),
@@ -559,7 +559,7 @@ test.each([1024, 1280, 1440])('stamps are whole in wide letters at %i px', async
   await opened.context.close()
 })
 
-test('a field in focus has a ring on its border', async () => {
+test('a focused field has a ring on its border', async () => {
   const opened = await visit.open('/token/add', amy)
   const name = opened.page.getByLabel('名称')
   await name.focus()
@@ -571,14 +571,14 @@ test('a field in focus has a ring on its border', async () => {
   await opened.context.close()
 })
 
-test('a phone shows what the columns show', async () => {
+test('a phone shows the content of all columns', async () => {
   const opened = await visit.open('/token', amy, { width: 390 })
   const block = opened.page.getByRole('listitem').filter({ hasText: 'renamed' })
   const heights = () =>
     opened.page.getByRole('listitem').evaluateAll((blocks) => blocks.map((it) => it.clientHeight))
   await block.waitFor()
   const [height] = await heights()
-  // Nothing moves when the rows come.
+  // Loading the rows does not move anything.
   await opened.page.route('**/api/token/?*', () => {})
   await opened.page.reload()
   await opened.page.locator('ul[aria-busy=true]').waitFor()
@@ -589,7 +589,7 @@ test('a phone shows what the columns show', async () => {
   await opened.context.close()
 })
 
-test('deleting asks beside its button', async () => {
+test('asks for confirmation beside the delete button', async () => {
   await goTo('/token')
   await action('renamed', '删除').click()
   await expectSeen(page.getByRole('button', { name: '删除令牌', exact: true }))
@@ -599,7 +599,7 @@ test('deleting asks beside its button', async () => {
   expect(await tokenOf('renamed')).toBeUndefined()
 })
 
-test('a token without a name is known by its key', async () => {
+test('a token without a name is shown by its key', async () => {
   const made = await visit.ask<Token & { key: string }>(amy, 'POST /api/token/', { name: '' })
   await goTo('/token')
   const nameless = page.getByRole('row').filter({ hasText: '未命名' })

@@ -22,18 +22,18 @@ const redeem = async (code: string) => {
 const topUp = () => page.getByRole('button', { name: '充值', exact: true })
 const balance = () => page.locator('section').filter({ hasText: '剩余额度' }).innerText()
 
-test('nothing is no code', async () => {
+test('an empty code is rejected', async () => {
   await redeem('   ')
   await expectSeen(page.getByText('请输入兑换码！'))
 })
 
-test('a wrong code is refused, and stays to be corrected', async () => {
+test('a wrong code is rejected, and stays for correction', async () => {
   await redeem('0'.repeat(32))
   await expectSeen(page.getByText('兑换码无效'))
   await expect.poll(() => page.getByLabel('兑换码').inputValue()).toBe('0'.repeat(32))
 })
 
-test('a good code adds its quota, here and in the bar', async () => {
+test('a valid code adds its quota, here and in the bar', async () => {
   const body = { name: 'gift', quota: 1_250_000, count: 1 }
   const [code = ''] = await visit.ask<string[]>(visit.root, 'POST /api/redemption/', body)
   await expect.poll(balance).toContain('$0.00')
@@ -44,17 +44,17 @@ test('a good code adds its quota, here and in the bar', async () => {
   await expect.poll(() => page.getByLabel('兑换码').inputValue()).toBe('')
 })
 
-test('a server that cannot be reached is told', async () => {
+test('reports an unreachable server', async () => {
   await page.route('**/api/user/topup', (route) => route.abort())
   await redeem('anything')
   await expectSeen(page.getByText(/^请求失败：/))
-  // The keyboard goes on from the button.
+  // The focus stays on the button.
   const button = page.getByRole('button', { name: '兑换', exact: true })
   await button.and(page.locator(':focus')).waitFor()
   await page.unroute('**/api/user/topup')
 })
 
-test('a code that was taken although its answer is lost shows in the balance', async () => {
+test('a redeemed code with a lost response shows in the balance', async () => {
   const body = { name: 'lost', quota: 500_000, count: 1 }
   const [code = ''] = await visit.ask<string[]>(visit.root, 'POST /api/redemption/', body)
   await page.route('**/api/user/topup', async (route) => {
@@ -66,7 +66,7 @@ test('a code that was taken although its answer is lost shows in the balance', a
   await page.unroute('**/api/user/topup')
 })
 
-test('an account that owes is told so, and what the next credit does', async () => {
+test('an account in debt sees this and what the next top-up does', async () => {
   const { page: other, context } = await visit.open('/about', user)
   await settled(other)
   await context.route('**/api/user/self', async (route) => {
@@ -79,7 +79,7 @@ test('an account that owes is told so, and what the next credit does', async () 
   await context.close()
 })
 
-test('a server that fails is told in words, by a toast and in its place', async () => {
+test('a server error is reported by a toast and in its place', async () => {
   const { page: other, context } = await visit.open('/about', user)
   await settled(other)
   await context.route('**/api/user/self', (route) => route.fulfill({ status: 500, body: '' }))
@@ -89,7 +89,7 @@ test('a server that fails is told in words, by a toast and in its place', async 
   await context.close()
 })
 
-test('a session that is gone leads to the sign-in page, which alone says so', async () => {
+test('an ended session leads to the sign-in page, which reports it', async () => {
   const { page: other, context } = await visit.open('/topup', user)
   await settled(other)
   await context.clearCookies()
@@ -101,13 +101,13 @@ test('a session that is gone leads to the sign-in page, which alone says so', as
   await context.close()
 })
 
-test('without a link there is nowhere to pay', async () => {
+test('without a link, there is no way to pay', async () => {
   await topUp().click()
   await expectSeen(page.getByText('超级管理员未设置充值链接！'))
   expect(await page.getByText('可在充值页面购买').count()).toBe(0)
 })
 
-test('the link is opened with who pays, and a number for the payment', async () => {
+test('the link is opened with the payer and a transaction id', async () => {
   const value = 'https://pay.example/buy?plan=a'
   await visit.ask(visit.root, 'PUT /api/option/', { key: 'TopUpLink', value })
   await page.context().route('https://pay.example/**', (route) => route.fulfill({ body: 'paid' }))
@@ -121,7 +121,7 @@ test('the link is opened with who pays, and a number for the payment', async () 
     await popup.close()
     return address.searchParams
   }
-  // Until the server has said where to pay, the page goes by what it was told before.
+  // Until the server responds, the page uses the stored link.
   await settled(page)
   await expectSeen(page.getByText('没有兑换码？可在充值页面购买'))
   const query = await opened()

@@ -30,7 +30,7 @@ const stored = async (username: string): Promise<StoredUser> => {
 }
 
 describe('adding a user', () => {
-  test('needs a name and a password of eight characters', async () => {
+  test('requires a name and a password of eight characters', async () => {
     await goTo('/user/add')
     await submit('创建')
     await expectSeen(page.getByText('请输入用户名'))
@@ -43,7 +43,7 @@ describe('adding a user', () => {
     expect(await visit.ask(visit.root, 'GET /api/user/search?keyword=alice')).toEqual([])
   })
 
-  test('ends in the list, where the new one is', async () => {
+  test('returns to the list, which contains the new user', async () => {
     await field('密码 *').fill('12345678')
     await field('显示名称').fill('爱丽丝')
     await submit('创建')
@@ -52,7 +52,7 @@ describe('adding a user', () => {
     await page.getByRole('row').filter({ hasText: '爱丽丝' }).waitFor()
   })
 
-  test('a name that is taken is refused in the form, which keeps what was typed', async () => {
+  test('a taken name is rejected in the form, which keeps its input', async () => {
     await goTo('/user/add')
     await field('用户名 *').fill('alice')
     await field('密码 *').fill('12345678')
@@ -64,7 +64,7 @@ describe('adding a user', () => {
 })
 
 describe('editing a user', () => {
-  test('shows what is stored and cannot be saved unchanged', async () => {
+  test('shows the stored values and cannot be saved unchanged', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)
     await expect.poll(() => field('用户名').inputValue()).toBe('alice')
@@ -74,7 +74,7 @@ describe('editing a user', () => {
       .toBe(true)
   })
 
-  test('changes group and quota; what was spent or added meanwhile stays', async () => {
+  test('changes group and quota; what was spent or added meanwhile is kept', async () => {
     const { id, quota } = await stored('alice')
     await field('显示名称').fill('Alice')
     await field('分组').fill('svip,')
@@ -92,7 +92,7 @@ describe('editing a user', () => {
     })
   })
 
-  test('an empty group is default; an empty password stays what it was', async () => {
+  test('an empty group is default; an empty password stays unchanged', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)
     await field('分组').focus()
@@ -106,7 +106,7 @@ describe('editing a user', () => {
     expect(await login.json()).toMatchObject({ success: true })
   })
 
-  test('a quota that is none is named under its field', async () => {
+  test('an invalid quota is reported below its field', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)
     await field('剩余额度').fill('1.5')
@@ -114,7 +114,7 @@ describe('editing a user', () => {
     await expectSeen(page.getByText('额度必须是 0 到 1125899906842624 的整数，例如 500000'))
   })
 
-  test('saved again because the answer was lost, a quota is booked once', async () => {
+  test('a repeated save after a lost response books a quota once', async () => {
     const { id, quota } = await stored('alice')
     await goTo(`/user/edit/${id}`)
     await page.route(
@@ -134,13 +134,13 @@ describe('editing a user', () => {
     expect(await stored('alice')).toMatchObject({ quota: quota + 1000 })
   })
 
-  test('limits: one that is none is named, what is set is told to the user', async () => {
+  test('limits: an invalid one is reported, and the user sees the set ones', async () => {
     const { id } = await stored('alice')
     await goTo(`/user/edit/${id}`)
     await field('每月').fill('x')
     await submit('保存')
     await expectSeen(page.getByText('限制必须是不小于 0 的整数，例如 60，留空则不限制'))
-    // Each is one of a named group; what is wrong is said of the wrong one alone.
+    // Each field belongs to a labelled group; the error describes only the invalid field.
     const budget = page.getByRole('group', { name: '预算', exact: true })
     const described = (name: string) =>
       budget.getByRole('textbox', { name, exact: true }).evaluate((element) => {
@@ -158,7 +158,7 @@ describe('editing a user', () => {
     expect(limits).toMatchObject({ limits: { calls_at_once: 4, quota_per_month: 1_000_000 } })
   })
 
-  test('somebody who is not there, and somebody an admin may not see, are told', async () => {
+  test('a missing user, and one that the administrator may not see, are reported', async () => {
     await goTo('/user/edit/99999')
     await expectSeen(page.getByRole('alert').getByText('没有找到该记录'))
     const admin = await visit.person('boss', 10)
@@ -170,7 +170,7 @@ describe('editing a user', () => {
   })
 })
 
-test('an ordinary user finds no way in', async () => {
+test('an ordinary user cannot open it', async () => {
   const user = await visit.person('plain')
   for (const path of ['/user', '/user/add', '/redemption', '/audit']) {
     const { page: theirs, context } = await visit.open(path, user)

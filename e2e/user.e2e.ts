@@ -21,7 +21,7 @@ const usernames = (page: Page) =>
     .locator('td:nth-child(2)')
     .evaluateAll((cells) => cells.map((c) => c.textContent))
 
-/** Counts what the page asks of the list, to see that a row answers in place. */
+/** Counts the list requests of a page, to verify that a row updates in place. */
 function countListCalls(page: Page): () => number {
   let calls = 0
   page.on('request', (request) => {
@@ -53,7 +53,7 @@ describe('the list of users', () => {
     await row(page, 'cat').waitFor()
   })
 
-  test('is titled, counted, and has the columns of the specification', async () => {
+  test('has a title, a count, and the columns of the specification', async () => {
     await page.getByRole('heading', { name: '管理用户' }).waitFor()
     await page.getByText('4 个', { exact: true }).waitFor()
     await expect
@@ -80,7 +80,7 @@ describe('the list of users', () => {
     { width: 1024, language: 'zh' },
     { width: 1024, language: 'en' },
     { width: 1280, language: 'en' },
-  ] as const)('nothing is hidden at $width px in $language', async (screen) => {
+  ] as const)('shows all columns at $width px in $language', async (screen) => {
     const opened = await visit.open('/user', visit.root, screen)
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
@@ -88,7 +88,7 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
-  test('in a narrow window rare actions are behind a button, by keyboard too', async () => {
+  test('in a narrow window, rare actions are behind a button, also by keyboard', async () => {
     await visit.person('dan')
     const opened = await visit.open('/user', visit.root, { width: 1024 })
     const { keyboard } = opened.page
@@ -114,7 +114,7 @@ describe('the list of users', () => {
     await expect.poll(focused).toBe('删除用户')
     await keyboard.press('Enter')
     await expect.poll(() => row(opened.page, 'dan').count()).toBe(0)
-    // The keyboard goes on at the row that has come there.
+    // The focus moves to the row that has taken its place.
     const isInList = () =>
       opened.page.evaluate(() => document.activeElement?.closest('tbody') !== null)
     await expect.poll(isInList).toBe(true)
@@ -126,7 +126,7 @@ describe('the list of users', () => {
     { width: 1024, language: 'en' },
     { width: 1280, language: 'zh' },
     { width: 1280, language: 'en' },
-  ] as const)('cuts no quota at $width px in $language', async (screen) => {
+  ] as const)('truncates no quota at $width px in $language', async (screen) => {
     const opened = await visit.open('/user', visit.root, screen)
     const cell = opened.page.getByRole('cell', { name: '$1,000,000,000.00' })
     await cell.waitFor()
@@ -134,22 +134,25 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
-  test.each(['zh', 'en'] as const)('a head is one line with its mark: %s', async (language) => {
-    const opened = await visit.open('/user', visit.root, { width: 1440, language })
-    const heads = opened.page.locator('thead').getByRole('button')
-    await heads.first().waitFor()
-    const lines = async (index: number) =>
-      (await heads.nth(index).boundingBox())?.height ?? Number.NaN
-    const one = await lines(0)
-    for (let index = 0; index < (await heads.count()); index += 1) {
-      await heads.nth(index).click()
-      await opened.page.locator('thead [aria-sort]').waitFor()
-      expect([index, await lines(index)]).toEqual([index, one])
-    }
-    await opened.context.close()
-  })
+  test.each(['zh', 'en'] as const)(
+    'a column head fits on one line with its sort mark: %s',
+    async (language) => {
+      const opened = await visit.open('/user', visit.root, { width: 1440, language })
+      const heads = opened.page.locator('thead').getByRole('button')
+      await heads.first().waitFor()
+      const lines = async (index: number) =>
+        (await heads.nth(index).boundingBox())?.height ?? Number.NaN
+      const one = await lines(0)
+      for (let index = 0; index < (await heads.count()); index += 1) {
+        await heads.nth(index).click()
+        await opened.page.locator('thead [aria-sort]').waitFor()
+        expect([index, await lines(index)]).toEqual([index, one])
+      }
+      await opened.context.close()
+    },
+  )
 
-  test('cuts no usual address, and a phone shows what the columns show', async () => {
+  test('does not truncate common addresses, and a phone shows the content of all columns', async () => {
     const email = 'somebody@company.com'
     const opened = await visit.open('/about', visit.root)
     await opened.page.route(/\/api\/user\/\?/, async (route) => {
@@ -179,7 +182,7 @@ describe('the list of users', () => {
     await opened.context.close()
   })
 
-  test('is ordered by the server as chosen, and the address keeps it', async () => {
+  test('is sorted by the server as chosen, and the address keeps the order', async () => {
     await page.getByLabel('排序方式').selectOption({ label: '按剩余额度排序' })
     await expect.poll(() => usernames(page)).toEqual(['root', 'ben', 'cat', 'amy'])
     await expect.poll(() => page.url()).toContain('order=quota')
@@ -187,7 +190,7 @@ describe('the list of users', () => {
     await expect.poll(() => usernames(page)).toEqual(['root', 'ben', 'cat', 'amy'])
   })
 
-  test('a head sorts the loaded rows, a second click turns them round', async () => {
+  test('a column head sorts the loaded rows, a second click reverses them', async () => {
     const head = page.getByRole('button', { name: '用户名', exact: true })
     const news = page.locator('section > output')
     await head.click()
@@ -197,11 +200,11 @@ describe('the list of users', () => {
     await expect.poll(() => news.innerText()).toBe('共 4 行，按「用户名」降序')
     await page.getByRole('button', { name: '取消排序', exact: true }).press('Enter')
     await expect.poll(() => news.innerText()).toBe('共 4 行')
-    // The button went: the list it stood in has the keyboard.
+    // The button is gone, so its list has the focus.
     await expect.poll(() => news.evaluate((it) => it.closest('section:focus') !== null)).toBe(true)
   })
 
-  test('is searched with a trimmed word; an empty one brings the list back', async () => {
+  test('is searched with a trimmed keyword; an empty one restores the list', async () => {
     const search = page.getByRole('searchbox')
     await search.fill('  am ')
     await expect.poll(() => usernames(page)).toEqual(['amy'])
@@ -219,7 +222,7 @@ describe('the list of users', () => {
     await search.and(page.locator(':focus')).waitFor()
   })
 
-  test('each search asks the server, for the same word and for the whole list again', async () => {
+  test('each search sends a request, also for the same keyword and for the whole list', async () => {
     const calls = countListCalls(page)
     const search = page.getByRole('searchbox')
     await search.press('Enter')
@@ -235,7 +238,7 @@ describe('the list of users', () => {
     await expect.poll(calls).toBe(4)
   })
 
-  test('nothing can be done to root, and the buttons say why', async () => {
+  test('root cannot be changed, and the buttons say why', async () => {
     for (const label of ['提升', '降级', '禁用', '删除']) {
       const button = action(page, 'root', label)
       await expect.poll(() => button.isDisabled()).toBe(true)
@@ -243,7 +246,7 @@ describe('the list of users', () => {
         .poll(() => button.getAttribute('title'))
         .toBe('超级管理员不能被提升、降级、禁用或删除')
     }
-    // They look off too, whichever kind of button they are.
+    // They also look disabled, for every kind of button.
     const color = (name: string, label: string) =>
       action(page, name, label).evaluate((button) => getComputedStyle(button).color)
     const off = await color('root', '删除')
@@ -255,7 +258,7 @@ describe('the list of users', () => {
       .toBe(1)
   })
 
-  test('promoting, demoting, disabling and enabling answer in the row', async () => {
+  test('promoting, demoting, disabling and enabling update the row', async () => {
     const calls = countListCalls(page)
     const turns = [
       ['提升', '管理员'],
@@ -265,7 +268,7 @@ describe('the list of users', () => {
     ] as const
     for (const [label, outcome] of turns) {
       await action(page, 'amy', label).click()
-      // Promoting gives rights away: one click is not enough.
+      // Promotion grants permissions, so it needs a confirmation.
       if (label === '提升') {
         await page.getByRole('button', { name: '提升为管理员', exact: true }).click()
       }
@@ -275,7 +278,7 @@ describe('the list of users', () => {
     expect(calls()).toBe(0)
   })
 
-  test('deleting asks inside its popup first, then the row is gone', async () => {
+  test('deleting asks for confirmation in a popup, then removes the row', async () => {
     await visit.person('dan')
     await page.reload()
     await action(page, 'dan', '删除').click()
@@ -287,24 +290,24 @@ describe('the list of users', () => {
     await popup.getByRole('button', { name: '删除用户', exact: true }).click()
     await done(page)
     await expect.poll(() => row(page, 'dan').count()).toBe(0)
-    // Nor does a search bring it back.
+    // A search does not find it again either.
     await page.getByRole('searchbox').fill('deleted_')
     await expectSeen(page.getByText('没有找到与「deleted_」相符的用户'))
     await page.getByRole('searchbox').fill('')
   })
 
-  test('somebody else’s deed since is refused in words', async () => {
+  test('an action that another administrator has done meanwhile is rejected with a message', async () => {
     const { ask, root } = visit
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'promote' })
     await action(page, 'ben', '提升').click()
     await page.getByRole('button', { name: '提升为管理员', exact: true }).click()
     await expectSeen(page.getByText('该用户已经是管理员'))
-    // And the row says what ben is now.
+    // The row shows the current role.
     await expectSeen(row(page, 'ben').getByText('管理员', { exact: true }))
     await ask(root, 'POST /api/user/manage', { username: 'ben', action: 'demote' })
   })
 
-  test('somebody who was deleted elsewhere leaves the list when an act on them is refused', async () => {
+  test('a user deleted elsewhere leaves the list when an action on them is rejected', async () => {
     const { ask, root } = visit
     await visit.person('gone')
     await page.getByRole('button', { name: '刷新', exact: true }).click()
@@ -316,7 +319,7 @@ describe('the list of users', () => {
   })
 })
 
-test('an admin manages those below and not its equals', async () => {
+test('an administrator manages lower roles but not equal ones', async () => {
   const admin = await visit.person('boss', 10)
   await visit.person('peer', 10)
   const { page, context } = await visit.open('/user', admin)
@@ -335,7 +338,7 @@ test('an admin manages those below and not its equals', async () => {
 })
 
 describe('in a page that is open elsewhere', () => {
-  test('a promotion opens the menu without signing in again', async () => {
+  test('a promotion extends the menu without signing in again', async () => {
     const eve = await visit.person('eve')
     const { page, context } = await visit.open('/token', eve)
     await settled(page)
@@ -347,7 +350,7 @@ describe('in a page that is open elsewhere', () => {
     await context.close()
   })
 
-  test('another person’s sign-in takes what was typed away', async () => {
+  test('another user’s sign-in discards the input', async () => {
     const [ann, bob] = [await visit.person('ann'), await visit.person('bob')]
     const { page, context } = await visit.open('/token/add', ann)
     await page.getByLabel('名称 *').fill('of ann')
@@ -361,13 +364,13 @@ describe('in a page that is open elsewhere', () => {
     await context.close()
   })
 
-  test('a ban ends the session when the window is looked at again', async () => {
+  test('a ban ends the session when the window becomes visible again', async () => {
     const max = await visit.person('max')
     const { page, context } = await visit.open('/token', max)
-    // A question about the person that is still under way would not be asked again.
+    // A pending request for the user would not be repeated.
     await settled(page)
     await visit.ask(visit.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
-    // What asks is in the bar, which may be drawn after the page has settled.
+    // The component that sends it is in the bar, which may render after the page has settled.
     await expect
       .poll(async () => {
         await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))

@@ -3,25 +3,25 @@ import { launchBrowser } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 import { settled, watchCalls } from './settled.ts'
 
-/** A server, a browser, and people who are signed in without going by way of the sign-in page. */
+/** A server, a browser, and users who are signed in without the sign-in page. */
 export interface Visit {
   gatehouse: RunningGatehouse
-  /** Calls the API as root; the envelope, or whatever JSON came. */
+  /** Calls the API as root; returns the JSON body. */
   api(method: string, path: string, body?: unknown): Promise<Record<string, unknown>>
-  /** Calls the API with somebody's session; answers `data`, throws the refusal. */
+  /** Calls the API as a user; returns `data`, throws on an error. */
   ask<T = unknown>(as: Person, call: `${string} ${string}`, body?: unknown): Promise<T>
   setOption(key: string, value: string): Promise<void>
-  /** A window of its own, which may read and write the clipboard. */
+  /** Opens a new window, which may read and write the clipboard. */
   open(path: string, as?: Person, screen?: Screen): Promise<VisitedPage>
-  /** An ordinary user or an admin, made for the occasion. */
+  /** Creates an ordinary user or an administrator. */
   person(username: string, role?: 1 | 10): Promise<Person>
   root: Person
-  /** Ends everything. Throws when a script of any of its pages has failed. */
+  /** Ends everything. Throws if a script on any of its pages has failed. */
   stop(): Promise<void>
 }
 
 export interface Person {
-  /** As the console remembers who is signed in. */
+  /** The signed-in user as the console stores them. */
   user: { id: number; username: string; display_name: string; role: number }
   cookie: string
 }
@@ -40,7 +40,7 @@ export interface Screen {
 export interface VisitedPage {
   page: Page
   context: BrowserContext
-  /** What the browser complained about, violations of the content policy among it. */
+  /** Errors that the browser logged, including violations of the content policy. */
   problems: string[]
 }
 
@@ -53,7 +53,7 @@ async function signIn(url: string, username: string, password: string): Promise<
     body: JSON.stringify({ username, password }),
   })
   const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
-  // The API's own words about somebody.
+  // Unvalidated response of the API.
   const { data, message } = (await answer.json()) as { data?: Person['user']; message: string }
   if (data === undefined) throw new Error(`${username} is not signed in: ${message}`)
   const { id, display_name, role } = data
@@ -74,14 +74,14 @@ export async function startVisit(
       headers: { cookie: as.cookie },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    // An API of JSON; a test that reads a member says what it expects.
+    // The API returns JSON; a test that reads a member states its type.
     return (await answer.json()) as Record<string, unknown>
   }
   const ask: Visit['ask'] = async <T>(as: Person, call: string, body?: unknown) => {
     const [method = '', path = ''] = call.split(' ')
     const { success, message, data } = await api(method, path, { as, body })
     if (success !== true) throw new Error(`${call}: ${String(message)}`)
-    // What the API promises of this call, as the caller says.
+    // The caller states the type of `data`.
     return data as T
   }
   return {
@@ -112,8 +112,8 @@ export async function startVisit(
   }
 }
 
-/** Closes the toasts: they may lie over what is clicked next. */
-export async function quiet(page: Page): Promise<void> {
+/** Closes the toasts, which may cover what is clicked next. */
+export async function closeToasts(page: Page): Promise<void> {
   await page.mouse.move(0, 0)
   const close = page.locator('.mantine-Notification-closeButton')
   while ((await close.count()) > 0) {
@@ -124,7 +124,7 @@ export async function quiet(page: Page): Promise<void> {
   }
 }
 
-/** Lets a page think, from its next load on, that the server is one that knows nothing of us. */
+/** Makes the console treat the server as a One API server, from the page's next load on. */
 export async function answerLikeOneApi(page: Page): Promise<void> {
   await settled(page)
   await page.route('**/api/status', async (route) => {
@@ -133,7 +133,7 @@ export async function answerLikeOneApi(page: Page): Promise<void> {
     const { gatehouse: _ours, ...theirs } = data
     await route.fulfill({ json: { ...rest, data: theirs } })
   })
-  // What an earlier page stored would be true until the server has said otherwise.
+  // The status stored by an earlier page would be used until the server responds.
   await page.evaluate(() => localStorage.removeItem('status'))
 }
 
@@ -158,9 +158,9 @@ async function openWindow(
   }
   await context.addInitScript(
     ([user, chosen]) => {
-      // A frame of another site has no storage for us.
+      // A frame of another site has no access to our storage.
       if (window.parent !== window) return
-      // Once: what the page remembers later must not be overwritten by a reload.
+      // Only once: a reload must not overwrite what the page stores later.
       if (sessionStorage.getItem('visited') !== null) return
       sessionStorage.setItem('visited', 'true')
       if (user !== '' && localStorage.getItem('user') === null) localStorage.setItem('user', user)

@@ -7,8 +7,8 @@ import { thirdParty } from './third-party.ts'
 
 /**
  * Bundles the server of the project at `root` into `dist/server`: JavaScript modules with source
- * maps, and beside them the data files that they read. What `package.json` calls a dependency stays
- * outside: it has native parts, and is installed with the package.
+ * maps, and the data files that they read. Packages in `dependencies` stay external: they have
+ * native parts and are installed with the package.
  */
 export async function buildServer(root: string): Promise<void> {
   const bundle = await rolldown({
@@ -16,8 +16,8 @@ export async function buildServer(root: string): Promise<void> {
     input: 'src/server/gatehouse.js',
     platform: 'node',
     external: Object.keys(manifest.dependencies),
-    // An optional part of a library that is not installed is a warning; a typing error in a name of
-    // ours is found by the type check.
+    // An optional part of a library that is not installed only causes a warning; a mistyped name of
+    // our own is found by the type check.
     logLevel: 'warn',
     plugins: [filesByAddress(), thirdParty(join(root, 'dist/server-licences.txt'))],
   })
@@ -26,21 +26,21 @@ export async function buildServer(root: string): Promise<void> {
     cleanDir: true,
     format: 'esm',
     sourcemap: true,
-    // All in one folder, as deep in the package as the sources are in the project: paths that begin
-    // at `import.meta.url` hold in both.
+    // A single folder at the same depth as the sources, so that paths relative to `import.meta.url`
+    // are valid in both.
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
   })
   await bundle.close()
 }
 
-/** A file beside the module: `new URL('model-data.json', import.meta.url)`. */
+/** A file next to the module: `new URL('model-data.json', import.meta.url)`. */
 const BESIDE = /new URL\(\s*'((?:\.{1,2}\/)*[\w./-]+)',\s*import\.meta\.url\s*\)/g
 /** A file of a library: `import.meta.resolve('gpt-tokenizer/data/o200k_base.tiktoken')`. */
 const OF_LIBRARY = /import\.meta\.resolve\('([^']+)'\)/g
 
 /**
- * Takes along what modules name by address: threads (`.ts`) are bundled, data files and folders
+ * Includes files that modules reference by URL: threads (`.ts`) are bundled, data files and folders
  * (`migrations/`) are copied.
  */
 function filesByAddress(): Plugin {
@@ -51,7 +51,7 @@ function filesByAddress(): Plugin {
       handler(code, id) {
         const taken = code
           .replaceAll(BESIDE, (whole, path: string) => {
-            // It is as far from the bundle as from its source.
+            // Its relative path is the same from the bundle.
             if (path === '../../package.json') return whole
             return take(this, fileURLToPath(new URL(path, pathToFileURL(id))), path.endsWith('/'))
           })

@@ -24,8 +24,8 @@ test('a project without either part has nothing to build', async () => {
   expect(await buildIfStale(root)).toEqual([])
 })
 
-// The browser tests run against what is built: a stale console would be tested instead of ours.
-test('builds once, and again after any source changed or the output went', async () => {
+// The browser tests use the built console: a stale one would hide changes.
+test('builds once, and again after a source changed or the output is missing', async () => {
   write('vite.config.ts', `export default { build: { outDir: 'dist/console' } }`)
   write('index.html', '<script type="module" src="/src/console/main.ts"></script>')
   write('src/console/main.ts', `document.title = 'first'`)
@@ -43,7 +43,7 @@ test('builds once, and again after any source changed or the output went', async
   expect(readFileSync(join(root, 'dist/console/index.html'), 'utf8')).toContain('<script')
 })
 
-test('a console that does not build is an error', async () => {
+test('a console that fails to build is an error', async () => {
   write('vite.config.ts', 'export default {}')
   write('index.html', '<script type="module" src="/src/console/gone.ts"></script>')
   await expect(buildIfStale(root)).rejects.toThrow('gone.ts')

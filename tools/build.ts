@@ -1,7 +1,6 @@
 /**
- * `npm run build`, and what comes before `npm start`, `npm test` and `npm pack`: the console into
- * `dist/console` and the server into `dist/server`, each unless its last build was made from the
- * same sources.
+ * `npm run build`, also run by `npm start`, `npm test` and `npm pack`: builds the console into
+ * `dist/console` and the server into `dist/server`, unless the last build had the same sources.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,9 +9,9 @@ import { uniteThirdParty } from './third-party.ts'
 
 interface Part {
   name: 'console' | 'server'
-  /** A project without this file has no such part. */
+  /** A project without this file does not have the part. */
   entry: string
-  /** All that it is built from. */
+  /** Glob patterns of the sources. */
   sources: readonly string[]
   /** A file that exists after every successful build. */
   output: string
@@ -26,7 +25,7 @@ const SHARED_SOURCES = [
   'package-lock.json',
 ]
 
-// The bundlers take half a second to load: only when there is something to build.
+// The bundlers take half a second to load, so they are imported only for a build.
 const PARTS: readonly Part[] = [
   {
     name: 'console',
@@ -57,7 +56,7 @@ const PARTS: readonly Part[] = [
   },
 ]
 
-/** Builds what is missing or stale in the project at `root`, and returns the names of those parts. */
+/** Builds the missing and stale parts of the project at `root`, and returns their names. */
 export async function buildIfStale(root: string): Promise<Part['name'][]> {
   const built: Part['name'][] = []
   for (const part of PARTS) {
@@ -66,7 +65,7 @@ export async function buildIfStale(root: string): Promise<Part['name'][]> {
     const digest = sourcesDigest(root, part)
     if (existsSync(join(root, part.output)) && read(record) === digest) continue
     console.error(`building the ${part.name} …`)
-    // A build that breaks off leaves no record.
+    // Removed first, so that an aborted build leaves no record.
     rmSync(record, { force: true })
     await part.build(root)
     mkdirSync(join(root, 'dist'), { recursive: true })

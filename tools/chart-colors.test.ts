@@ -7,12 +7,12 @@ const sheet = (path: string): string => `\n${readFileSync(join(CONSOLE, path), '
 const tokens = sheet('app/shell/tokens.css')
 const styles = sheet('dashboard/dashboard.module.css')
 
-/** Below this, neighbours in a chart look alike: the distance of two colours in OKLab. */
+/** Minimum distance in OKLab at which neighbouring colours of a chart are distinguishable. */
 const APART = 0.09
 
 type Color = [number, number, number]
 
-/** As CSS defines OKLab. */
+/** Converts a colour to OKLab as CSS Color 4 defines it. */
 function oklab(hex: string): Color {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => {
     const part = Number.parseInt(hex.slice(at, at + 2), 16) / 255
@@ -33,7 +33,7 @@ const distance = (one: string, other: string): number => {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2])
 }
 
-/** The colours that a rule with this selector sets, by their names. */
+/** Colours that the rule with this selector sets, by name. */
 const colorsOf = (css: string, selector: string, name: string): [string, string][] => {
   const begin = css.indexOf(`\n${selector} {`)
   const rule = begin < 0 ? '' : css.slice(begin, css.indexOf('\n}', begin))

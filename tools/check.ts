@@ -1,6 +1,6 @@
 /**
- * `npm run check`: format, lint, types and structure, side by side and without any database. Prints
- * what is wrong and one closing line. `npm run format` repairs the format.
+ * `npm run check`: format, lint, types and structure, in parallel and without a database. Prints
+ * errors and a summary line. `npm run format` fixes the format.
  */
 import { spawn } from 'node:child_process'
 
@@ -24,8 +24,7 @@ interface Outcome {
 function run(name: string, command: string): Promise<Outcome> {
   const [program = '', ...programArguments] = command.split(' ')
   return new Promise((resolve) => {
-    // npm has put node_modules/.bin first on the PATH; on Windows its entries are scripts of the
-    // shell.
+    // npm puts node_modules/.bin first on the PATH; on Windows its entries are shell scripts.
     const child = spawn(program, programArguments, {
       shell: process.platform === 'win32',
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -7,7 +7,7 @@ import nodePackage from './node/package.json' with { type: 'json' }
 
 const PAGE = 'docs/decisions/0011-dependencies.md'
 
-test('every dependency has its line among the decisions, and every line its dependency', () => {
+test('every dependency has a line in the decisions, and every line a dependency', () => {
   const page = readFileSync(join(import.meta.dirname, '..', PAGE), 'utf8')
   const rows = page.split('\n').filter((line) => line.startsWith('| `'))
   const listed = rows.flatMap((line) => {
@@ -20,7 +20,7 @@ test('every dependency has its line among the decisions, and every line its depe
   expect(listed.toSorted()).toEqual(needed.toSorted())
 })
 
-// `npm pack` must run our own script, so scripts cannot be switched off altogether.
+// `npm pack` must run our own script, so scripts cannot be disabled altogether.
 test('no install script of a dependency runs', () => {
   const withScript = Object.entries(lock.packages)
     .filter(([, entry]) => 'hasInstallScript' in entry)

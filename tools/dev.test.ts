@@ -1,8 +1,8 @@
 import { resolveConfig } from 'vite'
 import { expect, test } from 'vitest'
 
-test('only tools/dev.ts says to which server the console’s calls go', async () => {
+test('only tools/dev.ts sets the server for the console’s requests', async () => {
   const { server } = await resolveConfig({}, 'serve')
-  // What stood here would come first, and match before what tools/dev.ts adds.
+  // A proxy in the configuration would take precedence over the one of tools/dev.ts.
   expect(server.proxy).toBeUndefined()
 })

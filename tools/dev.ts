@@ -1,18 +1,18 @@
 /**
- * `npm run dev`: the server, restarted when its files change, and the console from Vite with hot
- * reload, which hands the server's paths on to it. Ctrl-C ends both. Ports: `PORT` (3000) for the
- * server, `DEV_PORT` (5173) for the console; the latter is the one to open.
+ * `npm run dev`: runs the server, restarted on file changes, and the console on Vite with hot
+ * reload, which proxies the server's paths. Ctrl-C ends both. Ports: `PORT` (3000) for the server,
+ * `DEV_PORT` (5173) for the console, which is the one to open.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'vite'
 import { RELAY_PREFIXES } from '../src/contract/relay-paths.ts'
 
-/** What the server answers; everything else is a page or a module of the console. */
+/** Paths of the server; all others are pages or modules of the console. */
 const SERVER_PREFIXES = ['/api', '/metrics', '/healthz', '/readyz', ...RELAY_PREFIXES]
 const SERVER_PATHS = `^(${SERVER_PREFIXES.join('|')})([/?]|$)`
 
-/** A server that still has streams open is not waited for longer than this. */
+/** Maximum wait for a server with open streams to stop, in milliseconds. */
 const STOP_TIMEOUT_MS = 3_000
 
 const serverPort = process.env.PORT ?? '3000'
@@ -36,7 +36,8 @@ if (existsSync('vite.config.ts')) {
     server: {
       port: consolePort,
       strictPort: true,
-      // The server judges requests by the address that the browser shows, so Host stays as it is.
+      // The server checks the Host header against the address in the browser, so it stays
+      // unchanged.
       proxy: {
         [SERVER_PATHS]: { target: `http://127.0.0.1:${serverPort}`, changeOrigin: false },
       },

@@ -1,10 +1,7 @@
 import { basename } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/**
- * Test files that take longest, longest first, whatever their size: the small ones among them would
- * run alone at the end.
- */
+/** The slowest test files, slowest first, regardless of their size. */
 const LONGEST = [
   'command-line.test.ts',
   'adopt.test.ts',
@@ -37,12 +34,12 @@ const rank = ({ moduleId }: TestSpecification): number => {
 }
 
 /**
- * On a machine that remembers no earlier run vitest begins with the biggest files. A small one that
- * takes long would then run alone at the end.
+ * Without timings of an earlier run, vitest starts with the largest files. A small but slow file
+ * would then run alone at the end.
  */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer, no array
+    // oxlint-disable-next-line unicorn/no-array-sort -- a sequencer, not an array
     const sorted = await super.sort(files)
     const groups = Map.groupBy(sorted, ({ project }) => project.name)
     return [...groups.values()].flatMap((group) => group.toSorted((a, b) => rank(a) - rank(b)))

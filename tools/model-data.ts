@@ -1,6 +1,7 @@
 /**
  * `npm run model-data -- <file>`: writes `src/server/model/model-data.json` from a snapshot of the
- * public data set models.dev (https://github.com/anomalyco/models.dev, MIT), or its `api.json`.
+ * public data set models.dev (https://github.com/anomalyco/models.dev, MIT), or from its
+ * `api.json`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,14 +10,14 @@ import { isReachedVendor } from '../src/server/model/vendors.ts'
 
 const [path] = process.argv.slice(2)
 if (path === undefined) throw new Error('usage: npm run model-data -- <models.json>')
-// `readSnapshot` checks the shape.
+// `readSnapshot` validates the shape.
 const snapshot = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown>
 const { source } = snapshot
 const named = typeof source === 'string' ? source : 'models.dev'
 const data = readSnapshot(snapshot, named, isReachedVendor)
 if (data === null) throw new Error(`${path} is not a snapshot of models.dev`)
 
-/** One line for each model, so that a newer snapshot is a readable change. */
+/** One line per model, so that an update gives a readable diff. */
 const lines = (entries: object): string =>
   Object.entries(entries)
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -8,14 +8,14 @@ import { startGatehouse } from '../e2e/running-gatehouse.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { startFakeUpstream } from './fake-upstream/fake-upstream.ts'
 
-/** Packing builds what is stale, installing may ask the registry. */
+/** Packing builds what is stale, and installing may access the registry. */
 const INSTALL_LIMIT_MS = 300_000
 const ROOT = resolve(import.meta.dirname, '..')
 const MEBIBYTE = 1024 * 1024
 const UNPACKED_MAX = 150 * MEBIBYTE
 const PASSWORD = 'RootPass1'
 
-/** Empty before the package is installed in it. */
+/** Folder for the installed package. */
 let folder: string
 
 beforeAll(() => {
@@ -50,13 +50,13 @@ test('the installed package serves, relays, meters and reconciles', async () => 
       headers: { authorization: `Bearer ${key}` },
       body: JSON.stringify({
         model: 'gpt-4o-mini',
-        // Long enough for the thread that counts.
+        // Long enough to use the token counting thread.
         messages: [{ role: 'user', content: 'What is the answer? '.repeat(20_000) }],
       }),
     })
     expect(answer.status).toBe(200)
     expect(Number(answer.headers.get('x-gatehouse-quota'))).toBeGreaterThan(0)
-    expect(await gatehouse.reconcile()).toContain('the books balance: 0 differences')
+    expect(await gatehouse.reconcile()).toContain('the ledger balances: 0 differences')
   } finally {
     await gatehouse.stop()
     await upstream.close()
@@ -70,7 +70,7 @@ test('the gatehouse command prints the version of the package', () => {
   expect(stdout.trim()).toBe(manifest.version)
 })
 
-test('the package names the licences of what it bundles', () => {
+test('the package contains the licences of what it bundles', () => {
   const licences = readFileSync(installed('gatehouse/dist/THIRD-PARTY.txt'), 'utf8')
   for (const name of ['fastify', 'undici', 'react', '@mantine/core', 'gpt-tokenizer']) {
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
@@ -80,7 +80,7 @@ test('the package names the licences of what it bundles', () => {
   }
 })
 
-test('unpacked, the package and its dependencies are small', () => {
+test('the unpacked package and its dependencies are small', () => {
   const files = globSync('**/*', { cwd: installed(''), withFileTypes: true })
   const sizes = files
     .filter((entry) => entry.isFile())

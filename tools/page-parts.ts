@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import type { Plugin, Rolldown } from 'vite'
 import { patterns } from '../src/console/paths.ts'
 
-/** The script comes after the program itself, which is to be fetched first. */
+/** The script is placed after the program itself, which must be fetched first. */
 const PLACE = '</head>'
 const FOLDER = 'assets/'
-/** What stands around every page but the light ones, when somebody is signed in. */
+/** Modules around every page for signed-in users, except light pages. */
 const FRAME = ['app/queries.tsx', 'app/shell/signed-in-bar.tsx']
-/** A row of the route table: its address, who may open it, its module, what else is said of it. */
+/** A row of the route table: path, access, module, and other properties. */
 const ROW =
   /path: (?:paths|patterns)\.(\w+),\s+access: '(\w+)',[^]*?import\('\.\/([^']+)'\)([^]*?)\n {2}\}/g
 
-/** Runs in the page. Whoever is not signed in will end at the sign-in page. */
+/** Runs in the page. Skips pages that a visitor cannot open: these redirect to the sign-in page. */
 const FETCH_PARTS = `
 try {
   const below = location.pathname.slice(new URL(document.baseURI).pathname.length)
@@ -32,18 +32,18 @@ try {
     document.head.append(link)
   }
 } catch {
-  // What is not fetched now is fetched when it is needed.
+  // Other files are fetched when they are needed.
 }
 `
 
 type Bundle = Rolldown.OutputBundle
 
-/** A page's address, whether visitors may open it, and its files by their number. */
+/** Path of a page, whether visitors may open it, and the numbers of its files. */
 type PageParts = [path: string, isOpen: boolean, parts: number[]]
 
 /**
- * Names in the page itself the files that each address will need, and lets the browser fetch them
- * along with the program instead of after it has started.
+ * Adds a script to the page that preloads the files of the requested path along with the program,
+ * instead of after it has started.
  */
 export function pageParts(root: string): Plugin {
   return {
@@ -78,7 +78,7 @@ function script(root: string, bundle: Bundle): string {
 const pages = ${JSON.stringify(pages)}${FETCH_PARTS}}</script>`
 }
 
-/** Names of the chunk of a module, of what it imports at once, and of their styles. */
+/** File names of a module's chunk, its static imports, and their styles. */
 function loadedWith(bundle: Bundle, module: string): Set<string> {
   const chunks = Object.values(bundle).filter((file) => file.type === 'chunk')
   const found = new Set<string>()

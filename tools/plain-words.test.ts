@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CONVERTED, findingsOf, plainWords } from './plain-words.ts'
+import { CONVERTED } from './plain-words-list.ts'
+import { findingsOf, plainWords } from './plain-words.ts'
 
 test('finds wording across line breaks, in titles and in error texts', () => {
   const source = [

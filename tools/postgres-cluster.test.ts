@@ -8,7 +8,7 @@ import { startPostgresCluster } from './postgres-cluster.ts'
 
 async function setting(url: string, name: string): Promise<unknown> {
   const client = new pg.Client({ connectionString: url })
-  // A server that ends says so beside the query that fails.
+  // A server that stops also emits an error besides the failed query.
   client.on('error', () => {})
   await client.connect()
   try {
@@ -19,7 +19,7 @@ async function setting(url: string, name: string): Promise<unknown> {
   }
 }
 
-test('a durable cluster keeps fsync on and takes further settings', async () => {
+test('a durable cluster keeps fsync on and accepts further settings', async () => {
   const cluster = await startPostgresCluster({ isDurable: true, settings: { work_mem: '7MB' } })
   expect(await setting(cluster.url, 'fsync')).toBe('on')
   expect(await setting(cluster.url, 'work_mem')).toBe('7MB')
@@ -27,12 +27,12 @@ test('a durable cluster keeps fsync on and takes further settings', async () => 
   await expect(setting(cluster.url, 'fsync')).rejects.toThrow('ECONNREFUSED')
 })
 
-test('a setting the server does not know is reported with its words', async () => {
+test('an unknown setting is reported with the server’s message', async () => {
   await expect(startPostgresCluster({ settings: { nonsense: '1' } })).rejects.toThrow(/nonsense/)
 })
 
 // Otherwise every interrupted run would leave a server and 50 MB behind.
-test('a killed owner takes server and files along', async () => {
+test('killing the owner stops the server and removes its files', async () => {
   const program = `
     import { startPostgresCluster } from './postgres-cluster.ts'
     console.log((await startPostgresCluster()).url)
@@ -41,7 +41,7 @@ test('a killed owner takes server and files along', async () => {
     cwd: import.meta.dirname,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const [output] = (await once(owner.stdout, 'data')) as [Buffer] // the 'data' event's own signature
+  const [output] = (await once(owner.stdout, 'data')) as [Buffer] // signature of the 'data' event
   const url = output.toString().trim()
   expect(await setting(url, 'fsync')).toBe('off')
   const directory = dirname(String(await setting(url, 'data_directory')))

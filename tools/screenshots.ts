@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: every page of the console, light and dark, on a wide screen and on a
- * phone, as root sees it with the data of `npm run demo`, into `docs/screenshots/`.
+ * `npm run screenshots`: writes every page of the console to `docs/screenshots/`, light and dark,
+ * wide and narrow, as root with the data of `npm run demo`.
  *
  *     npm run screenshots -- [--out folder] [--only name,name] [--language en] [--as username]
  *       [--full] [--scheme dark] [--width 390]
@@ -16,9 +16,9 @@ import { addressOf } from '../e2e/running-gatehouse.ts'
 import { ROOT_PAGES, VISITOR_PAGES, type PageAddress } from '../e2e/page-list.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** Skeletons and charts have gone by then. */
+/** Time for loading placeholders and chart animations to end, in milliseconds. */
 const SETTLE_MS = 400
-/** Small files, and letters still sharp. */
+/** WebP quality: small files with sharp text. */
 const QUALITY = 70
 const SCHEMES = ['light', 'dark'] as const
 const WIDTHS = [1440, 390] as const
@@ -38,7 +38,7 @@ const { values: options } = parseArgs({
 
 interface Visitor {
   cookie: string
-  /** As the console remembers who is signed in. */
+  /** The signed-in user as the console stores it. */
   user: string
 }
 
@@ -69,7 +69,7 @@ async function signIn(url: string, username: string, password: string): Promise<
     method: 'POST',
     body: JSON.stringify({ username, password }),
   })
-  // The API's own envelope.
+  // The API's envelope.
   const { success, message, data } = (await answer.json()) as {
     success: boolean
     message: string
@@ -104,8 +104,8 @@ async function windowFor(browser: Browser, url: string, shot: Shot): Promise<Pag
   return context.newPage()
 }
 
-/** Chromium writes WebP, which Playwright does not ask for. */
-async function picture(page: Page): Promise<Buffer> {
+/** Through the DevTools protocol: Chromium can encode WebP, but Playwright has no option for it. */
+async function takeScreenshot(page: Page): Promise<Buffer> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', {
     format: 'webp',
@@ -128,7 +128,7 @@ async function takeAll(page: Page, url: string, shot: Shot, pages: readonly Page
     await page.goto(url + path, { waitUntil: 'networkidle' })
     await page.locator('h1').first().waitFor({ state: 'attached' })
     await page.waitForTimeout(SETTLE_MS)
-    const content = await picture(page)
+    const content = await takeScreenshot(page)
     bytes += content.length
     await writeFile(join(options.out, `${name}-${shot.width}-${shot.scheme}.webp`), content)
   }

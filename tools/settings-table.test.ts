@@ -8,23 +8,23 @@ import { withTables } from './settings-table.ts'
 const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
 const page = read('docs/settings.md')
 
-test('docs/settings.md lists settings and options as they are; if not, npm run settings', () => {
+test('docs/settings.md lists the current settings and options; if not, run npm run settings', () => {
   expect(page).toBe(withTables(page))
 })
 
-test('a table that is missing a row is written anew, and the text around it stays', () => {
+test('adds a missing row, and keeps the text around the table', () => {
   const stale = page.replace(/^\| `PORT` .*\n/m, '')
   expect(stale).not.toBe(page)
   expect(withTables(stale)).toBe(page)
 })
 
-test('every setting and every option has its row', () => {
+test('every setting and every option has a row', () => {
   for (const name of [...Object.keys(settings), ...optionKeys]) {
     expect(page).toContain(`| \`${name}\` |`)
   }
 })
 
-test('a page without the place is refused', () => {
+test('rejects a page without the markers', () => {
   expect(() => withTables('# Settings\n')).toThrow('lacks')
 })
 

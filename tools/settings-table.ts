@@ -1,6 +1,6 @@
 /**
- * `npm run settings`: writes the tables in docs/settings.md anew, that of the settings from
- * `src/server/config.ts` and that of the options from `src/contract/option/`.
+ * `npm run settings`: rewrites the tables in docs/settings.md: settings from
+ * `src/server/config.ts`, options from `src/contract/option/`.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   options: optionsTable,
 }
 
-/** Returns the page with its tables up to date. Throws if a place is missing. */
+/** Returns the page with updated tables. Throws if a marker is missing. */
 export const withTables = (page: string): string =>
   Object.entries(TABLES).reduce((text, [name, table]) => {
     const beginMark = `<!-- ${name}: written by \`npm run settings\` -->`
@@ -23,7 +23,7 @@ export const withTables = (page: string): string =>
     return `${text.slice(0, begin + beginMark.length)}\n\n${table()}\n\n${text.slice(end)}`
   }, page)
 
-// A bar within a cell would end it.
+// A bar in a cell would end it.
 const line = (cells: readonly string[]): string =>
   `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
 

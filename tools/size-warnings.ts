@@ -1,4 +1,4 @@
-/** Prints a warning for each file, function and folder that is larger than usual. */
+/** Prints a warning for each unusually large file, function and folder. */
 import { join } from 'node:path'
 import { oversizes } from './tidy/sizes.ts'
 import { readTree } from './tidy/tree.ts'

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** `docs/specification.md` says which test proves which sentence: they must be there. */
+/** Checks that the files and tests cited in `docs/specification.md` exist. */
 
 const root = join(import.meta.dirname, '..')
 const rows = readFileSync(join(root, 'docs/specification.md'), 'utf8')
@@ -21,7 +21,7 @@ test('has a line for every section', () => {
   expect(rows.filter((row) => row.length !== 3)).toEqual([])
 })
 
-test('every file of the code exists', () => {
+test('every cited file exists', () => {
   const missing = rows.flatMap(([, code = '']) => {
     const named = [...code.matchAll(FILE)].map(([, path = '']) => path)
     return named.length === 0 ? [`no file in: ${code}`] : named.filter((path) => !textOf(path))
@@ -29,11 +29,11 @@ test('every file of the code exists', () => {
   expect(missing).toEqual([])
 })
 
-test('every test exists under its name', () => {
+test('every cited test exists', () => {
   const missing = rows.flatMap(([what = '', , proof = '']) => {
     const cited = [...proof.matchAll(PROOF)]
     if (cited.length === 0) return [`no test proves: ${what}`]
-    // Nothing of the cell may be left over: a citation that is not understood proves nothing.
+    // The whole cell must be parsed: an unparsed citation would not be checked.
     if (cited.map(([whole]) => whole).join('') !== proof) return [`cannot be read: ${proof}`]
     return cited
       .filter(([, path = '', name = '']) => !isNamed(textOf(path), name))
@@ -42,7 +42,7 @@ test('every test exists under its name', () => {
   expect(missing).toEqual([])
 })
 
-/** As the first argument of `test`, `describe` or of their tables. */
+/** As the first argument of `test`, `describe` or their `each` variants. */
 const isNamed = (text: string, name: string): boolean =>
   ["'", '`', '"'].some(
     (quote) => text.includes(`(${quote}${name}`) || text.includes(`${quote}${name}${quote},`),

@@ -8,9 +8,12 @@ import type { PostgresCluster } from './postgres-cluster.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Answers a GET with the superuser's address of this run's PostgreSQL, starting it if need be. */
+    /**
+     * Responds to GET with the superuser URL of this run's PostgreSQL, which it starts on the first
+     * request.
+     */
     postgresStarter: string
-    /** Part of every database name, so that runs sharing a server stay apart. */
+    /** Part of every database name, so that runs can share a server. */
     testRun: string
   }
 }
@@ -20,9 +23,8 @@ let cluster: Promise<PostgresCluster> | undefined
 const testRun = randomBytes(4).toString('hex')
 
 /**
- * Once per run, before all test files. PostgreSQL itself starts when the first test asks for it, so
- * that a run of pure tests pays nothing. `TEST_POSTGRES_URL` names a server to use instead of our
- * own.
+ * Runs once before all test files. PostgreSQL starts when a test first requests it, so that runs
+ * without database tests do not wait for it. `TEST_POSTGRES_URL` selects another server.
  */
 export async function setup(project: TestProject): Promise<void> {
   const server = createServer((_request, response) => {

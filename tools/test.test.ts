@@ -33,7 +33,7 @@ function run(files: Record<string, string>, ...filters: string[]) {
 
 const passing = `test('one', () => expect(1).toBe(1)); test('two', () => expect(2).toBe(2))`
 
-describe('the closing line', () => {
+describe('the summary line', () => {
   test('counts tests, not files', () => {
     expect(run({ 'a.test.ts': passing, 'b.test.ts': passing })).toEqual({
       status: 0,
@@ -41,7 +41,7 @@ describe('the closing line', () => {
     })
   })
 
-  test('counts failures and skipped tests, and the exit code follows', () => {
+  test('counts failures and skipped tests, and sets the exit code', () => {
     const mixed = `${passing}; test('three', () => expect(1).toBe(2)); test.skip('four', () => {})`
     expect(run({ 'a.test.ts': mixed })).toEqual({
       status: 1,
@@ -49,7 +49,7 @@ describe('the closing line', () => {
     })
   })
 
-  test('counts a file that does not load as a failure', () => {
+  test('counts a file that fails to load as a failure', () => {
     expect(run({ 'a.test.ts': passing, 'b.test.ts': `throw new Error('broken')` })).toEqual({
       status: 1,
       lastLine: '2 passed, 1 failed',
@@ -62,7 +62,7 @@ describe('the closing line', () => {
     expect(run({ 'a.test.ts': loose })).toEqual({ status: 1, lastLine: '3 passed, 1 failed' })
   })
 
-  test('counts a console that does not build as a failure, and tests the rest', () => {
+  test('counts a console that fails to build as a failure, and runs the other tests', () => {
     // There is no index.html to build from.
     const files = { 'a.test.ts': passing, 'vite.config.ts': 'export default {}' }
     expect(run(files)).toEqual({ status: 1, lastLine: '2 passed, 1 failed' })
@@ -80,14 +80,14 @@ test('a run without tests fails', () => {
   expect(run({ 'a.test.ts': passing }, 'no-such-file').status).toBe(1)
 })
 
-test('a run of skipped tests only fails', () => {
+test('a run with only skipped tests fails', () => {
   expect(run({ 'a.test.ts': `test.skip('one', () => {})` })).toEqual({
     status: 1,
     lastLine: '0 passed, 0 failed, 1 skipped',
   })
 })
 
-test('filters choose files by a part of their path', () => {
+test('filters select files by a part of their path', () => {
   const files = { 'a.test.ts': passing, 'b.test.ts': `test('no', () => expect(1).toBe(2))` }
   expect(run(files, 'a.test')).toEqual({ status: 0, lastLine: '2 passed, 0 failed' })
 })

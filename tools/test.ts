@@ -1,6 +1,6 @@
 /**
- * `npm test`: builds console and server if their sources changed, runs all test files, or those
- * whose path contains one of the given words, and ends with the line `N passed, N failed`. Takes
+ * `npm test`: builds console and server if their sources changed, runs all test files or those
+ * whose path contains one of the given words, and ends with the line `N passed, N failed`. Accepts
  * vitest's options.
  */
 import { parseCLI, startVitest } from 'vitest/node'
@@ -13,14 +13,14 @@ interface Totals {
   skipped: number
 }
 
-/** A file that does not load and an error outside all tests count as one failed test each. */
+/** A file that fails to load and an error outside all tests each count as one failed test. */
 function totals({ state }: Vitest): Totals {
   const count = { passed: 0, failed: state.getUnhandledErrors().length, skipped: 0 }
   for (const module of state.getTestModules()) {
     count.failed += module.errors().length
     for (const test of module.children.allTests()) {
       const outcome = test.result().state
-      // A test that is still pending when the run is over was never decided: that is no success.
+      // A test that is still pending at the end of the run was not decided, which is a failure.
       count[outcome === 'pending' ? 'failed' : outcome] += 1
     }
     for (const suite of module.children.allSuites()) count.failed += suite.errors().length
@@ -47,5 +47,5 @@ if (isBuildBroken) result.failed += 1
 await vitest.close()
 
 console.log(closingLine(result))
-// A run in which nothing was tested, and one that vitest itself calls failed, are failures too.
+// A run without tests, and one that vitest itself reports as failed, are failures too.
 process.exit(result.failed > 0 || result.passed === 0 || process.exitCode ? 1 : 0)

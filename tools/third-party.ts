@@ -2,11 +2,11 @@ import { existsSync, globSync, mkdirSync, readFileSync, readdirSync, writeFileSy
 import { dirname, join } from 'node:path'
 import type { Plugin } from 'rolldown'
 
-/** Between two packages of a list. */
+/** Separates the packages of a list. */
 const RULE = `\n${'='.repeat(80)}\n`
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)\b/i
 
-/** Writes the licences of the packages that a bundle contains to `file`. */
+/** Writes the licences of the packages in a bundle to `file`. */
 export function thirdParty(file: string): Plugin {
   return {
     name: 'third-party',
@@ -22,8 +22,8 @@ export function thirdParty(file: string): Plugin {
 }
 
 /**
- * Joins the lists of both bundles of the project at `root` in `dist/THIRD-PARTY.txt`, each package
- * once, with the licences of data (`*.license.txt` beside it).
+ * Merges the lists of both bundles of the project at `root` into `dist/THIRD-PARTY.txt`, each
+ * package once, with the licences of data (`*.license.txt` beside it).
  */
 export function uniteThirdParty(root: string): void {
   const folder = join(root, 'dist')
@@ -40,14 +40,14 @@ export function uniteThirdParty(root: string): void {
 
 const HEAD = 'Gatehouse contains parts of these packages and data, under these licences.\n'
 
-/** The innermost package that a module belongs to; null for modules of ours. */
+/** Folder of the innermost package that contains a module; null for our own modules. */
 function packageFolder(id: string): string | null {
   const path = (id.split('?', 1)[0] ?? '').replace(/^\0/, '').replaceAll('\\', '/')
   return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? null
 }
 
 function licencesOf(folder: string): string {
-  // Every package that npm installs has these.
+  // Every npm package has these members.
   const { name, version, license } = JSON.parse(
     readFileSync(join(folder, 'package.json'), 'utf8'),
   ) as { name: string; version: string; license?: string }

@@ -7,26 +7,26 @@ import { contractRow, declaredVendors, rowsText } from './vendors.ts'
 
 const declared = await declaredVendors()
 
-test('what the console knows of channel types is what the vendors declare; if not, npm run vendors', () => {
+test('the console’s channel types match the vendors’ declarations; if not, run npm run vendors', () => {
   expect(channelTypeRows).toEqual(declared.map(({ vendor }) => row(contractRow(vendor))))
   expect(ChannelTypeNumber).toEqual(
     Object.fromEntries(declared.map(({ name, vendor }) => [name, vendor.type])),
   )
 })
 
-test('every declaration is in the list of vendors; if not, npm run vendors', () => {
+test('every declaration is in the list of vendors; if not, run npm run vendors', () => {
   expect(vendors).toEqual(declared.map(({ vendor }) => vendor))
 })
 
-test('no two vendors have the same number or name', () => {
+test('numbers and names of vendors are unique', () => {
   expect(new Set(vendors.map(({ type }) => type)).size).toBe(declared.length)
   expect(new Set(declared.map(({ name }) => name)).size).toBe(declared.length)
 })
 
-test('a declaration with a function where the console needs data is reported', () => {
+test('reports a function in a declaration where the console needs data', () => {
   const [first] = declared
   if (first === undefined) throw new Error('no vendor')
-  // No type allows it: this is what a cast could do.
+  // No type allows this, but a cast could cause it.
   const paths = { '/v1/x': () => '/x' } as unknown as Record<string, string>
   const broken = { ...first, vendor: { ...first.vendor, paths } }
   expect(() => rowsText([broken])).toThrow(`${first.name}.paths./v1/x`)

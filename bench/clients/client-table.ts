@@ -5,7 +5,7 @@ const npmProgram = (name: string) => (setting: Setting) =>
   path.join(setting.packages, 'node_modules/.bin', name)
 const pipProgram = (name: string) => (setting: Setting) => path.join(setting.packages, 'bin', name)
 
-/** Of programs that declare the two functions of `programs/` themselves. */
+/** Steps for programs that declare the two functions of `programs/` themselves. */
 const functionSteps: Client['steps'] = () => [
   { tool: 'find_key', args: { file: 'first.txt' } },
   { tool: 'find_word', args: { file: 'second.txt', key: '{key}' } },
@@ -36,7 +36,7 @@ const claudeCode: Client = {
   ],
 }
 
-/** As it comes it declares `web_search`, a tool that OpenAI runs. */
+/** By default it declares `web_search`, a tool hosted by OpenAI. */
 const codex = (id: string, name: string, search: string[]): Client => ({
   id,
   name,
@@ -61,7 +61,7 @@ const codex = (id: string, name: string, search: string[]): Client => ({
     npmProgram('codex')(setting),
     'exec',
     '--skip-git-repo-check',
-    // Codex's own sandbox needs rights that containers lack; the folder is temporary.
+    // Codex's sandbox needs permissions that containers lack; the folder is temporary.
     '--sandbox',
     'danger-full-access',
     setting.prompt,
@@ -167,7 +167,7 @@ const aider: Client = {
     '--message',
     setting.prompt,
   ],
-  // aider has no tools: it adds the files that the model names, and writes those in its answer.
+  // aider has no tools: it adds the files that the model names, and writes those in its reply.
   steps: () => [
     { text: 'Please add first.txt to the chat.' },
     { text: 'Please add second.txt to the chat.' },
@@ -202,7 +202,7 @@ const llm: Client = {
   steps: functionSteps,
 }
 
-/** A program of `programs/`, with one of the ways it can be told to speak. */
+/** A program in `programs/`, with one of its dialects. */
 function program(
   file: string,
   kind: string,
@@ -286,7 +286,7 @@ const googleSdk = (kind: string): Client => ({
   ...program('google_genai_sdk.py', kind, { from: 'pip', packages: ['google-genai'] }),
 })
 
-/** Web servers that no command line can ask: their requests are written after their sources. */
+/** Web servers without a command line: their requests are reproduced from their sources. */
 const openWebUi: Client = {
   id: 'open-webui',
   name: 'Open WebUI, its requests',

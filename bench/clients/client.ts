@@ -1,28 +1,28 @@
 import type { Script } from '../../tools/fake-upstream/script.ts'
 
-/** What a client program is given: where the gateway is, and folders of its own. */
+/** Environment of a client program: the gateway's address, and its own folders. */
 export type Setting = {
-  /** Of the gateway, without a path. */
+  /** Address of the gateway, without a path. */
   url: string
   /** The token's key. */
   key: string
   model: string
-  /** The program's HOME, empty but for `files`. */
+  /** The program's HOME, empty except for `files`. */
   home: string
-  /** Where it runs; holds `first.txt` and `second.txt`. */
+  /** Working directory, with `first.txt` and `second.txt`. */
   work: string
-  /** Where its packages are installed. */
+  /** Folder with its packages. */
   packages: string
   prompt: string
 }
 
-/** One client program, or one of the SDKs that a program speaks through. */
+/** A client program, or an SDK used by one of our programs. */
 export type Client = {
   id: string
   name: string
-  /** How it speaks to the gateway. */
+  /** Dialect in which it calls the gateway. */
   dialect: 'Chat' | 'Responses' | 'Anthropic' | 'Gemini'
-  /** Null: requests that are written by hand after the program's source, whose version is `source`. */
+  /** Null for requests that are reproduced from the program's source, whose version is `source`. */
   install: { from: 'npm' | 'pip'; packages: string[] } | null
   source?: string
   env?(setting: Setting): Record<string, string>
@@ -30,6 +30,6 @@ export type Client = {
   files?(setting: Setting): Record<string, string>
   command(setting: Setting): string[]
   steps(setting: Setting): Script['steps']
-  /** The file that ends up with the answer; absent: it is printed. */
+  /** File that contains the result; if not set, the result is printed. */
   writes?: string
 }

@@ -12,7 +12,7 @@ import { markdownTable, publish } from '../report.ts'
 import type { Client, Setting } from './client.ts'
 import { clients } from './client-table.ts'
 
-/** One channel for each protocol of an upstream, with a model whose vendor's rules are checked. */
+/** One channel for each upstream protocol, with a model whose vendor's rules are checked. */
 const upstreams = [
   { id: 'chat', title: 'chat (type 50)', type: 50, model: 'qwen3-coder', path: '/~chat-only' },
   { id: 'openai', title: 'OpenAI (type 1)', type: 1, model: 'gpt-5.5', path: '' },
@@ -45,7 +45,7 @@ type Bench = {
  * npm run bench -- clients
  *
  * Installs client programs from their registries and gives each a task of two tool calls through a
- * real server, once for each upstream protocol. What failed is told in `bench/results/clients/`.
+ * real server, once for each upstream protocol. Failures are described in `bench/results/clients/`.
  */
 export async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
@@ -99,7 +99,7 @@ export async function main(args: string[]): Promise<void> {
 
 const isChosen = (names: string, id: string) => names === '' || names.split(',').includes(id)
 
-/** Creates the channels and a token; resolves to its key. */
+/** Creates the channels and a token; returns its key. */
 async function prepare(url: string, upstreamUrl: string): Promise<string> {
   const root = await signIn({ url, username: 'root', password: ROOT_PASSWORD })
   await giveQuota(root, 'root', QUOTA)
@@ -123,7 +123,7 @@ async function install(folder: string, client: Client): Promise<Installed> {
       const options = { cwd: target, timeout: INSTALL_TIMEOUT_MS, maxBuffer: OUTPUT_MAX }
       if (wanted.from === 'npm') {
         await writeFile(path.join(target, 'package.json'), '{"private":true}')
-        // Claude Code puts its program in place by a script; this project's setting forbids them.
+        // Claude Code installs its binary with a script, which this project's npm setting disables.
         const allowed = ['install', '--ignore-scripts=false', '--no-audit', '--no-fund']
         await run('npm', [...allowed, ...wanted.packages], options)
       } else {
@@ -150,7 +150,7 @@ async function versionOf(target: string, name: string, from: 'npm' | 'pip'): Pro
   return (await run(path.join(target, 'bin/python'), ['-c', code])).stdout.trim()
 }
 
-/** Lets one client do the task through one upstream. */
+/** Runs a client's task through an upstream. */
 async function attempt(
   bench: Bench,
   client: Client,
@@ -191,7 +191,7 @@ async function attempt(
 
 type Task = { setting: Setting; script: Script; answer: string }
 
-/** A fresh HOME and working folder, with a key and a word that nobody can guess. */
+/** Creates an empty HOME and working folder, with a random key and word. */
 async function newTask(
   { folder, url, key }: Bench,
   client: Client,
@@ -217,7 +217,7 @@ async function newTask(
     await mkdir(path.dirname(file), { recursive: true })
     await writeFile(file, text)
   }
-  // aider adds only files to its chat that git knows.
+  // aider only adds files that git tracks.
   await run('git', ['init', '--quiet'], { cwd: work })
   await run('git', ['add', '.'], { cwd: work })
   await mkdir(home, { recursive: true })
@@ -236,7 +236,7 @@ async function newTask(
 
 type Ended = { output: string; code: number | null; isLate: boolean }
 
-/** Runs the program with an environment of its own, in which nothing but loopback is reachable. */
+/** Runs the program in its own environment, in which only loopback is reachable. */
 function runProgram(client: Client, setting: Setting): Promise<Ended> {
   const [command = '', ...args] = client.command(setting)
   const child = spawn(command, args, {
@@ -262,7 +262,7 @@ function runProgram(client: Client, setting: Setting): Promise<Ended> {
       try {
         process.kill(-Number(child.pid), 'SIGKILL')
       } catch {
-        // It ended together with everything it had started.
+        // It ended with all of its child processes.
       }
     }
     const timer = setTimeout(() => {
@@ -316,7 +316,7 @@ function tableOf(outcomes: Outcome[], versions: Map<Client, string>): string {
 
 const [PAGE_START, PAGE_END] = ['<!-- results -->', '<!-- /results -->']
 
-/** Puts the results of a whole run into `docs/clients.md`. */
+/** Writes the results of a complete run into `docs/clients.md`. */
 async function updatePage(table: string): Promise<void> {
   const file = path.join(import.meta.dirname, '../../docs/clients.md')
   const page = await readFile(file, 'utf8')

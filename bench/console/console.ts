@@ -1,6 +1,6 @@
 /**
- * The console in a real browser: accessibility of every page, layout shift, how soon a click on a
- * long list is answered, and Lighthouse's own judgement where npm can fetch it.
+ * Measures the console in a real browser: accessibility of every page, layout shift, response to
+ * clicks on a long list, and Lighthouse scores if npm can fetch it.
  */
 import { execFile } from 'node:child_process'
 import os from 'node:os'
@@ -21,19 +21,19 @@ const LIGHTHOUSE_PAGES: readonly PageAddress[] = [
   { name: 'redemption', path: '/redemption' },
   { name: 'log', path: '/log' },
 ]
-/** Codes that one call makes. */
+/** Codes created per request. */
 const BATCH = 100
 const LIMIT_MS = 100
 const CLICKS = 10
-/** What comes late has come by then. */
+/** Time for late content to arrive, in milliseconds. */
 const SETTLE_MS = 500
-/** Runs in the page: sums up how far things move after they were painted. */
+/** Runs in the page: sums the layout shifts after the first paint. */
 const COUNT_SHIFTS = `
   window.shifted = 0
   new PerformanceObserver((list) => {
     for (const { value } of list.getEntries()) window.shifted += value
   }).observe({ type: 'layout-shift', buffered: true })`
-/** Runs in the page: keeps how long each interaction took until the next paint. */
+/** Runs in the page: records the time from each interaction to the next paint. */
 const KEEP_INTERACTIONS = `
   window.interactions = []
   new PerformanceObserver((list) => {
@@ -120,7 +120,7 @@ interface Look {
   width: number
   scheme: string
   violations: number
-  /** Sum of layout shifts after the first paint; 0 is none. */
+  /** Sum of layout shifts after the first paint. */
   shift: number
 }
 
@@ -183,7 +183,7 @@ async function clickThrough(browser: Browser, session: Session): Promise<Click[]
       await step()
       await page.waitForTimeout(SETTLE_MS)
       const durations = await page.evaluate<number[]>('window.interactions')
-      // Shorter than the browser reports: one frame.
+      // The browser reports nothing below one frame.
       found.push(Math.max(16, ...durations))
       if (what === 'open a question') await page.keyboard.press('Escape')
     }
@@ -199,7 +199,7 @@ interface Score {
   scores: number[]
 }
 
-/** In the browser's own profile, where Lighthouse opens its page too. */
+/** Uses the browser's default profile, in which Lighthouse opens its page too. */
 async function lighthouse(port: number, session: Session): Promise<Score[]> {
   const attached = await chromium.connectOverCDP(`http://127.0.0.1:${port}`)
   const [profile] = attached.contexts()

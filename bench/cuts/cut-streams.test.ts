@@ -3,7 +3,8 @@ import { cutStreams } from './cut-streams.ts'
 
 const STREAMS = 300
 
-// Whoever breaks a stream off pays for what was produced until then: not nothing, and not all.
+// A client that aborts a stream is charged for what was produced until then, neither nothing nor
+// all of it.
 test.each(['sqlite', 'postgres'] as const)(
   'B11: streams cut at a random byte are charged for what was produced (%s)',
   async (database) => {

@@ -1,7 +1,7 @@
 /**
- * Streams that are cut at a random byte, by the client or by the upstream. What is charged must be
- * what was produced: no less than the client has read and no more than the upstream has sent, give
- * or take 1 % or 16 tokens; every stream is charged once, and the books balance.
+ * Streams that are cut at a random byte, by the client or the upstream. The charge must be for what
+ * was produced: between what the client has read and what the upstream has sent, with a tolerance
+ * of 1 % or 16 tokens; every stream is charged once, and the books balance.
  */
 import { randomInt } from 'node:crypto'
 import http from 'node:http'
@@ -19,11 +19,11 @@ import { describeMachine, machineClock, markdownTable, publish } from '../report
 export type CutReport = {
   database: DatabaseKind
   streams: number
-  /** Cut by the client, by the upstream, and not at all because they were over first. */
+  /** Cut by the client, cut by the upstream, and complete before the cut. */
   byClient: number
   byUpstream: number
   whole: number
-  /** The furthest that a charge lay outside of what was read and what was sent. */
+  /** Largest distance of a charge from the range between read and sent, in tokens. */
   worstTokens: number
   seconds: number
   problems: string[]
@@ -34,7 +34,7 @@ const PLENTY_OF_QUOTA = 1_000_000_000_000
 const CHUNKS = 60
 const WORDS_PER_CHUNK = 3
 const CHUNK_EVERY_MS = 2
-/** About the size of a whole answer. */
+/** About the size of a complete response. */
 const CUT_BYTES_MAX = 11_000
 const TOLERATED_TOKENS = 16
 const TOLERATED_SHARE = 0.01
@@ -58,18 +58,18 @@ export async function main(args: string[]) {
   if (report.problems.length > 0) process.exitCode = 1
 }
 
-/** Who cut it; `refused`: the upstream did before it had said anything, which costs nothing. */
-type By = 'client' | 'upstream' | 'nobody' | 'refused'
+/** The end that cut the stream; `refused`: cut by the upstream before the first byte, which is free. */
+type CutBy = 'client' | 'upstream' | 'none' | 'refused'
 
-/** One stream as its three parties saw it. */
-type Cut = { requestId: string; by: By; index: number; read: number }
+/** One stream as client, gateway and upstream saw it. */
+type Cut = { requestId: string; by: CutBy; index: number; read: number }
 
 export async function cutStreams(options: {
   streams: number
   database: DatabaseKind
 }): Promise<CutReport> {
   const { streams, database } = options
-  const upstream = await startWordy()
+  const upstream = await startWordUpstream()
   const gatehouse = await createGatehouse({ database })
   const server = await gatehouse.start()
   const begunMs = performance.now()
@@ -102,7 +102,7 @@ export async function cutStreams(options: {
   }
 }
 
-/** The rows, once all are there: a broken-off call is settled a moment later. */
+/** Waits until all rows exist: an aborted call is settled a moment later. */
 async function settled(read: () => Promise<BilledCall[]>, count: number): Promise<BilledCall[]> {
   const end = performance.now() + SETTLING_MS
   for (;;) {
@@ -112,12 +112,12 @@ async function settled(read: () => Promise<BilledCall[]>, count: number): Promis
   }
 }
 
-function judge(cuts: Cut[], billed: BilledCall[], upstream: Wordy) {
+function judge(cuts: Cut[], billed: BilledCall[], upstream: WordUpstream) {
   const problems: string[] = []
   const rows = Map.groupBy(billed, ({ requestId }) => requestId)
   let worstTokens = 0
   for (const { requestId, by, index, read } of cuts) {
-    // It went on until it heard of the cut.
+    // The upstream continued until it noticed the cut.
     const sent = upstream.sent(index)
     const own = rows.get(requestId) ?? []
     if (by === 'refused' && own.length === 0) continue
@@ -133,20 +133,20 @@ function judge(cuts: Cut[], billed: BilledCall[], upstream: Wordy) {
       problems.push(`${requestId} (${by}): read ${read}, sent ${sent}, charged ${charged}`)
     }
   }
-  const count = (by: By) => cuts.filter((cut) => cut.by === by).length
+  const count = (by: CutBy) => cuts.filter((cut) => cut.by === by).length
   const answered = cuts.length - count('refused')
   if (billed.length !== answered) problems.push(`${answered} answers, ${billed.length} charges`)
   return {
     streams: cuts.length,
     byClient: count('client'),
     byUpstream: count('upstream'),
-    whole: count('nobody'),
+    whole: count('none'),
     worstTokens,
     problems: problems.slice(0, PROBLEMS_SHOWN),
   }
 }
 
-/** Calls for a stream that one of the two ends cuts; every third by the upstream. */
+/** Requests a stream that one end cuts; every third one by the upstream. */
 function cutOne(url: string, key: string, index: number): Promise<Cut> {
   const { promise, resolve, reject } = Promise.withResolvers<Cut>()
   const isByUpstream = index % 3 === 0
@@ -183,7 +183,7 @@ function cutOne(url: string, key: string, index: number): Promise<Cut> {
     response.on('error', () => {})
     response.on('close', () => {
       const text = Buffer.concat(parts).toString()
-      const end = isCut ? 'client' : text.includes('[DONE]') ? 'nobody' : 'upstream'
+      const end = isCut ? 'client' : text.includes('[DONE]') ? 'none' : 'upstream'
       resolve({
         requestId: String(response.headers['x-oneapi-request-id']),
         by: response.statusCode === 200 ? end : 'refused',
@@ -196,33 +196,35 @@ function cutOne(url: string, key: string, index: number): Promise<Cut> {
   return promise
 }
 
-/** Each is one token. */
+/** Each word is one token. */
 const wordsIn = (text: string): number => text.split(' word').length - 1
 
-type Wordy = {
+type WordUpstream = {
   url: string
-  /** Words that were sent of a stream, whole events only. */
+  /** Words sent of a stream, in complete events only. */
   sent(index: number): number
   close(): Promise<void>
 }
 
-/** An upstream that sends words, never says how many, and breaks off where it is told to. */
-async function startWordy(): Promise<Wordy> {
+/**
+ * An upstream that streams words without reporting usage, and cuts the stream at a requested byte.
+ */
+async function startWordUpstream(): Promise<WordUpstream> {
   const sent = new Map<number, number>()
   const server = http.createServer((request, response) => {
     const parts: Buffer[] = []
     request.on('data', (part: Buffer) => parts.push(part))
     request.on('end', () => {
-      // The bench wrote it.
+      // Written by this benchmark.
       const asked = JSON.parse(Buffer.concat(parts).toString()) as {
         messages: { content: string }[]
       }
       const [index = 0, cutBytes = 0] = (asked.messages[0]?.content ?? '').split(' ').map(Number)
-      speak(response, { cutBytes, tell: (words) => sent.set(index, words) })
+      sendWords(response, { cutBytes, onSent: (words) => sent.set(index, words) })
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -235,9 +237,9 @@ async function startWordy(): Promise<Wordy> {
   }
 }
 
-function speak(
+function sendWords(
   response: http.ServerResponse,
-  { cutBytes, tell }: { cutBytes: number; tell(words: number): void },
+  { cutBytes, onSent }: { cutBytes: number; onSent(words: number): void },
 ): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
   let chunks = 0
@@ -247,11 +249,11 @@ function speak(
     const left = cutBytes === 0 ? event.length : cutBytes - length
     response.write(event.slice(0, left))
     length += event.length
-    if (chunks < CHUNKS && left >= event.length) tell((chunks + 1) * WORDS_PER_CHUNK)
+    if (chunks < CHUNKS && left >= event.length) onSent((chunks + 1) * WORDS_PER_CHUNK)
     chunks += 1
     if (left < event.length) {
       clearInterval(timer)
-      // What was written leaves first.
+      // Destroys the socket after what was written has been sent.
       setImmediate(() => response.socket?.destroy())
     } else if (chunks > CHUNKS) {
       clearInterval(timer)

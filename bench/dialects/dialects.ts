@@ -1,13 +1,17 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
+import { textsOf } from '../../src/server/relay/canonical/answer-texts.ts'
 import type { ChatAnswer, ChatEvent } from '../../src/server/relay/canonical/chat-answer.ts'
 import {
   plainRequest,
   type ChatRequest,
   type DialectName,
 } from '../../src/server/relay/canonical/chat-request.ts'
+import { answerOf, withEveryFinish } from '../../src/server/relay/canonical/gathered-answer.ts'
 import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
 import type { ClientDialect } from '../../src/server/relay/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import { convertedOutput, splicedOutput } from '../../src/server/relay/dialect/stream-output.ts'
 import { scanBody } from '../../src/server/relay/json/body-scan.ts'
@@ -15,15 +19,15 @@ import { splice } from '../../src/server/relay/json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../../src/server/relay/json/json-value.ts'
 import { SseReader } from '../../src/server/relay/transport/sse.ts'
 import { responsesClient } from '../../src/server/relay/responses/client.ts'
-import { responseFigures } from '../../src/server/relay/responses/reading.ts'
+import { responseFigures } from '../../src/server/relay/surfaces/responses.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 
 /**
  * npm run bench -- dialects [--rounds 7] [--calls 300]
  *
- * What it costs that client and upstream speak different dialects: processor time of one call's
- * request and answer between the two sockets, converted, beside the same call spliced. Everything
- * else that a call costs is the same for both and left out.
+ * Cost of converting between dialects: processor time of one call's request and response between
+ * the two sockets, converted, compared with the same call spliced. Everything else is equal for
+ * both and left out.
  */
 export function main(args: string[]): void {
   const { values } = parseArgs({
@@ -37,7 +41,8 @@ export function main(args: string[]): void {
   const [loadBefore = 0] = os.loadavg()
   const measured = PAIRS.map((pair) => ({ ...pair, whole: [0], streamed: [0] }))
   for (let round = 0; round <= Number(values.rounds); round += 1) {
-    // Pairs take turns, so that other work on the machine meets all of them; the first warms up.
+    // Pairs alternate, so that other load on the machine affects all of them; the first round warms
+    // up.
     for (const pair of measured) {
       const whole = microsecondsOf(wholeCall(pair), Number(values.calls))
       const streamed = microsecondsOf(streamedCall(pair), Number(values.calls) / 10)
@@ -68,7 +73,7 @@ type ClientName = DialectName | 'responses'
 
 interface Pair {
   client: ClientName
-  /** Null: the client's own, and bytes pass. */
+  /** Null if it is the client's dialect, so that bytes are passed through. */
   upstream: DialectName | null
 }
 
@@ -188,17 +193,18 @@ const SENT: Readonly<Record<ClientName, JsonRecord>> = {
 const speaker = (name: ClientName, body: JsonRecord): ClientDialect =>
   name === 'responses' ? responsesClient(body) : dialects[name]
 
-/** What the relay needs to know of an answer that passes. */
+/** The reader for a response that the relay passes through. */
 function reading(name: ClientName) {
   if (name !== 'responses') return dialects[name]
   const body = scanBody(bytesOf(SENT.responses))
   if (!body.ok) throw new Error(body.reason)
   const figures = responseFigures(body)
-  if (!('metering' in figures) || figures.metering === undefined) throw new Error('no figures')
-  return figures.metering('m', { traits: {}, byPictureToken: false }).reading
+  const metering = 'field' in figures ? undefined : figures.searched?.('m', 'm')
+  if (metering === undefined) throw new Error('no figures')
+  return metering.reading
 }
 
-/** One whole call from the client's bytes to the client's bytes. */
+/** A non-streaming call from the client's request bytes to the client's response bytes. */
 function wholeCall({ client, upstream }: Pair): () => void {
   const sent = bytesOf(SENT[client])
   if (upstream === null) {
@@ -208,7 +214,7 @@ function wholeCall({ client, upstream }: Pair): () => void {
       const body = scanBody(sent)
       if (!body.ok) throw new Error(body.reason)
       splice(body, [{ set: 'model', json: '"sent"' }])
-      if (reader.look(answer, 1e6).kind !== 'ok') throw new Error('no answer')
+      if (reader.readAnswer(answer).kind !== 'ok') throw new Error('no answer')
     }
   }
   const other = dialects[upstream]
@@ -218,13 +224,13 @@ function wholeCall({ client, upstream }: Pair): () => void {
     const value = recordOr(parseJson(sent.toString('utf8')))
     const own = speaker(client, value)
     bytesOf(other.writeRequest(own.readRequest(value), to))
-    if (other.look(answer, 1e6).kind !== 'ok') throw new Error('no answer')
-    const read = other.readAnswer(recordOr(parseJson(answer.toString('utf8'))))
-    bytesOf(own.writeAnswer({ ...read, usage: USED }, HEAD))
+    const read = other.readAnswer(answer)
+    if (read.kind !== 'ok') throw new Error('no answer')
+    bytesOf(own.writeAnswer(answerOf(withEveryFinish(read.events()), USED), HEAD))
   }
 }
 
-/** One stream from the upstream's bytes to the client's, in pieces of one event. */
+/** A stream from the upstream's bytes to the client's, one event per chunk. */
 function streamedCall({ client, upstream }: Pair): () => void {
   const own = speaker(client, SENT[client])
   const writer = (upstream === null ? own : dialects[upstream]).streamWriter(HEAD)
@@ -236,21 +242,22 @@ function streamedCall({ client, upstream }: Pair): () => void {
     const output =
       upstream === null
         ? splicedOutput(own, { framing: 'events', wantsUsage: true })
-        : convertedOutput(own, dialects[upstream], { framing: 'events', head: HEAD })
-    const follower = (upstream === null ? reading(client) : dialects[upstream]).follow(1e6)
+        : convertedOutput(own, NO_CHANGES, { framing: 'events', head: HEAD })
+    const answers = upstream === null ? reading(client) : dialects[upstream]
+    const stream = new FollowedStream(answers.readStream(), upstream !== null)
     const reader = new SseReader()
     for (const piece of pieces) {
       for (const event of reader.push(piece)) {
-        const chunk = follower.read(event)
-        follower.see(chunk)
-        if (chunk.kind !== 'done') output.take(event, chunk)
+        const read = stream.read(event)
+        textsOf(read.events)
+        if (read.kind !== 'done') output.take(event, read)
       }
     }
-    output.end(USED)
+    output.end(USED, stream.end())
   }
 }
 
-/** Processor time of one call, so that what others do on the machine counts little. */
+/** Processor time per call, which other load on the machine hardly affects. */
 function microsecondsOf(call: () => void, times: number): number {
   const before = process.cpuUsage()
   for (let time = 0; time < times; time += 1) call()

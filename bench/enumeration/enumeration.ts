@@ -10,32 +10,32 @@ import { databaseKinds, freshDatabases } from '../fresh-databases.ts'
 import { rankTest, type RankTest } from './rank-test.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 
-/** Accounts and codes that exist; as many names that do not. */
+/** Number of existing accounts and codes, and of names that do not exist. */
 const EXISTING = 50
 const WARM_UP = 50
 
-/** One call, as an attacker would make it; null: no body. */
+/** A request of an attacker; `body` is null for a request without one. */
 interface Guess {
   method: 'GET' | 'POST'
   path: string
   body: object | null
 }
 
-/** Two guesses that must not be told apart: at something that exists and at something that does not. */
+/** Two guesses whose responses must be indistinguishable: for something that exists, and not. */
 interface Question {
   what: string
   cookie?: string
   there(index: number): Guess
   notThere(index: number): Guess
-  /** Done before each guess, outside of its time. */
+  /** Runs before each guess, outside of the measured time. */
   before?(index: number): Promise<void>
 }
 
 interface Answer {
   what: string
   database: string
-  /** Whether both kinds are answered with the same status and bytes, over all samples. */
-  sameWords: boolean
+  /** Whether both kinds get the same status and bytes in all samples. */
+  sameResponse: boolean
   thereMs: number
   notThereMs: number
   rank: RankTest
@@ -44,7 +44,7 @@ interface Answer {
 /**
  * npm run bench -- enumeration [--samples 1000] [--database sqlite,postgres] [--only redeeming]
  *
- * Whether signing in, resetting, registering and redeeming tell, in words or by their time, which
+ * Tests whether sign-in, reset, registration and redemption reveal, by content or timing, which
  * accounts and codes exist.
  */
 export async function main(args: string[]): Promise<void> {
@@ -77,7 +77,7 @@ export async function main(args: string[]): Promise<void> {
     }
   }
   publish('enumeration', described(answers, describeMachine(start, loadBefore)), answers)
-  if (answers.some(({ sameWords }) => !sameWords)) process.exitCode = 1
+  if (answers.some(({ sameResponse }) => !sameResponse)) process.exitCode = 1
 }
 
 async function questions(
@@ -157,12 +157,15 @@ async function questions(
   ]
 }
 
-/** One call after the other, each of a kind that chance picks: what one leaves behind meets both. */
+/**
+ * Sends requests sequentially, each of a random kind, so that side effects of one affect both
+ * kinds.
+ */
 async function ask(
   server: TestServer,
   question: Question,
   samples: number,
-): Promise<Pick<Answer, 'sameWords' | 'thereMs' | 'notThereMs' | 'rank'>> {
+): Promise<Pick<Answer, 'sameResponse' | 'thereMs' | 'notThereMs' | 'rank'>> {
   const agent = new Agent({ connections: 1, pipelining: 1 })
   const words = { there: new Set<string>(), notThere: new Set<string>() }
   const times: Record<'there' | 'notThere', number[]> = { there: [], notThere: [] }
@@ -185,7 +188,7 @@ async function ask(
   }
   await agent.close()
   return {
-    sameWords: [...words.there].toSorted().join() === [...words.notThere].toSorted().join(),
+    sameResponse: [...words.there].toSorted().join() === [...words.notThere].toSorted().join(),
     thereMs: median(times.there),
     notThereMs: median(times.notThere),
     rank: rankTest(times.there, times.notThere),
@@ -195,15 +198,15 @@ async function ask(
 function described(answers: readonly Answer[], machine: string): string {
   const table = markdownTable({
     columns: ['guess', 'database', 'same words', 'exists, ms', 'does not, ms', 'slower', 'p'],
-    rows: answers.map(({ what, database, sameWords, thereMs, notThereMs, rank }) => [
+    rows: answers.map(({ what, database, sameResponse, thereMs, notThereMs, rank }) => [
       what,
       database,
-      sameWords ? 'yes' : 'no',
+      sameResponse ? 'yes' : 'no',
       thereMs.toFixed(3),
       notThereMs.toFixed(3),
       `${(rank.share * 100).toFixed(1)} %`,
       rank.p.toFixed(3),
     ]),
   })
-  return `# What guesses tell\n\n${machine}\n\n${table}`
+  return `# What guesses reveal\n\n${machine}\n\n${table}`
 }

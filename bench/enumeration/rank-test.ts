@@ -1,8 +1,11 @@
-/** The Mann-Whitney test: whether values of one kind tend to be larger than those of another. */
+/** Mann-Whitney test: whether values of one kind tend to be larger than those of another. */
 export interface RankTest {
-  /** How often a value of the first kind is larger than one of the second; 0.5: no difference. */
+  /**
+   * Probability that a value of the first kind is larger than one of the second; 0.5 means no
+   * difference.
+   */
   share: number
-  /** How likely so large a difference is by chance alone, to either side. */
+  /** Two-sided p-value: probability of a difference of this size between equal distributions. */
   p: number
 }
 
@@ -15,7 +18,7 @@ export function rankTest(first: readonly number[], second: readonly number[]): R
   for (let from = 0; from < all.length;) {
     let until = from + 1
     while (until < all.length && all[until]?.value === all[from]?.value) until += 1
-    // Equal values share the middle of their ranks, which count from 1.
+    // Equal values share the mean of their ranks, which count from 1.
     const rank = (from + 1 + until) / 2
     rankSum += rank * all.slice(from, until).filter(({ isFirst }) => isFirst).length
     from = until
@@ -27,8 +30,8 @@ export function rankTest(first: readonly number[], second: readonly number[]): R
 }
 
 /**
- * The part of a normal distribution that lies further than `z` from its middle; to 1.2e-7 (W. J.
- * Cody's rational form as in Numerical Recipes, `erfcc`).
+ * Two-sided tail of the standard normal distribution beyond `z`; accurate to 1.2e-7 (W. J. Cody's
+ * rational form as in Numerical Recipes, `erfcc`).
  */
 function bothTails(z: number): number {
   const x = z / Math.SQRT2

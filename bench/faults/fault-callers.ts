@@ -1,22 +1,23 @@
-/** The clients of a fault run: so many calls a second, whatever becomes of the earlier ones. */
+/** Clients of a fault run: a constant rate of calls, regardless of the outcome of earlier ones. */
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { speakers, type Said } from '../../src/server/test/dialect-clients.ts'
 
-/** One call as its client saw it. */
+/** A call as its client saw it. */
 export type Called = {
   requestId: string
-  /** Since the run began. */
+  /** Milliseconds since the start of the run. */
   beganMs: number
   tookMs: number
   isStream: boolean
   /**
-   * `broken`: an answer that began well and is no whole one; `refused`: an error instead of one.
+   * `broken`: a response that began and was not completed; `refused`: an error instead of a
+   * response.
    */
   outcome: 'served' | 'broken' | 'refused' | 'lost'
   status: number
-  /** What came instead of the answer; empty when it was served. */
-  said: string
+  /** Received text in place of a response; empty if it was served. */
+  received: string
 }
 
 export type CallOptions = {
@@ -25,22 +26,22 @@ export type CallOptions = {
   model: string
   rate: number
   seconds: number
-  /** Hears of the time since the start, about every ten milliseconds. */
+  /** Called about every ten milliseconds with the time since the start. */
   onTick(elapsedMs: number): void
 }
 
 const ANSWER = 'The answer is forty-two.'
 const TICK_MS = 10
-/** A machine that cannot keep up is not buried under calls: they are made when others have ended. */
+/** A machine that cannot keep up is not overloaded further: calls wait until others have ended. */
 const UNDER_WAY_MAX = 500
 const CALL_TIMEOUT_MS = 60_000
-const SAID_CHARACTERS = 300
+const RECEIVED_CHARACTERS = 300
 const dialects = ['openai', 'anthropic', 'gemini'] as const
 
-/** Calls made, and calls that would have been due while too many others were under way. */
+/** Calls made, and calls skipped because too many others were in progress. */
 export type CallsMade = { calls: Called[]; skipped: number }
 
-/** Makes the calls, dialects and kinds in turns; resolves when the last has come to its end. */
+/** Makes the calls, alternating dialects and kinds; resolves after the last one has ended. */
 export async function makeCalls(options: CallOptions): Promise<CallsMade> {
   const { rate, seconds, onTick } = options
   const agent = new http.Agent({ keepAlive: true })
@@ -51,7 +52,7 @@ export async function makeCalls(options: CallOptions): Promise<CallsMade> {
   for (let elapsedMs = 0; elapsedMs < seconds * 1000; elapsedMs = performance.now() - startMs) {
     onTick(elapsedMs)
     const due = Math.ceil((elapsedMs / 1000) * rate)
-    // Calls that were held back are left out, and not made up for in a rush.
+    // Delayed calls are skipped rather than sent in a burst.
     skipped += Math.max(0, due - calls.length - skipped - (UNDER_WAY_MAX - underWay))
     while (calls.length + skipped < due) {
       underWay += 1
@@ -75,9 +76,12 @@ function makeCall(
   const body = Buffer.from(JSON.stringify(speaker.body(model, {}, isStream)))
   const beganMs = performance.now() - startMs
   return new Promise((resolve) => {
-    const end = (outcome: Called['outcome'], { status = 0, requestId = '', said = '' }): void => {
+    const end = (
+      outcome: Called['outcome'],
+      { status = 0, requestId = '', received = '' },
+    ): void => {
       const tookMs = performance.now() - startMs - beganMs
-      resolve({ requestId, beganMs, tookMs, isStream, outcome, status, said })
+      resolve({ requestId, beganMs, tookMs, isStream, outcome, status, received })
     }
     const sent = http.request(url + speaker.path(model, isStream), {
       method: 'POST',
@@ -90,7 +94,7 @@ function makeCall(
       },
     })
     sent.on('timeout', () => sent.destroy())
-    sent.on('error', (error) => end('lost', { said: String(error) }))
+    sent.on('error', (error) => end('lost', { received: String(error) }))
     sent.on('response', (response) => {
       const parts: Buffer[] = []
       const status = response.statusCode ?? 0
@@ -99,11 +103,11 @@ function makeCall(
       response.on('error', () => {})
       response.on('close', () => {
         const text = Buffer.concat(parts).toString()
-        const said = text.slice(-SAID_CHARACTERS)
-        if (status !== 200) return end('refused', { status, requestId, said })
+        const received = text.slice(-RECEIVED_CHARACTERS)
+        if (status !== 200) return end('refused', { status, requestId, received })
         const isWhole = response.complete && isAnswer(speaker, text, isStream)
         if (isWhole) end('served', { status, requestId })
-        else end('broken', { status, requestId, said })
+        else end('broken', { status, requestId, received })
       })
     })
     sent.end(body)
@@ -112,10 +116,10 @@ function makeCall(
 
 function isAnswer(speaker: (typeof speakers)['openai'], text: string, isStream: boolean): boolean {
   try {
-    const said: Said & { isComplete?: boolean } = isStream
+    const received: Said & { isComplete?: boolean } = isStream
       ? speaker.streamed(text)
       : speaker.whole(JSON.parse(text))
-    return said.text === ANSWER && said.isComplete !== false
+    return received.text === ANSWER && received.isComplete !== false
   } catch {
     return false
   }

@@ -1,9 +1,9 @@
-/** What a fault run shows, and what of it must not be. */
+/** Results of a fault run, and the violations among them. */
 import type { BilledCall } from '../gatehouse-server.ts'
 import { quantile } from '../load.ts'
 import { markdownTable } from '../report.ts'
 import type { Called } from './fault-callers.ts'
-import { CHANNELS, isToBeDisabled, PHASES, startsMs, wellIn } from './fault-script.ts'
+import { CHANNELS, isToBeDisabled, PHASES, startsMs, healthyIn } from './fault-script.ts'
 import type { Visits } from './faulty-upstream.ts'
 
 export type FaultRun = {
@@ -13,51 +13,51 @@ export type FaultRun = {
   skipped: number
   billed: BilledCall[]
   books: { exitCode: number; output: string }
-  /** Of the channels, in their order. */
+  /** Channel ids, in the order of `CHANNELS`. */
   ids: number[]
   /** Names of the channels that are not enabled at the end. */
   disabled: string[]
   visits: Visits[]
-  /** Attempts that the gateway ended without an answer, of each channel. */
+  /** Attempts that the gateway ended without a response, by channel. */
   givenUp: number[]
 }
 
 export type PhaseFigures = {
   name: string
-  /** Channels that are well in it. */
-  well: number
+  /** Number of healthy channels in the phase. */
+  healthy: number
   calls: number
   served: number
-  /** Answers that began well and broke off: nobody could take them back. */
+  /** Responses that began and broke off, which cannot be retried. */
   broken: number
   refused: number
   p50Ms: number
   p99Ms: number
-  /** Attempts at channels that were ill, for each hundred calls. */
-  illAttemptsPercent: number
+  /** Attempts on failing channels per hundred calls. */
+  failingAttemptsPercent: number
 }
 
 export type FaultReport = {
   seconds: number
   rate: number
   phases: PhaseFigures[]
-  /** Of the calls that somebody could have answered, the share that was. */
+  /** Share of served calls among those that could have been served. */
   servedShare: number
-  /** The same without what had begun to arrive when its upstream broke it off. */
+  /** The same without responses that the upstream broke off after they had begun. */
   servedUnlessBrokenShare: number
   wronglyDisabled: string[]
   notDisabled: string[]
-  /** Healthy channels that got no call in the last phase. */
+  /** Healthy channels without a call in the last phase. */
   notBack: string[]
-  /** Calls that were not made because too many were under way: the machine was too slow. */
+  /** Calls that were skipped because too many were in progress: the machine was too slow. */
   skipped: number
-  /** Answers that came after the gateway had stopped waiting for them. */
+  /** Responses that arrived after the gateway had stopped waiting. */
   late: number
-  /** Charges without an answer or a part of one, and answers without a charge, by channel. */
+  /** Charges without a full or partial response, and responses without a charge, by channel. */
   differences: { name: string; by: number }[]
   billed: number
-  /** What clients heard instead of an answer, by phase, and how often. */
-  heard: string[]
+  /** Errors that clients received, by phase, with counts. */
+  failures: string[]
   problems: string[]
 }
 
@@ -66,13 +66,13 @@ const PROBLEMS_SHOWN = 20
 export function judgeFaults(run: FaultRun): FaultReport {
   const { seconds, rate, calls, billed, books } = run
   const phases = PHASES.map((_phase, index) => figuresOf(run, index))
-  const possible = phases.filter(({ well }) => well > 0)
+  const possible = phases.filter(({ healthy }) => healthy > 0)
   const sum = (of: (phase: PhaseFigures) => number) =>
     possible.reduce((total, phase) => total + of(phase), 0)
   const made = sum((phase) => phase.calls)
   const served = sum((phase) => phase.served)
   const healthy = CHANNELS.filter((channel) => !isToBeDisabled(channel)).map(({ name }) => name)
-  const ill = CHANNELS.filter(isToBeDisabled).map(({ name }) => name)
+  const refused = CHANNELS.filter(isToBeDisabled).map(({ name }) => name)
   const last = PHASES.length - 1
   const report: FaultReport = {
     seconds,
@@ -81,7 +81,7 @@ export function judgeFaults(run: FaultRun): FaultReport {
     servedShare: served / made,
     servedUnlessBrokenShare: served / (made - sum((phase) => phase.broken)),
     wronglyDisabled: healthy.filter((name) => run.disabled.includes(name)),
-    notDisabled: ill.filter((name) => !run.disabled.includes(name)),
+    notDisabled: refused.filter((name) => !run.disabled.includes(name)),
     notBack: CHANNELS.flatMap(({ name }, index) =>
       healthy.includes(name) && (run.visits[index]?.asked[last] ?? 0) === 0 ? [name] : [],
     ),
@@ -89,7 +89,7 @@ export function judgeFaults(run: FaultRun): FaultReport {
     late: compared(run).reduce((total, { late }) => total + late, 0),
     differences: compared(run).filter(({ by }) => by !== 0),
     billed: billed.length,
-    heard: heardInstead(run),
+    failures: failuresOf(run),
     problems: [],
   }
   report.problems.push(...bookProblems(calls, billed), ...problemsOf(report))
@@ -106,35 +106,38 @@ function figuresOf({ seconds, calls, visits }: FaultRun, index: number): PhaseFi
     own.filter((call) => call.outcome === outcome).length
   const latencies = own.flatMap(({ outcome, tookMs }) => (outcome === 'served' ? [tookMs] : []))
   const sorted = Float64Array.from(latencies).toSorted()
-  const illAttempts = visits.reduce((sum, { askedIll }) => sum + (askedIll[index] ?? 0), 0)
+  const failingAttempts = visits.reduce(
+    (sum, { askedWhileFailing }) => sum + (askedWhileFailing[index] ?? 0),
+    0,
+  )
   const phase = PHASES[index]
   return {
     name: phase?.name ?? '',
-    well: phase === undefined ? 0 : wellIn(phase),
+    healthy: phase === undefined ? 0 : healthyIn(phase),
     calls: own.length,
     served: count('served'),
     broken: count('broken'),
     refused: count('refused') + count('lost'),
     p50Ms: quantile(sorted, 0.5),
     p99Ms: quantile(sorted, 0.99),
-    illAttemptsPercent: own.length === 0 ? 0 : (illAttempts / own.length) * 100,
+    failingAttemptsPercent: own.length === 0 ? 0 : (failingAttempts / own.length) * 100,
   }
 }
 
-function heardInstead({ seconds, calls }: FaultRun): string[] {
+function failuresOf({ seconds, calls }: FaultRun): string[] {
   const starts = startsMs(seconds)
   const unserved = calls.filter(({ outcome }) => outcome !== 'served')
-  const byText = Map.groupBy(unserved, ({ beganMs, outcome, status, said }) => {
+  const byText = Map.groupBy(unserved, ({ beganMs, outcome, status, received }) => {
     const phase = PHASES[starts.findLastIndex((start) => start <= beganMs)]
-    const message = /"message": ?"([^"]*?)(?: \(request id[^"]*)?"/.exec(said)?.[1] ?? said
+    const message = /"message": ?"([^"]*?)(?: \(request id[^"]*)?"/.exec(received)?.[1] ?? received
     return `${phase?.name}: ${outcome}, ${status}, ${message}`
   })
   return [...byText].map(([text, { length }]) => `${text} (${length})`)
 }
 
 /**
- * What the upstreams gave, against what is in the log, of each channel. Answers to attempts that
- * the gateway had given up by then are late, and nobody's to pay.
+ * Compares what the upstreams sent with the log, by channel. A response to an attempt that the
+ * gateway had already given up counts as late and is not billed.
  */
 function compared({ ids, billed, visits, givenUp }: FaultRun) {
   const rows = Map.groupBy(billed, ({ channelId }) => channelId)
@@ -175,21 +178,21 @@ export function describeFaults(report: FaultReport, machine: string): string {
   const rows = report.phases.map((phase) => [
     phase.name,
     String(phase.calls),
-    String(phase.well),
+    String(phase.healthy),
     percent(phase.served / Math.max(1, phase.calls)),
-    phase.well > 0 ? '100 %' : '0 %',
+    phase.healthy > 0 ? '100 %' : '0 %',
     String(phase.broken),
     String(phase.refused),
     ms(phase.p50Ms),
     ms(phase.p99Ms),
     ms(phase.p50Ms - (calm?.p50Ms ?? 0)),
     ms(phase.p99Ms - (calm?.p99Ms ?? 0)),
-    phase.illAttemptsPercent.toFixed(1),
+    phase.failingAttemptsPercent.toFixed(1),
   ])
   const columns = [
     'phase',
     'calls',
-    'well',
+    'healthy',
     'answered',
     'possible',
     'broken off',
@@ -198,7 +201,7 @@ export function describeFaults(report: FaultReport, machine: string): string {
     'p99, ms',
     'added p50',
     'added p99',
-    'ill attempts, %',
+    'failing attempts, %',
   ]
   return [
     `# ${CHANNELS.length} channels under faults`,
@@ -215,7 +218,7 @@ export function describeFaults(report: FaultReport, machine: string): string {
       `the gateway had given up waiting: ${report.late}`,
     `- ${report.billed} calls billed; difference to what the upstreams gave: ` +
       `${report.differences.reduce((sum, { by }) => sum + Math.abs(by), 0)}`,
-    ...report.heard.map((text) => `- ${text}`),
+    ...report.failures.map((text) => `- ${text}`),
     '',
     ...(report.problems.length > 0
       ? ['Problems:', ...report.problems.map((text) => `- ${text}`)]

@@ -1,13 +1,14 @@
 /**
- * What befalls the channels, and when. Words are those of the fake upstream; a phase names types
- * (all their channels) or single channels, which beat their type. Whoever is not named is well.
+ * Faults of the channels over time. The instructions are those of the fake upstream. A phase names
+ * types (all their channels) or single channels, which take precedence. Channels that are not named
+ * are healthy.
  */
 
 export type ChannelKind = {
   label: string
   type: number
   key: string
-  /** How many channels of the kind there are: `OpenAI 1`, `OpenAI 2`, … */
+  /** Number of channels of the kind: `OpenAI 1`, `OpenAI 2`, … */
   count: number
 }
 
@@ -22,18 +23,18 @@ const CHANNEL_KINDS: readonly ChannelKind[] = [
 
 export type Phase = {
   name: string
-  /** How long it lasts, as a share of the sum of all. */
+  /** Duration as a share of the sum of all phases. */
   share: number
-  /** Words by channel or type; `others`: all that are not named. */
+  /** Instructions by channel or type; `others`: for all that are not named. */
   words: Readonly<Record<string, string>>
 }
 
-/** Accounts that are closed in the second phase and stay so. */
+/** Accounts that are closed in the second phase and stay closed. */
 const CLOSED = { 'Zhipu 1': 'fail-key', 'Azure 1': 'fail-quota' }
 
-/** The first phase is the one that the others are measured by. */
+/** The first phase is the baseline for the others. */
 export const PHASES: readonly Phase[] = [
-  { name: 'all well', share: 4, words: {} },
+  { name: 'all healthy', share: 4, words: {} },
   { name: 'accounts closed', share: 2, words: CLOSED },
   {
     name: 'errors',
@@ -83,7 +84,7 @@ export const PHASES: readonly Phase[] = [
   { name: 'back', share: 5, words: CLOSED },
 ]
 
-/** Words that mean a refused key or account: such a channel is to be disabled, and no other. */
+/** Instructions that reject the key or account: exactly such channels must be disabled. */
 const REFUSED_ACCOUNT: ReadonlySet<string> = new Set(['fail-key', 'fail-quota'])
 
 export type ChannelName = { name: string; label: string }
@@ -95,29 +96,31 @@ export const CHANNELS: readonly (ChannelName & ChannelKind)[] = CHANNEL_KINDS.fl
   })),
 )
 
-/** What steers a channel in a phase; empty: it is well. */
+/** Instructions for a channel in a phase; empty if it is healthy. */
 export const wordsOf = ({ words }: Phase, { name, label }: ChannelName): string =>
   words[name] ?? words[label] ?? words.others ?? ''
 
-/** How many channels are well in it: while there is one, every call can be answered. */
-export const wellIn = (phase: Phase): number =>
+/** Number of healthy channels in a phase: while there is one, every call can be served. */
+export const healthyIn = (phase: Phase): number =>
   CHANNELS.filter((channel) => wordsOf(phase, channel) === '').length
 
 export const isToBeDisabled = (channel: ChannelName): boolean =>
   PHASES.some((phase) => REFUSED_ACCOUNT.has(wordsOf(phase, channel)))
 
-/** A call under these words brings an answer, a part of a stream, or nothing to be paid. */
+/**
+ * What a call with these instructions yields: a response, part of a stream, or nothing to charge.
+ */
 export function yieldOf(words: string, isStream: boolean): 'answer' | 'part' | 'nothing' {
   if (words === '') return 'answer'
   if (!BREAKS_STREAMS.test(words)) return 'nothing'
   if (isStream) return 'part'
-  // An error in the middle needs a middle.
+  // An error in the middle requires a stream.
   return words === 'error-mid-stream' ? 'answer' : 'nothing'
 }
 
 const BREAKS_STREAMS = /^(?:cut-after-\d+|error-mid-stream|hang-mid-stream)$/
 
-/** When each phase begins, in milliseconds of a run so long. */
+/** Start of each phase in milliseconds, for a run of this length. */
 export function startsMs(seconds: number): number[] {
   const shares = PHASES.reduce((sum, { share }) => sum + share, 0)
   let passed = 0

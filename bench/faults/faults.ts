@@ -1,10 +1,10 @@
 /**
- * Many channels of several types while their upstreams fail, fall silent, cut, throttle, refuse
- * their accounts and recover, on the script of `fault-script.ts`.
+ * Many channels of several types while their upstreams fail, stall, cut, throttle, reject their
+ * accounts and recover, as scripted in `fault-script.ts`.
  *
- * As long as one channel is well, a call can be answered: that is what the share of answered calls
- * is held against. No healthy channel may be disabled, every refused account must be; what the
- * upstreams gave is billed once, to the channel that gave it, and nothing else is.
+ * While one channel is healthy, a call can be served: the share of served calls is measured against
+ * this. No healthy channel may be disabled, and every rejected account must be. Every response is
+ * billed once, to the channel that sent it, and nothing else is billed.
  */
 import os from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -26,10 +26,10 @@ import { startFaultyUpstream, type FaultyUpstream } from './faulty-upstream.ts'
 
 const MODEL = 'gpt-4o-mini'
 const PLENTY_OF_QUOTA = 1_000_000_000_000
-/** Attempts after the first: an operator with twenty channels can afford some. */
+/** Retries per call: an operator with twenty channels can afford some. */
 const RETRIES = 4
 const SETTLING_MS = 20_000
-/** Answers that came too late are never billed: who waits for them waits in vain. */
+/** Responses that came too late are never billed, so there is no need to wait for them. */
 const QUIET_MS = 3000
 const SETTLING_POLL_MS = 100
 const CHANNELS_SHOWN_MAX = 1000
@@ -57,12 +57,12 @@ export async function main(args: string[]): Promise<void> {
   if (report.problems.length > 0) process.exitCode = 1
 }
 
-/** Runs the script once, stretched to so many seconds. */
+/** Runs the script once over this many seconds. */
 export async function runFaults(options: {
   seconds: number
   rate: number
   database: 'sqlite' | 'postgres'
-  /** How long the gateway waits for a first byte, and between two. */
+  /** Timeout of the gateway for the first byte and between two bytes. */
   silenceSeconds: number
   core: number | null
 }): Promise<FaultReport> {
@@ -122,7 +122,7 @@ export async function runFaults(options: {
   }
 }
 
-/** Options, channels and a token; answers its key. */
+/** Creates options, channels and a token; returns its key. */
 async function prepare(root: Session, upstream: FaultyUpstream): Promise<string> {
   const options = { RetryTimes: String(RETRIES), AutomaticDisableChannelEnabled: 'true' }
   for (const [key, value] of Object.entries(options)) {
@@ -140,7 +140,7 @@ type ShownChannel = { id: number; name: string; status: number }
 async function shownChannels(root: Session): Promise<ShownChannel[]> {
   const found: ShownChannel[] = []
   for (let page = 0; found.length < CHANNELS_SHOWN_MAX; page += 1) {
-    // The contract's own shape of a channel.
+    // The contract's shape of a channel.
     const rows = (await root.call('GET', `/api/channel/?p=${page}`)) as ShownChannel[]
     if (rows.length === 0) break
     found.push(...rows)
@@ -148,7 +148,7 @@ async function shownChannels(root: Session): Promise<ShownChannel[]> {
   return found
 }
 
-/** By their place in `CHANNELS`. */
+/** Ids in the order of `CHANNELS`. */
 async function channelIds(root: Session): Promise<number[]> {
   const byName = new Map((await shownChannels(root)).map(({ id, name }) => [name, id]))
   return CHANNELS.map(({ name }) => byName.get(name) ?? 0)
@@ -161,7 +161,7 @@ async function disabledChannels(root: Session): Promise<string[]> {
   return channels.filter(({ status }) => status !== ENABLED).map(({ name }) => name)
 }
 
-/** Attempts that the gateway has ended without an answer, of each channel, by its own count. */
+/** Attempts that the gateway ended without a response, by channel, from its metrics. */
 async function attemptsGivenUp(url: string, ids: number[]): Promise<number[]> {
   const text = await (await fetch(`${url}/metrics`)).text()
   const lines = text.split('\n').filter((line) => GIVEN_UP.test(line))
@@ -174,7 +174,7 @@ async function attemptsGivenUp(url: string, ids: number[]): Promise<number[]> {
 
 const GIVEN_UP = /^gatehouse_relay_attempts_failed_total\{[^}]*cause="(?:network|timeout)"/
 
-/** The rows, once all are there: a broken-off call is settled a moment later. */
+/** Waits until all rows exist: an aborted call is settled a moment later. */
 async function settledRows(
   gatehouse: GatehouseServer,
   { upstream, calls }: { upstream: FaultyUpstream; calls: Called[] },

@@ -1,4 +1,4 @@
-/** Twenty upstreams in one, each at a path of its own, that fall ill as the script says. */
+/** Twenty upstreams in one server, each with its own path, that fail as scripted. */
 import {
   startFakeUpstream,
   type FakeUpstream,
@@ -6,22 +6,24 @@ import {
 } from '../../tools/fake-upstream/fake-upstream.ts'
 import { CHANNELS, PHASES, wordsOf, yieldOf } from './fault-script.ts'
 
-/** What came to one channel. */
+/** Calls that one channel received. */
 export type Visits = {
   /** Calls by phase. */
   asked: number[]
-  /** Calls by phase while it was ill. */
-  askedIll: number[]
-  /** Whole answers that left it, and streams of which it gave a part: what is to be paid for. */
+  /** Calls by phase while it was failing. */
+  askedWhileFailing: number[]
+  /**
+   * Complete responses that it sent, and streams of which it sent a part: these must be charged.
+   */
   answered: number
   parts: number
 }
 
 export type FaultyUpstream = {
   baseUrl(channel: number): string
-  /** From now on this phase of the script. */
+  /** Switches to a phase of the script. */
   enter(phase: number): void
-  /** What came to each channel; calls that are still open are left out. */
+  /** Calls by channel, without those that are still open. */
   visits(): Visits[]
   close(): Promise<void>
 }
@@ -30,10 +32,10 @@ const PATH = /^\/c(\d+)\//
 
 export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   let current = 0
-  /** Calls that are still open, and the phase they came in. */
+  /** Open calls, with the phase in which they arrived. */
   let open: { call: SeenCall; phase: number }[] = []
   const visits = CHANNELS.map((): Visits => {
-    return { asked: zeros(), askedIll: zeros(), answered: 0, parts: 0 }
+    return { asked: zeros(), askedWhileFailing: zeros(), answered: 0, parts: 0 }
   })
   const wordsFor = (path: string): string => {
     const channel = CHANNELS[channelIn(path)]
@@ -65,7 +67,7 @@ export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   }
 }
 
-/** Far more often than the fake upstream would forget the oldest. */
+/** Much more often than the fake upstream discards old calls. */
 const COLLECT_MS = 500
 
 const zeros = (): number[] => PHASES.map(() => 0)
@@ -75,7 +77,8 @@ const channelIn = (path: string): number => Number(PATH.exec(path)?.[1] ?? -1)
 function note(visits: Visits | undefined, call: SeenCall, phase: number): void {
   if (visits === undefined) return
   visits.asked[phase] = (visits.asked[phase] ?? 0) + 1
-  if (call.words !== '') visits.askedIll[phase] = (visits.askedIll[phase] ?? 0) + 1
+  if (call.words !== '')
+    visits.askedWhileFailing[phase] = (visits.askedWhileFailing[phase] ?? 0) + 1
   const yields = yieldOf(call.words, isStream(call))
   if (yields === 'part' && call.status === 200) visits.parts += 1
   if (yields === 'answer' && call.outcome === 'answered') visits.answered += 1

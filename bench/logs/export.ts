@@ -1,7 +1,4 @@
-/**
- * A large export: how soon it begins, how fast it comes, what memory it takes, and what calls that
- * are relayed meanwhile notice of it.
- */
+/** A large export: time to the first byte, throughput, memory, and its effect on relayed calls. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import os, { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -108,7 +105,7 @@ async function cookieOf(url: string): Promise<string> {
     .join('; ')
 }
 
-/** Reads an export to its end, and throws it away. */
+/** Reads an export to its end and discards it. */
 async function takeExport({
   url,
   cookie,

@@ -1,6 +1,6 @@
 /**
- * Years of calls in minutes: log rows and their sums, written by the database itself. Every value
- * follows from the row's number, so that two fillings are the same.
+ * Generates years of calls in minutes: log rows and their sums, written in SQL. Every value is
+ * derived from the row number, so that the result is reproducible.
  */
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
@@ -11,12 +11,12 @@ const USERS = 2000
 const MODELS = 100
 const CHANNELS = 60
 const TOKEN_NAMES = 3000
-/** Every fourth token is called what everybody calls it. */
+/** Every fourth token has the same, most common name. */
 const COMMON_TOKEN = "CASE WHEN h3 % 4 = 0 THEN '默认' ELSE 'token-' || (u * 3 + h3 % 3) END"
 const CHUNK_ROWS = 500_000
 const SECONDS_PER_DAY = 86_400
 
-/** The secondary indexes of `logs` are made afterwards: that takes a third of the time. */
+/** The secondary indexes of `logs` are created afterwards, which takes a third of the time. */
 const LOG_INDEXES: Record<string, string> = {
   gh_logs_time: '(created_at, id)',
   gh_logs_user: '(user_id, created_at, id)',
@@ -24,10 +24,10 @@ const LOG_INDEXES: Record<string, string> = {
   gh_logs_channel: '(channel_id, created_at, id)',
 }
 
-/** A number between 0 and 9,999 that follows from `n`. */
+/** A pseudo-random number from 0 to 9,999, derived from `n`. */
 const hash = (salt: number): string =>
   `(((n + ${salt}) * 48271 + ${salt * 7919}) % 1000003 % 10000)`
-/** Few of many are named often: 0 to `count` - 1, most of them low. */
+/** A skewed distribution from 0 to `count` - 1: mostly low numbers. */
 const skewed = (source: string, count: number): string =>
   `(${count} * ${source} / 10000 * ${source} / 10000 * ${source} / 10000)`
 
@@ -61,7 +61,7 @@ const rollups = [
 ]
 
 const TOTALS = 'sum(requests), sum(quota), sum(prompt_tokens), sum(completion_tokens)'
-/** What the server adds up hour by hour, in one go. */
+/** The server's hourly sums, computed in one statement. */
 const sums = (filling: Filling): string[] => {
   const until = filling.nowSeconds - (filling.nowSeconds % 3600) - 7200
   const part = (subject: string, from: string, names: { name: string; model: string }): string => {
@@ -101,7 +101,7 @@ async function fill(run: Run, filling: Filling, numbers: (from: number, to: numb
   for (const statement of [...rollups, ...sums(filling)]) await run(statement)
 }
 
-/** Into a database whose tables are made and empty. */
+/** Fills a database with empty tables. */
 export async function fillSqlite(file: string, filling: Filling): Promise<void> {
   const database = new Sqlite(file)
   try {
@@ -118,7 +118,7 @@ export async function fillSqlite(file: string, filling: Filling): Promise<void> 
   }
 }
 
-/** Into a database whose tables are made and empty. */
+/** Fills a database with empty tables. */
 export async function fillPostgres(url: string, filling: Filling): Promise<void> {
   const client = new pg.Client(url)
   await client.connect()
@@ -135,7 +135,7 @@ export async function fillPostgres(url: string, filling: Filling): Promise<void>
   }
 }
 
-/** Names and numbers that the rows of a filling have, some often and some never. */
+/** Names and numbers in the generated rows, some frequent and some absent. */
 export const LOG_NAMES = {
   users: USERS,
   commonModel: 'model-0',

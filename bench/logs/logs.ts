@@ -1,6 +1,6 @@
 /**
- * The log over millions of rows: how long pages, statistics, filters and the dashboard take, asked
- * over HTTP as a console does, while calls are relayed and logged.
+ * The log with millions of rows: duration of pages, statistics, filters and the dashboard,
+ * requested over HTTP like a console does, while calls are relayed and logged.
  */
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -68,7 +68,7 @@ export async function main(args: string[]) {
   }
 }
 
-/** Calls until told to end, which says how many there were. */
+/** Makes calls until stopped; stopping returns their number. */
 function keepCalling(calls: RelayedCalls, perSecondMax: number) {
   const perSecond: number[] = []
   let failed = 0
@@ -120,7 +120,7 @@ async function filledDatabase(kind: string, { rows, file, nowSeconds }: Wanted) 
 
 function questions(nowSeconds: number): Question[] {
   const since = (days: number) => `start_timestamp=${nowSeconds - days * DAY}`
-  // As the console opens it: from the very first row to an hour from now.
+  // The console's default range: from the first row to an hour from now.
   const opened = `end_timestamp=${nowSeconds + 3600}`
   const dashboard = `start_timestamp=${nowSeconds - 30 * DAY}&end_timestamp=${nowSeconds}`
   const { commonModel, rareModel, heavyUser, lightUser } = LOG_NAMES
@@ -182,12 +182,12 @@ function questions(nowSeconds: number): Question[] {
       question('dashboard', 150)([`30 days by ${by}`, `/api/dashboard?${dashboard}&by=${by}`]),
     ),
     question('dashboard', 150)(['week, own', '/api/user/dashboard']),
-    // Reads row by row, for two seconds at most.
-    question('search', 2500)(['a content nobody has', `/api/log/search?keyword=${unknown}`]),
+    // Scans row by row, for two seconds at most.
+    question('search', 2500)(['a content without a match', `/api/log/search?keyword=${unknown}`]),
   ]
 }
 
-/** The first time, with a cold cache, and then the median of the others. */
+/** Measures the first request with a cold cache, and the median of the others. */
 async function ask(session: Session, question: Question): Promise<Answer> {
   const times: number[] = []
   for (let round = 0; round <= ROUNDS; round += 1) {

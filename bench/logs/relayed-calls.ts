@@ -7,12 +7,12 @@ const MODEL = 'gpt-4o-mini'
 const PLENTY_OF_QUOTA = 1_000_000_000_000
 
 export type RelayedCalls = {
-  /** Calls for so many seconds, not more of them in one than told. */
+  /** Makes calls for this many seconds, at most `perSecondMax` per second. */
   run(load: { connections: number; seconds: number; perSecondMax?: number }): Promise<LoadResult>
   stop(): Promise<void>
 }
 
-/** Calls that a server relays to an upstream of ours and logs, while it is asked other things. */
+/** Calls that a server relays to our upstream and logs, while it serves other requests. */
 export async function relayedCalls(url: string, root: Session): Promise<RelayedCalls> {
   const upstream = await startUpstream()
   await giveQuota(root, 'root', PLENTY_OF_QUOTA)

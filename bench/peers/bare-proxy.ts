@@ -1,6 +1,6 @@
 /**
- * The least a gateway in Node can do: pass a call to the upstream and its answer back. What the
- * other servers of the benchmark are measured against.
+ * The minimum that a gateway in Node can do: pass a call to the upstream and its response back. The
+ * baseline of the benchmark.
  *
  * node bench/peers/bare-proxy.ts <port> <upstream address>
  */

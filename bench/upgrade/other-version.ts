@@ -6,9 +6,9 @@ import path from 'node:path'
 
 /** Another version of Gatehouse that can be started. */
 export type OtherVersion = {
-  /** What its package.json says. */
+  /** Version in its package.json. */
   version: string
-  /** Arguments of Node before the command. */
+  /** Node arguments before the command. */
   program: readonly string[]
   remove(): Promise<void>
 }
@@ -16,8 +16,8 @@ export type OtherVersion = {
 const ROOT = path.join(import.meta.dirname, '../..')
 
 /**
- * `from`: the folder of an installed package, or a commit, whose sources then run with the present
- * `node_modules`.
+ * `from` is the folder of an installed package, or a commit, whose sources then run with the
+ * current `node_modules`.
  */
 export async function otherVersion(from: string): Promise<OtherVersion> {
   if (existsSync(path.join(from, 'package.json'))) {
@@ -30,7 +30,7 @@ export async function otherVersion(from: string): Promise<OtherVersion> {
   })
   execFileSync('tar', ['-x', '-C', folder], { input: archive })
   symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'))
-  // Newer than the sources, so that the start does not build the console.
+  // Newer than the sources, so that starting does not build the console.
   mkdirSync(path.join(folder, 'dist/console'), { recursive: true })
   writeFileSync(path.join(folder, 'dist/console/index.html'), '<!doctype html>')
   return { ...programOf(folder), remove: () => rm(folder, { recursive: true, force: true }) }

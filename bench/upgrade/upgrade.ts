@@ -1,11 +1,11 @@
 /**
- * An upgrade under load: processes of the previous version serve calls, are stopped and started
- * again as this version. On SQLite there is one, on PostgreSQL there are three, one after another,
- * so that both versions serve beside each other for a while.
+ * An upgrade under load: processes of the previous version serve calls, and are stopped and
+ * restarted as this version. With SQLite there is one process, with PostgreSQL three, replaced one
+ * after another, so that both versions serve at the same time.
  *
- * What must hold: every call that a client saw complete is billed exactly once, with the right
- * figures; `gatehouse reconcile` of this version finds nothing; on PostgreSQL no call fails,
- * neither of the relay nor of the management API.
+ * Invariants: every call that a client received completely is billed exactly once, with the right
+ * figures; `gatehouse reconcile` of this version finds no difference; with PostgreSQL no call of
+ * the relay or the management API fails.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -36,17 +36,17 @@ type UpgradeReport = {
   failed: number
   /** Seconds in which no process served. */
   downSeconds: number
-  /** Seconds from the signal to each old process until the new one in its place is ready. */
+  /** Seconds from the signal to each old process until its replacement is ready. */
   replacedSeconds: number[]
-  /** What the previous version says when it is started on this version's tables. */
+  /** Output of the previous version when it is started on this version's tables. */
   downgrade: string
   problems: string[]
 }
 
 const WORKERS = 12
-/** Words of a stream come this slowly, so that streams are under way at each stop. */
+/** Interval of stream chunks: slow enough that streams are in progress at each stop. */
 const CHUNK_MS = 300
-/** What a load balancer takes to send nothing more to a process. */
+/** Time that a load balancer needs to stop sending calls to a process. */
 const DRAIN_MS = 300
 const MANAGEMENT_PAUSE_MS = 100
 const MANAGEMENT_PATHS = ['/api/user/self', '/api/token/?p=0', '/api/log/?p=0', '/api/channel/?p=0']
@@ -78,7 +78,7 @@ export async function main(args: string[]) {
 async function upgrade(options: {
   database: DatabaseKind
   previous: OtherVersion
-  /** How long each state lasts under load. */
+  /** Duration of each state under load, in seconds. */
   seconds: number
 }): Promise<UpgradeReport> {
   const { database, previous, seconds } = options
@@ -149,9 +149,9 @@ async function freePorts(count: number): Promise<number[]> {
 }
 
 type Load = {
-  /** The processes that calls go to; a proxy's list of servers. */
+  /** Ports of the processes that receive calls, like a proxy's list of servers. */
   ports: Set<number>
-  /** Ends when every call under way has been answered. */
+  /** Stops the load and waits for all calls in progress. */
   stop(): Promise<{ round: Round; managementCalls: number }>
 }
 
@@ -169,7 +169,7 @@ function startLoad({
   let turn = 0
   let managementCalls = 0
 
-  /** The next process in turn; waits while there is none. */
+  /** Next process in turn; waits until there is one. */
   async function nextUrl(): Promise<URL> {
     while (ports.size === 0) await sleep(WAIT_MS)
     turn += 1
@@ -245,7 +245,7 @@ async function judge(
   if (twice.length > 0) report.problems.push(`billed twice: ${twice.join(', ')}`)
 }
 
-/** Starts the previous version on the new tables. Resolves to what it says. */
+/** Starts the previous version on the new tables; returns its output. */
 async function startAgain(gatehouse: GatehouseServer, previous: OtherVersion): Promise<string> {
   const port = await freePort()
   const started = await gatehouse.start({ program: previous.program, port }).catch(String)

@@ -1,9 +1,9 @@
 /**
  * node bench/upgrade/write-fixture.ts COMMIT
  *
- * Writes `fixtures/databases/gatehouse-<version>.sqlite` and `.postgres.sql`: what a version has
- * written that served users, tokens and streams and was killed in the middle of some. On PostgreSQL
- * only the rows: the tables are made by that version's migrations.
+ * Writes `fixtures/databases/gatehouse-<version>.sqlite` and `.postgres.sql`: the database of a
+ * version that served users, tokens and streams and was killed during some of them. For PostgreSQL
+ * only the rows: the tables are created by that version's migrations.
  */
 import Sqlite from 'better-sqlite3'
 import { rmSync, writeFileSync } from 'node:fs'

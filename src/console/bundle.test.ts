@@ -1,4 +1,4 @@
-// oxlint-disable-next-line no-restricted-imports -- weighs what the browser loads
+// oxlint-disable-next-line no-restricted-imports -- measures what the browser loads
 import { gzipSync } from 'node:zlib'
 // oxlint-disable-next-line no-restricted-imports -- as above
 import { join } from 'node:path'
@@ -7,8 +7,8 @@ import { beforeAll, expect, test } from 'vitest'
 
 const SIGN_IN_BYTES_MAX = 160_000
 const PAGE_BYTES_MAX = 200_000
-/** The page itself, the logo and the headers of a handful of answers. */
-const BESIDE_BYTES = 6000
+/** Size of the page itself, the logo and a few response headers. */
+const PAGE_OVERHEAD_BYTES = 6000
 
 const files = new Map<string, Rolldown.OutputChunk | Rolldown.OutputAsset>()
 
@@ -18,12 +18,12 @@ beforeAll(async () => {
     logLevel: 'silent',
     build: { write: false },
   })
-  // One output without watching: neither a list nor a watcher.
+  // Without watching there is a single output.
   const { output } = built as Rolldown.RolldownOutput
   for (const file of output) files.set(file.fileName, file)
 }, 120_000)
 
-/** Names of a chunk, what it imports at once, and their styles. */
+/** File names of a chunk, its static imports, and their styles. */
 function loadedWith(name: string, found = new Set<string>()): Set<string> {
   const file = files.get(name)
   if (found.has(name) || file === undefined) return found
@@ -50,7 +50,7 @@ function chunkOf(source: string): string {
   return chunk.fileName
 }
 
-/** What the page itself names. */
+/** Files that the page itself references. */
 function start(): Set<string> {
   const page = files.get('index.html')
   const html = page?.type === 'asset' ? String(page.source) : ''
@@ -59,37 +59,38 @@ function start(): Set<string> {
   return found
 }
 
-/** Statements of a file that do more than say what there is: import, export, declare. */
-const runAtOnce = (code: string): string[] =>
+/** Statements of a file that execute on load, rather than import, export or declare. */
+const executedStatements = (code: string): string[] =>
   parseAst(code)
     .body.filter((statement) => {
       if (statement.type !== 'VariableDeclaration') return !DECLARES.has(statement.type)
-      return statement.declarations.some(({ init }) => init !== null && !isHeldBack(init))
+      return statement.declarations.some(({ init }) => init !== null && !isDeferred(init))
     })
     .map((statement) => code.slice(statement.start, statement.end))
 
 const DECLARES = new Set(['ImportDeclaration', 'ExportNamedDeclaration', 'FunctionDeclaration'])
 
-/** A function, or one that is run when somebody needs its module. */
-const isHeldBack = (init: ESTree.Expression): boolean =>
+/** A function, or a call with a function that runs later. */
+const isDeferred = (init: ESTree.Expression): boolean =>
   init.type === 'ArrowFunctionExpression' ||
   (init.type === 'CallExpression' && init.arguments[0]?.type === 'ArrowFunctionExpression')
 
-// Widgets in one would be made from those in the other before these are there: a blank page.
-test('of files that wait for one another none makes anything before all are there', () => {
+// Otherwise widgets in one file could be created before those that they need in another: a blank
+// page.
+test('files with circular imports execute nothing before all are loaded', () => {
   const chunks = [...files.values()].filter((file) => file.type === 'chunk')
   const waiting = chunks.filter(({ fileName, imports }) =>
     imports.some((imported) => loadedWith(imported).has(fileName)),
   )
-  expect(waiting.flatMap(({ code }) => runAtOnce(code))).toEqual([])
+  expect(waiting.flatMap(({ code }) => executedStatements(code))).toEqual([])
 })
 
-test('the sign-in page is light before it can be used', () => {
+test('the sign-in page loads few bytes before it is usable', () => {
   const loaded = loadedWith(chunkOf('/login-page.tsx'), start())
-  expect(bytesOf(loaded) + BESIDE_BYTES).toBeLessThan(SIGN_IN_BYTES_MAX)
+  expect(bytesOf(loaded) + PAGE_OVERHEAD_BYTES).toBeLessThan(SIGN_IN_BYTES_MAX)
 })
 
-test('no page adds more than its share', () => {
+test('no page exceeds its size budget', () => {
   const isThere = start()
   const frame = ['/queries.tsx', '/signed-in-bar.tsx'].map(chunkOf)
   const pages = [...files.values()].filter(

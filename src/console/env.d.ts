@@ -1,7 +1,7 @@
-/** Version of this build, from package.json; filled in by Vite. */
+/** Version of this build, from package.json; inserted by Vite. */
 declare const __CONSOLE_VERSION__: string
 
 interface ImportMetaEnv {
-  /** Address in front of `/api`; empty: where the console itself comes from. */
+  /** Address before `/api`; empty for the origin and path of the console. */
   readonly VITE_API_BASE?: string
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { paths } from './paths.ts'
 
-test('every address of the console, at a glance', () => {
+test('lists every path of the console', () => {
   const addresses = Object.entries(paths).map(([name, path]) => {
     return `${name}: ${typeof path === 'string' ? path : path(7)}`
   })

@@ -1,4 +1,4 @@
-/** Every link of the console. Patterns (`$id`) are what the route table matches. */
+/** Paths of the console. Patterns (`$id`) are matched by the route table. */
 export const patterns = {
   home: '/',
   login: '/login',

@@ -4,36 +4,36 @@ import { pageAt } from './app/routing/pages.ts'
 import { paths } from './paths.ts'
 import { pages } from './routes.tsx'
 
-describe('the page at an address', () => {
+describe('page of a path', () => {
   test.each([
     ['/', '/'],
     ['/token', '/token'],
     ['/token/', '/token'],
     ['/token/add', '/token/add'],
     ['/token/edit/7', '/token/edit/$id'],
-    // The profile, not a user whose id is missing.
+    // The profile, not a user with a missing id.
     ['/user/edit', '/user/edit'],
   ])('%s', (path, pattern) => {
     expect(pageAt(path, pages)?.path).toBe(pattern)
   })
 
-  test.each(['/nowhere', '/token/edit', '/token/edit/7/8'])('%s is no page', (path) => {
+  test.each(['/nowhere', '/token/edit', '/token/edit/7/8'])('%s is not a page', (path) => {
     expect(pageAt(path, pages)).toBeNull()
   })
 })
 
-test('every page has an address of its own', () => {
+test('every page has a unique path', () => {
   expect(new Set(pages.map(({ path }) => path)).size).toBe(pages.length)
 })
 
-test('a page under a menu entry names one that exists', () => {
+test('the menu entry of a page exists', () => {
   const entries = pages.filter(({ inMenu }) => inMenu === true).map(({ path }) => path)
   const parents = pages.flatMap(({ under }) => (under === undefined ? [] : [under]))
   expect(parents.filter((path) => !entries.includes(path))).toEqual([])
 })
 
-test('every page is looked at in the browser tests that look at all of them', () => {
-  // They send their visitor on at once: oauth.e2e.ts.
+test('the browser tests for all pages include every page', () => {
+  // These redirect immediately; oauth.e2e.ts tests them.
   const passing: string[] = [paths.oauthGithub, paths.oauthLark, paths.oauthOidc]
   const seen = [...VISITOR_PAGES, ...ROOT_PAGES].map(
     ({ path }) => pageAt(path.split('?')[0] ?? '', pages)?.path,

@@ -3,7 +3,7 @@ import { mark } from './app/i18n.ts'
 import type { PageRoute } from './app/routing/pages.ts'
 import { paths, patterns } from './paths.ts'
 
-/** Every page: its address, who may open it, its title. The menu shows its entries in this order. */
+/** Every page with its path, access and title. The menu lists its entries in this order. */
 export const pages: readonly PageRoute[] = [
   {
     path: paths.home,

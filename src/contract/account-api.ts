@@ -14,7 +14,7 @@ const HumanCheck = {
     .max(4096)
     .default('')
     .describe(
-      'Answer of the human check’s widget; not looked at when the check is off or just passed.',
+      'Response token of the human check; ignored if the check is off or was passed recently.',
     ),
 }
 
@@ -28,16 +28,16 @@ const Registration = z
   .object({
     username: needed(Text).meta({
       ...username,
-      description: 'Signs in, and is unique; no `@`, no blank at either end.',
+      description: 'Unique sign-in name; no `@`, no spaces at either end.',
     }),
     password: needed(Text).meta(password),
-    display_name: optional(Text).describe('Refused when too long; otherwise not read.'),
+    display_name: optional(Text).describe('Rejected if too long; otherwise ignored.'),
     email: UnreadEmail.describe(
-      'Read only while `EmailVerificationEnabled`, together with the code that was mailed to it.',
+      'Used only with `EmailVerificationEnabled`, together with the code that was mailed to it.',
     ),
     verification_code: optional(Text).meta({ description: MailCode, example: '8F2KQ7' }),
     aff_code: optional(Text).meta({
-      description: 'Code of whoever invites; one that nobody has is ignored.',
+      description: 'Invite code; an unknown code is ignored.',
       example: 'x7Kq',
     }),
   })
@@ -46,7 +46,7 @@ const Registration = z
 export const accountApi = {
   register: post('/api/user/register', {
     name: 'register',
-    summary: 'Makes an account; the caller is not signed in by it.',
+    summary: 'Creates an account, without signing the caller in.',
     access: 'anyone',
     rate: 'critical',
     query: z.object(HumanCheck),
@@ -55,52 +55,52 @@ export const accountApi = {
   sendCode: get('/api/verification', {
     name: 'sendEmailCode',
     summary:
-      'Mails a code for registering or binding an address. The answer does not tell whether the address is in use; its mailbox does.',
+      'Mails a code for registration or for linking an address. The response does not reveal whether the address is in use; only the email does.',
     access: 'anyone',
     rate: 'critical',
     changesState: true,
-    query: z.object({ email: Email.describe('Where the code goes.'), ...HumanCheck }),
+    query: z.object({ email: Email.describe('Recipient of the code.'), ...HumanCheck }),
   }),
   requestReset: get('/api/reset_password', {
     name: 'requestPasswordReset',
     summary:
-      'Mails a link for a new password. The answer does not tell whether an account has this address.',
+      'Mails a link for a new password. The response does not reveal whether an account has this address.',
     access: 'anyone',
     rate: 'critical',
     changesState: true,
-    query: z.object({ email: Email.describe('Address of the account.'), ...HumanCheck }),
+    query: z.object({ email: Email.describe('Email address of the account.'), ...HumanCheck }),
   }),
   reset: post('/api/user/reset', {
     name: 'resetPassword',
-    summary: 'Gives the account of a mailed link a new password, and answers it.',
+    summary: 'Sets a new password for the account of a mailed link, and returns it.',
     access: 'anyone',
     rate: 'critical',
     body: z
       .object({
-        email: needed(Text).describe('Address of the account, from the link.'),
+        email: needed(Text).describe('Email address of the account, from the link.'),
         token: needed(Text).meta({
-          description: 'Token of the link.',
+          description: 'Token from the link.',
           example: '0c6d1f5be07a4a1c8f3d2e9b7a65c410',
         }),
       })
-      .meta({ id: 'PasswordReset', description: 'What the mailed link holds.' }),
+      .meta({ id: 'PasswordReset', description: 'Content of the mailed link.' }),
     data: z.string().meta({ description: 'The new password.', example: 'hT9vQ2mXcR4k' }),
   }),
   inviteCode: get('/api/user/aff', {
     name: 'getInviteCode',
-    summary: 'The own invite code; made when there is none.',
+    summary: 'Returns the caller’s invite code, and creates it if missing.',
     access: 'user',
     changesState: true,
     data: z.string().meta({ example: 'x7Kq' }),
   }),
   removeSelf: del('/api/user/self', {
     name: 'deleteSelf',
-    summary: 'Deletes the own account.',
+    summary: 'Deletes the caller’s account.',
     access: 'user',
   }),
   bindEmail: get('/api/oauth/email/bind', {
     name: 'bindEmail',
-    summary: 'Binds an address to the own account with the code mailed to it.',
+    summary: 'Links an email address to the caller’s account, with the code mailed to it.',
     access: 'user',
     rate: 'critical',
     changesState: true,
@@ -115,17 +115,18 @@ export const accountApi = {
   }),
   testMail: post('/api/mail/test', {
     name: 'sendTestMail',
-    summary: 'Sends a test mail with the settings in force; for those who may change settings.',
+    summary:
+      'Sends a test email with the current settings; requires the role that may change settings.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     rate: 'critical',
     body: z
       .object({
-        email: optional(Text).describe('Receiver; absent: the caller’s own address.'),
+        email: optional(Text).describe('Recipient; if omitted, the caller’s own address.'),
         notice: optional(z.boolean()).describe(
-          'True: goes where notices to the operator go, the message pusher or root’s mailbox.',
+          'True: sends to the destination of operator notices, the message pusher or root’s mailbox.',
         ),
       })
-      .meta({ id: 'TestMail', description: 'Where the test mail goes.' }),
+      .meta({ id: 'TestMail', description: 'Recipient of the test email.' }),
   }),
 }

@@ -38,6 +38,46 @@ export const accountErrors = {
     zh: '当前密码错误次数过多，请 {minutes} 分钟后再试',
     en: 'Too many wrong current passwords. Try again in {minutes} min',
   },
+  second_factor_expired: {
+    status: 401,
+    zh: '登录已超时，请重新输入用户名和密码',
+    en: 'This sign-in has expired. Enter your username and password again',
+  },
+  second_factor_wrong: {
+    status: 401,
+    zh: '验证码或恢复码不正确，或已经用过；验证码每 30 秒更新一次，请输入新的',
+    en: 'The code is wrong or was used before. Codes change every 30 seconds: enter a new one',
+  },
+  second_factor_attempts: {
+    status: 429,
+    zh: '验证码错误次数过多，请 {minutes} 分钟后再试',
+    en: 'Too many wrong codes. Try again in {minutes} min',
+  },
+  second_factor_missing: {
+    status: 404,
+    zh: '该账户没有启用两步验证',
+    en: 'This account has no two-factor sign-in',
+  },
+  second_factor_enabled: {
+    status: 409,
+    zh: '两步验证已启用；要更换设备，请先关闭',
+    en: 'Two-factor sign-in is on already. To change the device, turn it off first',
+  },
+  second_factor_needed: {
+    status: 403,
+    zh: '请输入身份验证器中的验证码',
+    en: 'Enter the code of your authenticator app',
+  },
+  verification_needed: {
+    status: 403,
+    zh: '请先验证身份：输入当前密码或身份验证器中的验证码；没有密码的账户请重新登录',
+    en: 'Confirm that it is you first: enter your password or the code of your authenticator app. Accounts without a password sign in again',
+  },
+  session_gone: {
+    status: 404,
+    zh: '该登录已退出或已过期，请刷新列表',
+    en: 'This session has ended already. Refresh the list',
+  },
   session_needed: {
     status: 403,
     zh: '系统访问令牌不能更改账户的登录方式，请登录控制台后操作',

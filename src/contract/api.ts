@@ -11,8 +11,10 @@ import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
 import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
+import { secondFactorApi } from './second-factor-api.ts'
 import { redemptionApi } from './redemption-api.ts'
 import { routeApi } from './route-api.ts'
+import { sessionApi } from './session-api.ts'
 import { statusApi } from './status-api.ts'
 import { tokenApi } from './token-api.ts'
 import { userApi } from './user-api.ts'
@@ -22,6 +24,8 @@ export const api = {
   status: statusApi,
   user: userApi,
   account: accountApi,
+  secondFactor: secondFactorApi,
+  session: sessionApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,

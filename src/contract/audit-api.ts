@@ -8,33 +8,33 @@ const Members = z.record(z.string(), z.unknown())
 const AuditEntry = z
   .object({
     id: z.int().describe('Id of the entry.'),
-    created_at: EpochSeconds.describe('When it was done, in seconds.'),
+    created_at: EpochSeconds.describe('Time of the action, in epoch seconds.'),
     actor_id: z.int().describe('Who did it.'),
     actor_name: z.string().meta({
-      description: 'The actor’s name as it was when the entry was written.',
+      description: 'The actor’s name when the entry was written.',
       example: 'root',
     }),
     address: z.string().meta({
-      description: 'Where the actor called from.',
+      description: 'IP address of the actor.',
       example: '192.0.2.10',
     }),
-    request_id: z.string().describe('Of the call that made the change.'),
+    request_id: z.string().describe('Request id of the call that made the change.'),
     action: z.string().meta({ description: '`noun.verb`.', example: 'user.update' }),
-    target_id: z.int().describe('Id of the target; 0 when it has none (a setting, log rows).'),
+    target_id: z.int().describe('Id of the target; 0 if it has none (a setting, log rows).'),
     target_name: z
       .string()
       .meta({ description: 'The target’s name before the change.', example: 'li.ming' }),
     before: Members.nullable().meta({
       description:
-        'The members that changed, as they were; secret ones masked. Null: there was nothing.',
+        'The changed members before the change; secrets masked. Null if the target did not exist.',
       example: { quota: 450_000 },
     }),
     after: Members.nullable().meta({
-      description: 'The same members as they are since. Null: there is nothing any more.',
+      description: 'The same members after the change. Null if the target no longer exists.',
       example: { quota: 500_000 },
     }),
   })
-  .meta({ id: 'AuditEntry', description: 'Something that an administrator did.' })
+  .meta({ id: 'AuditEntry', description: 'An action of an administrator.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')
@@ -42,22 +42,23 @@ const Word = z.string().max(256).default('')
 /** Filters are combined with "and"; empty or 0 means no filter. */
 const AuditQuery = z.object({
   actor: Word.meta({
-    description: 'Name or id of who did it, exact; empty: all.',
+    description: 'Name or id of the actor, exact; empty: all.',
     example: 'root',
   }),
   target: Word.meta({
-    description: 'Name or id of what was changed, exact; empty: all.',
+    description: 'Name or id of the target, exact; empty: all.',
     example: 'li.ming',
   }),
   action: Word.meta({
     description: 'A whole action (`user.delete`) or its noun (`user`); empty: all.',
     example: 'user.update',
   }),
-  start_timestamp: LenientNumber.describe('Seconds, inclusive; 0: from the first on.'),
-  end_timestamp: LenientNumber.describe('Seconds, inclusive; 0: up to the last.'),
+  start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no lower limit.'),
+  end_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no upper limit.'),
   p: Page,
   before: z.string().max(40).default('').meta({
-    description: '`<created_at>-<id>` of the last row seen: the page after it; beats `p`.',
+    description:
+      '`<created_at>-<id>` of the last row received: returns the page after it; overrides `p`.',
     example: '1790003600-4711',
   }),
 })
@@ -65,7 +66,7 @@ const AuditQuery = z.object({
 export const auditApi = {
   list: get('/api/audit/', {
     name: 'listAudit',
-    summary: 'What admins changed, newest first.',
+    summary: 'Changes made by administrators, newest first.',
     access: 'root',
     query: AuditQuery,
     data: z.array(AuditEntry),

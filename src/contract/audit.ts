@@ -11,6 +11,7 @@ export const AUDIT_ACTIONS = [
   'user.enable',
   'user.delete',
   'user.top_up',
+  'user.second_factor',
   'token.limit',
   'redemption.create',
   'redemption.update',

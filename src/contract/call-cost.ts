@@ -11,7 +11,7 @@ import { QUOTA_MAX } from './quota.ts'
 export interface PriceLine {
   /** `prompt`, `cached`, `picture` and others: see `PriceLine` in `log-api.ts`. */
   kind: string
-  /** What `kind` does not determine: the tool, the model that it ran, or the image size. */
+  /** Detail beside `kind`: the tool, the model that it ran, or the image size. */
   name?: string | undefined
   count: number
   /** Decimals, as they were applied. */
@@ -77,7 +77,7 @@ export function callCost({ lines, ...call }: PricedCall): number | null {
   return call.isPerCall || isFree || call.tokens === 0 ? points : Math.max(1, points)
 }
 
-/** What the ledger stores about the price of a call, as far as the cost depends on it. */
+/** The stored members of a call's price on which its cost depends. */
 export interface BookedPrice {
   lines?: readonly PriceLine[] | undefined
   model_ratio: string

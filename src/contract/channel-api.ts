@@ -17,16 +17,15 @@ import {
 } from './wire.ts'
 
 const ChannelId = z.int().meta({ description: 'Id of the channel.', example: 4 })
-const TYPE = 'Number of the channel type, which says what upstream it is.'
-const STATUS = '1 enabled, 2 disabled by hand, 3 disabled by the program.'
-const ADDRESS = 'Address of the upstream; empty: the type’s own.'
-const OTHER = 'What some types need beside the key, such as a version; or empty.'
-const MAPPING = 'JSON object as text: requested model → model sent upstream; or empty.'
-const PROMPT = 'System prompt that replaces those of the calls; empty: none does.'
-const TEST_MODEL = 'Model that tests ask for; empty: the first. Gatehouse only.'
-const WEIGHT =
-  'Share of the calls among channels of the same priority; 0 when all are 0: equal shares.'
-const PRIORITY = 'Higher is tried first; may be negative.'
+const TYPE = 'Number of the channel type, which selects the kind of upstream.'
+const STATUS = '1 enabled, 2 disabled manually, 3 disabled automatically.'
+const ADDRESS = 'Base URL of the upstream; empty: the default of the type.'
+const OTHER = 'Additional value that some types need, such as a version; or empty.'
+const MAPPING = 'JSON object as a string: requested model → model sent upstream; or empty.'
+const PROMPT = 'System prompt that replaces those of the requests; empty: none.'
+const TEST_MODEL = 'Model for tests; empty: the first one. Gatehouse only.'
+const WEIGHT = 'Share of the calls among channels of the same priority; if all are 0, equal shares.'
+const PRIORITY = 'Higher priorities are tried first; may be negative.'
 
 const name = { example: '主渠道' }
 const config = { example: '{}' }
@@ -37,50 +36,50 @@ export const Channel = z
   .object({
     id: ChannelId,
     type: z.int().meta({ description: TYPE, example: 1 }),
-    key: Withheld.describe('Always empty: keys are written, never read. See `key_set`.'),
+    key: Withheld.describe('Always empty: keys are write-only. See `key_set`.'),
     status: z.int().describe(STATUS),
     name: NullableText.meta({ ...name, description: 'Name of the channel.' }),
     weight: NullableWholeNumber.describe(WEIGHT),
-    created_time: NullableWholeNumber.describe('When it was made, in seconds.'),
-    test_time: NullableWholeNumber.describe('When it was last tested, in seconds; 0: never.'),
+    created_time: NullableWholeNumber.describe('Time of creation, in epoch seconds.'),
+    test_time: NullableWholeNumber.describe('Time of the last test, in epoch seconds; 0: never.'),
     response_time: NullableWholeNumber.describe(
-      'Milliseconds of the last test; 0 untested or failed.',
+      'Duration of the last test in milliseconds; 0: untested or failed.',
     ),
     base_url: NullableText.describe(ADDRESS),
     other: NullableText.describe(OTHER),
-    balance: NullableNumber.describe('What is left at the provider, in its own unit.'),
+    balance: NullableNumber.describe('Balance at the provider, in its own unit.'),
     balance_updated_time: NullableWholeNumber.describe(
-      'When the balance was asked for, in seconds; 0: never.',
+      'Time of the last balance update, in epoch seconds; 0: never.',
     ),
     models: NullableText.describe('Comma list of the models it serves.'),
     group: NullableText.describe('Comma list of the groups it serves.'),
-    used_quota: NullableWholeNumber.describe('Points billed through it.'),
+    used_quota: NullableWholeNumber.describe('Points billed for its calls.'),
     model_mapping: NullableText.meta(mapping),
     priority: NullableWholeNumber.describe(PRIORITY),
     config: NullableText.meta({
       ...config,
-      description: 'JSON object as text, secrets blanked. See `config_set`.',
+      description: 'JSON object as a string, with secrets removed. See `config_set`.',
     }),
     system_prompt: NullableText.describe(PROMPT),
     test_model: NullableText.describe(TEST_MODEL),
     key_set: z.boolean().meta({ description: 'Whether a key is stored.', example: true }),
-    key_count: z.int().meta({ description: 'How many keys it holds. Gatehouse only.', example: 2 }),
+    key_count: z.int().meta({ description: 'Number of stored keys. Gatehouse only.', example: 2 }),
     keys_paused: z
       .int()
       .describe(
-        'How many of several the upstream has refused, so that they are set aside. Gatehouse only.',
+        'Number of keys that are paused because the upstream refused them. Gatehouse only.',
       ),
     config_set: z
       .array(z.string())
-      .meta({ description: 'Which secret members of `config` are stored.', example: [] }),
+      .meta({ description: 'Secret members of `config` that are stored.', example: [] }),
   })
   .meta({ id: 'Channel', description: 'A connection to an upstream.' })
 export type Channel = z.infer<typeof Channel>
 
 const KEY_MODES = {
   creation:
-    'on creation `each` (default): one channel for each; `together`: one that holds them all',
-  update: 'on update they replace what is stored; `add`: they are added to it',
+    'on creation `each` (default) creates one channel per key, `together` one channel with all keys',
+  update: 'on update the keys replace the stored ones, with `add` they are added',
 }
 
 /** Maximum length of a list of keys, in characters: enough for a thousand of the longest keys. */
@@ -91,14 +90,14 @@ const LISTED = `each of at most ${GROUP_NAME_LENGTH_MAX} characters`
 export const ChannelInput = z.object({
   type: optional(WholeNumber).meta({ description: TYPE, example: 1 }),
   key: optional(z.string().max(KEYS_LENGTH_MAX)).meta({
-    description: 'Keys of the upstream, one a line. Empty on update: unchanged.',
+    description: 'Keys of the upstream, one per line. Empty on update: unchanged.',
     example: 'sk-one\nsk-two',
   }),
   key_mode: optional(z.enum(['each', 'together', 'add'])).meta({
-    description: `What becomes of several keys: ${KEY_MODES.creation}; ${KEY_MODES.update}. Gatehouse only.`,
+    description: `Use of several keys: ${KEY_MODES.creation}; ${KEY_MODES.update}. Gatehouse only.`,
     example: 'together',
   }),
-  status: optional(WholeNumber).describe(`${STATUS} Absent: enabled, on update as it is.`),
+  status: optional(WholeNumber).describe(`${STATUS} If omitted: enabled, on update unchanged.`),
   name: optional(Text).meta({ ...name, description: 'Name of the channel.', maxLength: 200 }),
   weight: optional(z.int().min(0)).describe(WEIGHT),
   base_url: optional(Text).describe(ADDRESS),
@@ -112,7 +111,7 @@ export const ChannelInput = z.object({
   config: optional(Text).meta({
     ...config,
     description:
-      'JSON object as text, with what the type asks for and `proxy`, `header_override`, `param_override`. An empty secret on update: unchanged; null takes a member away.',
+      'JSON object as a string, with the fields of the type and `proxy`, `header_override`, `param_override`. An empty secret on update: unchanged; null removes a member.',
   }),
   system_prompt: optional(Text).meta({ ...empty, description: PROMPT }),
   test_model: optional(Text).describe(TEST_MODEL),
@@ -123,14 +122,14 @@ const ChannelCreate = ChannelInput.extend({
   key: ChannelInput.shape.key.meta({ [NEEDED]: true }),
 }).meta({
   id: 'ChannelCreate',
-  description: 'What one or several new channels are to be.',
+  description: 'One or several new channels.',
   example: { type: 1, name: '主渠道', key: 'sk-one\nsk-two', models: 'gpt-4o-mini,gpt-4o' },
 })
 
 const ChannelUpdate = z.object({ id: ChannelId, ...ChannelInput.shape }).meta({
   id: 'ChannelUpdate',
   description:
-    'What to change of a channel; members that are absent stay as they are, and so does what may not be empty.',
+    'Changes of a channel; omitted members stay unchanged, as do empty ones that must not be empty.',
   example: { id: 4, priority: 10 },
 })
 
@@ -138,54 +137,56 @@ const ListedModel = z
   .object({
     id: z.string().meta({ description: 'Name of the model.', example: 'gpt-4o-mini' }),
     object: z.string().describe('Always `model`.'),
-    created: z.int().meta({ description: 'A moment, in seconds.', example: 1_626_777_600 }),
-    owned_by: z.string().describe('Whose model it is.'),
+    created: z.int().meta({ description: 'Time in epoch seconds.', example: 1_626_777_600 }),
+    owned_by: z.string().describe('Owner of the model.'),
     permission: z
       .array(z.record(z.string(), z.unknown()))
       .nullable()
-      .meta({ description: 'As OpenAI once listed it.', example: null }),
+      .meta({ description: 'Permissions in OpenAI’s former format.', example: null }),
     root: z.string().meta({ description: 'Like `id`.', example: 'gpt-4o-mini' }),
     parent: z.null().describe('Always null.'),
   })
-  .meta({ id: 'ListedModel', description: 'A model, as OpenAI lists it.' })
+  .meta({ id: 'ListedModel', description: 'A model in OpenAI’s list format.' })
 
 const RunState = z
   .object({
-    running: z.boolean().describe('Whether it goes on.'),
-    scope: z.string().describe('Which channels it visits; empty: there was no run yet.'),
-    done: z.int().meta({ description: 'Channels visited.', example: 12 }),
-    total: z.int().meta({ description: 'Channels to visit.', example: 12 }),
-    failed: z.int().describe('How many of those visited failed.'),
+    running: z.boolean().describe('Whether the run is in progress.'),
+    scope: z.string().describe('Scope of the run; empty: there was none yet.'),
+    done: z.int().meta({ description: 'Number of channels visited so far.', example: 12 }),
+    total: z.int().meta({ description: 'Number of channels to visit.', example: 12 }),
+    failed: z.int().describe('Number of visited channels that failed.'),
     first_failure: z
       .object({
         channel: z.string().describe('Name of the channel.'),
-        message: z.string().describe('Why, in a sentence.'),
+        message: z.string().describe('Reason of the failure.'),
       })
       .nullable()
-      .meta({ description: 'The first of them, and why.', example: null }),
+      .meta({ description: 'The first failed channel and the reason.', example: null }),
   })
-  .meta({ id: 'ChannelRun', description: 'How far a run over many channels has come.' })
+  .meta({ id: 'ChannelRun', description: 'Progress of a run over many channels.' })
 export type RunState = z.infer<typeof RunState>
 
 const CreationReport = z
   .object({
-    created: z.int().meta({ description: 'Channels that were made.', example: 2 }),
+    created: z.int().meta({ description: 'Number of created channels.', example: 2 }),
     duplicates: z.int().meta({
-      description: 'Lines that repeated a key of an earlier line; one channel was made of them.',
+      description: 'Number of lines that repeat a key of an earlier line, and create no channel.',
       example: 1,
     }),
   })
-  .meta({ id: 'CreationReport', description: 'What a creation left out of what it was asked for.' })
+  .meta({ id: 'CreationReport', description: 'Lines that a creation skipped.' })
 
 const TestAnswer = z.object({
-  time: z.number().describe('Seconds, with milliseconds as decimals.'),
-  model: z.string().describe('Model that was asked for.'),
-  modelName: z.string().describe('The same under the name that newer One API consoles read.'),
+  time: z.number().describe('Duration in seconds, with three decimals.'),
+  model: z.string().describe('Tested model.'),
+  modelName: z.string().describe('The same, under the name that newer One API consoles read.'),
 })
 
 const Filters = z.object({
-  status: LenientFilter.optional().describe(`Only this status. ${STATUS} Gatehouse only.`),
-  type: LenientFilter.optional().describe('Only this channel type. Gatehouse only.'),
+  status: LenientFilter.optional().describe(
+    `Only channels with this status. ${STATUS} Gatehouse only.`,
+  ),
+  type: LenientFilter.optional().describe('Only channels of this type. Gatehouse only.'),
   group: z
     .string()
     .max(GROUP_NAME_LENGTH_MAX)
@@ -196,16 +197,21 @@ export type ChannelFilters = z.infer<typeof Filters>
 
 const ChannelSummary = z
   .object({
-    total: z.int().meta({ description: 'Channels in all.', example: 12 }),
-    enabled: z.int().meta({ description: 'Channels that are enabled.', example: 9 }),
-    disabled: z.int().meta({ description: 'Channels that are disabled by hand.', example: 2 }),
-    auto_disabled: z.int().meta({ description: 'Channels disabled by the program.', example: 1 }),
-    types: z.array(z.int()).meta({ description: 'Types that channels have.', example: [1, 14] }),
+    total: z.int().meta({ description: 'Number of channels.', example: 12 }),
+    enabled: z.int().meta({ description: 'Number of enabled channels.', example: 9 }),
+    disabled: z.int().meta({ description: 'Number of channels disabled manually.', example: 2 }),
+    auto_disabled: z
+      .int()
+      .meta({ description: 'Number of channels disabled automatically.', example: 1 }),
+    types: z.array(z.int()).meta({ description: 'Types in use.', example: [1, 14] }),
     groups: z
       .array(z.string())
-      .meta({ description: 'Groups that channels serve.', example: ['default', 'vip'] }),
+      .meta({ description: 'Groups in use.', example: ['default', 'vip'] }),
   })
-  .meta({ id: 'ChannelSummary', description: 'How many channels there are, and of which kinds.' })
+  .meta({
+    id: 'ChannelSummary',
+    description: 'Number of channels by status, with types and groups in use.',
+  })
 export type ChannelSummary = z.infer<typeof ChannelSummary>
 
 const ById = byId('Id of the channel.', 4)
@@ -215,7 +221,7 @@ const ModelNames = z.array(z.string()).meta({ example: ['gpt-4o-mini', 'gpt-4o']
 export const channelApi = {
   list: get('/api/channel/', {
     name: 'listChannels',
-    summary: 'Channels, a page at a time, newest first.',
+    summary: 'Channels, in pages, newest first.',
     access: 'admin',
     query: Filters.extend({ p: Page }),
     data: z.array(Channel),
@@ -223,21 +229,21 @@ export const channelApi = {
   }),
   search: get('/api/channel/search', {
     name: 'searchChannels',
-    summary: 'Channels by id, by a part of the name, or by a key.',
+    summary: 'Finds channels by id, part of the name, or key.',
     access: 'admin',
-    query: Filters.extend(keyword('An id, a part of the name, or a whole key; empty: all.').shape),
+    query: Filters.extend(keyword('An id, part of the name, or a complete key; empty: all.').shape),
     data: z.array(Channel),
     counted: true,
   }),
   summary: get('/api/channel/summary', {
     name: 'summarizeChannels',
-    summary: 'How many channels there are of each status, and their types and groups.',
+    summary: 'Number of channels by status, and their types and groups.',
     access: 'admin',
     data: ChannelSummary,
   }),
   models: get('/api/channel/models', {
     name: 'listKnownModels',
-    summary: 'All models that the server knows, as OpenAI lists them.',
+    summary: 'All known models, in OpenAI’s list format.',
     access: 'admin',
     answer: 'raw',
     data: z
@@ -247,29 +253,26 @@ export const channelApi = {
         object: z.string().meta({ description: 'Always `list`.', example: 'list' }),
         data: z.array(ListedModel).describe('The models.'),
       })
-      .meta({ id: 'ModelList', description: 'Models, as OpenAI lists them.' }),
+      .meta({ id: 'ModelList', description: 'Models in OpenAI’s list format.' }),
   }),
   testAll: get('/api/channel/test', {
     name: 'testAllChannels',
-    summary: 'Begins a test run over all channels; see GET /api/channel/test/status.',
+    summary: 'Starts a test run over all channels; see GET /api/channel/test/status.',
     access: 'admin',
     changesState: true,
     query: z.object({
-      scope: z
-        .enum(['all', 'disabled'])
-        .catch('all')
-        .describe('Which channels are tested; else all.'),
+      scope: z.enum(['all', 'disabled']).catch('all').describe('Channels to test; all if omitted.'),
     }),
   }),
   testStatus: get('/api/channel/test/status', {
     name: 'getChannelTestRun',
-    summary: 'How far the test run is.',
+    summary: 'Progress of the test run.',
     access: 'admin',
     data: RunState,
   }),
   test: get('/api/channel/test/:id', {
     name: 'testChannel',
-    summary: 'Calls the upstream of a channel and waits; `message` is its answer.',
+    summary: 'Tests a channel with a call to its upstream; `message` is its reply.',
     access: 'admin',
     changesState: true,
     params: ById,
@@ -278,34 +281,34 @@ export const channelApi = {
         .string()
         .max(256)
         .default('')
-        .describe('Model to ask for; empty: the channel’s test model, or its first.'),
+        .describe('Model to call; empty: the channel’s test model, or its first.'),
     }),
     extra: TestAnswer,
   }),
   updateBalances: get('/api/channel/update_balance', {
     name: 'updateBalances',
     summary:
-      'Asks the upstreams of all channels that can be asked, in the background; one run at a time.',
+      'Starts a background run that updates the balances of all channels that report one; one run at a time.',
     access: 'admin',
     changesState: true,
   }),
   balanceStatus: get('/api/channel/update_balance/status', {
     name: 'getBalanceRun',
-    summary: 'How far the run that asks for balances is.',
+    summary: 'Progress of the balance run.',
     access: 'admin',
     data: RunState,
   }),
   updateBalance: get('/api/channel/update_balance/:id', {
     name: 'updateBalance',
-    summary: 'Asks the upstream of a channel for the balance, and stores it.',
+    summary: 'Queries and stores the balance of a channel.',
     access: 'admin',
     changesState: true,
     params: ById,
-    extra: z.object({ balance: z.number().describe('In the provider’s own unit.') }),
+    extra: z.object({ balance: z.number().describe('Balance in the provider’s own unit.') }),
   }),
   upstreamModels: get('/api/channel/upstream_models/:id', {
     name: 'listUpstreamModels',
-    summary: 'Models that the upstream of a stored channel offers to its stored key.',
+    summary: 'Models that the upstream of a stored channel offers for its stored key.',
     access: 'admin',
     changesState: true,
     params: ById,
@@ -314,12 +317,12 @@ export const channelApi = {
   newUpstreamModels: post('/api/channel/upstream_models', {
     name: 'listModelsOfUpstream',
     summary:
-      'Models that an upstream offers, for a channel that is not stored yet: nothing is taken from stored ones.',
+      'Models that an upstream offers, for a channel that is not stored yet. Uses only the given values.',
     access: 'admin',
     bodyClass: 'bulk',
     body: ChannelInput.pick({ type: true, base_url: true, key: true, config: true }).meta({
       id: 'UpstreamToAsk',
-      description: 'Where to ask, and with which key.',
+      description: 'Upstream and key to query.',
       example: { type: 1, key: 'sk-one' },
     }),
     data: ModelNames,
@@ -333,15 +336,15 @@ export const channelApi = {
   }),
   create: post('/api/channel/', {
     name: 'createChannels',
-    summary: 'Makes a channel for each line of `key`, or one that holds them all.',
+    summary: 'Creates a channel for each line of `key`, or one channel with all of them.',
     access: 'admin',
     bodyClass: 'bulk',
     body: ChannelCreate,
-    data: CreationReport.optional().describe('Only where something was left out.'),
+    data: CreationReport.optional().describe('Present only if lines were omitted.'),
   }),
   update: put('/api/channel/', {
     name: 'updateChannel',
-    summary: 'Changes the members of a channel that the body names.',
+    summary: 'Changes the members of a channel that the body contains.',
     access: 'admin',
     bodyClass: 'bulk',
     body: ChannelUpdate,
@@ -349,13 +352,13 @@ export const channelApi = {
   }),
   removeDisabled: del('/api/channel/disabled', {
     name: 'deleteDisabledChannels',
-    summary: 'Deletes all channels that are disabled, by hand or by the program.',
+    summary: 'Deletes all disabled channels, whether disabled manually or automatically.',
     access: 'admin',
-    data: z.int().meta({ description: 'How many were deleted.', example: 3 }),
+    data: z.int().meta({ description: 'Number of deleted channels.', example: 3 }),
   }),
   remove: del('/api/channel/:id', {
     name: 'deleteChannel',
-    summary: 'Deletes a channel for good; one that is gone, too.',
+    summary: 'Deletes a channel permanently; succeeds for a missing one too.',
     access: 'admin',
     params: ById,
   }),

@@ -13,20 +13,20 @@ const BatchIds = z
   .meta({ description: 'Ids of the channels.', example: [4, 5] })
 
 const batchReport = {
-  changed: z.int().meta({ description: 'How many were otherwise before.', example: 2 }),
+  changed: z.int().meta({ description: 'Number of channels that were changed.', example: 2 }),
   missing: z.array(z.int()).meta({
-    description: 'Those that are not there any more; nothing hinders the others.',
+    description: 'Ids that no longer exist; the other channels are processed.',
     example: [],
   }),
 }
 const BatchReport = z
   .object(batchReport)
-  .meta({ id: 'BatchReport', description: 'What became of several channels.' })
+  .meta({ id: 'BatchReport', description: 'Result of an action on several channels.' })
 
 const LeftOut = z.enum(['type', 'empty', 'place']).meta({
   id: 'LeftOut',
   description:
-    'Why a field is not copied: the types do not share it, it is empty, or it is secret elsewhere.',
+    'Reason for which a field is not copied: the types do not share it, it is empty, or it is secret and has another destination.',
 })
 export type LeftOut = z.infer<typeof LeftOut>
 
@@ -42,19 +42,19 @@ const CopyTarget = z
     changes: z
       .array(
         z
-          .object({ field: CopyFieldName, before: z.string().describe('What it was, as text.') })
+          .object({ field: CopyFieldName, before: z.string().describe('Old value, as a string.') })
           .meta({ id: 'CopiedField', description: 'A field that is changed.' }),
       )
-      .describe('What is otherwise there.'),
+      .describe('Changes.'),
     left_out: z
       .array(
         z
           .object({ field: CopyFieldName, why: LeftOut })
           .meta({ id: 'FieldLeftOut', description: 'A field that is not copied.' }),
       )
-      .describe('What is not copied.'),
+      .describe('Fields that are not copied.'),
   })
-  .meta({ id: 'CopyTarget', description: 'What is copied to one channel.' })
+  .meta({ id: 'CopyTarget', description: 'Changes of one channel.' })
 export type CopyTarget = z.infer<typeof CopyTarget>
 
 const CopyReport = z
@@ -69,49 +69,49 @@ const CopyReport = z
           })
           .meta({ id: 'FieldValue', description: 'A field and its value.' }),
       )
-      .describe('What the fields are at the source, as texts; secret ones masked.'),
-    targets: z.array(CopyTarget).describe('One for each channel.'),
+      .describe('Values of the source, as strings; secrets masked.'),
+    targets: z.array(CopyTarget).describe('One entry per channel.'),
   })
-  .meta({ id: 'CopyReport', description: 'What was copied, or would be.' })
+  .meta({ id: 'CopyReport', description: 'Result or preview of a copy.' })
 export type CopyReport = z.infer<typeof CopyReport>
 
 export const channelBatchApi = {
   change: post('/api/channel/batch', {
     name: 'changeChannels',
-    summary: 'Enables, disables or deletes the named channels, all at once.',
+    summary: 'Enables, disables or deletes channels, all in one transaction.',
     access: 'admin',
     body: z
       .object({
         ids: BatchIds,
-        action: z.enum(['enable', 'disable', 'delete']).describe('What to do with them.'),
+        action: z.enum(['enable', 'disable', 'delete']).describe('Action on the channels.'),
       })
-      .meta({ id: 'ChannelBatch', description: 'What to do with which channels.' }),
+      .meta({ id: 'ChannelBatch', description: 'An action on channels.' }),
     data: BatchReport,
   }),
   test: post('/api/channel/batch/test', {
     name: 'testChannels',
-    summary: 'Begins a test run over the named channels; see GET /api/channel/test/status.',
+    summary: 'Starts a test run over these channels; see GET /api/channel/test/status.',
     access: 'admin',
-    body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Which channels.' }),
+    body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Channels by id.' }),
   }),
   copy: post('/api/channel/batch/copy', {
     name: 'copyChannelFields',
-    summary: 'Copies fields of one channel to others: all of them, or none where one is refused.',
+    summary: 'Copies fields of one channel to others: all of them, or none if one fails.',
     access: 'admin',
     body: z
       .object({
         source_id: WholeNumber.meta({
-          description: 'Id of the channel that is copied from.',
+          description: 'Id of the source channel.',
           example: 3,
         }),
         ids: BatchIds,
         fields: z
           .array(CopyFieldName)
           .min(1)
-          .meta({ description: 'What is copied.', example: ['models', 'priority'] }),
-        dry_run: optional(z.boolean()).describe('True: only says what would change.'),
+          .meta({ description: 'Fields to copy.', example: ['models', 'priority'] }),
+        dry_run: optional(z.boolean()).describe('True: only returns the changes.'),
       })
-      .meta({ id: 'ChannelCopy', description: 'What to copy from where to where.' }),
+      .meta({ id: 'ChannelCopy', description: 'Source, targets and fields of a copy.' }),
     data: CopyReport,
   }),
 }

@@ -2,7 +2,7 @@ import { channelType } from './channel-types.ts'
 
 /**
  * Whether a channel of this type may hold several keys, one per line. A key composed of form fields
- * is always a single one, whatever its lines: it may contain JSON with line breaks.
+ * is always a single one, regardless of its lines: it may contain JSON with line breaks.
  */
 
 export const mayHoldSeveralKeys = (type: number): boolean =>

@@ -177,7 +177,7 @@ test.each([
   [47, 'bce-v3/a/b | app-1', 'bce-v3/a/b', 'app-1'],
   [47, 'bce-v3/a/b|', 'bce-v3/a/b', null],
   [1, 'sk-a|b', 'sk-a|b', null],
-])('of the key of type %i, %j, %j is the bearer', (type, key, secret, appId) => {
+])('the bearer token of a key of type %i, %j, is %j', (type, key, secret, appId) => {
   expect(bearerOf(type, key)).toEqual({ secret, appId })
 })
 
@@ -301,7 +301,7 @@ describe('upstreamUrl', () => {
     ['spark-x', '/v2'],
     ['4.0Ultra', '/v1'],
     ['generalv3.5', '/v1'],
-  ])('type 48 has its model %s under %s', (model, version) => {
+  ])('type 48 has the path of model %s under %s', (model, version) => {
     const base = 'https://up.example'
     expect(upstreamUrl(48, base, CHAT, model)).toBe(`${base}${version}/chat/completions`)
     expect(upstreamUrl(1, base, CHAT, model)).toBe(base + CHAT)

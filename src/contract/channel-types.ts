@@ -93,7 +93,7 @@ function splitPath(path: string): { plain: string; rest: string | null; query: s
  * query is kept. An empty `baseUrl` selects the type's default. `model` is the upstream's name of
  * the model.
  *
- * An address that ends in a version replaces `/v1`, whatever the type: people paste the address
+ * An address that ends in a version replaces `/v1`, for every type: people paste the address
  * that their SDK uses, and paths such as `/v1/v1/…` or `/api/v3/api/v3/…` do not exist.
  */
 export function upstreamUrl(
@@ -121,7 +121,7 @@ export function upstreamUrl(
 
 /**
  * Splits a key of the OpenAI protocol into the bearer token and the application id, which is null
- * if the key has none.
+ * if the key does not contain one.
  */
 export function bearerOf(type: number, key: string): { secret: string; appId: string | null } {
   const { appIdSeparator } = channelType(type).key

@@ -14,7 +14,7 @@ const DayOfModel = z
   })
   .meta({
     id: 'DayOfModel',
-    description: 'Own consumption of a day by a model, as the One API family names it.',
+    description: 'The caller’s consumption of a model on one day, with One API’s names.',
   })
 
 const figures = {
@@ -23,160 +23,166 @@ const figures = {
   prompt_tokens: z.int().describe('Prompt tokens.'),
   completion_tokens: z.int().describe('Completion tokens.'),
 }
-const failures = z.int().describe('Calls that came to nothing; they are no part of `requests`.')
+const failures = z.int().describe('Number of failed calls, which are not included in `requests`.')
 
-const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'What was used.' })
+const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'Usage.' })
 const SumsWithFailures = z
   .object({ ...figures, failures })
-  .meta({ id: 'UsageTotals', description: 'What was used, and what failed.' })
+  .meta({ id: 'UsageTotals', description: 'Usage, and the number of failed calls.' })
 
 const Bucket = z
   .object({
     start: EpochSeconds.meta({
-      description: 'First second of the viewer’s day or of the hour.',
+      description: 'First second of the viewer’s day, or of the hour.',
       example: 1_789_948_800,
     }),
     ...figures,
     failures,
   })
-  .meta({ id: 'UsageBucket', description: 'What was used in a day or an hour.' })
+  .meta({ id: 'UsageBucket', description: 'Usage in a day or an hour.' })
 
 const Named = z
   .object({
     name: z.string().meta({
-      description: 'Model, token or user name, or a channel’s id.',
+      description: 'Name of the model, token or user, or id of the channel.',
       example: 'gpt-4o-mini',
     }),
     user_id: z
       .int()
       .optional()
-      .describe('Whose it is; only of everybody’s figures by token and by user.'),
-    username: z.string().optional().describe('The name that this user has now.'),
+      .describe('Owner; only in statistics of all users by token and by user.'),
+    username: z.string().optional().describe('Current name of the owner.'),
     ...figures,
     series: z
       .array(Sums)
       .describe(
-        'One for each bucket; empty for names far down and for dimensions that are only summed.',
+        'One value per bucket; empty for names further down and for dimensions with totals only.',
       ),
   })
-  .meta({ id: 'UsageByName', description: 'What was used under one name.' })
+  .meta({ id: 'UsageByName', description: 'Usage of one name.' })
 
 const Overview = z
   .object({
     buckets: z.array(Bucket).describe('Days or hours of the range, in order.'),
-    totals: SumsWithFailures.describe('Sums of the range.'),
-    previous: SumsWithFailures.describe('Sums of the same length of time before.'),
+    totals: SumsWithFailures.describe('Totals of the range.'),
+    previous: SumsWithFailures.describe('Totals of the preceding range of the same length.'),
     names: z
       .array(Named)
-      .describe('By quota, most first; what is not among them is the rest of the totals.'),
+      .describe(
+        'By quota, highest first; the rest of the totals belongs to names that are not listed.',
+      ),
   })
-  .meta({ id: 'Dashboard', description: 'What was used in a range.' })
+  .meta({ id: 'Dashboard', description: 'Usage in a range.' })
 export type Overview = z.infer<typeof Overview>
 
 const FailedCall = z
   .object({
-    request_id: z.string().describe('As the answer carried it.'),
-    created_at: EpochSeconds.describe('When it was made, in seconds.'),
+    request_id: z.string().describe('Request id, as in the response.'),
+    created_at: EpochSeconds.describe('Time of the call, in epoch seconds.'),
     user_id: z.int().describe('Who made it.'),
-    username: z.string().describe('The name that this user has now.'),
-    token_name: z.string().describe('The token it was made with.'),
+    username: z.string().describe('Current name of the user.'),
+    token_name: z.string().describe('Token of the call.'),
     model_name: z
       .string()
       .describe(
-        'Empty: nobody serves what was asked for, or the call was refused before that was looked at.',
+        'Empty: no channel serves the requested model, or the call was rejected before the group was determined.',
       ),
-    channel: z.int().describe('Id of the channel, for administrators; 0: none had been chosen.'),
-    status: z.int().meta({ description: 'HTTP status that the client was told.', example: 429 }),
+    channel: z.int().describe('Id of the channel, for administrators; 0: none was selected.'),
+    status: z.int().meta({ description: 'HTTP status that the client received.', example: 429 }),
     code: z
       .string()
-      .meta({ description: 'Code that the client was told.', example: 'limit_requests' }),
+      .meta({ description: 'Error code that the client received.', example: 'limit_requests' }),
     message: z
       .string()
-      .meta({ description: 'Sentence that the client was told.', example: '请求过于频繁' }),
+      .meta({ description: 'Error message that the client received.', example: '请求过于频繁' }),
   })
-  .meta({ id: 'FailedCall', description: 'A call that came to nothing.' })
+  .meta({ id: 'FailedCall', description: 'A failed call.' })
 export type FailedCall = z.infer<typeof FailedCall>
 
 const Exact = z.string().max(256).default('')
 
 const FailureFilter = z.object({
   p: Page,
-  start_timestamp: LenientNumber.describe('Seconds, inclusive; 0: from the first on.'),
-  end_timestamp: LenientNumber.describe('Seconds, exclusive; 0: up to the last.'),
+  start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no lower limit.'),
+  end_timestamp: LenientNumber.describe('Epoch seconds, exclusive; 0: no upper limit.'),
   request_id: z
     .string()
     .max(64)
     .default('')
-    .describe('As every answer carries it, exact; empty: all.'),
+    .describe('Request id from a response, exact; empty: all.'),
   token_name: Exact.describe('Exact; empty: all.'),
   model_name: Exact.describe('Exact; empty: all.'),
-  username: Exact.describe('The name that the user has now, exact; administrators only.'),
+  username: Exact.describe('Current name of the user, exact; administrators only.'),
   user_id: LenientFilter.describe('Administrators only; 0: all.'),
   channel: LenientFilter.describe('Id of a channel; administrators only; 0: all.'),
 })
 
-/** What one user used of one model. */
+/** Usage of one model by one user. */
 const UsageFileRow = z.object({
-  user_id: z
-    .int()
-    .meta({ description: 'Who made the calls; `total` in the last line.', example: 7 }),
-  username: z.string().meta({ description: 'The name that this user has now.', example: 'alice' }),
+  user_id: z.int().meta({ description: 'Name of the user; `total` in the last row.', example: 7 }),
+  username: z.string().meta({ description: 'Current name of the user.', example: 'alice' }),
   model_name: z.string().meta({ description: 'The model.', example: 'gpt-4o-mini' }),
   requests: figures.requests,
   prompt_tokens: figures.prompt_tokens,
   completion_tokens: figures.completion_tokens,
   quota: figures.quota,
-  cost_usd: z.number().meta({ description: 'Dollars at today’s `QuotaPerUnit`.', example: 0.2506 }),
+  cost_usd: z
+    .number()
+    .meta({ description: 'In dollars, with the current `QuotaPerUnit`.', example: 0.2506 }),
 } satisfies Record<UsageFileColumn, z.ZodType>)
 
 const Range = z.object({
-  start_timestamp: LenientNumber.describe('Seconds, inclusive; whole hours are summed.'),
-  end_timestamp: LenientNumber.describe('Seconds, exclusive.'),
+  start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; rounded down to the hour.'),
+  end_timestamp: LenientNumber.describe('Epoch seconds, exclusive; rounded up to the hour.'),
   tz: z.string().max(64).catch('').meta({
-    description: 'The viewer’s time zone; days begin at its midnight.',
+    description: 'Time zone of the viewer, in which days begin.',
     example: 'Europe/Berlin',
   }),
   offset_minutes: z.coerce.number().int().min(-840).max(840).catch(0).meta({
-    description: 'Where no zone is named: how far the viewer’s clock is ahead of UTC, in minutes.',
+    description: 'Offset from UTC in minutes, positive to the east; used if no time zone is given.',
     example: 0,
   }),
-  unit: z.enum(DASHBOARD_UNITS).catch('day').describe('What a bucket is; else `day`.'),
+  unit: z.enum(DASHBOARD_UNITS).catch('day').describe('Length of a bucket; `day` if omitted.'),
   by: z
     .enum(DASHBOARD_DIMENSIONS)
     .catch('model')
-    .describe('What names are told apart by; channels and users for administrators only.'),
+    .describe('Breakdown of the figures; channels and users for administrators only.'),
 })
 
 export const dashboardApi = {
   week: get('/api/user/dashboard', {
     name: 'getOwnWeek',
-    summary: 'Own consumption of the last seven days (UTC) by day and model.',
+    summary: 'The caller’s consumption of the last seven days (UTC) by day and model.',
     access: 'user',
     data: z.array(DayOfModel),
   }),
   overview: get('/api/dashboard', {
     name: 'getDashboard',
-    summary: 'Sums of a range by hour or day and by name: own ones, for admins those of all.',
+    summary:
+      'Statistics of a range by hour or day and by name: the caller’s own, for administrators those of all users.',
     access: 'user',
     query: Range,
     data: Overview,
   }),
   failures: get('/api/dashboard/failures', {
     name: 'listFailedCalls',
-    summary: 'Calls of two weeks that came to nothing, newest first: own ones, for admins all.',
+    summary:
+      'Failed calls of the last two weeks, newest first: the caller’s own, for administrators those of all users.',
     access: 'user',
     query: FailureFilter,
     data: z.array(FailedCall),
   }),
   export: get('/api/dashboard/export', {
     name: 'exportUsage',
-    summary: 'What each user has used of each model in a range, as a CSV file with totals.',
+    summary: 'Consumption of all users by model in a range, as a CSV file with totals.',
     access: 'admin',
     query: z.object({
       start_timestamp: LenientNumber.describe(
-        'Seconds, inclusive; whole hours are summed, one that is cut through with what follows it.',
+        'Epoch seconds, inclusive; rounded down to the hour.',
       ),
-      end_timestamp: LenientNumber.describe('Seconds, exclusive; at most 366 days later.'),
+      end_timestamp: LenientNumber.describe(
+        'Epoch seconds, exclusive; rounded down to the hour, at most 366 days after the start.',
+      ),
     }),
     answer: 'stream',
     isTable: true,

@@ -85,6 +85,6 @@ test.each([
   ['en', 'en'],
   ['en-US,en;q=0.9,zh;q=0.8', 'en'],
   ['de', 'en'],
-])('Accept-Language %j is answered in %s', (header, language) => {
+])('Accept-Language %j selects %s', (header, language) => {
   expect(languageOf(header)).toBe(language)
 })

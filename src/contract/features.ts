@@ -19,6 +19,8 @@ export const FEATURES = [
   'channel-batch',
   'channel-filters',
   'limits',
+  'second-factor',
+  'sessions',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

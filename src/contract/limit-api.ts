@@ -7,13 +7,13 @@ import { byId, EpochSeconds, optional, Quota } from './wire.ts'
 const count = optional(z.int().min(0).max(LIMIT_COUNT_MAX))
 const budget = optional(Quota.min(0).max(QUOTA_MAX))
 
-const requests = 'Calls that begin within any 60 seconds.'
+const requests = 'Maximum number of calls that start within any 60 seconds.'
 const tokens =
-  'Prompt and completion tokens: those settled within the last 60 seconds and what running calls may still use.'
-const calls = 'Calls under way.'
+  'Maximum prompt and completion tokens: those settled within the last 60 seconds and those that running calls may still use.'
+const calls = 'Maximum number of concurrent calls.'
 const points = (period: string) => `Points per ${period}, in the time zone of \`LimitTimeZone\`.`
 const day = points('day')
-const week = points('week, from Monday')
+const week = points('week, starting on Monday')
 const month = points('month')
 
 const LimitFields = z.object({
@@ -37,7 +37,7 @@ export const LimitInput = z
   .meta({
     id: 'LimitInput',
     description:
-      'What a user or a token may use. 0 or absent: no limit of this kind; the whole set is replaced at once. A `LimitStanding`, as it was read, is taken as well.',
+      'Limits of a user or token. 0 or omitted: no limit of this kind; the whole set is replaced. A `LimitStanding` from a response is accepted too.',
   })
 export type LimitInput = z.infer<typeof LimitInput>
 
@@ -50,19 +50,22 @@ const Limits = z
     quota_per_week: Quota.describe(week),
     quota_per_month: Quota.describe(month),
   })
-  .meta({ id: 'Limits', description: 'All six; 0: no limit of this kind, or nothing used.' })
+  .meta({
+    id: 'Limits',
+    description: 'All six limits or their usage; 0: no limit of this kind, or no usage.',
+  })
 export type Limits = z.infer<typeof Limits>
 
 export const LimitStanding = z
   .object({
-    limits: Limits.describe('What may be used; 0: no limit of this kind.'),
-    used: Limits.describe('What is used of each at this moment, running calls included.'),
-    day_ends_at: EpochSeconds.describe('When the current day ends, in seconds.'),
-    week_ends_at: EpochSeconds.describe('When the current week ends, in seconds.'),
-    month_ends_at: EpochSeconds.describe('When the current month ends, in seconds.'),
-    time_zone: z.string().describe('In which days begin and end; an IANA name.'),
+    limits: Limits.describe('The limits; 0: no limit of this kind.'),
+    used: Limits.describe('Current usage of each, including running calls.'),
+    day_ends_at: EpochSeconds.describe('End of the current day, in epoch seconds.'),
+    week_ends_at: EpochSeconds.describe('End of the current week, in epoch seconds.'),
+    month_ends_at: EpochSeconds.describe('End of the current month, in epoch seconds.'),
+    time_zone: z.string().describe('Time zone of days and periods; an IANA name.'),
   })
-  .meta({ id: 'LimitStanding', description: 'Limits, and what is used of them.' })
+  .meta({ id: 'LimitStanding', description: 'Limits with their usage.' })
 export type LimitStanding = z.infer<typeof LimitStanding>
 
 const ById = byId('Id of the token.')
@@ -70,20 +73,20 @@ const ById = byId('Id of the token.')
 export const limitApi = {
   self: get('/api/limit/self', {
     name: 'getOwnLimits',
-    summary: 'The limits that administrators have set for the caller, and what is used of them.',
+    summary: 'Limits that administrators have set for the caller, with their usage.',
     access: 'user',
     data: LimitStanding,
   }),
   token: get('/api/limit/token/:id', {
     name: 'getTokenLimits',
-    summary: 'The limits of anybody’s token below the caller’s role.',
+    summary: 'Limits of a token whose owner has a lower role than the caller.',
     access: 'admin',
     params: ById,
     data: LimitStanding,
   }),
   setToken: put('/api/limit/token/:id', {
     name: 'setTokenLimits',
-    summary: 'Replaces the limits of anybody’s token below the caller’s role.',
+    summary: 'Replaces the limits of a token whose owner has a lower role than the caller.',
     access: 'admin',
     params: ById,
     body: LimitInput,

@@ -21,28 +21,30 @@ const NullableFlag = z
 
 const row = {
   id: z.int().describe('Id of the row.'),
-  user_id: z.int().describe('Whose call it was; 0: nobody’s.'),
-  created_at: EpochSeconds.describe('When it was written, in seconds.'),
+  user_id: z.int().describe('Id of the user; 0: none.'),
+  created_at: EpochSeconds.describe('Time of the row, in epoch seconds.'),
   type: z.int().describe('1 top-up, 2 consumption, 3 management, 4 system, 5 channel test.'),
-  content: NullableText.describe('What happened, in a sentence.'),
-  username: NullableText.describe('The user’s name when the row was written.'),
-  token_name: NullableText.describe('The token’s name when the row was written.'),
-  model_name: NullableText.describe('The model that was sent upstream, after mapping.'),
+  content: NullableText.describe('Description of the event.'),
+  username: NullableText.describe('Name of the user when the row was written.'),
+  token_name: NullableText.describe('Name of the token when the row was written.'),
+  model_name: NullableText.describe('Model that was sent upstream, after mapping.'),
   quota: NullableWholeNumber.describe('Points.'),
   prompt_tokens: NullableWholeNumber.describe('Prompt tokens.'),
   completion_tokens: NullableWholeNumber.describe('Completion tokens.'),
   channel: NullableWholeNumber.describe('Id of the channel; 0: none.'),
   request_id: NullableText.describe('Request id of the call.'),
-  elapsed_time: NullableWholeNumber.describe('Milliseconds that the call took.'),
-  is_stream: NullableFlag.describe('The answer came as a stream.'),
-  system_prompt_reset: NullableFlag.describe('The channel’s system prompt replaced the call’s.'),
+  elapsed_time: NullableWholeNumber.describe('Duration of the call in milliseconds.'),
+  is_stream: NullableFlag.describe('Whether the response was streamed.'),
+  system_prompt_reset: NullableFlag.describe(
+    'Whether the channel’s system prompt replaced that of the call.',
+  ),
 }
-const bodyless = 'Empty in lists; the row alone carries what was captured.'
+const bodyless = 'Empty in lists; only a single row contains captured bodies.'
 const listed = {
   ...row,
-  request: NullableText.describe(`The request as it was captured. ${bodyless}`),
-  response: NullableText.describe(`The answer as it was captured. ${bodyless}`),
-  has_body: z.boolean().describe('Whether a request or answer was captured.'),
+  request: NullableText.describe(`Captured request. ${bodyless}`),
+  response: NullableText.describe(`Captured response. ${bodyless}`),
+  has_body: z.boolean().describe('Whether a request or response was captured.'),
 }
 
 export const Log = z
@@ -51,24 +53,26 @@ export const Log = z
 export type Log = z.infer<typeof Log>
 
 const decimal = (description: string, example: string) =>
-  z.string().meta({ description: `${description} A decimal as text.`, example: example })
+  z.string().meta({ description: `${description} A decimal as a string.`, example: example })
 
 const PriceLine = z
   .object({
     kind: z.string().meta({
       description:
-        '`prompt`, `cached`, `audio_cached`, `cache_write`, `cache_write_hour`, `audio_prompt`, `image_prompt`, `completion`, `audio_completion`, `image_completion` count tokens; `picture`, `second`, `call` and `tool` what they say.',
+        '`prompt`, `cached`, `audio_cached`, `cache_write`, `cache_write_hour`, `audio_prompt`, `image_prompt`, `completion`, `audio_completion` and `image_completion` count tokens; `picture` counts images, `second` seconds of audio, `call` calls and `tool` tool calls.',
       example: 'prompt',
     }),
     name: z.string().optional().meta({
-      description: 'The tool’s name, or the picture’s quality and size.',
+      description: 'Name of the tool, or quality and size of the image.',
       example: 'web_search',
     }),
-    count: z.int().meta({ description: 'How many of the kind.', example: 1200 }),
+    count: z.int().meta({ description: 'Quantity.', example: 1200 }),
     ratios: z
       .array(z.string())
-      .meta({ description: 'Decimals as texts.', example: ['0.075', '0.5'] }),
-    per: z.int().meta({ description: 'How many the ratios are for.', example: 1 }),
+      .meta({ description: 'Decimals as strings.', example: ['0.075', '0.5'] }),
+    per: z
+      .int()
+      .meta({ description: 'Divisor: the quantity to which the ratios apply.', example: 1 }),
   })
   .meta({
     id: 'PriceLine',
@@ -77,52 +81,55 @@ const PriceLine = z
 
 export const PriceFactors = z
   .object({
-    priced_as: z.string().describe('Name the price was looked up under.'),
-    requested_model: z.string().describe('Name the client asked for.'),
-    group: z.string().describe('The group that paid.'),
+    priced_as: z.string().describe('Name under which the price was found.'),
+    requested_model: z.string().describe('Model name in the request.'),
+    group: z.string().describe('Group that was charged.'),
     model_ratio: decimal('Ratio of the model.', '0.075'),
-    completion_ratio: decimal('Ratio of completion tokens against prompt tokens.', '4'),
+    completion_ratio: decimal('Ratio of completion tokens to prompt tokens.', '4'),
     group_ratio: decimal('Ratio of the group.', '1'),
-    cache_ratio: decimal('Ratio of cached tokens against the others.', '0.5'),
-    prompt_tokens: z.int().describe('Prompt tokens, cached ones included.'),
+    cache_ratio: decimal('Ratio of cached prompt tokens to other prompt tokens.', '0.5'),
+    prompt_tokens: z.int().describe('Prompt tokens, including cached ones.'),
     cached_tokens: z.int().describe('Prompt tokens read from a cache.'),
     completion_tokens: z.int().describe('Completion tokens.'),
-    reasoning_tokens: z.int().optional().describe('Of these, what the model thought; left out: 0.'),
-    model_price: decimal('Dollars a call, where the model is sold by the call.', '0.1').optional(),
+    reasoning_tokens: z
+      .int()
+      .optional()
+      .describe('Completion tokens of these that are reasoning; omitted: 0.'),
+    model_price: decimal('Dollars per call, for models priced per call.', '0.1').optional(),
     tier_above: z.int().optional().meta({
       description:
-        'The prompt had more tokens than this, and the ratios are those of long prompts.',
+        'Threshold of prompt tokens that was exceeded, so that the long-context ratios apply.',
       example: 200_000,
     }),
     lines: z
       .array(PriceLine)
       .optional()
-      .describe('All terms, where there are others than text tokens and cached ones.'),
+      .describe('All terms, if there are others than text tokens and cached ones.'),
     usage_source: z
       .enum(['upstream', 'counted', 'estimated'])
-      .describe('Where the token figures come from: the upstream or our own count.'),
+      .describe('Source of the token counts: the upstream, or Gatehouse’s own count.'),
     price_version: z.union([z.string(), z.int()]).optional().meta({
       description:
-        'Digest of all prices at that time: equal texts, equal prices. The oldest rows have a number, which says nothing.',
+        'Digest of all prices at that time: equal digests mean equal prices. The oldest rows contain a meaningless number.',
       example: '9f86d081884c7d65',
     }),
     output_limit: z.int().optional().meta({
       description:
-        'The most tokens of each reply that the balance covered; left out: all that client and model allow.',
+        'Output limit per reply that the balance allowed; omitted: only the limits of client and model applied.',
       example: 2048,
     }),
     dropped: z
       .array(z.string())
       .optional()
       .meta({
-        description: 'Parameters that the upstream does not have and that were left out.',
+        description: 'Parameters that the upstream does not support and that were dropped.',
         example: ['seed', 'stop'],
       }),
     adjusted: z
       .array(z.string())
       .optional()
       .meta({
-        description: 'Parameters that were sent with another value or in words.',
+        description: 'Parameters that were sent with another value or as text.',
         example: ['tool_choice'],
       }),
     debt: z
@@ -131,43 +138,45 @@ export const PriceFactors = z
   })
   .meta({
     id: 'PriceFactors',
-    description: 'How a consumption was priced; ratios exactly as they were applied.',
+    description: 'Pricing of a call; ratios exactly as they were applied.',
   })
 export type PriceFactors = z.infer<typeof PriceFactors>
 
 const detail = {
   ...listed,
-  price: PriceFactors.nullable().describe('How it was priced; null: it was not, or long ago.'),
+  price: PriceFactors.nullable().describe(
+    'Pricing of the call; null if it was not priced, or for old rows.',
+  ),
 }
 const LogDetail = z
   .object(detail)
-  .meta({ id: 'LogDetail', description: 'A log row with all that belongs to it.' })
+  .meta({ id: 'LogDetail', description: 'A log row with its details.' })
 const LogDetailOfAll = z
   .object({
     ...detail,
-    token_id: z
-      .int()
-      .describe('Of the call’s token, by which `/api/limit/token/:id` knows it; 0: none is known.'),
+    token_id: z.int().describe('Id of the call’s token, for `/api/limit/token/:id`; 0 if unknown.'),
     route: RouteTrace.nullable().describe(
-      'How the call came to its channel; null: the first choice answered, as mostly.',
+      'How the call was routed; null if the first choice succeeded, as in most cases.',
     ),
   })
-  .meta({ id: 'LogDetailOfAll', description: 'A log row with all that administrators may know.' })
+  .meta({ id: 'LogDetailOfAll', description: 'A log row with all details for administrators.' })
 
 const LogFileRow = z
   .object({
     ...row,
     cost_usd: z.number().nullable().meta({
-      description: 'Dollars at today’s `QuotaPerUnit`; null: the row is no call.',
+      description: 'Dollars with the current `QuotaPerUnit`; null: the row is not a call.',
       example: 0.2506,
     }),
-    price: PriceFactors.nullable().describe('How it was priced; null: it was not, or long ago.'),
-    request: z.string().optional().describe('The request as it was captured; with `bodies=true`.'),
-    response: z.string().optional().describe('The answer as it was captured; with `bodies=true`.'),
+    price: PriceFactors.nullable().describe(
+      'Pricing of the call; null if it was not priced, or for old rows.',
+    ),
+    request: z.string().optional().describe('Captured request; only with `bodies=true`.'),
+    response: z.string().optional().describe('Captured response; only with `bodies=true`.'),
   })
   .meta({
     id: 'LogFileRow',
-    description: 'A row of an export. In CSV `price` is a column for each factor.',
+    description: 'A row of an export. In CSV, each member of `price` is a column.',
   })
 
 const Exact = z.string().max(256).default('')
@@ -181,8 +190,8 @@ const OwnFilter = {
   }),
   token_name: Exact.describe('Name of a token, exact; empty: all.'),
   model_name: Exact.describe('Name of a model, exact; empty: all.'),
-  start_timestamp: LenientNumber.describe('Seconds, inclusive; 0: from the first on.'),
-  end_timestamp: LenientNumber.describe('Seconds, inclusive; 0: up to the last.'),
+  start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no lower limit.'),
+  end_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no upper limit.'),
   request_id: z
     .string()
     .max(64)
@@ -191,22 +200,22 @@ const OwnFilter = {
 }
 /** Case-sensitive substrings of captured requests and responses. */
 const BodyFilter = {
-  request: Exact.describe('What a captured request contains, case as written. Gatehouse only.'),
-  response: Exact.describe('What a captured answer contains, case as written. Gatehouse only.'),
+  request: Exact.describe('Text in a captured request, case-sensitive. Gatehouse only.'),
+  response: Exact.describe('Text in a captured response, case-sensitive. Gatehouse only.'),
 }
 const Paging = {
   p: Page,
   before: z.string().max(40).default('').meta({
     description:
-      '`<created_at>-<id>` of the last row seen: the page after it; beats `p`. Gatehouse only.',
+      '`<created_at>-<id>` of the last row received: returns the page after it; overrides `p`. Gatehouse only.',
     example: '1790003600-4711',
   }),
 }
 const AdminFilter = {
   ...OwnFilter,
-  username: Exact.describe('The name that the user had then, exact; empty: all.'),
+  username: Exact.describe('Name of the user at that time, exact; empty: all.'),
   user_id: LenientFilter.describe(
-    'One person, whatever the name was when the row was written; 0: all. Gatehouse only.',
+    'Id of a user, independent of the name when the row was written; 0: all. Gatehouse only.',
   ),
   channel: LenientFilter.describe('Id of a channel; 0: all.'),
 }
@@ -216,37 +225,40 @@ const Sums = z
     quota: z.int().describe('Points consumed.'),
     prompt_token: z.int().describe('Prompt tokens.'),
     completion_token: z.int().describe('Completion tokens.'),
-    token: z.int().describe('Prompt and completion together.'),
+    token: z.int().describe('Prompt and completion tokens.'),
   })
-  .meta({ id: 'LogSums', description: 'Sums of the consumption that a filter finds.' })
+  .meta({ id: 'LogSums', description: 'Total consumption that matches a filter.' })
 
 const Searched = z.object({
   searched_from: EpochSeconds.optional().describe(
-    'Only beside rows found by `request` or `response`, when the search stopped before its end: everything from this second on has been searched. `before=<searched_from>-0` goes on.',
+    'Only with `request` or `response`, if the search stopped early: rows from this second on have been searched. Continue with `before=<searched_from>-0`.',
   ),
 })
 
 const Format = {
-  format: z.enum(['json', 'csv', 'ndjson']).catch('json').describe('Of the file; else `json`.'),
+  format: z
+    .enum(['json', 'csv', 'ndjson'])
+    .catch('json')
+    .describe('File format; `json` if omitted.'),
   tz: z.string().max(64).default('').meta({
-    description: 'Time zone of the times in CSV; empty: UTC.',
+    description: 'Time zone of times in CSV; empty: UTC.',
     example: 'Asia/Shanghai',
   }),
   bodies: z.string().default('').meta({
-    description: '`true`: captured requests and answers are in the file.',
+    description: '`true`: includes captured requests and responses.',
     example: 'true',
   }),
 }
 
 const Cleanup = z
   .object({
-    running: z.boolean().describe('Whether it goes on.'),
+    running: z.boolean().describe('Whether the run is in progress.'),
     target_timestamp: EpochSeconds.describe(
-      'Seconds; rows before this are deleted. 0: there was no run yet.',
+      'Rows before this time, in epoch seconds, are deleted. 0: there was no run yet.',
     ),
-    deleted: z.int().describe('Rows deleted so far.'),
+    deleted: z.int().describe('Number of rows deleted so far.'),
   })
-  .meta({ id: 'LogCleanup', description: 'How far deleting rows is.' })
+  .meta({ id: 'LogCleanup', description: 'Progress of the log cleanup.' })
 export type Cleanup = z.infer<typeof Cleanup>
 
 const file = {
@@ -260,7 +272,7 @@ const ById = byId('Id of the row.')
 export const logApi = {
   list: get('/api/log/', {
     name: 'listLogs',
-    summary: 'Rows of all users, a page of ten at a time, newest first.',
+    summary: 'Rows of all users, in pages of ten, newest first.',
     access: 'admin',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
@@ -268,7 +280,7 @@ export const logApi = {
   }),
   listSelf: get('/api/log/self', {
     name: 'listOwnLogs',
-    summary: 'Own rows, a page of ten at a time, newest first.',
+    summary: 'The caller’s rows, in pages of ten, newest first.',
     access: 'user',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
@@ -276,79 +288,79 @@ export const logApi = {
   }),
   search: get('/api/log/search', {
     name: 'searchLogs',
-    summary: 'The newest rows of a type number, with a request id, or whose content begins so.',
+    summary: 'The newest rows with a type number, a request id, or a prefix of the content.',
     access: 'admin',
-    query: keyword('A type number, a request id, or what the content begins with.', '倍率'),
+    query: keyword('A type number, a request id, or a prefix of the content.', '倍率'),
     data: z.array(Log),
   }),
   searchSelf: get('/api/log/self/search', {
     name: 'searchOwnLogs',
-    summary: 'The newest own rows of a type number or with a request id.',
+    summary: 'The caller’s newest rows with a type number or a request id.',
     access: 'user',
     query: keyword('A type number or a request id.', '2'),
     data: z.array(Log),
   }),
   export: get('/api/log/export/', {
     name: 'exportLogs',
-    summary: 'All rows of a filter as a file, newest first.',
+    summary: 'All rows that match a filter as a file, newest first.',
     access: 'admin',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Format }),
     ...file,
   }),
   exportSelf: get('/api/log/self/export/', {
     name: 'exportOwnLogs',
-    summary: 'All own rows of a filter as a file, newest first.',
+    summary: 'All rows of the caller that match a filter as a file, newest first.',
     access: 'user',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Format }),
     ...file,
   }),
   remove: del('/api/log/', {
     name: 'deleteLogs',
-    summary: 'Deletes the rows of all users before a second.',
+    summary: 'Deletes the rows of all users before a given time.',
     access: 'admin',
     query: z.object({
-      target_timestamp: LenientNumber.describe('Seconds; rows before this are deleted.'),
+      target_timestamp: LenientNumber.describe('Epoch seconds; rows before this time are deleted.'),
     }),
-    data: z.int().meta({ description: 'Rows deleted so far.', example: 1200 }),
+    data: z.int().meta({ description: 'Number of rows deleted so far.', example: 1200 }),
     extra: z.object({
       running: z
         .boolean()
         .optional()
         .describe(
-          'The run takes longer than a call may; `GET /api/log/cleanup` tells how far it is.',
+          'The run continues in the background; `GET /api/log/cleanup` returns its progress.',
         ),
     }),
   }),
   cleanup: get('/api/log/cleanup', {
     name: 'getLogCleanup',
-    summary: 'How far deleting rows is.',
+    summary: 'Progress of the log cleanup.',
     access: 'admin',
     data: Cleanup,
   }),
   stat: get('/api/log/stat', {
     name: 'getLogSums',
-    summary: 'Sums of the consumption of all users that a filter finds.',
+    summary: 'Total consumption of all users that matches a filter.',
     access: 'admin',
     query: z.object(AdminFilter),
     data: Sums,
   }),
   statSelf: get('/api/log/self/stat', {
     name: 'getOwnLogSums',
-    summary: 'Sums of the own consumption that a filter finds.',
+    summary: 'Total consumption of the caller that matches a filter.',
     access: 'user',
     query: z.object(OwnFilter),
     data: Sums,
   }),
   find: get('/api/log/:id', {
     name: 'getLog',
-    summary: 'One row with its price, its route and what was captured.',
+    summary: 'One row with its price, its route and its captured bodies.',
     access: 'admin',
     params: ById,
     data: LogDetailOfAll,
   }),
   findSelf: get('/api/log/self/:id', {
     name: 'getOwnLog',
-    summary: 'One of the own rows with its price and what was captured.',
+    summary: 'One row of the caller with its price and captured bodies.',
     access: 'user',
     params: ById,
     data: LogDetail,

@@ -94,7 +94,7 @@ export const formerRows = {
   },
 } as const satisfies Record<string, Words>
 
-/** Former texts of reasons. Our first versions wrote some of them in both languages at once. */
+/** Former texts of reasons. Our first versions wrote some of them in both languages together. */
 export const formerReasons: readonly Words[] = [
   { zh: '恢复应答', en: 'a call succeeded again' },
   { zh: '上游在时限内没有回应', en: 'the upstream did not respond in time' },

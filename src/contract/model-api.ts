@@ -6,54 +6,57 @@ const MODELS_DEV = 'https://models.dev/api.json'
 
 const ModelName = z.string().meta({ description: 'Name of the model.', example: 'gpt-4o-mini' })
 const Capabilities = z.string().meta({
-  description: 'What the model can do, a JSON object in the schema of models.dev.',
+  description: 'Capabilities of the model, a JSON object in the schema of models.dev.',
   example: '{"reasoning":true,"limit":{"output":64000}}',
 })
 
 const ModelData = z
   .object({
     source: z.string().meta({
-      description: 'Where the data comes from, and its state.',
+      description: 'Source and version of the data.',
       example: 'models.dev (2026-07-02)',
     }),
-    models: z.int().meta({ description: 'How many models it has.', example: 895 }),
+    models: z.int().meta({ description: 'Number of models.', example: 895 }),
     is_refreshed: z.boolean().meta({
-      description: 'Whether it was fetched; else it is the data of this version.',
+      description: 'Whether the data was fetched; otherwise it is built in.',
       example: false,
     }),
   })
-  .meta({ id: 'ModelData', description: 'The data about models that is in force.' })
+  .meta({ id: 'ModelData', description: 'The current model data.' })
 
 const Names = z.array(ModelName)
 
 const ModelDataChange = z
   .object({
-    source: z.string().meta({ description: 'Where the data comes from.', example: MODELS_DEV }),
-    models: z.int().meta({ description: 'How many models it has.', example: 930 }),
-    added: Names.describe('Models that the data in force does not have.'),
-    changed: Names.describe('Models of which it says something else.'),
-    removed: Names.describe('Models that it does not have any more.'),
+    source: z.string().meta({ description: 'Source of the data.', example: MODELS_DEV }),
+    models: z.int().meta({ description: 'Number of models.', example: 930 }),
+    added: Names.describe('Models that the current data lacks.'),
+    changed: Names.describe('Models with changed data.'),
+    removed: Names.describe('Models that are no longer included.'),
   })
-  .meta({ id: 'ModelDataChange', description: 'How fetched data differs from that in force.' })
+  .meta({
+    id: 'ModelDataChange',
+    description: 'Differences of fetched data from the current data.',
+  })
 
 const MatchedModel = z
   .object({
     model: ModelName,
-    type: z.int().meta({ description: 'Type of the channels that serve it.', example: 1 }),
+    type: z.int().meta({ description: 'Type of the channels that serve the model.', example: 1 }),
     entries: z.array(z.string()).meta({
-      description: 'The entries that apply to it, the strongest last.',
+      description: 'Entries that apply to the model, in ascending precedence.',
       example: ['gpt-4o*'],
     }),
-    before: Capabilities.describe('What it can do without these entries, as a JSON object.'),
-    after: Capabilities.describe('What it can do with them, as a JSON object.'),
+    before: Capabilities.describe('Capabilities without these entries, as a JSON object.'),
+    after: Capabilities.describe('Capabilities with these entries, as a JSON object.'),
   })
-  .meta({ id: 'MatchedModel', description: 'A model that entries apply to.' })
+  .meta({ id: 'MatchedModel', description: 'A model to which entries apply.' })
 export type MatchedModel = z.infer<typeof MatchedModel>
 
 export const modelApi = {
   data: get('/api/model-capabilities', {
     name: 'getModelData',
-    summary: 'Where the data about models comes from.',
+    summary: 'Source of the model data.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     data: ModelData,
@@ -61,7 +64,7 @@ export const modelApi = {
   preview: post('/api/model-capabilities/preview', {
     name: 'previewModelCapabilities',
     summary:
-      'Checks entries for the setting ModelCapabilities and tells which served models they apply to. Changes nothing.',
+      'Validates entries for the setting ModelCapabilities and returns the served models to which they apply. Changes nothing.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     bodyClass: 'bulk',
@@ -74,17 +77,17 @@ export const modelApi = {
       .meta({ id: 'ModelEntries', description: 'Entries for the setting ModelCapabilities.' }),
     data: z
       .object({
-        matched: z.array(MatchedModel).describe('Served models that entries apply to.'),
+        matched: z.array(MatchedModel).describe('Served models to which entries apply.'),
         unmatched: z.array(z.string()).meta({
           description: 'Entries that apply to no served model.',
           example: ['my-model'],
         }),
       })
-      .meta({ id: 'ModelPreview', description: 'What entries would change.' }),
+      .meta({ id: 'ModelPreview', description: 'Effect of the entries.' }),
   }),
   refresh: post('/api/model-capabilities/refresh', {
     name: 'refreshModelData',
-    summary: 'Fetches the data about models from models.dev, compares it and, if told to, uses it.',
+    summary: 'Fetches model data from models.dev, compares it, and optionally applies it.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     body: z
@@ -94,16 +97,16 @@ export const modelApi = {
           example: MODELS_DEV,
         }),
         dry_run: z.boolean().default(false).meta({
-          description: 'Only compare; nothing changes.',
+          description: 'True: only compares; changes nothing.',
           example: true,
         }),
       })
-      .meta({ id: 'ModelDataRefresh', description: 'Which data to fetch.' }),
+      .meta({ id: 'ModelDataRefresh', description: 'Data to fetch.' }),
     data: ModelDataChange,
   }),
   reset: del('/api/model-capabilities/refresh', {
     name: 'resetModelData',
-    summary: 'Goes back to the data about models that this version brings along.',
+    summary: 'Restores the built-in model data.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
   }),

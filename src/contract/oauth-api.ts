@@ -20,20 +20,23 @@ const unlessEmpty = <T extends z.ZodType<string>>(shape: T) =>
 
 const STATE = 'Zk3v0TqYl2xw'
 
-const Code = optionalText.meta({ description: 'Code of the provider.', example: '8f14e4' })
+const Code = optionalText.meta({
+  description: 'Authorization code of the provider.',
+  example: '8f14e4',
+})
 
 const Callback = z.object({
   code: Code,
   state: optionalText.meta({
-    description: 'What `GET /api/oauth/state` answered.',
+    description: 'The state from `GET /api/oauth/state`.',
     example: STATE,
   }),
   error: optionalText.meta({
-    description: 'What the provider says instead of a code.',
+    description: 'Error of the provider, in place of a code.',
     example: 'access_denied',
   }),
   iss: optionalText.meta({
-    description: 'RFC 9207: who answered, where the provider says so. Gatehouse only.',
+    description: 'RFC 9207: issuer of the response, if the provider sends it. Gatehouse only.',
     example: 'https://login.example.com',
   }),
 })
@@ -51,20 +54,20 @@ const callback = {
 } as const
 
 const comesBack = (provider: string): string =>
-  `Where ${provider} sends people back to: signs in, or binds, and then has the message \`bind\`.`
+  `Redirect target of ${provider}: signs in, or links an account and then has the message \`bind\`.`
 
 export const oauthApi = {
   state: get('/api/oauth/state', {
     name: 'createSignInState',
-    summary: 'A state for one trip to a provider; lives ten minutes and serves once.',
+    summary: 'Returns a state for one sign-in attempt; valid once, for ten minutes.',
     access: 'anyone',
     rate: 'critical',
     query: z.object({
       provider: unlessEmpty(z.enum(REDIRECTING_PROVIDERS)).describe(
-        'Fixes who may answer; absent: the first callback does. Gatehouse only.',
+        'Provider that must respond; if omitted, the first callback decides. Gatehouse only.',
       ),
       intent: unlessEmpty(z.enum(SIGN_IN_INTENTS)).describe(
-        'What for; absent: being signed in at the callback means `bind`. Gatehouse only.',
+        'Purpose; if omitted, a session at the callback means `bind`. Gatehouse only.',
       ),
     }),
     data: z.string().meta({ example: STATE }),
@@ -73,7 +76,8 @@ export const oauthApi = {
         .string()
         .optional()
         .meta({
-          description: 'Where to send the person. Only when `provider` was named. Gatehouse only.',
+          description:
+            'Address to which to redirect the user. Only with `provider`. Gatehouse only.',
           example: `https://github.com/login/oauth/authorize?state=${STATE}`,
         }),
     }),
@@ -95,27 +99,27 @@ export const oauthApi = {
   }),
   wechat: get('/api/oauth/wechat', {
     name: 'signInWithWechat',
-    summary: 'Signs in with the code that the public account sent.',
+    summary: 'Signs in with the code from the public account.',
     access: 'anyone',
     rate: 'critical',
     changesState: true,
-    query: z.object({ code: Code.describe('Code that the public account sent.') }),
+    query: z.object({ code: Code.describe('Code from the public account.') }),
     data: SignedIn,
   }),
   wechatBind: get('/api/oauth/wechat/bind', {
     name: 'bindWechat',
-    summary: 'Binds the WeChat account that the code was sent to.',
+    summary: 'Links the WeChat account to which the code was sent.',
     access: 'user',
     rate: 'critical',
     changesState: true,
-    query: z.object({ code: Code.describe('Code that the public account sent.') }),
+    query: z.object({ code: Code.describe('Code from the public account.') }),
   }),
   unbind: del('/api/oauth/:provider', {
     name: 'removeBinding',
-    summary: 'Removes a binding, unless nothing else is left to sign in with.',
+    summary: 'Unlinks an external account, unless it is the only sign-in method.',
     access: 'user',
     params: z.object({
-      provider: z.enum(EXTERNAL_PROVIDERS).describe('Whose account is no longer bound.'),
+      provider: z.enum(EXTERNAL_PROVIDERS).describe('Provider of the account to unlink.'),
     }),
   }),
 }

@@ -6,7 +6,7 @@ export type ExternalProvider = (typeof EXTERNAL_PROVIDERS)[number]
 export const REDIRECTING_PROVIDERS = ['github', 'lark', 'oidc'] as const
 export type RedirectingProvider = (typeof REDIRECTING_PROVIDERS)[number]
 
-/** What the sign-in at the provider is for. */
+/** Purposes of a sign-in at a provider. */
 export const SIGN_IN_INTENTS = ['login', 'bind'] as const
 export type SignInIntent = (typeof SIGN_IN_INTENTS)[number]
 

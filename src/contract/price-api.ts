@@ -11,31 +11,33 @@ const Ratio = z
 const ModelName = z.string().meta({ description: 'Name of the model.', example: 'gpt-4o' })
 
 const ratios = {
-  model_ratio: Ratio.describe('Of prompt tokens, as a decimal: 1 is two dollars a million.'),
+  model_ratio: Ratio.describe(
+    'Ratio of prompt tokens, as a decimal: 1 is two dollars per million.',
+  ),
   completion_ratio: Ratio.nullable().describe(
-    'Of completion tokens against prompt tokens; null: nobody says.',
+    'Ratio of completion tokens to prompt tokens; null if not set.',
   ),
   cache_ratio: Ratio.nullable().describe(
-    'Of prompt tokens read from a cache against the others; null: nobody says.',
+    'Ratio of cached prompt tokens to others; null if not set.',
   ),
   create_cache_ratio: Ratio.nullable().describe(
-    'Of prompt tokens written to a cache against the others; null: nobody says.',
+    'Ratio of prompt tokens written to a cache to others; null if not set.',
   ),
 }
-const Ratios = z.object(ratios).meta({ id: 'ModelRatios', description: 'What a model costs.' })
+const Ratios = z.object(ratios).meta({ id: 'ModelRatios', description: 'Ratios of a model.' })
 export type ListedRatios = z.infer<typeof Ratios>
 
 const PublishedPrice = z
   .object({
     name: ModelName,
-    now: Ratios.nullable().describe('What it costs here; null: it has no price.'),
-    listed: Ratios.describe('What the list says.'),
+    now: Ratios.nullable().describe('Current price; null: none.'),
+    listed: Ratios.describe('Price in the list.'),
     is_served: z.boolean().meta({
       description: 'Whether an enabled channel serves a model of this name.',
       example: true,
     }),
   })
-  .meta({ id: 'PublishedPrice', description: 'A model whose price in the list is another one.' })
+  .meta({ id: 'PublishedPrice', description: 'A model with a different price in the list.' })
 export type PublishedPrice = z.infer<typeof PublishedPrice>
 
 /** Maximum number of prices in one request; no list is longer. */
@@ -50,29 +52,26 @@ export const priceApi = {
     raisedBy: 'OPTIONS_MIN_ROLE',
     query: z.object({
       address: z.string().max(2048).default('').meta({
-        description:
-          '`http:` or `https:` address of a list; without one it is that of the built-in prices.',
+        description: '`http:` or `https:` address of a list; empty: that of the built-in prices.',
         example: 'https://models.dev/api.json',
       }),
     }),
     data: z
       .object({
-        rows: z
-          .array(PublishedPrice)
-          .describe('Models whose price in the list is another one than here.'),
-        same: z.int().describe('How many models cost the same here.'),
+        rows: z.array(PublishedPrice).describe('Models with a different price in the list.'),
+        same: z.int().describe('Number of models with the same price.'),
         left_out: z
           .int()
           .describe(
-            'Entries with a price that ratios cannot say, and models that are sold by the call here.',
+            'Number of entries whose price cannot be expressed in ratios, and of models priced per call here.',
           ),
       })
-      .meta({ id: 'PriceComparison', description: 'How prices here differ from those of a list.' }),
+      .meta({ id: 'PriceComparison', description: 'Differences of prices from a list.' }),
   }),
   set: put('/api/prices/', {
     name: 'setPrices',
     summary:
-      'Sets the ratios of these models in ModelRatio, CompletionRatio, CacheRatio and CreateCacheRatio, all or none; null leaves what there is.',
+      'Sets the ratios of these models in ModelRatio, CompletionRatio, CacheRatio and CreateCacheRatio, all or none; null keeps the stored one.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     bodyClass: 'bulk',
@@ -82,32 +81,32 @@ export const priceApi = {
           .array(
             z
               .object({ name: ModelName, ...ratios })
-              .meta({ id: 'NewPrice', description: 'What a model is to cost.' }),
+              .meta({ id: 'NewPrice', description: 'New ratios of a model.' }),
           )
           .max(PRICE_ROWS_MAX)
-          .describe('One for each model.'),
+          .describe('One entry per model.'),
       })
-      .meta({ id: 'NewPrices', description: 'What models are to cost.' }),
+      .meta({ id: 'NewPrices', description: 'New ratios of models.' }),
   }),
   unpriced: get('/api/prices/unpriced', {
     name: 'listUnpricedModels',
-    summary: 'Models of enabled channels whose calls are refused because nobody has set a price.',
+    summary: 'Models of enabled channels whose calls are rejected because they have no price.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     data: z.array(ModelName),
   }),
   builtIn: get('/api/prices/built-in', {
     name: 'getBuiltInPrices',
-    summary: 'The model ratios that this version brings along, whatever the settings are.',
+    summary: 'The built-in model ratios, whatever the settings are.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     data: z
       .object({
         model_ratio: z.string().meta({
-          description: 'Model → ratio, as a JSON text.',
+          description: 'Model → ratio, as JSON in a string.',
           example: '{"gpt-4o-mini":0.075}',
         }),
       })
-      .meta({ id: 'BuiltInPrices', description: 'Prices of this version.' }),
+      .meta({ id: 'BuiltInPrices', description: 'Built-in prices of this version.' }),
   }),
 }

@@ -38,7 +38,7 @@ test.each([
   [7_000_000, '$0.0000001'],
   [1, '$1.00'],
   [0.01, '$100.00'],
-])('of %d points to the dollar one is shown as %s', (quotaPerUnit, text) => {
+])('with %d points per dollar, one point is shown as %s', (quotaPerUnit, text) => {
   const money = { quotaPerUnit, inCurrency: true }
   expect(quotaText(1, money, pointDecimals(money))).toBe(text)
 })

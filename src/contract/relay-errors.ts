@@ -346,7 +346,7 @@ export const relayErrors = {
   upstream_answer_too_large: {
     status: 502,
     zh: '上游的响应超过网关允许的大小，已放弃；可减少 n、批量或输出长度后重试',
-    en: 'The upstream response is larger than the gateway accepts; request less at once (n, batch size or output length)',
+    en: 'The upstream response is larger than the gateway accepts; request less in one call (n, batch size or output length)',
   },
   upstream_status: {
     status: 502,

@@ -2,75 +2,74 @@ import { z } from 'zod'
 import { get } from './endpoint.ts'
 
 const ratioMap = (description: string, example: string) =>
-  z.string().meta({ description: `${description} A JSON object as text.`, example })
+  z.string().meta({ description: `${description} A JSON object as a string.`, example })
 const word = (description: string) => z.string().meta({ description, example: '' })
-const address = (description: string) => word(`${description}; empty: there is none.`)
+const address = (description: string) => word(`${description}; empty if not set.`)
 
 export const Status = z
   .object({
     version: z.string().describe('Version of the server.'),
-    start_time: z.int().describe('When it started, in seconds.'),
-    email_verification: z.boolean().describe('Registering needs a code that is mailed.'),
-    github_oauth: z.boolean().describe('People may sign in through GitHub.'),
+    start_time: z.int().describe('Start time of the server, in epoch seconds.'),
+    email_verification: z.boolean().describe('Registration requires a code sent by email.'),
+    github_oauth: z.boolean().describe('Whether sign-in with GitHub is enabled.'),
     github_client_id: word('Client id at GitHub.'),
-    lark_client_id: word('Client id at Lark; with one, people may sign in there.'),
-    system_name: z.string().describe('What the installation calls itself.'),
+    lark_client_id: word('Client id at Lark; if set, sign-in with Lark is enabled.'),
+    system_name: z.string().describe('Name of the installation.'),
     logo: address('Address of its logo'),
-    footer_html: word('What stands at the foot of its pages, as HTML.'),
+    footer_html: word('Footer of its pages, as HTML.'),
     wechat_qrcode: address('Address of the QR code of its WeChat account'),
-    wechat_login: z.boolean().describe('People may sign in through WeChat.'),
-    server_address: z.string().describe('Where it is reached from outside.'),
-    turnstile_check: z.boolean().describe('A human check stands before registering and mail.'),
+    wechat_login: z.boolean().describe('Whether sign-in with WeChat is enabled.'),
+    server_address: z.string().describe('Public address of the server.'),
+    turnstile_check: z.boolean().describe('Registration and mail require a human check.'),
     turnstile_site_key: word('Site key of the human check.'),
-    top_up_link: address('Where people buy quota'),
-    chat_link: address('Where people chat'),
-    quota_per_unit: z.number().describe('Points that make one dollar.'),
-    display_in_currency: z.boolean().describe('Quota is shown in dollars.'),
-    oidc: z.boolean().describe('People may sign in through an OpenID Connect provider.'),
+    top_up_link: address('Address for buying quota'),
+    chat_link: address('Address of the chat application'),
+    quota_per_unit: z.number().describe('Points per dollar.'),
+    display_in_currency: z.boolean().describe('Whether quota is displayed in dollars.'),
+    oidc: z.boolean().describe('Whether sign-in with OpenID Connect is enabled.'),
     oidc_client_id: word('Client id at that provider.'),
     oidc_well_known: address('Its discovery document'),
-    oidc_authorization_endpoint: address('Where it signs people in'),
-    oidc_token_endpoint: address('Where it gives tokens'),
-    oidc_userinfo_endpoint: address('Where it tells who signed in'),
+    oidc_authorization_endpoint: address('Its authorization endpoint'),
+    oidc_token_endpoint: address('Its token endpoint'),
+    oidc_userinfo_endpoint: address('Its userinfo endpoint'),
     gatehouse: z
       .object({
         options_min_role: z
           .int()
-          .meta({ description: 'Role that may read and change settings.', example: 10 }),
+          .meta({ description: 'Minimum role for reading and changing settings.', example: 10 }),
         features: z
           .array(z.string())
-          .meta({ description: 'What it has beyond One API.', example: ['prices', 'limits'] }),
+          .meta({ description: 'Features beyond One API.', example: ['prices', 'limits'] }),
         theme: z.string().meta({
-          description: '`default`, `berry` or `air`; as it was when the server started.',
+          description: '`default`, `berry` or `air`; applies after a restart.',
           example: 'default',
         }),
         registration: z.enum(['open', 'external', 'closed']).optional().meta({
-          description:
-            'Who may register: anybody, those who come through another provider, or nobody.',
+          description: 'Who can register: anyone, only users of external providers, or no one.',
           example: 'open',
         }),
         turnstile_url: z.string().meta({
-          description: 'Where the widget of the human check is loaded from.',
+          description: 'Base address of the human check’s widget.',
           example: 'https://challenges.cloudflare.com',
         }),
       })
-      .describe('Absent on a One API server: how a console tells what it talks to.'),
+      .describe('Absent on a One API server, by which consoles recognize one.'),
   })
-  .meta({ id: 'Status', description: 'What visitors may know of the installation.' })
+  .meta({ id: 'Status', description: 'Public information about the installation.' })
 export type Status = z.infer<typeof Status>
 
 const Prices = z
   .object({
     model_ratio: ratioMap(
-      'Model → ratio of prompt tokens; 1 is two dollars a million.',
+      'Model → ratio of prompt tokens; 1 is two dollars per million.',
       '{"gpt-4o-mini":0.075}',
     ),
     completion_ratio: ratioMap(
-      'Model → ratio of completion tokens against prompt tokens; of every model in `model_ratio`, also where its name alone decides.',
+      'Model → ratio of completion tokens to prompt tokens; for every model in `model_ratio`, including inferred ones.',
       '{"gpt-4o-mini":4}',
     ),
     group_ratio: ratioMap(
-      'Group → ratio; of the groups that the caller may choose, for administrators of all.',
+      'Group → ratio; for the groups that the caller can choose, for administrators all.',
       '{"default":1,"vip":0.8}',
     ),
     cache_ratio: ratioMap(
@@ -82,11 +81,11 @@ const Prices = z
       '{"claude-sonnet-4":1.25}',
     ),
     model_price: ratioMap(
-      'Model → dollars a call, of models that have no other price.',
+      'Model → dollars per call, for models priced per call.',
       '{"mj_imagine":0.1}',
     ),
     tiered: z.array(z.string()).meta({
-      description: 'Models whose long prompts cost more.',
+      description: 'Models with higher prices for long prompts.',
       example: ['gemini-2.5-pro'],
     }),
     default_model_ratio: z.string().meta({
@@ -97,34 +96,34 @@ const Prices = z
   .meta({
     id: 'Prices',
     description:
-      'Ratios in force as JSON texts, so that their decimals arrive as they are counted with. Names are models, or `model(channel type)` for channels of one type alone.',
+      'Current ratios as JSON strings, so that decimals stay exact. Names are models, or `model(channel type)` for channels of one type only.',
   })
 
 export const statusApi = {
   status: get('/api/status', {
     name: 'getStatus',
-    summary: 'What visitors may know of the installation.',
+    summary: 'Public information about the installation.',
     access: 'anyone',
     data: Status,
     duringPasswordChange: true,
   }),
   notice: get('/api/notice', {
     name: 'getNotice',
-    summary: 'The notice shown to everybody: Markdown, HTML or an `https:` address; or empty.',
+    summary: 'The notice for all visitors: Markdown, HTML or an `https:` address; or empty.',
     access: 'anyone',
     data: z.string().meta({ example: '今晚 23:00 维护十分钟' }),
     duringPasswordChange: true,
   }),
   about: get('/api/about', {
     name: 'getAbout',
-    summary: 'What the installation says of itself: Markdown, HTML or an `https:` address.',
+    summary: 'The about page: Markdown, HTML or an `https:` address.',
     access: 'anyone',
     data: z.string().meta({ example: '# 关于本站' }),
     duringPasswordChange: true,
   }),
   homePage: get('/api/home_page_content', {
     name: 'getHomePage',
-    summary: 'What the home page shows: Markdown, HTML or an `https:` address; or empty.',
+    summary: 'The home page: Markdown, HTML or an `https:` address; or empty.',
     access: 'anyone',
     data: z.string().meta({ example: '# 欢迎' }),
     duringPasswordChange: true,
@@ -139,19 +138,19 @@ export const statusApi = {
   }),
   prices: get('/api/prices', {
     name: 'getPrices',
-    summary: 'The prices of models and groups.',
+    summary: 'Prices of models and groups.',
     access: 'user',
     data: Prices,
   }),
   groups: get('/api/group/', {
     name: 'listGroups',
-    summary: 'The names of all groups.',
+    summary: 'Names of all groups.',
     access: 'admin',
     data: z.array(z.string()).meta({ example: ['default', 'vip'] }),
   }),
   modelsByType: get('/api/models', {
     name: 'listModelsByType',
-    summary: 'Models offered for each channel type, by its number; null where models mean nothing.',
+    summary: 'Default models of each channel type, by its number; null if the type has no models.',
     access: 'user',
     data: z
       .record(z.string(), z.array(z.string()).nullable())

@@ -35,12 +35,12 @@ const binding = (provider: string) =>
 
 const account = {
   id: z.int().meta({ description: 'Id of the user.', example: 12 }),
-  username: z.string().describe('Signs in, and is unique.'),
+  username: z.string().describe('Unique sign-in name.'),
   password: Withheld,
-  display_name: NullableText.describe('What people are shown.'),
+  display_name: NullableText.describe('Display name.'),
   role: z.int().describe(ROLE),
   status: z.int().describe('1 enabled, 2 disabled, 3 deleted.'),
-  email: NullableText.describe('Address that mail goes to, or empty.'),
+  email: NullableText.describe('Email address, or empty.'),
   github_id: binding('GitHub'),
   wechat_id: binding('WeChat'),
   lark_id: binding('Lark'),
@@ -48,21 +48,27 @@ const account = {
   verification_code: Withheld,
   access_token: Withheld,
   quota: NullableWholeNumber.describe('Points left.'),
-  used_quota: NullableWholeNumber.describe('Points consumed, ever.'),
-  request_count: NullableWholeNumber.describe('Billed calls, ever.'),
+  used_quota: NullableWholeNumber.describe('Points consumed in total.'),
+  request_count: NullableWholeNumber.describe('Number of billed calls in total.'),
   group: NullableText.describe(GROUPS),
   aff_code: NullableText.meta({
-    description: 'Code by which the user invites others.',
+    description: 'Invite code of the user.',
     example: 'x7Kq',
   }),
-  inviter_id: NullableWholeNumber.describe('Who invited the user; 0: nobody.'),
+  inviter_id: NullableWholeNumber.describe('Id of the user who invited them; 0: none.'),
 }
 
 const User = z
   .object({
     ...account,
+    second_factor: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether sign-in asks for a second factor; only for a single user. Gatehouse only.',
+      ),
     limits: LimitStanding.optional().describe(
-      'Its limits and what is used of them; only where one user is looked at. Gatehouse only.',
+      'Limits with their usage; only for a single user. Gatehouse only.',
     ),
   })
   .meta({ id: 'User', description: 'An account of this installation.' })
@@ -99,41 +105,55 @@ const partialUser = {
 const PartialUser = z.object(partialUser).meta({
   id: 'PartialUser',
   example: { ...UNFILLED, role: 1, status: 2 },
-  description: 'A user of which only `role` and `status` are filled; the others are zero or empty.',
+  description: 'A user with only `role` and `status` set; the others are zero or empty.',
 })
 
 const must_change_password = z
   .boolean()
   .optional()
   .describe(
-    'Present and true while the default password is in use: until it is changed, little else answers.',
+    'True while the default password is in use: most other calls are rejected until it is changed.',
   )
 
-export const SignedIn = z.object({ ...partialUser, must_change_password }).meta({
-  id: 'SignedIn',
-  example: {
-    ...UNFILLED,
-    id: 12,
-    username: 'li.ming',
-    display_name: '李明',
-    role: 1,
-    status: 1,
-  },
-  description:
-    'Who is signed in: `id`, `username`, `display_name`, `role` and `status` are filled; the others are zero or empty.',
+const require_2fa = z
+  .boolean()
+  .optional()
+  .describe(
+    'True if the account has a second factor: there is no session yet, and `POST /api/user/login/2fa` completes the sign-in.',
+  )
+
+const flow_token = z.string().optional().meta({
+  description: 'Names the sign-in for its second step, for five minutes; a cookie holds it too.',
+  example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
 })
+
+export const SignedIn = z
+  .object({ ...partialUser, must_change_password, require_2fa, flow_token })
+  .meta({
+    id: 'SignedIn',
+    example: {
+      ...UNFILLED,
+      id: 12,
+      username: 'li.ming',
+      display_name: '李明',
+      role: 1,
+      status: 1,
+    },
+    description:
+      'The signed-in user: `id`, `username`, `display_name`, `role` and `status` are set; the others are zero or empty.',
+  })
 export type SignedIn = z.infer<typeof SignedIn>
 
 const ignored_proxy = z
   .object({
-    address: z.string().meta({ example: '127.0.0.1' }).describe('Where the proxy connects from.'),
+    address: z.string().meta({ example: '127.0.0.1' }).describe('IP address of the proxy.'),
     setting: z
       .string()
       .meta({ example: 'TRUSTED_PROXIES=127.0.0.1' })
-      .describe('The line that makes its headers count.'),
+      .describe('Setting that makes its headers trusted.'),
   })
   .optional()
-  .describe('For root: a proxy whose forwarding headers the server ignores, if there is one.')
+  .describe('For root: a proxy whose forwarding headers are ignored, if there is one.')
 
 export const Self = z
   .object({
@@ -143,9 +163,7 @@ export const Self = z
     access_token_set: z
       .boolean()
       .optional()
-      .describe(
-        'Whether there is a system access token, which a new one replaces. Gatehouse only.',
-      ),
+      .describe('Whether a system access token exists; a new one replaces it. Gatehouse only.'),
   })
   .meta({ id: 'Self', description: 'The caller’s own account.' })
 export type Self = z.infer<typeof Self>
@@ -159,71 +177,72 @@ export const password = {
 }
 /** Kept for clients of One API, which send it. */
 export const UnreadEmail = optional(Text).meta({
-  description: 'Refused when too long; otherwise not read.',
+  description: 'Rejected if too long; otherwise ignored.',
   maxLength: EMAIL_LENGTH_MAX,
 })
 
-const unchanged = 'Empty or absent: as it is.'
-const atMost = (characters: number) =>
-  `At most ${characters} characters, unless it is what there is.`
+const unchanged = 'Empty or omitted: unchanged.'
+const atMost = (characters: number) => `At most ${characters} characters, unless unchanged.`
 
 const SelfUpdate = z
   .object({
-    username: optional(Text).describe(`Another name. ${atMost(USERNAME_LENGTH_MAX)} ${unchanged}`),
-    display_name: optional(Text).describe(
-      `What people are shown. ${atMost(DISPLAY_NAME_LENGTH_MAX)} ${unchanged}`,
+    username: optional(Text).describe(
+      `New sign-in name. ${atMost(USERNAME_LENGTH_MAX)} ${unchanged}`,
     ),
-    password: optional(Text).describe(`Another password. ${password.description} ${unchanged}`),
+    display_name: optional(Text).describe(
+      `New display name. ${atMost(DISPLAY_NAME_LENGTH_MAX)} ${unchanged}`,
+    ),
+    password: optional(Text).describe(`New password. ${password.description} ${unchanged}`),
     old_password: optional(Text).describe(
-      'The present password, checked when `password` is set. Required with an access token; a session may leave it out.',
+      'Current password, checked if `password` is set. Required with an access token; optional with a session.',
     ),
     email: UnreadEmail,
   })
   .meta({
     id: 'SelfUpdate',
-    description: 'What to change of the own account.',
+    description: 'Changes of the caller’s account.',
     example: { display_name: '李明' },
   })
 
 const UserCreate = z
   .object({
-    username: needed(Text).meta({ ...username, description: 'Signs in, and is unique.' }),
+    username: needed(Text).meta({ ...username, description: 'Unique sign-in name.' }),
     password: needed(Text).meta(password),
     display_name: optional(Text).meta({
-      description: 'What people are shown; empty or absent: the name.',
+      description: 'Display name; empty or omitted: the username.',
       maxLength: DISPLAY_NAME_LENGTH_MAX,
     }),
     role: optional(WholeNumber).describe(
-      'Not written: a new user is an ordinary one. Refused unless below the caller’s.',
+      'Not written: a new user is an ordinary one. Rejected unless lower than the caller’s.',
     ),
     email: UnreadEmail,
   })
   .meta({
     id: 'UserCreate',
-    description: 'A new account.',
+    description: 'A new user.',
     example: { username: 'li.ming', password: 'correct-horse-9', display_name: '李明' },
   })
 
 const unbinding = (provider: string) =>
   optional(Text).describe(
-    `Empty: the binding to ${provider} is taken away. A new one is made there; what is sent is not read.`,
+    `Empty: unlinks the account at ${provider}. Linking is done by the user; other values are ignored.`,
   )
 
 const UserUpdate = z
   .object({
     id: WholeNumber.describe('Id of the user.'),
-    username: optional(Text).describe(`Another name. ${atMost(USERNAME_LENGTH_MAX)} ${unchanged}`),
+    username: optional(Text).describe(
+      `New sign-in name. ${atMost(USERNAME_LENGTH_MAX)} ${unchanged}`,
+    ),
     display_name: optional(Text).describe(
-      `What people are shown; may be emptied. ${atMost(DISPLAY_NAME_LENGTH_MAX)}`,
+      `Display name; may be empty. ${atMost(DISPLAY_NAME_LENGTH_MAX)}`,
     ),
     password: optional(Text).describe(
-      `Another password, which ends the user’s sessions and access token. ${password.description} ${unchanged}`,
+      `New password, which ends the user's sessions and access token. ${password.description} ${unchanged}`,
     ),
-    role: optional(WholeNumber).describe(`${ROLE} 0 or absent: as it is.`),
-    status: optional(WholeNumber).describe('1 enables, 2 disables. 0 or absent: as it is.'),
-    email: optional(Text).describe(
-      `Address that mail goes to; may be emptied. ${atMost(EMAIL_LENGTH_MAX)}`,
-    ),
+    role: optional(WholeNumber).describe(`${ROLE} 0 or omitted: unchanged.`),
+    status: optional(WholeNumber).describe('1 enables, 2 disables. 0 or omitted: unchanged.'),
+    email: optional(Text).describe(`Email address; may be empty. ${atMost(EMAIL_LENGTH_MAX)}`),
     github_id: unbinding('GitHub'),
     wechat_id: unbinding('WeChat'),
     lark_id: unbinding('Lark'),
@@ -232,18 +251,18 @@ const UserUpdate = z
       `${GROUPS} At most ${USER_GROUPS_MAX}, each of at most ${GROUP_NAME_LENGTH_MAX} characters; empty: \`default\`.`,
     ),
     quota: optional(Quota).describe(
-      `Points that the user is to have left, 0 to ${QUOTA_MAX}, unless it is what there is.`,
+      `Remaining points of the user, 0 to ${QUOTA_MAX}, unless unchanged.`,
     ),
     quota_was: optional(Quota).describe(
-      'The `quota` that the caller saw; with it the difference is booked, so that what was spent since stays spent. Gatehouse only.',
+      'The `quota` that the caller read before; the difference is booked, so that points spent meanwhile are counted. Gatehouse only.',
     ),
     limits: optional(LimitInput).describe(
-      'Replaces all of the user’s limits; absent: as they are. Gatehouse only.',
+      'Replaces all of the user’s limits; if omitted: unchanged. Gatehouse only.',
     ),
   })
   .meta({
     id: 'UserUpdate',
-    description: 'What to change of a user; members that are absent stay as they are.',
+    description: 'Changes of a user; omitted members stay unchanged.',
     example: { id: 12, group: 'vip,default', quota: 750_000, quota_was: 500_000 },
   })
 
@@ -255,7 +274,7 @@ const UserPage = z.object({
   order: z
     .enum(USER_ORDERS)
     .catch('')
-    .describe('Most first; empty and anything else: newest first.'),
+    .describe('Sort order, highest first; any other value: newest first.'),
 })
 
 const ById = byId('Id of the user.', 12)
@@ -263,28 +282,28 @@ const ById = byId('Id of the user.', 12)
 export const userApi = {
   login: post('/api/user/login', {
     name: 'login',
-    summary: 'Signs in; the session is in a cookie.',
+    summary: 'Signs in and sets the session cookie.',
     access: 'anyone',
     rate: 'critical',
     body: z
       .object({
-        username: needed(Text).describe('Name, or e-mail address.'),
+        username: needed(Text).describe('Username or email address.'),
         password: needed(Text).describe('Password of the account.'),
       })
-      .meta({ id: 'Credentials', description: 'Who signs in.' }),
+      .meta({ id: 'Credentials', description: 'Username and password.' }),
     data: SignedIn,
     duringPasswordChange: true,
   }),
   logout: get('/api/user/logout', {
     name: 'logout',
-    summary: 'Ends the session of the cookie that comes with the call.',
+    summary: 'Ends the session of the request’s cookie.',
     access: 'anyone',
     changesState: true,
     duringPasswordChange: true,
   }),
   self: get('/api/user/self', {
     name: 'getSelf',
-    summary: 'The own account.',
+    summary: 'The caller’s account.',
     access: 'user',
     data: Self,
     duringPasswordChange: true,
@@ -292,14 +311,14 @@ export const userApi = {
   updateSelf: put('/api/user/self', {
     name: 'updateSelf',
     summary:
-      'Changes the own name or password; another password ends the other sessions and the access token.',
+      'Changes the caller’s name or password; a new password ends the other sessions and the access token.',
     access: 'user',
     body: SelfUpdate,
     duringPasswordChange: true,
   }),
   accessToken: get('/api/user/token', {
     name: 'createAccessToken',
-    summary: 'Makes a new system access token; the old one stops working.',
+    summary: 'Generates a new system access token; the old one stops working.',
     access: 'user',
     changesState: true,
     data: z
@@ -308,7 +327,7 @@ export const userApi = {
   }),
   availableModels: get('/api/user/available_models', {
     name: 'listAvailableModels',
-    summary: 'Models that the user’s calls, or those of a group, find a channel for.',
+    summary: 'Models that the user, or a group, can call.',
     access: 'user',
     query: z.object({
       group: z
@@ -316,14 +335,14 @@ export const userApi = {
         .max(256)
         .default('')
         .describe(
-          'One of `/api/user/self/groups`; absent or empty: the user’s groups. Gatehouse only.',
+          'One of `/api/user/self/groups`; omitted or empty: the user’s groups. Gatehouse only.',
         ),
     }),
     data: z.array(z.string()).meta({ example: ['gpt-4o-mini', 'gpt-4o'] }),
   }),
   list: get('/api/user/', {
     name: 'listUsers',
-    summary: 'Users, a page at a time.',
+    summary: 'Users, in pages.',
     access: 'admin',
     query: UserPage,
     data: z.array(User),
@@ -331,28 +350,28 @@ export const userApi = {
   }),
   search: get('/api/user/search', {
     name: 'searchUsers',
-    summary: 'Users by id, or by a part of name, e-mail address or display name.',
+    summary: 'Finds users by id, or by part of username, email address or display name.',
     access: 'admin',
-    query: keyword('An id, or a part of one of the texts; empty: all.'),
+    query: keyword('An id, or part of one of the texts; empty: all.'),
     data: z.array(User),
     counted: true,
   }),
   find: get('/api/user/:id', {
     name: 'getUser',
-    summary: 'One user below the caller’s role, with its limits.',
+    summary: 'One user with a role below the caller’s, with limits.',
     access: 'admin',
     params: ById,
     data: User,
   }),
   create: post('/api/user/', {
     name: 'createUser',
-    summary: 'Makes an account with the quota that new users get, and a first token.',
+    summary: 'Creates a user with the quota for new users, and a first token.',
     access: 'admin',
     body: UserCreate,
   }),
   update: put('/api/user/', {
     name: 'updateUser',
-    summary: 'Changes a user below the caller’s role.',
+    summary: 'Changes a user with a role below the caller’s.',
     access: 'admin',
     body: UserUpdate,
   }),
@@ -365,18 +384,18 @@ export const userApi = {
         username: needed(Text).describe('Exact name of the user.'),
         action: needed(Text).meta({ description: 'What to do.', enum: MANAGE_ACTIONS }),
       })
-      .meta({ id: 'ManageAction', description: 'What to do with whom.' }),
+      .meta({ id: 'ManageAction', description: 'An action on a user.' }),
     data: PartialUser,
   }),
   remove: del('/api/user/:id', {
     name: 'deleteUser',
-    summary: 'Deletes a user; its logs stay.',
+    summary: 'Deletes a user; log rows are kept.',
     access: 'admin',
     params: ById,
   }),
   topUp: post('/api/topup', {
     name: 'topUpUser',
-    summary: 'Adds quota to a user: for payment scripts. Not repeatable.',
+    summary: 'Adds quota to a user, for payment scripts. Not idempotent.',
     access: 'admin',
     body: z
       .object({
@@ -387,10 +406,10 @@ export const userApi = {
           maximum: QUOTA_MAX,
         }),
         remark: optional(z.string().max(REMARK_LENGTH_MAX)).meta({
-          description: 'What the log row says; absent: that points came by this call.',
+          description: 'Text of the log row; if omitted, that points were added through the API.',
           example: '订单 1001',
         }),
       })
-      .meta({ id: 'TopUp', description: 'How many points whom.' }),
+      .meta({ id: 'TopUp', description: 'A user and the points to add.' }),
   }),
 }

@@ -13,7 +13,7 @@ import { z } from 'zod'
 /** Integer that a database column and a JavaScript number can both hold. */
 export const WholeNumber = z.int()
 export const Quota = z.int().describe('Quota points.')
-export const EpochSeconds = z.int().describe('Seconds since 1970.')
+export const EpochSeconds = z.int().describe('Epoch seconds.')
 
 /** Maximum length of a text field without its own limit, in characters. */
 const TEXT_LENGTH_MAX = 64 * 1024
@@ -38,7 +38,7 @@ export const LenientNumber = z
     const number = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
     return typeof number === 'number' && Number.isSafeInteger(number) && number >= 0 ? number : 0
   }, z.int())
-  .describe('Whole number; anything else counts as 0.')
+  .describe('Integer; any other value counts as 0.')
 
 /** A filter in a query: anything but an integer counts as 0, which means all. */
 export const LenientFilter = z
@@ -46,9 +46,9 @@ export const LenientFilter = z
     const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value
     return typeof number === 'number' && Number.isSafeInteger(number) ? number : 0
   }, z.int())
-  .describe('Whole number; 0 and anything else means all.')
+  .describe('Integer; 0 or any other value means all.')
 
-export const Page = LenientNumber.describe('Page of ten rows; the first is 0.')
+export const Page = LenientNumber.describe('Page of ten rows, counted from 0.')
 
 const Id = z
   .string()

@@ -7,12 +7,12 @@ import {
   type Refusal,
 } from '../contract/errors.ts'
 
-/** A refusal with a name. `detail` and `cause` are for the program's own output only. */
+/** An expected error with a code. `detail` and `cause` only go to the trace. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly params: ErrorParams
   readonly detail: unknown
-  /** Members that the answer carries beside the sentence, where the endpoint declares them. */
+  /** Additional members of the response, if the endpoint declares them. */
   extra: Readonly<Record<string, unknown>> = {}
 
   constructor(code: ErrorCode, params: ErrorParams = {}, detail?: unknown) {
@@ -36,12 +36,12 @@ export class AppError extends Error {
   }
 }
 
-/** Throws a refusal that a rule found; null: it found none. */
+/** Throws the refusal of a rule; does nothing for null. */
 export function refuse(refusal: Refusal | null): void {
   if (refusal !== null) throw new AppError(refusal.code, refusal.params)
 }
 
-/** The value that a rule granted; throws its refusal. */
+/** Returns the value of a successful check; throws its refusal otherwise. */
 export function granted<T>(checked: { ok: true; value: T } | { ok: false; refusal: Refusal }): T {
   if (!checked.ok) throw new AppError(checked.refusal.code, checked.refusal.params)
   return checked.value

@@ -15,38 +15,38 @@ import type { LiveOptions } from './option/live-options.ts'
 import type { Passwords } from './user/password.ts'
 import type { UserLanguages } from './user/user-languages.ts'
 
-/** What the parts of a running server share. */
+/** Shared parts of a running server. */
 export interface App {
   config: Config
   database: Database
   ledger: Ledger
   options: LiveOptions
-  /** What models can do. */
+  /** Capabilities of models. */
   models: LiveModels
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits
   timeLimits: TimeLimits
-  /** In which language each user reads. */
+  /** Language of each user. */
   languages: UserLanguages
-  /** The way out for everything but relayed calls, which have their own. */
+  /** Outgoing connections except for relayed calls, which have their own. */
   egress: Egress
-  /** For what goes on after an answer has left. */
+  /** Work that continues after a response was sent. */
   background: Background
   clock: Clock
   /** The program's own output. "Log" means the rows that users see. */
   trace: Logger
   /** `v` and the package's version. */
   version: string
-  /** When this process started, seconds. */
+  /** Start time of this process, in seconds. */
   startSeconds: number
-  /** Name of this process among those on the database. */
+  /** Unique name of this process on the database. */
   node: string
-  /** The caller's address, proxies considered. */
+  /** Returns the client address, behind trusted proxies from their headers. */
   addressOf(request: IncomingMessage): string
-  /** Whether the caller speaks TLS, to us or to a trusted proxy. */
+  /** Whether the client uses TLS, to this server or to a trusted proxy. */
   isSecure(request: IncomingMessage): boolean
-  /** Origins besides the request's own host that count as ours. */
+  /** Additional origins that count as this server's own. */
   ownOrigins: ReadonlySet<string>
   proxyWatch: ProxyWatch
 }

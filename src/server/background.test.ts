@@ -7,7 +7,7 @@ function aBackground() {
   return { background: createBackground({ warn }), warnings }
 }
 
-test('work begins after the caller’s own turn, and idle waits for it', async () => {
+test('work starts after the caller’s turn, and idle waits for it', async () => {
   const { background } = aBackground()
   const done: string[] = []
   expect(background.run('mail', 'work', async () => void done.push('work'))).toBe(true)
@@ -18,7 +18,7 @@ test('work begins after the caller’s own turn, and idle waits for it', async (
   await background.idle()
 })
 
-test('four at once, the rest in their order', async () => {
+test('four tasks run in parallel, the rest in order', async () => {
   const { background } = aBackground()
   const gate = Promise.withResolvers<void>()
   const begun: number[] = []
@@ -28,7 +28,7 @@ test('four at once, the rest in their order', async () => {
       await gate.promise
     })
   }
-  // Each begins by an immediate of its own, all of them before this one.
+  // Each starts in an immediate of its own, all before this one.
   await new Promise((resolve) => setImmediate(resolve))
   expect(begun).toEqual([0, 1, 2, 3])
   gate.resolve()
@@ -36,17 +36,17 @@ test('four at once, the rest in their order', async () => {
   expect(begun).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
 
-test('what one work throws is told, and stops no other', async () => {
+test('an error of one task is logged and stops no other', async () => {
   const { background, warnings } = aBackground()
   const done: string[] = []
   background.run('mail', 'bad', () => Promise.reject(new Error('bad')))
   background.run('mail', 'good', async () => void done.push('good'))
   await background.idle()
   expect(done).toEqual(['good'])
-  expect(warnings).toEqual(['work in the background failed'])
+  expect(warnings).toEqual(['background work failed'])
 })
 
-test('a flood is refused, and what waits is done', async () => {
+test('tasks beyond the limit are rejected, and waiting ones run', async () => {
   const { background, warnings } = aBackground()
   let done = 0
   const work = async (): Promise<void> => void (done += 1)
@@ -74,8 +74,8 @@ test('one lane does not wait for the other, and idle waits for both', async () =
   await idle
 })
 
-// Whoever collects waits for it, and would collect for ever.
-test('what may wait is done even when its time comes in a flood', async () => {
+// A rejected task would never run, and its collector would collect forever.
+test('a delayed task runs even if the queue is full', async () => {
   const { background } = aBackground()
   const gate = Promise.withResolvers<void>()
   const done: string[] = []
@@ -87,7 +87,7 @@ test('what may wait is done even when its time comes in a flood', async () => {
   expect(done).toEqual(['soon'])
 })
 
-test('what may wait does, unless somebody waits for it', async () => {
+test('a delayed task waits, unless idle is called', async () => {
   const { background } = aBackground()
   const done: string[] = []
   background.later('mail', 'soon', 5, async () => void done.push('soon'))

@@ -1,23 +1,25 @@
 /**
- * Work that goes on after the answer has left: mail, above all. Bounded, so that a flood of causes
- * is no flood of connections.
+ * Runs work after a response was sent, mainly mail. Bounded, so that many causes do not open many
+ * connections.
  */
 export interface Background {
   /**
-   * Does the work soon. What it throws goes to the program's output. False: too much is waiting
-   * already, and this is not done.
+   * Runs the work soon; its errors go to the trace. Returns false, without running it, if too many
+   * tasks are waiting.
    */
   run(lane: Lane, what: string, work: () => Promise<void>): boolean
   /**
-   * The same, after a while in which more of its kind can gather. It is never refused: whoever
-   * collects has one such work at a time.
+   * Runs the work after a delay in which more of its kind can be collected. Never rejected: each
+   * collector has one such task at a time.
    */
   later(lane: Lane, what: string, delayMs: number, work: () => Promise<void>): void
-  /** Resolves when nothing is left to do. What waits for its time is done at once. */
+  /** Resolves when all work is done. Delayed tasks run immediately. */
   idle(): Promise<void>
 }
 
-/** Each has places of its own: a mail server that says nothing must keep no channel in use. */
+/**
+ * Each lane has its own slots, so that an unresponsive mail server does not delay work on channels.
+ */
 export type Lane = 'mail' | 'channels' | 'users'
 
 const AT_ONCE_MAX = 4
@@ -42,10 +44,10 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
       try {
         await work()
       } catch (error) {
-        trace.warn({ what, err: error }, 'work in the background failed')
+        trace.warn({ what, err: error }, 'background work failed')
       }
     })
-    // Not in the caller's own turn: its answer goes first.
+    // Not in the caller's turn of the event loop, so that its response is sent first.
     setImmediate(next, queue)
   }
 
@@ -75,7 +77,7 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
     run(lane, what, work) {
       const queue = queues[lane]
       if (queue.waiting.length >= WAITING_MAX) {
-        trace.warn({ what }, 'too much is waiting in the background; this is not done')
+        trace.warn({ what }, 'too many background tasks are waiting; skipped one')
         return false
       }
       add(queue, what, work)

@@ -11,7 +11,7 @@ import { createPasswords } from './user/password.ts'
 const PASSWORD_COST = 4
 
 forEachDatabase('the first start', (open) => {
-  test('creates one root, and tells one of several that start together', async () => {
+  test('creates one root, and only one of several parallel starts reports it', async () => {
     const location = await open()
     const { config } = parseConfig({ HOST: '0.0.0.0', INITIAL_ROOT_TOKEN: 'k'.repeat(48) })
     const passwords = createPasswords(PASSWORD_COST)
@@ -32,7 +32,7 @@ forEachDatabase('the first start', (open) => {
     await expectBooksBalanced(database)
     for (const handle of handles) await handle.close()
   })
-  test('takes the default password back once ServerAddress names a public address', async () => {
+  test('replaces the default password after ServerAddress gets a public address', async () => {
     const database = await openDatabase(await open())
     const { config } = parseConfig({})
     const passwords = createPasswords(PASSWORD_COST)

@@ -22,12 +22,12 @@ import {
   updateUser,
 } from './user/user-store.ts'
 
-/** Points that root starts with, the wire's number. */
+/** Initial points of root, as in One API. */
 const ROOT_QUOTA = 500_000_000_000_000
 
 /**
- * The secret that signs cookies: given, or made once and kept where all processes on the data find
- * it.
+ * Returns the secret that signs cookies: the configured one, or one generated once and shared by
+ * all processes on the same data.
  */
 export async function sessionSecret(config: Config, database: Database): Promise<string> {
   if (config.SESSION_SECRET !== undefined) return config.SESSION_SECRET
@@ -38,7 +38,7 @@ export async function sessionSecret(config: Config, database: Database): Promise
   const file = path.join(config.DATA_DIR, 'session-secret')
   fs.mkdirSync(config.DATA_DIR, { recursive: true, mode: 0o700 })
   try {
-    // `wx`: two processes that start together must not each write their own.
+    // `wx`, because two processes that start together must not each write their own.
     fs.writeFileSync(file, fresh, { flag: 'wx', mode: 0o600 })
     return fresh
   } catch {
@@ -46,10 +46,10 @@ export async function sessionSecret(config: Config, database: Database): Promise
   }
 }
 
-/** What a start has made of `root`, for whoever started it. */
+/** The `root` user that a start created or changed, for its caller. */
 export interface NewRoot {
   isFirst: boolean
-  /** Printed once; null when it is the operator's own or the default that must be changed. */
+  /** Printed once; null if the operator has set it or it is the default that must be changed. */
   password: string | null
 }
 
@@ -64,15 +64,15 @@ function refuseOddInitials(config: Config): void {
   for (const [name, form, wants] of INITIAL_FORMS) {
     const given = config[name]
     if (given !== undefined && !form.test(given)) {
-      throw new ConfigError(`${name}: got a value, wants ${wants}`)
+      throw new ConfigError(`${name}: got a value, expected ${wants}`)
     }
   }
 }
 
 /**
- * Whether the settings name a way to the server from other machines: an address that is not
+ * Whether the settings make the server reachable from other machines: an address that is not
  * loopback, a proxy, or a public address of the server or of a console. A proxy on this machine
- * that no setting names is recognised call by call, when somebody signs in (`isDirect`).
+ * that is in no setting is recognized per request at sign-in (`isDirect`).
  */
 async function isReachableFromOutside(config: Config, database: Database): Promise<boolean> {
   if (!listensOnLoopback(config) || config.TRUSTED_PROXIES.length > 0) return true
@@ -83,8 +83,8 @@ async function isReachableFromOutside(config: Config, database: Database): Promi
 
 /**
  * Creates `root` in an empty database; returns null if there are users. Root gets the well-known
- * default password only while no setting names a way in from other machines, and a session on it
- * may do nothing but change it. Otherwise root gets a random password. Throws `ConfigError` if
+ * default password only if no setting makes the server reachable from other machines, and a session
+ * with it may only change it. Otherwise root gets a random password. Throws `ConfigError` if
  * `INITIAL_ROOT_TOKEN` or `INITIAL_ROOT_ACCESS_TOKEN` is malformed.
  */
 export async function createFirstRoot(
@@ -120,7 +120,7 @@ async function insertRoot(
     role: Role.root,
     aff_code: '',
   })
-  if (id === null) throw new Error('there are no users, and one of them is called root')
+  if (id === null) throw new Error('the name root is taken in a database without users')
   await creditUser(trx, {
     userId: id,
     amount: ROOT_QUOTA,
@@ -149,8 +149,8 @@ async function insertRoot(
 }
 
 /**
- * Replaces the default password of a root that still has it by a random one, if the settings name a
- * way in from other machines. Returns null if nothing was replaced.
+ * Replaces root's default password with a random one if the settings make the server reachable from
+ * other machines. Returns null if nothing was replaced.
  */
 export async function replaceDefaultPassword(
   config: Config,

@@ -1,7 +1,7 @@
-/** Wall time. Tests pass their own. */
+/** Wall-clock time. Tests pass their own. */
 export interface Clock {
   nowMs(): number
-  /** Whole seconds since 1970, as the wire has it. */
+  /** Whole seconds since 1970, as on the wire. */
   nowSeconds(): number
   /** Milliseconds from an arbitrary start that never jump; for durations. */
   monotonicMs(): number
@@ -16,10 +16,10 @@ export const systemClock: Clock = {
 export const SECONDS_PER_HOUR = 3600
 export const SECONDS_PER_DAY = 86_400
 
-/** The first second of the hour that a second belongs to. */
+/** Returns the first second of the hour. */
 export const hourOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_HOUR)
-/** The first second of the day, in UTC, that a second belongs to. */
+/** Returns the first second of the UTC day. */
 export const dayOf = (seconds: number): number => seconds - (seconds % SECONDS_PER_DAY)
-/** The first second of the first day that begins then or later. */
+/** Returns the start of the first UTC day that begins at or after this second. */
 export const dayAtOrAfter = (seconds: number): number =>
   dayOf(Math.max(0, seconds) + SECONDS_PER_DAY - 1)

@@ -26,38 +26,38 @@ test('an empty variable counts as absent', () => {
 })
 
 test.each([
-  ['PORT', '80a', 'PORT: got "80a", wants a whole number from 0 to 65535'],
-  ['PORT', '70000', 'PORT: got "70000", wants a whole number from 0 to 65535'],
-  ['PORT', '-1', 'PORT: got "-1", wants a whole number from 0 to 65535'],
-  ['PORT', '1e3', 'PORT: got "1e3", wants a whole number from 0 to 65535'],
-  ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", wants one of FULL, NORMAL'],
+  ['PORT', '80a', 'PORT: got "80a", expected a whole number from 0 to 65535'],
+  ['PORT', '70000', 'PORT: got "70000", expected a whole number from 0 to 65535'],
+  ['PORT', '-1', 'PORT: got "-1", expected a whole number from 0 to 65535'],
+  ['PORT', '1e3', 'PORT: got "1e3", expected a whole number from 0 to 65535'],
+  ['SQLITE_SYNCHRONOUS', 'OFF', 'SQLITE_SYNCHRONOUS: got "OFF", expected one of FULL, NORMAL'],
   [
     'TRUSTED_PROXIES',
     '10.0.0.1,proxy',
-    'TRUSTED_PROXIES: got "10.0.0.1,proxy", wants a comma list of addresses or CIDR blocks',
+    'TRUSTED_PROXIES: got "10.0.0.1,proxy", expected a comma list of addresses or CIDR blocks',
   ],
   [
     'TRUSTED_PROXIES',
     '*',
-    'TRUSTED_PROXIES: got "*", wants a comma list of addresses or CIDR blocks',
+    'TRUSTED_PROXIES: got "*", expected a comma list of addresses or CIDR blocks',
   ],
-  ['OPTIONS_MIN_ROLE', '1', 'OPTIONS_MIN_ROLE: got "1", wants 10 or 100'],
-  ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", wants 10 or 100'],
-  ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", wants true or false'],
-  ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", wants a path such as /gatehouse/'],
-  ['BASE_PATH', '/..', 'BASE_PATH: got "/..", wants a path such as /gatehouse/'],
-  // Told at once, however long it is.
+  ['OPTIONS_MIN_ROLE', '1', 'OPTIONS_MIN_ROLE: got "1", expected 10 or 100'],
+  ['OPTIONS_MIN_ROLE', '50', 'OPTIONS_MIN_ROLE: got "50", expected 10 or 100'],
+  ['EGRESS_ALLOW_PRIVATE', 'yes', 'EGRESS_ALLOW_PRIVATE: got "yes", expected true or false'],
+  ['BASE_PATH', 'gate', 'BASE_PATH: got "gate", expected a path such as /gatehouse/'],
+  ['BASE_PATH', '/..', 'BASE_PATH: got "/..", expected a path such as /gatehouse/'],
+  // Rejected quickly, at any length.
   [
     'BASE_PATH',
     '/models-of-our-company-in-production?',
-    'BASE_PATH: got "/models-of-our-company-in-production?", wants a path such as /gatehouse/',
+    'BASE_PATH: got "/models-of-our-company-in-production?", expected a path such as /gatehouse/',
   ],
-  ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", wants a path such as /gatehouse/'],
-  ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", wants a path such as /gatehouse/'],
-  ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", wants the path of a file'],
-  ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", wants the path of a file'],
-  ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", wants a version such as v1beta'],
-])('%s=%s stops the start with one line', (name, value, line) => {
+  ['BASE_PATH', '/v1', 'BASE_PATH: got "/v1", expected a path such as /gatehouse/'],
+  ['BASE_PATH', '/v1alpha', 'BASE_PATH: got "/v1alpha", expected a path such as /gatehouse/'],
+  ['SQLITE_PATH', ':memory:', 'SQLITE_PATH: got ":memory:", expected the path of a file'],
+  ['SQLITE_PATH', 'file:/x', 'SQLITE_PATH: got "file:/x", expected the path of a file'],
+  ['GEMINI_VERSION', '1/..', 'GEMINI_VERSION: got "1/..", expected a version such as v1beta'],
+])('%s=%s stops startup with one line', (name, value, line) => {
   expect(() => parseConfig({ [name]: value })).toThrow(new ConfigError(line))
 })
 
@@ -68,7 +68,7 @@ test.each(['1', '10.1', '10.0.0.0/33', '10.0.0.0/8/8', '2001:db8::/129', '10.0.0
   },
 )
 
-test('addresses and networks of both kinds are proxies, and a host may stand in brackets', () => {
+test('addresses and networks of both kinds are proxies, and a host may have brackets', () => {
   const list = ['127.0.0.1', '10.0.0.0/8', '::1', '2001:db8::/32', '::ffff:10.0.0.0/104']
   const { config } = parseConfig({ TRUSTED_PROXIES: list.join(', '), HOST: '[::1]' })
   expect(config).toMatchObject({ TRUSTED_PROXIES: list, HOST: '::1' })
@@ -81,29 +81,29 @@ test.each([
   ['RELAY_PROXY', 'socks5://me:word@proxy:1080', 'an address that starts with http:// or https://'],
   ['INITIAL_ROOT_PASSWORD', '1234567', '8 characters to 72 bytes'],
   ['INITIAL_ROOT_PASSWORD', '密'.repeat(25), '8 characters to 72 bytes'],
-])('a wrong %s is not repeated', (name, value, wants) => {
+])('an invalid %s is not repeated', (name, value, wants) => {
   expect(() => parseConfig({ [name]: value })).toThrow(
-    new ConfigError(`${name}: got a value, wants ${wants}`),
+    new ConfigError(`${name}: got a value, expected ${wants}`),
   )
 })
 
 test.each(['user:pass@tcp(db:3306)/oneapi', 'mysql://root@db/oneapi'])(
-  'a MySQL address says what to do: %s',
+  'a MySQL address gets instructions: %s',
   (dsn) => {
     expect(() => parseConfig({ SQL_DSN: dsn })).toThrow(/^SQL_DSN must start with postgres:/)
   },
 )
 
-test('a separate log database stops the start', () => {
+test('a separate log database stops startup', () => {
   expect(() => parseConfig({ LOG_SQL_DSN: 'postgres://db/logs' })).toThrow(/^LOG_SQL_DSN/)
 })
 
-test('settings of One API without a meaning here are named once and stop nothing', () => {
+test('unsupported settings of One API are listed once and stop nothing', () => {
   const { notes } = parseConfig({ REDIS_CONN_STRING: 'redis://r', SYNC_FREQUENCY: '60', PORT: '1' })
   expect(notes).toEqual(['These settings have no effect here: REDIS_CONN_STRING, SYNC_FREQUENCY'])
 })
 
-/** Those of One API that are no setting here and stop nothing. */
+/** Settings of One API that are unsupported and stop nothing. */
 const IGNORED = [
   'SQLITE_BUSY_TIMEOUT',
   'SQL_MAX_IDLE_CONNS',
@@ -134,28 +134,28 @@ const IGNORED = [
   'DATA_GYM_CACHE_DIR',
 ]
 
-test('each setting of One API without a meaning here is named', () => {
+test('each unsupported setting of One API is listed', () => {
   const { notes } = parseConfig(Object.fromEntries(IGNORED.map((name) => [name, '1'])))
   expect(notes).toEqual([`These settings have no effect here: ${IGNORED.join(', ')}`])
-  // Ours.
+  // A setting of this program.
   expect(parseConfig({ METRICS_TOKEN: 'a'.repeat(16) }).notes).toEqual([])
 })
 
-test('a proxy that is not taken is said, unless the one for upstreams is named', () => {
+test('an ignored proxy is reported unless RELAY_PROXY is set', () => {
   const HTTPS_PROXY = 'http://me:word@proxy:3128'
   expect(parseConfig({ HTTPS_PROXY }).notes).toEqual([
-    'Not read here: HTTPS_PROXY; name the proxy for upstreams in RELAY_PROXY',
+    'Not used here: HTTPS_PROXY; set the proxy for upstreams in RELAY_PROXY',
   ])
   expect(parseConfig({ HTTPS_PROXY, RELAY_PROXY: 'http://proxy:3128' }).notes).toEqual([])
 })
 
-test('DEBUG only makes the program tell more', () => {
+test('DEBUG only increases the log level', () => {
   const { config } = parseConfig({ DEBUG: 'true' })
   expect(config.LOG_LEVEL).toBe('debug')
   expect(config.CRITICAL_RATE_LIMIT).toBe(20)
 })
 
-test('a base path ends in a slash, whoever wrote it', () => {
+test('a base path always ends in a slash', () => {
   expect(parseConfig({ BASE_PATH: '/gate' }).config.BASE_PATH).toBe('/gate/')
   expect(parseConfig({ BASE_PATH: '/our/gate/' }).config.BASE_PATH).toBe('/our/gate/')
 })

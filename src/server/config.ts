@@ -6,7 +6,7 @@ import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
- * variables win). `gatehouse.js` reads the environment and passes it in. The table of
+ * variables take precedence). `gatehouse.js` reads the environment and passes it in. The table of
  * `docs/settings.md` is generated from `settings`.
  */
 
@@ -47,9 +47,9 @@ const commaSeparated = z
 
 interface Setting<S extends z.ZodType = z.ZodType> {
   schema: S
-  /** As it would stand in the environment; `undefined`: no default. */
+  /** As in the environment; `undefined` without a default. */
   default?: string
-  /** What `docs/settings.md` says. */
+  /** Description in `docs/settings.md`. */
   meaning: string
 }
 
@@ -65,7 +65,7 @@ function setting(schema: z.ZodType, meaning: string, otherwise?: string): Settin
 
 const ROLES = ['10', '100'] as const
 
-/** Written out in full: short forms such as `10.1` are read differently by different programs. */
+/** Requires the full form, because programs read short forms such as `10.1` differently. */
 function isNetwork(item: string): boolean {
   const [address = '', bits, ...rest] = item.split('/')
   const family = net.isIP(address)
@@ -74,14 +74,14 @@ function isNetwork(item: string): boolean {
   return family !== 0 && isPrefix && rest.length === 0
 }
 
-/** Bases that take the place of paths of the server itself, and those that lead elsewhere. */
+/** Whether a base would hide paths of the server itself or leads elsewhere. */
 const isNoBase = (base: string): boolean =>
   ['/api', ...RELAY_PREFIXES].some((taken) => base === `${taken}/`) || /\/\.{1,2}\//.test(base)
 
 export const settings = {
   PORT: setting(wholeNumber(0, 65535), 'port to listen on; 0 picks a free one', '3000'),
   HOST: setting(
-    // As in an address; a socket is given it without the brackets.
+    // Accepts brackets as in URLs; sockets take the host without them.
     text.transform((host) => host.replace(/^\[(.*)\]$/, '$1')),
     'address to listen on',
     '127.0.0.1',
@@ -92,13 +92,13 @@ export const settings = {
       .string()
       .regex(/^(?!file:|:memory:)/)
       .meta({ wants: 'the path of a file' }),
-    'database file; one that One API has written is copied and adopted (default: `gatehouse.db` in `DATA_DIR`, ' +
-      'or `one-api.db` if only that is there)',
+    'database file; a One API database is copied and adopted (default: `gatehouse.db` in `DATA_DIR`, ' +
+      'or `one-api.db` if only that exists)',
   ),
   SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
   SQLITE_SYNCHRONOUS: setting(
     oneOf(['FULL', 'NORMAL']),
-    '`FULL` survives power loss, `NORMAL` survives the death of the process only',
+    '`FULL` survives a power failure, `NORMAL` only a crash of the process',
     'FULL',
   ),
   BACKUP_DIR: setting(
@@ -122,7 +122,7 @@ export const settings = {
       .meta({ wants: `${PASSWORD_LENGTH_MIN} characters to ${PASSWORD_BYTES_MAX} bytes` }),
     'password of `root` in an empty database',
   ),
-  // Their forms are looked at where root is made: afterwards they stay behind, and mean nothing.
+  // Validated when root is created, because afterwards they remain set without effect.
   INITIAL_ROOT_TOKEN: setting(text, 'key of a first token of `root` in an empty database'),
   INITIAL_ROOT_ACCESS_TOKEN: setting(text, 'system access token of `root` in an empty database'),
   OPTIONS_MIN_ROLE: setting(
@@ -139,8 +139,8 @@ export const settings = {
   ),
   HSTS_MAX_AGE: setting(
     wholeNumber(0, 100_000_000),
-    'seconds for which browsers that came by TLS, through a trusted proxy, use nothing else for this ' +
-      'host name (`Strict-Transport-Security`); 0 makes them forget it',
+    'seconds for which browsers that connected with TLS, through a trusted proxy, only use TLS for this ' +
+      'host name (`Strict-Transport-Security`); 0 revokes it',
     '31536000',
   ),
   GLOBAL_API_RATE_LIMIT: setting(
@@ -150,7 +150,7 @@ export const settings = {
   ),
   GLOBAL_WEB_RATE_LIMIT: setting(
     wholeNumber(0, 1e9),
-    'console pages per address and 3 minutes, their parts not counted; 0 is off',
+    'console pages per address and 3 minutes, without their assets; 0 is off',
     '240',
   ),
   CRITICAL_RATE_LIMIT: setting(
@@ -160,71 +160,79 @@ export const settings = {
   ),
   RELAY_TIMEOUT: setting(
     wholeNumber(0, 86_400),
-    'seconds a relayed call may take in all; 0 is no limit',
+    'maximum seconds of a relayed call; 0 is no limit',
     '0',
   ),
   RELAY_FIRST_BYTE_TIMEOUT: setting(
     wholeNumber(1, 86_400),
-    'seconds until an upstream must begin to answer',
+    'seconds until an upstream must begin its response',
     '120',
   ),
   RELAY_WHOLE_ANSWER_TIMEOUT: setting(
     wholeNumber(1, 86_400),
-    'the same for answers that are no streams, of which nothing comes before all is made ' +
+    'the same for responses that are not streamed, which only begin once they are complete ' +
       '(default: five times `RELAY_FIRST_BYTE_TIMEOUT`)',
   ),
   RELAY_IDLE_TIMEOUT: setting(
     wholeNumber(1, 86_400),
-    'seconds an upstream may pause within an answer',
+    'maximum seconds that an upstream pauses within a response',
     '300',
   ),
   RELAY_QUOTA_WAIT: setting(
     wholeNumber(0, 600),
-    'seconds a call waits for points that other calls of its user hold; 0 is not at all',
+    'seconds that a call waits for points reserved by other calls of its user; 0 does not wait',
     '10',
   ),
   RELAY_KEEP_ALIVE: setting(
     wholeNumber(0, 3600),
-    'seconds of silence after which a client of a stream gets a sign of life; 0 is never',
+    'seconds of silence after which a streaming client gets a keep-alive; 0 is never',
     '15',
   ),
   RELAY_CLIENT_GONE: setting(
     oneOf(['stop', 'finish']),
-    'what an upstream is told when the client leaves: `stop`, or `finish`, which is charged in full',
+    'upstream call after the client has disconnected: `stop` cancels it, `finish` completes it and charges it in full',
     'stop',
   ),
   RELAY_BROKEN_ANSWER: setting(
     oneOf(['charge', 'free']),
-    'whether what came of an answer that the upstream broke off is charged',
+    'whether the received part of a response that the upstream broke off is charged',
     'charge',
   ),
   RELAY_MISSING_USAGE: setting(
     oneOf(['count', 'free']),
-    'whether text is counted here, and charged, when the upstream does not say what was used',
+    'whether tokens are counted here, and charged, if the upstream reports no usage',
     'count',
   ),
   RELAY_PROXY: setting(url, 'HTTP proxy for calls to upstreams'),
-  SHUTDOWN_TIMEOUT: setting(wholeNumber(0, 3600), 'seconds that streams get after SIGTERM', '60'),
+  SHUTDOWN_TIMEOUT: setting(
+    wholeNumber(0, 3600),
+    'seconds that open streams may continue after SIGTERM',
+    '60',
+  ),
   LOG_LEVEL: setting(
     oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']),
-    'how much the program writes about what it does',
+    'least important level that is logged',
     'info',
   ),
   LOG_FORMAT: setting(
     oneOf(['pretty', 'json']),
-    'form of the program’s own output (default: `pretty` on a terminal, else `json`)',
+    'format of the log (default: `pretty` on a terminal, else `json`)',
   ),
-  GITHUB_BASE_URL: setting(url, 'where people sign in with GitHub', 'https://github.com'),
+  GITHUB_BASE_URL: setting(url, 'address of GitHub’s sign-in', 'https://github.com'),
   GITHUB_API_BASE_URL: setting(url, 'GitHub’s API', 'https://api.github.com'),
   LARK_BASE_URL: setting(
     url,
-    'where people sign in with Lark and codes are exchanged',
+    'address of Lark’s sign-in and code exchange',
     'https://open.feishu.cn',
   ),
-  LARK_API_BASE_URL: setting(url, 'who a Lark account is', 'https://passport.feishu.cn'),
+  LARK_API_BASE_URL: setting(
+    url,
+    'address of Lark’s user information',
+    'https://passport.feishu.cn',
+  ),
   TURNSTILE_BASE_URL: setting(
     url,
-    'who verifies answers of the human check',
+    'address that verifies the human check',
     'https://challenges.cloudflare.com',
   ),
   RELEASE_REPOSITORY: setting(
@@ -232,7 +240,7 @@ export const settings = {
       .string()
       .regex(/^[\w.-]+\/[\w.-]+$/)
       .meta({ wants: 'owner/name' }),
-    '`owner/name`: whose releases the update check looks at (default: there is none)',
+    '`owner/name` of the repository whose releases the update check reads (default: no check)',
   ),
   CONSOLE_ORIGINS: setting(
     commaSeparated
@@ -243,28 +251,28 @@ export const settings = {
   ),
   EGRESS_ALLOW_PRIVATE: setting(
     flag,
-    'whether addresses that an operator configures may be private; metadata addresses never may',
+    'whether configured addresses may be private; metadata addresses are never allowed',
     'true',
   ),
   MAX_CONNECTIONS: setting(
     wholeNumber(1, 1_000_000),
-    'connections that may be open at once; more are closed as they come (default: half of the ' +
+    'maximum open connections; further ones are closed on arrival (default: half of the ' +
       'limit of open files, at most 16384)',
   ),
   MAX_BODY_MB: setting(wholeNumber(1, 1024), 'largest relay body, in MB', '32'),
   RELAY_REQUESTS_MB: setting(
     wholeNumber(1, 1_048_576),
-    'memory for the bodies of all relay calls under way, in MB; at least 2 × `MAX_BODY_MB` ' +
+    'memory for the bodies of all running relay calls, in MB; at least 2 × `MAX_BODY_MB` ' +
       '(default: 8 × `MAX_BODY_MB`)',
   ),
   RELAY_ANSWERS_MB: setting(
     wholeNumber(64, 1_048_576),
-    'memory for all upstream responses that are read whole before they are sent on, in MB',
+    'memory for all upstream responses that are buffered completely, in MB',
     '256',
   ),
   METRICS_TOKEN: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
-    'bearer token that opens `/metrics` to callers other than loopback',
+    'bearer token for `/metrics` from addresses other than loopback',
   ),
   BASE_PATH: setting(
     z
@@ -273,7 +281,7 @@ export const settings = {
       .transform((base) => (base.endsWith('/') ? base : `${base}/`))
       .refine((base) => !isNoBase(base))
       .meta({ wants: 'a path such as /gatehouse/' }),
-    'path that the console and the API are served under',
+    'path prefix of the console and the API',
     '/',
   ),
   GEMINI_SAFETY_SETTING: setting(
@@ -284,40 +292,40 @@ export const settings = {
       'BLOCK_MEDIUM_AND_ABOVE',
       'BLOCK_LOW_AND_ABOVE',
     ]),
-    'how strictly Gemini filters its answers, for clients that do not speak its dialect and so cannot ' +
-      'say (default: as Google does)',
+    'how strictly Gemini filters its responses, for clients of other APIs, which cannot set ' +
+      'it (default: Google’s)',
   ),
   GEMINI_VERSION: setting(
     z
       .string()
       .regex(/^v\d[0-9a-z]*$/)
       .meta({ wants: 'a version such as v1beta' }),
-    'version of Gemini’s API for channels that name none',
+    'version of Gemini’s API for channels that set none',
     'v1beta',
   ),
   ENFORCE_INCLUDE_USAGE: setting(
     flag,
-    'whether streams of OpenAI’s dialect end with the usage even if the client has not asked for it',
+    'whether OpenAI streams end with the usage even if the client has not requested it',
     'false',
   ),
   TEST_PROMPT: setting(
     text,
-    'what a channel test asks',
+    'prompt of a channel test',
     'Output only your specific model name with no additional text.',
   ),
   CHANNEL_TEST_FREQUENCY: setting(
     wholeNumber(0, 100_000),
-    'minutes between tests of all channels, which are small calls that cost; 0 is never',
+    'minutes between tests of all channels, which are small billed calls; 0 is never',
     '0',
   ),
   POLLING_INTERVAL: setting(
     wholeNumber(0, 3600),
-    'seconds between two channels when all are tested or asked for their balance',
+    'seconds between two channels when all are tested or their balances are queried',
     '0',
   ),
   THEME: setting(
     oneOf(['default', 'berry', 'air']),
-    'the console’s accent while the option `Theme` is not set',
+    'accent color of the console if the option `Theme` is not set',
     'default',
   ),
 } as const satisfies Record<string, Setting>
@@ -330,13 +338,13 @@ export type Config = {
     : never
 }
 
-/** A wrong setting: one line that names the variable, what it got and what it wants. */
+/** An invalid setting: one line with the variable, its value and the expected form. */
 export class ConfigError extends Error {}
 
 /**
- * One API settings that have no meaning here; they stop nothing. Addresses of pictures go to the
- * upstream as they are, so nothing is fetched for users; statements are in no trace, because keys
- * are in them; `CHANNEL_UPDATE_FREQUENCY` has none there either.
+ * One API settings without an effect here; they do not stop startup. Image addresses are passed to
+ * the upstream, so the server downloads nothing for users. SQL statements are never traced, because
+ * they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
  */
 const IGNORED = new RegExp(
   `^(${[
@@ -362,11 +370,11 @@ const IGNORED = new RegExp(
 
 export interface ParsedConfig {
   config: Config
-  /** Things worth telling the operator once. */
+  /** Notes to print once for the operator. */
   notes: string[]
 }
 
-/** Parses an environment. Throws `ConfigError` at the first wrong value. */
+/** Parses an environment. Throws `ConfigError` at the first invalid value. */
 export function parseConfig(
   environment: Readonly<Record<string, string | undefined>>,
 ): ParsedConfig {
@@ -375,11 +383,11 @@ export function parseConfig(
   if (ignored.length > 0) notes.push(`These settings have no effect here: ${ignored.join(', ')}`)
   const proxies = ['HTTP_PROXY', 'HTTPS_PROXY'].filter((name) => environment[name])
   if (proxies.length > 0 && !environment['RELAY_PROXY']) {
-    notes.push(`Not read here: ${proxies.join(', ')}; name the proxy for upstreams in RELAY_PROXY`)
+    notes.push(`Not used here: ${proxies.join(', ')}; set the proxy for upstreams in RELAY_PROXY`)
   }
   if (environment['LOG_SQL_DSN']) {
     throw new ConfigError(
-      'LOG_SQL_DSN is not supported: logs share the database; unset it, and import old log rows if they are wanted',
+      'LOG_SQL_DSN is not supported: logs share the database; unset it, and import old log rows if needed',
     )
   }
   const values: Record<string, unknown> = {}
@@ -400,17 +408,17 @@ export function parseConfig(
   const dsn = config.SQL_DSN
   if (dsn !== undefined && !/^postgres(ql)?:\/\//.test(dsn)) {
     throw new ConfigError(
-      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB write a dump and load it with: gatehouse import FILE.sql',
+      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
     )
   }
   return { config, notes }
 }
 
-/** The address of a proxy may hold a password. */
+/** A proxy address may contain a password. */
 const SECRET = /SECRET|PASSWORD|TOKEN|DSN|RELAY_PROXY/
 
 function wrongValue(name: string, given: string, schema: z.ZodType): string {
   const wants = schema.meta()?.['wants']
   const shown = SECRET.test(name) ? 'a value' : JSON.stringify(given)
-  return `${name}: got ${shown}, wants ${typeof wants === 'string' ? wants : 'another value'}`
+  return `${name}: got ${shown}, expected ${typeof wants === 'string' ? wants : 'another value'}`
 }

@@ -19,7 +19,7 @@ const SOURCES = {
     ),
 }
 
-test('counts calls by how they ended and by channel, however often it is read', async () => {
+test('counts calls by outcome and channel, even if read repeatedly', async () => {
   const metrics = createMetrics(SOURCES)
   const call = { outcome: 'answered', channelId: 7, elapsedMs: 80, quota: 12 }
   metrics.relayed(call)
@@ -46,7 +46,7 @@ test('counts calls by how they ended and by channel, however often it is read', 
   expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
 })
 
-test('counts what balances could not cover', async () => {
+test('counts amounts that balances did not cover', async () => {
   const metrics = createMetrics(SOURCES)
   const debt = () => linesOf(metrics, 'gatehouse_relay_debt_quota_total')
   expect(await debt()).toEqual(['gatehouse_relay_debt_quota_total 0'])
@@ -54,7 +54,7 @@ test('counts what balances could not cover', async () => {
   expect(await debt()).toEqual(['gatehouse_relay_debt_quota_total 42'])
 })
 
-test('tells channels by status while the database answers, and the version', async () => {
+test('reports channels by status while the database is up, and the version', async () => {
   let isAway = false
   const channelsByStatus = (): Promise<Map<number, number>> =>
     isAway ? Promise.reject(new Error('no database')) : SOURCES.channelsByStatus()
@@ -77,16 +77,16 @@ test('tells channels by status while the database answers, and the version', asy
   expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
 })
 
-test('the event loop of a server with nothing to do has no delay, and one that was held up has', async () => {
+test('the event loop lag is zero for an idle server and positive for a blocked one', async () => {
   const metrics = createMetrics(SOURCES)
   const lag = async (figure: string) => {
     const [line = ''] = await linesOf(metrics, `nodejs_eventloop_lag_${figure}_seconds `)
     return Number(line.split(' ')[1])
   }
   await sleep(1000)
-  // Of other figures a busy machine that runs this test has its share.
+  // A busy machine affects the other figures.
   expect(await lag('min')).toBeLessThan(0.05)
-  // Node compares each look with the one before, and forgets that when it is read.
+  // Node compares each sample with the previous one, and resets it when read.
   await sleep(400)
   const untilMs = performance.now() + 500
   while (performance.now() < untilMs);

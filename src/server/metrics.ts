@@ -2,33 +2,33 @@ import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ConnectionCounts } from './http/connections.ts'
 
-/** What the server counts about itself, in Prometheus's terms. */
+/** Figures of the server in Prometheus format. */
 export interface Metrics {
   registry: Registry
-  /** One relayed call has ended. `channelId`: 0 where none was asked. */
+  /** A relayed call has ended. `channelId` is 0 if no channel was tried. */
   relayed(call: { outcome: string; channelId: number; elapsedMs: number; quota: number }): void
-  /** A call was settled, and so many points of its cost were more than the balance had. */
+  /** A settled call cost this many points more than the balance had. */
   unpaid(quota: number): void
-  /** A channel was asked for nothing; another may have answered the call. */
+  /** An attempt on a channel failed; another channel may have served the call. */
   attemptFailed(cause: string, channelId: number): void
-  /** One call of the management API was answered with this status. */
+  /** A request of the management API got this status. */
   managed(status: number): void
-  /** Shows a budget for the memory of bodies: `requests` or `answers`. */
+  /** Registers a memory budget for bodies: `requests` or `answers`. */
   watchBudget(kind: string, budget: BudgetFigures): void
 }
 
-/** Bytes that are held of a budget, its size in bytes, and how often it had no room. */
+/** Bytes used of a budget, its size in bytes, and the number of refusals. */
 export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
 
-/** What is asked when somebody reads the figures. */
+/** Sources that are read when the metrics are scraped. */
 export interface MetricSources {
   version: string
   ledgerPending(): number
-  /** Channels of each status. Rejects while the database does not answer. */
+  /** Number of channels by status. Rejects while the database does not respond. */
   channelsByStatus(): Promise<ReadonlyMap<number, number>>
-  /** The listener's connections. */
+  /** Counts of the listener's connections. */
   connections(): ConnectionCounts
-  /** Daily backups. `lastDone` rejects while the database does not answer. */
+  /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
 }
 
@@ -40,15 +40,12 @@ const STATUS_LABELS: readonly [status: number, label: string][] = [
 
 const SECONDS_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
-/**
- * How often the delay of the event loop is looked at. Each look wakes a server that has nothing to
- * do.
- */
+/** Interval of the samples of the event loop lag. Each sample wakes an idle server. */
 const LAG_SAMPLE_MS = 100
 
 const LAG_FIGURES = ['min', 'max', 'mean', 'p50', 'p90', 'p99'] as const
 
-/** What Node measures is the time from look to look: without delay, that between two of them. */
+/** Node measures the time between samples, which without lag equals the interval. */
 function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]): void {
   const gauge = registry.getSingleMetric(`nodejs_eventloop_lag_${figure}_seconds`)
   if (!(gauge instanceof Gauge)) throw new Error(`there is no figure ${figure} of the event loop`)
@@ -59,7 +56,7 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-/** What the ledger, the channels and the server itself look like when they are asked. */
+/** Adds gauges of the ledger, the channels and the server itself, read when scraped. */
 function addGauges(registry: Registry, sources: MetricSources): void {
   const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
@@ -71,7 +68,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const channels = new Gauge({
     name: 'gatehouse_channels',
-    help: 'Channels by status; absent while the database does not answer',
+    help: 'Channels by status; missing while the database does not respond',
     labelNames: ['status'],
     registers: [],
     async collect() {
@@ -93,7 +90,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const most = new Gauge({
     name: 'gatehouse_connections_max',
-    help: 'Connections that may be open at once',
+    help: 'Maximum number of open connections',
     registers: [],
     collect() {
       this.set(sources.connections().max)
@@ -110,10 +107,10 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const backup = new Gauge({
     name: 'gatehouse_backup_last_success_timestamp_seconds',
-    help: 'When the last daily backup was complete; 0 without one',
+    help: 'Time of the last complete daily backup; 0 without one',
     registers: [],
     async collect() {
-      // While the database does not answer, the figure before is right.
+      // While the database does not respond, the previous value stays.
       const seconds = await sources.backups.lastDone().catch(() => null)
       if (seconds !== null) this.set(seconds)
     },
@@ -138,7 +135,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   for (const metric of metrics) registry.registerMetric(metric)
 }
 
-/** The figures of budgets for memory; whoever calls it adds a budget. */
+/** Adds the gauges of memory budgets. Returns a function that registers a budget. */
 function addBudgets(registry: Registry): Metrics['watchBudget'] {
   const budgets = new Map<string, BudgetFigures>()
   const gauge = (name: string, help: string, figure: (budget: BudgetFigures) => number) =>
@@ -152,10 +149,14 @@ function addBudgets(registry: Registry): Metrics['watchBudget'] {
       },
     })
   gauge('gatehouse_relay_body_bytes', 'Bytes of bodies in memory', ({ held }) => held)
-  gauge('gatehouse_relay_body_bytes_max', 'Bytes that bodies may take', ({ bytesMax }) => bytesMax)
+  gauge(
+    'gatehouse_relay_body_bytes_max',
+    'Maximum bytes of bodies in memory',
+    ({ bytesMax }) => bytesMax,
+  )
   const refused = new Counter({
     name: 'gatehouse_relay_body_refused_total',
-    help: 'Bodies that were refused for want of memory',
+    help: 'Bodies refused because that memory was used up',
     labelNames: ['kind'],
     registers: [],
     collect() {
@@ -171,13 +172,13 @@ export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
   for (const figure of LAG_FIGURES) subtractSample(registry, figure)
-  // Counted here and handed over when they are asked for: finding a counter by its labels takes
-  // more than a microsecond, in every call.
+  // Counted here and transferred when scraped, because finding a counter by its labels takes more
+  // than a microsecond per call.
   const ended = new Map<string, Map<number, number>>()
   const millisecondsByChannel = new Map<number, number>()
   const calls = new Counter({
     name: 'gatehouse_relay_calls_total',
-    help: 'Relayed calls by how they ended',
+    help: 'Relayed calls by outcome',
     labelNames: ['outcome', 'channel'],
     registers: [],
     collect() {
@@ -189,19 +190,19 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const failedAttempts = new Counter({
     name: 'gatehouse_relay_attempts_failed_total',
-    help: 'Channels that were asked in vain, by what went wrong',
+    help: 'Failed attempts at channels, by cause',
     labelNames: ['cause', 'channel'],
     registers: [registry],
   })
   const seconds = new Histogram({
     name: 'gatehouse_relay_seconds',
-    help: 'From the call to the last byte of its answer, for calls that a channel was asked for',
+    help: 'Duration of relayed calls to the last byte of the response, for calls that reached a channel',
     buckets: SECONDS_BUCKETS,
     registers: [registry],
   })
   const channelSeconds = new Counter({
     name: 'gatehouse_channel_seconds_total',
-    help: 'How long calls took in all, by the channel that was asked last',
+    help: 'Total duration of calls, by the last attempted channel',
     labelNames: ['channel'],
     registers: [],
     collect() {
@@ -211,7 +212,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const managed = new Counter({
     name: 'gatehouse_api_calls_total',
-    help: 'Calls of the management API by the status of their answer',
+    help: 'Calls of the management API by response status',
     labelNames: ['status'],
     registers: [registry],
   })
@@ -222,7 +223,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   })
   const debt = new Counter({
     name: 'gatehouse_relay_debt_quota_total',
-    help: 'Quota points that calls cost and that balances could not cover',
+    help: 'Quota points of calls that balances could not cover',
     registers: [registry],
   })
   registry.registerMetric(calls)

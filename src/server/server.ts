@@ -89,6 +89,8 @@ import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
+import { sessionRoutes } from './sign-in/session-routes.ts'
+import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
 import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
 import { accountRoutes } from './user/account-routes.ts'
@@ -101,36 +103,39 @@ export interface ServerSettings {
   database: Database
   trace: Logger
   clock?: Clock
-  /** Environment variables whose settings go into daily backups. */
+  /** Environment variables whose settings are saved in daily backups. */
   environment?: Readonly<Record<string, string | undefined>>
-  /** Work factor of new password hashes; tests take a cheap one. */
+  /** Work factor of new password hashes; tests use a cheap one. */
   passwordCost?: number
   /** Folder of the built console. */
   consoleFolder?: string
-  /** Tests take shorter times than the default. */
+  /** Tests use shorter times than the default. */
   timeLimits?: Partial<TimeLimits>
 }
 
 export interface Server {
   app: App
-  /** Set when this start created `root`, or gave it another password. */
+  /** Set if this start created `root` or changed its password. */
   newRoot: NewRoot | null
-  /** Starts to listen; answers the address. */
+  /** Starts to listen and returns the address. */
   listen(): Promise<string>
-  /** Stops accepting, lets calls finish up to the limit, settles, leaves the database open. */
+  /**
+   * Stops accepting requests, lets running ones finish up to the limit, settles them, and leaves
+   * the database open.
+   */
   close(): Promise<void>
 }
 
-/** Puts a server together. It owns everything but the database, which its caller opened and closes. */
+/** Creates a server. It owns everything except the database, which its caller opens and closes. */
 export async function createServer(settings: ServerSettings): Promise<Server> {
   const { config, database, trace, clock = systemClock } = settings
   const passwords = createPasswords(settings.passwordCost ?? PASSWORD_COST)
   const firstRoot = await createFirstRoot(config, { database, passwords, clock })
-  // Comparing takes a quarter of a second, beside the rest of the start.
+  // The comparison takes a quarter of a second, in parallel with the rest of the startup.
   const replacing = firstRoot ?? replaceDefaultPassword(config, { database, passwords })
-  // Where a start has calls of an earlier process to close, it says nothing else meanwhile.
+  // If startup cannot close calls of an earlier process, this is the only output meanwhile.
   const ledger = createLedger(database, (error) => {
-    trace.warn({ err: error }, 'calls cannot be closed; it is tried until the database takes them')
+    trace.warn({ err: error }, 'calls cannot be closed; retrying until the database accepts them')
   })
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })
@@ -190,7 +195,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     trusted,
     serverAddress: () => options.text('ServerAddress'),
   })
-  /** Answers of the web face that are not finished. */
+  /** Unfinished responses of the framework. */
   const answering = new Set<ServerResponse>()
 
   const connections = new Connections(connectionSettings(app, trusted))
@@ -211,7 +216,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     logger: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerParserError,
-    // A path that cannot be read meets no hook.
+    // No hook runs for an invalid path.
     frameworkErrors: (error, request, reply) => {
       ownHeaders(request, reply)
       reply.headers({
@@ -242,7 +247,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     newRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
-      // A server that listens on a port has an address of this kind.
+      // A server that listens on a port has an address of this type.
       const { port } = web.server.address() as AddressInfo
       const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
       return `http://${host}:${port}${config.BASE_PATH}`
@@ -254,7 +259,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       web.server.closeAllConnections()
       await closed
-      // A database that does not come back must not keep the process; what is open is recovered.
+      // A database that stays down must not block the exit; open calls are recovered later.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])
       statusDigest.stop()
@@ -277,7 +282,7 @@ const metricSources = (
   },
 })
 
-/** What answers the management API. */
+/** Returns the routes of the management API. */
 function allRoutes(
   app: App,
   { relay, cleanup, stopping }: { relay: Relay; cleanup: LogCleanup; stopping: AbortSignal },
@@ -287,6 +292,8 @@ function allRoutes(
     ...statusRoutes(app),
     ...signInRoutes(app),
     ...oauthRoutes(app),
+    ...secondFactorRoutes(app),
+    ...sessionRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),
     ...passwordResetRoutes(app),
@@ -311,13 +318,15 @@ function allRoutes(
   ]
 }
 
-/** What the last settlements get to reach the database. */
+/** Time limit in ms for the last settlements. */
 const LEDGER_LIMIT_MS = 10_000
 
-/** What the log's upkeep gets to finish its step, and this process to say goodbye to the others. */
+/**
+ * Time limit in ms for the log maintenance and for removing this process from the list of nodes.
+ */
 const UPKEEP_LIMIT_MS = 10_000
 
-/** What mail that was promised gets to leave. */
+/** Time limit in ms for queued mail. */
 const BACKGROUND_LIMIT_MS = 10_000
 
 const delay = (ms: number): Promise<void> => passed(ms, undefined, { ref: false })
@@ -337,7 +346,7 @@ const remembering =
     listener(request, response)
   }
 
-/** Milliseconds between two warnings of refused connections; `/metrics` counts all of them. */
+/** Milliseconds between two warnings about refused connections; `/metrics` counts all of them. */
 const REFUSED_WARNING_MS = 60_000
 
 function connectionSettings(app: App, trusted: TrustedProxies): ConnectionSettings {
@@ -365,12 +374,14 @@ interface Faces {
   relay: RequestListener
 }
 
-/** One listener for both faces: relay paths go straight to the relay, the rest to the framework. */
+/**
+ * Splits one listener in two: relay paths go directly to the relay, all others to the framework.
+ */
 function splitFaces(config: Config, { isOwnHost, look, web, relay }: Faces): RequestListener {
   const base = config.BASE_PATH.slice(0, -1)
   return (request, response) => {
     if (hasTwoHosts(request.rawHeaders) || disownsHeaders(request.headers.connection)) {
-      // As the parser answers a request without any.
+      // The same response as the parser's for a request without `Host`.
       response.writeHead(400, { Connection: 'close' }).end()
       return
     }
@@ -393,7 +404,7 @@ function splitFaces(config: Config, { isOwnHost, look, web, relay }: Faces): Req
 const MEBIBYTE = 2 ** 20
 
 /**
- * Tells a client that is still sending its request that the connection closes, and ends the
+ * Announces the end of the connection to a client that is still sending its request, and ends the
  * response after the rest of the request was dropped.
  */
 function closeUnread(web: FastifyInstance, { config, timeLimits }: App): void {
@@ -434,11 +445,11 @@ async function prepare(web: FastifyInstance, app: App): Promise<void> {
     globalDecompression: false,
   })
   closeUnread(web, app)
-  // JSON is read whatever its Content-Type says; the endpoint's own shape decides.
+  // Bodies are parsed as JSON with any content type; the endpoint's shape decides.
   web.removeAllContentTypeParsers()
   web.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   web.addHook('onRequest', async (request, reply) => {
-    // The framework refuses a type that is no media type before it looks for a parser.
+    // The framework rejects an invalid media type before it looks for a parser.
     if (request.headers['content-type'] !== undefined) {
       request.headers['content-type'] = 'application/json'
     }

@@ -1,12 +1,18 @@
-/** What clocks show in a zone at a moment: both milliseconds, the former as if it were UTC. */
+/**
+ * Local time of a zone at a moment, both in milliseconds; the local time is expressed as if it were
+ * UTC.
+ */
 export type ZoneClock = (ms: number) => number
 
-/** Making one takes far longer than using it. */
+/** Cached, because creating a clock takes far longer than using it. */
 const clocks = new Map<string, ZoneClock>()
-/** An operator has one zone; whoever tries many does not fill the memory. */
+/** An operator has one zone; limits the memory that many different zones can take. */
 const CLOCKS_MAX = 20
 
-/** Daylight saving time included, to the second. Null: there is no such zone. */
+/**
+ * Returns the clock of a zone, including daylight saving time, to the second; null for an unknown
+ * zone.
+ */
 export function zoneClock(zone: string): ZoneClock | null {
   const known = clocks.get(zone)
   if (known !== undefined) return known
@@ -21,8 +27,8 @@ export function zoneClock(zone: string): ZoneClock | null {
 const DAY_MS = 86_400_000
 
 /**
- * The second at which clocks show this many milliseconds. A time that is skipped counts as the
- * moment of the skip, as PostgreSQL takes it; of one that comes twice the first.
+ * Returns the second at which clocks show this many milliseconds. A skipped time counts as the
+ * moment of the skip, as in PostgreSQL; of a repeated time the first counts.
  */
 export function secondsShown(clock: ZoneClock, shown: number): number {
   const offsetAt = (ms: number): number => clock(ms) - ms
@@ -33,8 +39,8 @@ export function secondsShown(clock: ZoneClock, shown: number): number {
 }
 
 /**
- * Whether both databases and we know the name alike: IANA names only. Offsets such as `+08:00` have
- * their sign the other way round in PostgreSQL.
+ * Whether this program and both databases read the name in the same way: only IANA names. Offsets
+ * such as `+08:00` have the opposite sign in PostgreSQL.
  */
 export const isTimeZone = (zone: string): boolean =>
   /^[A-Z][A-Za-z_]+(\/[A-Z][A-Za-z0-9_+-]+)*$/.test(zone) && zoneClock(zone) !== null

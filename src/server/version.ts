@@ -4,7 +4,7 @@ import { z } from 'zod'
 const Manifest = z.object({ version: z.string() })
 let version: string | undefined
 
-/** The version in package.json. */
+/** Returns the version in package.json. */
 export function packageVersion(): string {
   version ??= Manifest.parse(
     JSON.parse(fs.readFileSync(new URL('../../package.json', import.meta.url), 'utf8')),

@@ -1,21 +1,21 @@
-/** One event of a stream: its payload and, in the dialects that name events, its name. */
+/** An event of a stream: its data and, in dialects with named events, its name. */
 export type StreamEvent = { name?: string; data: string }
 
-/** What is to be sent, before any trouble with the sending. */
+/** The response, before any fault in its delivery. */
 export type Answer =
   | { kind: 'whole'; status: number; headers: Record<string, string>; body: Buffer }
   | { kind: 'stream'; events: StreamEvent[]; layout?: StreamLayout }
 
-/** How a provider lays out a stream that is none of server-sent events. */
+/** Encoding of a provider's stream that does not use server-sent events. */
 export type StreamLayout = {
   contentType: string
   bytes(event: StreamEvent): Buffer
-  /** An error in the middle. */
+  /** An error in the middle of the stream. */
   error(message: string): StreamEvent
 }
 
 export const DONE = '[DONE]'
-/** Stands in a chunk's text where the sending time belongs (`stamp`). */
+/** Placeholder in a chunk's text that is replaced with the sending time (`stamp`). */
 export const NOW_MARK = '{{now}}'
 
 export function jsonAnswer(body: unknown, status = 200, headers = {}): Answer {

@@ -4,10 +4,10 @@ const BYTES_PER_MEBIBYTE = 1024 * 1024
 const GZIP_HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3])
 
 /**
- * A gzip file of one member that unpacks to `before`, so many MiB of one letter, and `after`.
+ * Creates a gzip file that decompresses to `before`, this many MiB of one letter, and `after`.
  *
- * Each part is deflated alone and ended by a full flush, which aligns it to a byte and forgets the
- * dictionary; so one packed MiB can be repeated, and packing does not take the time of its size.
+ * Each part is deflated separately and ends with a full flush, which aligns it to a byte and resets
+ * the dictionary; so one compressed MiB can be repeated, and the time does not depend on the size.
  */
 export function gzipBomb({ before, after }: { before: string; after: string }, mebibytes: number) {
   const letters = Buffer.alloc(BYTES_PER_MEBIBYTE, 'a')

@@ -4,28 +4,31 @@ import type { Script } from './script.ts'
 
 export type Json = Record<string, unknown>
 
-/** One request as the fake upstream understands it. */
+/** A request, parsed. */
 export type Call = {
   method: string
-  /** Path without the `~words` segments, so that any base path prefix may stand before it. */
+  /** Path without the `~words` segments, so that any base path prefix is possible. */
   path: string
-  /** As it arrived. */
+  /** The path as received. */
   rawPath: string
   query: URLSearchParams
   authorization: string
   headers: IncomingMessage['headers']
   bytes: Buffer
-  /** The body as JSON; empty when it is none (form data, nothing). */
+  /** The body as JSON; empty if it is not JSON (form data, no body). */
   json: Json
   model: string
   directives: Directives
-  /** What the flaky counter is kept under: path and model as they arrived. */
+  /** Key of the counter for `flaky-<n>`: path and model as received. */
   flakyKey: string
-  /** The script that the model follows; absent: it answers as README.md says. */
+  /** The script that the model follows; without one it responds as README.md describes. */
   script?: Script | null
 }
 
-/** `words`: what steers it beside what its path, query, header and model say, which win. */
+/**
+ * Parses a request. `words` are additional directives, which those in path, query, header and model
+ * override.
+ */
 export function readCall(request: IncomingMessage, bytes: Buffer, words = ''): Call {
   const url = new URL(request.url ?? '/', 'http://upstream')
   const segments = decodePath(url.pathname).split('/')
@@ -53,14 +56,14 @@ export function readCall(request: IncomingMessage, bytes: Buffer, words = ''): C
   }
 }
 
-/** Tencent writes names with capitals; Spark calls a model a domain. */
+/** Tencent capitalizes names; Spark calls a model a domain. */
 const modelInBody = (json: Json): string | undefined =>
   textOf(json.model) ?? textOf(json.Model) ?? textOf(objectOf(objectOf(json.parameter).chat).domain)
 
 const MODEL_IN_PATH =
   /\/deployments\/([^/]+)|\/models\/([^/:]+):|\/model\/([^/]+)\/(?:converse|invoke)|\/wenxinworkshop\/\w+\/([^/]+)/
 
-/** Azure, Gemini, Bedrock and Baidu name the model in the path. */
+/** Azure, Gemini, Bedrock and Baidu have the model in the path. */
 function modelInPath(path: string): string | undefined {
   const found = MODEL_IN_PATH.exec(path)?.slice(1).find(Boolean)
   return found === undefined ? undefined : decodePath(found)
@@ -83,7 +86,7 @@ function parseJson(bytes: Buffer): Json {
   }
 }
 
-/** A field of a multipart form, found by its name; the parts of a form are not taken apart. */
+/** Returns a field of a multipart form by name, without parsing the form. */
 export function formField(bytes: Buffer, name: string): string | undefined {
   const text = bytes.toString('latin1')
   return new RegExp(`name="${name}"(?:\\r\\n[^\\r\\n]+)*\\r\\n\\r\\n([^\\r\\n]*)`).exec(text)?.[1]
@@ -97,7 +100,7 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-/** A positive whole number, or undefined. */
+/** A positive integer, or undefined. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isInteger(value) && value > 0 ? value : undefined
 }

@@ -33,7 +33,7 @@ export function chatAnswer(call: Call): Answer {
   })
 }
 
-/** `POST …/completions`, the older form. */
+/** `POST …/completions`, the legacy endpoint. */
 export function completionAnswer(call: Call): Answer {
   const produced = produceText(call, completionRecorded)
   const choiceCount = countOf(call.json.n) ?? 1
@@ -101,7 +101,7 @@ function chatStream(call: Call, produced: Produced, counts: UsageCounts): Answer
   ])
 }
 
-/** A tool call arrives in parts: id and name first, then its arguments in two halves. */
+/** Splits a tool call into deltas: id and name first, then its arguments in two halves. */
 function toolCallDeltas(toolCall: Produced['toolCalls'][number], index: number): Json[] {
   const { id, type, function: called } = toolCall
   const middle = Math.ceil(called.arguments.length / 2)
@@ -112,7 +112,7 @@ function toolCallDeltas(toolCall: Produced['toolCalls'][number], index: number):
   ]
 }
 
-/** The finish chunks and the usage, where the mode and `stream_options` put it. */
+/** Adds the finish chunks and the usage, placed according to the mode and `stream_options`. */
 function endWithUsage(call: Call, ends: Json[], head: Json, counts: UsageCounts): Json[] {
   const { usage, usageShape } = call.directives
   const members = usageMembers(counts, usageShape)
@@ -134,7 +134,7 @@ function countsOf(call: Call, produced: Produced, promptTokens: number): UsageCo
   }
 }
 
-/** Whether the request asks for a stream and the trouble lets it have one. */
+/** Whether the response is a stream: requested, and not prevented by a fault. */
 export function isStreamed(call: Call): boolean {
   const { trouble, alwaysStreams } = call.directives
   return (call.json.stream === true || alwaysStreams) && trouble !== 'json-when-stream'

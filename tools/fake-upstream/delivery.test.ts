@@ -19,7 +19,7 @@ function stream(model: string, more: Record<string, unknown> = {}): Promise<Resp
   return fetch(url(upstream.url), { method: 'POST', body })
 }
 
-/** Reads a stream as arrived: raw text, events, and the reads it came in. */
+/** Reads a stream: raw text, events, and the chunks in which it arrived. */
 async function read(response: Response) {
   const parts: Uint8Array[] = []
   for await (const part of response.body ?? []) parts.push(part)
@@ -30,7 +30,7 @@ async function read(response: Response) {
     onEvent: (event) => data.push(event.data),
     onComment: (text) => comments.push(text),
   })
-  // The parser leaves decoding, and thus the byte order mark, to the reader.
+  // The parser leaves decoding, and so the byte order mark, to the reader.
   parser.feed(new TextDecoder().decode(raw))
   parser.reset({ consume: true })
   const chunks = data.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
@@ -51,7 +51,7 @@ describe('framing of streams', () => {
     expect(got.text).toBe(answer)
   })
 
-  test('bom and no-final-newline: only the edges change', async () => {
+  test('bom and no-final-newline: only the ends change', async () => {
     const bom = await read(await stream('bom'))
     expect([...bom.raw.subarray(0, 4)]).toEqual([0xef, 0xbb, 0xbf, 'd'.charCodeAt(0)])
     expect(bom.text).toBe(answer)
@@ -59,7 +59,7 @@ describe('framing of streams', () => {
     expect(open.raw.toString().endsWith('data: [DONE]')).toBe(true)
   })
 
-  test('split-utf8: reads end inside code points', async () => {
+  test('split-utf8: reads end within code points', async () => {
     const got = await read(await stream('split-utf8'))
     expect(got.text).toBe('答案是四十二 🎉 naïve。')
     const strict = new TextDecoder('utf-8', { fatal: true })
@@ -116,21 +116,21 @@ describe('content', () => {
     expect(body.usage?.prompt_tokens).toBe(promptTokens)
   })
 
-  test('echo: the body received, byte for byte', async () => {
+  test('echo: the received body, byte for byte', async () => {
     const body = '{"model":"echo",  "x":2.50, "y":1e-7,"z":12345678901234567890, "é":"\\u00e9"}'
     const response = await fetch(url(upstream.url), { method: 'POST', body })
     const got = JSON.parse(await response.text())
     expect(got.choices[0].message.content).toBe(body)
   })
 
-  test('gzip: packed, plain and streamed', async () => {
+  test('gzip: compressed, plain and streamed', async () => {
     const plain = await stream('gzip', { stream: false })
     expect(plain.headers.get('content-encoding')).toBe('gzip')
     expect(await plain.text()).toContain(answer)
     expect((await read(await stream('gzip'))).text).toBe(answer)
   })
 
-  test('bomb: a valid file far larger than its size on the wire', () => {
+  test('bomb: a valid file far larger than its transfer size', () => {
     const packed = gzipBomb({ before: '{"a":"', after: '"}' }, 8)
     expect(packed.length).toBeLessThan(20_000)
     const unpacked = JSON.parse(zlib.gunzipSync(packed).toString())
@@ -138,7 +138,7 @@ describe('content', () => {
   })
 })
 
-test('the fast upstream answers and streams like the full one, and counts', async () => {
+test('the fast upstream responds and streams like the full one, and counts', async () => {
   const fast = await startFastUpstream()
   const ask = async (base: string, more: Record<string, unknown>) => {
     const body = JSON.stringify({ model: 'gpt-4o-mini', messages: [], ...more })

@@ -7,15 +7,15 @@ import type { Call } from './call.ts'
 import type { Directives } from './directives.ts'
 import { eventsToSend, frame, tear } from './stream-frames.ts'
 
-/** Long enough for the peer to have read what was written before a reset follows. */
+/** Enough for the peer to read what was written before a reset, in milliseconds. */
 const READ_BEFORE_RESET_MS = 20
-/** Apart enough that two writes arrive as two reads. */
+/** Enough for two writes to arrive as two reads, in milliseconds. */
 const BETWEEN_PARTS_MS = 2
 const EVENT_STREAM = { 'content-type': 'text/event-stream' }
 
 type Streamed = Extract<Answer, { kind: 'stream' }>
 
-/** Sends an answer with the trouble its call asked for; ends when the last byte is written. */
+/** Sends a response with the fault that its request selects; resolves after the last byte. */
 export async function deliver(call: Call, answer: Answer, response: ServerResponse) {
   const { directives } = call
   if (directives.bombMebibytes > 0) return sendBomb(call, response)
@@ -42,7 +42,7 @@ async function sendWhole(
   const { directives } = call
   const body = directives.gzip ? zlib.gzipSync(answer.body) : answer.body
   const encoding = directives.gzip ? { 'content-encoding': 'gzip' } : {}
-  // A 204 has no body and therefore no length; an empty 200 is sent chunked, as recorded.
+  // A 204 has no body and so no length; an empty 200 is sent chunked, as recorded.
   const length = body.length > 0 ? { 'content-length': body.length } : {}
   response.writeHead(answer.status, { ...answer.headers, ...encoding, ...length })
   if (directives.trouble === 'hang-mid-stream') {
@@ -91,7 +91,7 @@ async function writeParts(response: ServerResponse, bytes: Buffer, directives: D
   }
 }
 
-/** Writes with backpressure; a client that has gone away ends the wait. */
+/** Writes with backpressure; ends the wait if the client disconnects. */
 async function write(response: ServerResponse, bytes: Buffer) {
   if (response.closed || bytes.length === 0 || response.write(bytes)) return
   await new Promise<void>((resolve) => {
@@ -118,7 +118,7 @@ function wholeBody(call: Call, answer: Answer): Buffer {
   )
 }
 
-/** Answers whose framing is wrong; written past node:http, which would not send them. */
+/** Responses with wrong framing, written to the socket because node:http would not send them. */
 async function sendRaw(call: Call, answer: Answer, response: ServerResponse) {
   const { socket } = response
   const { trouble } = call.directives
@@ -136,7 +136,7 @@ async function sendRaw(call: Call, answer: Answer, response: ServerResponse) {
   socket?.end()
 }
 
-/** A small answer that unpacks to many MiB of one letter inside valid JSON. */
+/** A small response that decompresses to many MiB of one letter within valid JSON. */
 function sendBomb(call: Call, response: ServerResponse) {
   const isStream = call.json.stream === true
   const start = '{"id":"chatcmpl-fixed","choices":[{"index":0,"delta":{"content":"'

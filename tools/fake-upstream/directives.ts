@@ -1,31 +1,31 @@
 /**
- * The words that make the fake upstream misbehave, and what each one asks for.
+ * The words that control the fake upstream, and their effects.
  *
- * A word may stand in a model name (`fail-429`, `gpt-4o-mini+slow-200`), in a path segment that
- * starts with `~` (so that a channel's base address can carry it), in the query (`?fake=`), or in
- * the header `x-fake-upstream`. Words are joined with `+` or a comma; unknown words mean nothing.
+ * A word may be part of a model name (`fail-429`, `gpt-4o-mini+slow-200`), of a path segment that
+ * starts with `~` (so that a channel's base address can contain it), of the query (`?fake=`), or of
+ * the header `x-fake-upstream`. Words are joined with `+` or a comma; unknown words are ignored.
  */
 export type Directives = {
-  /** Wait before the headers of the answer, in milliseconds. */
+  /** Delay before the response headers, in milliseconds. */
   delayMs: number
-  /** Wait before every stream event after the first, in milliseconds. */
+  /** Delay before every stream event after the first, in milliseconds. */
   chunkDelayMs: number
-  /** Number of content chunks of a stream; null leaves the recorded five. */
+  /** Number of content chunks of a stream; null for the recorded five. */
   chunks: number | null
   completionTokens: number | null
   promptTokens: number | null
   cachedTokens: number
   reasoningTokens: number
-  /** Anthropic: written to the cache, for minutes and for an hour. */
+  /** Anthropic: tokens written to the cache, with a lifetime of minutes and of an hour. */
   cacheWriteTokens: number
   cacheWriteHourTokens: number
   refusal: Refusal | null
-  /** Seconds in the `Retry-After` header of a refusal; null sends no header. */
+  /** Seconds in the `Retry-After` header of an error; null sends no header. */
   retryAfterSeconds: number | null
   trouble: Trouble | null
-  /** Reset the socket after this many stream events, or bytes of a whole answer. */
+  /** Resets the socket after this many stream events, or bytes of a plain response. */
   cutAfter: number | null
-  /** So many first calls with this model and path answer 500. */
+  /** Number of first calls with this model and path that get a 500. */
   flakyCalls: number
   usage: UsageMode
   usageShape: UsageShape
@@ -37,17 +37,17 @@ export type Directives = {
   multiLineData: boolean
   noSpace: boolean
   noFinalNewline: boolean
-  /** Least size of one line of a stream, in bytes. */
+  /** Minimum size of one line of a stream, in bytes. */
   bigLineBytes: number
   gzip: boolean
-  /** Size of the unpacked answer in MiB; 0 is no bomb. */
+  /** Size of the decompressed response in MiB; 0 for an ordinary response. */
   bombMebibytes: number
   echo: boolean
   /** Chunk texts are the sending time, in microseconds of the monotonic clock. */
   stamp: boolean
-  /** Cut the text at the request's `max_tokens`, with finish_reason `length`. */
+  /** Ends the text at the request's `max_tokens`, with finish_reason `length`. */
   obeyMax: boolean
-  /** Streams where no stream was asked for. */
+  /** Streams even if no stream was requested. */
   alwaysStreams: boolean
 }
 
@@ -57,7 +57,7 @@ export type Refusal = {
   status: number
   body: 'error' | 'html' | 'empty'
   code: string
-  /** The error's text repeats the key the caller sent. */
+  /** The error message repeats the caller's key. */
   repeatsKey?: boolean
 }
 export type Trouble = (typeof troubles)[number]
@@ -159,7 +159,7 @@ const words = new Map<string, Partial<Directives>>([
 
 type Counted = [pattern: RegExp, read: (first: number, second: number) => Partial<Directives>]
 
-/** Words with one number, or two. */
+/** Words with one or two numbers. */
 const counted: Counted[] = [
   [/^fail-([2-5]\d{2})$/, (status) => refuse(status)],
   [
@@ -181,7 +181,7 @@ const counted: Counted[] = [
   [/^bomb-(\d+)$/, (bombMebibytes) => ({ bombMebibytes })],
 ]
 
-/** What the given words ask for; a later word wins over an earlier one. */
+/** Parses the given words; later ones override earlier ones. */
 export function readDirectives(texts: string[]): Directives {
   const directives = { ...nothing }
   for (const text of texts) {

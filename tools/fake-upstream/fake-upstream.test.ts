@@ -21,7 +21,7 @@ const answer = 'The answer is forty-two.'
 
 type Got = { status: number; headers: http.IncomingHttpHeaders; body: Buffer; error: string }
 
-/** A call that reports a broken answer instead of throwing, with the bytes that did arrive. */
+/** Sends a call and returns the received bytes, even if the response is broken. */
 function post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Got> {
   return new Promise((resolve) => {
     const parts: Buffer[] = []
@@ -54,7 +54,7 @@ function payloads(body: Buffer): string[] {
   return found
 }
 
-/** The text and the usage of a stream, and whether it ended as it should. */
+/** Text and usage of a stream, and whether it is complete. */
 function readStream(body: Buffer) {
   const data = payloads(body)
   const chunks = data.filter((text) => text !== '[DONE]').map((text) => JSON.parse(text))
@@ -68,7 +68,7 @@ function readStream(body: Buffer) {
 }
 
 describe('chat', () => {
-  test('answers the recorded sentence and usage under any base path', async () => {
+  test('responds with the recorded sentence and usage under any base path', async () => {
     for (const prefix of ['/v1', '', '/openai', '/compatible-mode/v1', '/api/v3', '/~unknown/v1']) {
       const body = { model: 'gpt-4o-mini', messages: question }
       const got = await post(`${prefix}/chat/completions`, body)
@@ -85,7 +85,7 @@ describe('chat', () => {
     }
   })
 
-  test('streams the same sentence, with usage only when asked', async () => {
+  test('streams the same sentence, with usage only if requested', async () => {
     const plain = readStream((await chat('gpt-4o-mini', { stream: true })).body)
     expect(plain).toMatchObject({ text: answer, count: 7, usage: undefined, isDone: true })
     const asked = { stream: true, stream_options: { include_usage: true } }
@@ -96,7 +96,7 @@ describe('chat', () => {
     expect(always.usage).toEqual(counted.usage)
   })
 
-  test('counts what the words in the model name say', async () => {
+  test('counts as the words in the model name say', async () => {
     const got = await chat('gpt-4o+tokens-50+cached-8+reasoning-4', { n: 2 })
     const body = JSON.parse(got.body.toString())
     expect(body.choices).toHaveLength(2)
@@ -115,14 +115,14 @@ describe('chat', () => {
     })
   })
 
-  test('takes its words from path, query and header too', async () => {
+  test('also accepts words in path, query and header', async () => {
     const body = { model: 'gpt-4o', messages: question }
     expect((await post('/~fail-503/v1/chat/completions', body)).status).toBe(503)
     expect((await post('/v1/chat/completions?fake=fail-502', body)).status).toBe(502)
     expect((await chat('gpt-4o', {}, { 'x-fake-upstream': 'fail-429' })).status).toBe(429)
   })
 
-  test('speaks to the official client: tools, JSON schema, embeddings', async () => {
+  test('works with the official client: tools, JSON schema, embeddings', async () => {
     const client = new OpenAI({ apiKey: 'sk-x', baseURL: `${upstream.url}/v1`, maxRetries: 0 })
     const parameters = {
       type: 'object',
@@ -162,8 +162,8 @@ describe('chat', () => {
   })
 })
 
-describe('other surfaces', () => {
-  test('answer as recorded', async () => {
+describe('other endpoints', () => {
+  test('respond as recorded', async () => {
     const got = async (path: string, body: unknown = {}) =>
       JSON.parse((await post(path, body)).body.toString())
     expect(await got('/v1/completions', { model: 'm' })).toMatchObject({
@@ -196,7 +196,7 @@ describe('other surfaces', () => {
   })
 })
 
-describe('refusals', () => {
+describe('errors', () => {
   test.each([
     ['fail-404', 404, 'code_404'],
     ['fail-529', 529, 'code_529'],
@@ -209,7 +209,7 @@ describe('refusals', () => {
     expect(JSON.parse(got.body.toString()).error.code).toBe(code)
   })
 
-  test('carry Retry-After, a page, nothing, or the key', async () => {
+  test('contain Retry-After, a page, nothing, or the key', async () => {
     expect((await chat('fail-429-retry-9')).headers['retry-after']).toBe('9')
     expect((await chat('fail-html')).headers['content-type']).toBe('text/html')
     expect(await chat('fail-empty')).toMatchObject({ status: 200, body: Buffer.alloc(0) })
@@ -228,7 +228,7 @@ describe('refusals', () => {
   })
 })
 
-describe('broken answers', () => {
+describe('broken responses', () => {
   test('bodies shorter and longer than announced, chunked without an end', async () => {
     expect((await chat('bad-length-long')).error).not.toBe('')
     expect((await chat('chunked-no-end')).error).not.toBe('')
@@ -237,7 +237,7 @@ describe('broken answers', () => {
     expect(raw.slice(raw.indexOf('\r\n\r\n') + 4).length).toBe(announced + 10)
   })
 
-  test('cut-after-<k>: so many events or bytes arrive, then a reset', async () => {
+  test('cut-after-<k>: this many events or bytes arrive, then a reset', async () => {
     const stream = await chat('cut-after-3', { stream: true })
     expect(stream.error).not.toBe('')
     expect(payloads(stream.body)).toHaveLength(3)
@@ -247,7 +247,7 @@ describe('broken answers', () => {
     expect((await chat('fail-cut')).error).toContain('socket hang up')
   })
 
-  test('streams that end badly', async () => {
+  test('streams that end incorrectly', async () => {
     const endless = readStream((await chat('end-without-done', { stream: true })).body)
     expect(endless).toMatchObject({ text: answer, isDone: false })
     const failed = readStream((await chat('error-mid-stream', { stream: true })).body)
@@ -301,7 +301,7 @@ test.each([
   expect(said).toContain(words)
 })
 
-/** The bytes of an answer as they come, past any HTTP client. */
+/** Raw bytes of a response, without an HTTP client. */
 function rawChat(model: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const body = JSON.stringify({ model })

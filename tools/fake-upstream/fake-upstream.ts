@@ -1,9 +1,9 @@
 /**
- * A deterministic model provider for tests, recordings and trying things by hand.
+ * A deterministic model provider for tests, recordings and manual use.
  *
  * node tools/fake-upstream/fake-upstream.ts --port 4010 [--fast]
  *
- * README.md beside this file lists the surfaces and the words that make it misbehave.
+ * README.md in this folder lists the endpoints and the words that control it.
  */
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -42,19 +42,19 @@ import { responsesAnswer, storedResponseAnswer } from './openai/responses-answer
 import { chatProblem } from './openai/thinking-checks.ts'
 import type { Script } from './script.ts'
 
-/** One request that arrived. The object stays live: `outcome` is filled in as the call ends. */
+/** A received request. The object stays live: `outcome` is set when the call ends. */
 export type SeenCall = {
   method: string
   url: string
   headers: http.IncomingHttpHeaders
-  /** The JSON body, or else the first 2,000 characters of the text. */
+  /** The JSON body, or the first 2,000 characters of another text. */
   body: Json | string
-  /** The body as it arrived. */
+  /** The body as received. */
   bytes: Buffer
   outcome: 'open' | 'answered' | 'client-gone'
-  /** What it was answered with; 0: nothing. Set as the call ends. */
+  /** Status of the response; 0 without one. Set when the call ends. */
   status: number
-  /** What `wordsFor` said of it. */
+  /** Words that `wordsFor` returned for it. */
   words: string
   /** `performance.now()` of this process when the call ended. */
   endedAtMs: number | null
@@ -63,7 +63,7 @@ export type SeenCall = {
 export type FakeUpstream = {
   url: string
   port: number
-  /** Calls since the last look, oldest first; looking empties the list. */
+  /** Calls since the last invocation, oldest first. */
   seen(): SeenCall[]
   close(): Promise<void>
 }
@@ -72,7 +72,7 @@ const SEEN_MAX = 10_000
 const SEEN_TEXT_MAX = 2000
 const KEEP_ALIVE_MS = 60_000
 
-/** Words for a call by the path it came to: troubles that come and go while the address stays. */
+/** Returns words for a path: faults that come and go while the address stays. */
 export type WordsFor = (path: string) => string
 
 type State = {
@@ -86,7 +86,7 @@ type State = {
 type Options = {
   port?: number
   wordsFor?: WordsFor
-  /** The script that chat models follow at the moment. */
+  /** The script that chat models currently follow. */
   script?: () => Script | null
 }
 
@@ -114,7 +114,7 @@ export async function startFakeUpstream({
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve)
   })
-  // A server listening on TCP has an address object, never a pipe's name.
+  // A server that listens on TCP has an address object, not a pipe name.
   const { port: boundPort } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${boundPort}`,
@@ -151,7 +151,7 @@ async function serve(
   return deliver(call, flakyAnswer(state, call) ?? troubledAnswer(call) ?? answerTo(call), response)
 }
 
-/** The upstream's own addresses, for tests in other processes. */
+/** Control endpoints, for tests in other processes. */
 function controlAnswer(state: State, call: Call): Answer | null {
   switch (call.path) {
     case '/__seen':
@@ -174,7 +174,7 @@ function controlAnswer(state: State, call: Call): Answer | null {
 
 type Arrived = { request: IncomingMessage; call: Call; words: string }
 
-/** Keeps the call; the entry is filled in as it ends. */
+/** Records the call; the entry is completed when it ends. */
 function remembered(state: State, { request, call, words }: Arrived): SeenCall {
   const entry: SeenCall = {
     method: call.method,
@@ -202,7 +202,7 @@ function remember(state: State, response: ServerResponse, arrived: Arrived) {
   })
 }
 
-/** Calls that come over a WebSocket are kept as all others are. */
+/** Records calls over a WebSocket like all others. */
 const socketHooks = (state: State): SocketHooks => ({
   words: state.wordsFor,
   asked(request, call) {
@@ -225,7 +225,7 @@ function flakyAnswer(state: State, call: Call): Answer | null {
   return errorIn(call, 500, { message, type: 'server_error', code: 'server_error' })
 }
 
-/** Answers that no endpoint would give. */
+/** Responses that no endpoint would send. */
 function troubledAnswer(call: Call): Answer | null {
   switch (call.directives.trouble) {
     case 'redirect':

@@ -1,8 +1,8 @@
 /**
- * The fake upstream for benchmarks: raw sockets and prebuilt bytes, so that the machine's time
- * goes to the gateway that is measured. Every POST is a chat call of `gpt-4o-mini` with the answer
- * and the usage of the full one; a body that says `"stream":true` gets the stream. It honours
- * nothing else, keeps every connection, and counts what it answered (`GET /__count`).
+ * The fake upstream for benchmarks: raw sockets and prebuilt bytes, so that the measured gateway
+ * gets the machine's time. Every POST is a chat call of `gpt-4o-mini` with the response and usage
+ * of the full version; a body with `"stream":true` gets the stream. It supports nothing else, keeps
+ * every connection, and counts its responses (`GET /__count`).
  */
 import net, { type AddressInfo, type Socket } from 'node:net'
 
@@ -34,14 +34,14 @@ export async function startFastUpstream({ port = 0 } = {}): Promise<FastUpstream
         }
       }
     })
-    // A peer that resets its connection ends a benchmark round; there is nobody to tell.
+    // A peer resets its connections at the end of a benchmark round: nothing to report.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject).listen(port, '127.0.0.1', resolve)
   })
-  // A server listening on TCP has an address object, never a pipe's name.
+  // A server that listens on TCP has an address object, not a pipe name.
   const { port: boundPort } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${boundPort}`,
@@ -57,7 +57,7 @@ export async function startFastUpstream({ port = 0 } = {}): Promise<FastUpstream
 
 type FastRequest = { isCount: boolean; body: Buffer; bytes: number }
 
-/** The first request in the buffer, or null while it is incomplete. */
+/** The first request in the buffer; null while it is incomplete. */
 function readRequest(held: Buffer): FastRequest | null {
   const headEnd = held.indexOf(HEAD_END)
   if (headEnd < 0) return null

@@ -8,8 +8,8 @@ const EMBEDDING_DIMENSIONS = 8
 const TOKENS_PER_EMBEDDED_INPUT = 6
 
 /**
- * `POST …/embeddings`. A model whose name contains "embed" answers one vector for each input, six
- * prompt tokens each; every other model answers the one recorded vector, six tokens in all.
+ * `POST …/embeddings`. A model whose name contains "embed" returns one vector per input, at six
+ * prompt tokens each; every other model returns the one recorded vector, at six tokens in total.
  */
 export function embeddingsAnswer(call: Call): Answer {
   const inputs = /embed/i.test(call.model) ? inputsOf(call.json.input) : [null]
@@ -28,14 +28,16 @@ export function embeddingsAnswer(call: Call): Answer {
   return jsonAnswer({ object: 'list', model: call.model, data, usage })
 }
 
-/** One text for each input: a string, a list of them, a list of token numbers, or such lists. */
+/**
+ * One text per input: a string, a list of strings, a list of token ids, or a list of such lists.
+ */
 function inputsOf(input: unknown): string[] {
   if (!Array.isArray(input)) return [String(input)]
   if (input.every((part) => typeof part === 'number')) return [JSON.stringify(input)]
   return input.map((part) => textOf(part) ?? JSON.stringify(part))
 }
 
-/** Numbers from -1 to 1 that depend on the text alone and survive a trip through 32 bits. */
+/** Numbers from -1 to 1 that depend only on the text and survive conversion to 32 bits. */
 export function vectorOf(text: string, dimensions: number): number[] {
   return range(dimensions).map((index) => {
     const hash = createHash('sha256').update(`${index} ${text}`).digest()
@@ -47,7 +49,7 @@ function base64Of(vector: number[]): string {
   return Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 }
 
-/** `POST …/moderations`: flags an input that says "violence". */
+/** `POST …/moderations`: flags an input with "violence". */
 export function moderationsAnswer(call: Call): Answer {
   const inputs = Array.isArray(call.json.input) ? call.json.input : [call.json.input]
   const results = inputs.map((input) => {
@@ -68,7 +70,7 @@ export function modelsAnswer(id: string | null): Answer {
   return jsonAnswer({ id, object: 'model', created: CREATED_SECONDS, owned_by: 'fake-upstream' })
 }
 
-/** Balance queries of the providers that have one; null when the path is none of them. */
+/** Balance endpoints of the providers that have one; null for other paths. */
 export function balanceAnswer(call: Call): Answer | null {
   const has = (part: string) => call.path.includes(part)
   if (has('/billing/subscription')) {

@@ -2,9 +2,9 @@ import { NOW_MARK } from './answer.ts'
 import { countOf, isObject, listOf, objectOf, textOf, type Call, type Json } from './call.ts'
 import { scriptedTurn } from './script.ts'
 
-/** What a model "produced": deterministic, and countable by hand (see README). */
+/** Output of a model: deterministic, and countable by hand (see README). */
 export type Produced = {
-  /** The text in stream chunks; joined, the text of a plain answer. */
+  /** Text in stream chunks; joined, the text of a plain response. */
   pieces: string[]
   completionTokens: number
   finishReason: 'stop' | 'length' | 'tool_calls'
@@ -21,7 +21,7 @@ type Recorded = { pieces: string[]; completionTokens: number }
 
 const ANSWER_PIECES = ['The ', 'answer ', 'is ', 'forty', '-two.']
 const WIDE_PIECES = ['答案', '是', '四十二', ' 🎉', ' naïve', '。']
-/** So many chunks carry a long text, unless `chunks-<n>` says otherwise. */
+/** Number of chunks of a long text, unless set by `chunks-<n>`. */
 const LONG_TEXT_CHUNKS = 20
 
 const chatRecorded: Recorded = { pieces: ANSWER_PIECES, completionTokens: 7 }
@@ -39,7 +39,7 @@ export function produceChat(call: Call): Produced {
   return produceText(call, jsonText(call) ?? chatRecorded)
 }
 
-/** `recorded` with the directives' wishes applied. */
+/** Applies the directives to `recorded`. */
 export function produceText(call: Call, recorded: Recorded): Produced {
   const { directives } = call
   const completionTokens = directives.completionTokens ?? directives.chunks
@@ -57,7 +57,7 @@ export function produceText(call: Call, recorded: Recorded): Produced {
   })
 }
 
-/** `count` words, each one token in the cl100k and o200k encodings, dealt over chunks. */
+/** Distributes `count` words over chunks; each word is one token in cl100k and o200k. */
 function dealWords(count: number, chunks: number | null): string[] {
   const pieceCount = chunks ?? Math.min(count, LONG_TEXT_CHUNKS)
   const pieces: string[] = []
@@ -80,8 +80,8 @@ function cutAtMax(call: Call, produced: Produced): Produced {
 }
 
 /**
- * JSON where it was asked for. `json_object` counts only when a message says "json", as OpenAI
- * demands; otherwise the recorded sentence is the answer.
+ * JSON if requested. As OpenAI requires, `json_object` applies only if a message contains "json";
+ * otherwise the recorded sentence is returned.
  */
 function jsonText(call: Call): Recorded | null {
   const format = objectOf(call.json.response_format)
@@ -99,8 +99,8 @@ const toolsOf = (call: Call): Json[] =>
   listOf(call.json.tools).map((tool) => objectOf(objectOf(tool).function))
 
 /**
- * Tools are called when `tool_choice` demands one, or when the last message is a user's and says
- * "tool" or the name of a tool. Every tool named is called, at least the first one.
+ * Tools are called if `tool_choice` requires it, or if the last message is the user's and contains
+ * "tool" or the name of a tool. Every named tool is called, at least the first one.
  */
 function callTools(call: Call): ToolCall[] {
   const tools = toolsOf(call)
@@ -128,7 +128,7 @@ function toolCall(tool: Json, index: number): ToolCall {
   }
 }
 
-/** The same value every time for a JSON Schema; enough of the language for tool parameters. */
+/** Constant sample for a JSON Schema; supports what tool parameters need. */
 function sampleOf(schema: Json): unknown {
   const choices = listOf(schema.enum)
   if (choices.length > 0) return choices[0]

@@ -4,7 +4,7 @@ import type { Call, Json } from './call.ts'
 import { providerErrorAnswer } from './providers/errors.ts'
 import { geminiErrorAnswer } from './dialects/gemini-answers.ts'
 
-/** The error statuses asked for by name, as the providers word them. */
+/** Errors selected by a directive, with the providers' messages. */
 export function refusalAnswer(call: Call): Answer | null {
   const { refusal, retryAfterSeconds } = call.directives
   if (!refusal) return null
@@ -32,7 +32,7 @@ export function errorIn({ path, directives }: Call, status: number, words: Error
   return providerErrorAnswer(path, status, words.message) ?? errorAnswer(status, words)
 }
 
-/** Gemini names no time in a header. */
+/** Gemini sends the retry delay in the body instead of a header. */
 const retryInfo = (seconds: number | null): Json[] | undefined =>
   seconds === null
     ? undefined

@@ -26,12 +26,12 @@ async function ask(content: string, names: string[]): Promise<Message> {
     method: 'POST',
     body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content }], tools }),
   })
-  // The upstream answers as chat completions do.
+  // The upstream responds in the format of chat completions.
   const { choices } = (await response.json()) as { choices: [{ message: Message }] }
   return choices[0].message
 }
 
-test('a script calls its tools with what was found, then says it', async () => {
+test('a script calls its tools with what it found, then returns it', async () => {
   const names = ['read', 'find']
   const called = (name: string, args: string) => ({
     tool_calls: [{ type: 'function', function: { name, arguments: args } }],
@@ -43,6 +43,6 @@ test('a script calls its tools with what was found, then says it', async () => {
   expect(last.content).toBe(`The word of ${key} is ${word}.`)
 })
 
-test('a request without the tool of a script is answered as usual', async () => {
+test('a request without the script’s tool gets an ordinary response', async () => {
   expect((await ask('A title', ['other'])).content).toBe('The answer is forty-two.')
 })

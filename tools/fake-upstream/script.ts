@@ -3,20 +3,20 @@ import type { Call, Json } from './call.ts'
 import type { ToolCall } from './produced-text.ts'
 
 /**
- * A model that works on a task in two steps and then answers. It is for client programs whose own
- * tools are run: the second step needs what the first one found, the answer needs both findings.
+ * A model that works on a task in two steps and then answers, for client programs that run their
+ * own tools: the second step needs the result of the first, the answer needs both.
  *
- * The program's files hold a line `first: key-<8 hex digits>`, which the first step must find, and
- * a line `key-<the same digits> word-<8 hex digits>`, which the second step must find. How far a
- * conversation has come follows from its body alone, in every dialect.
+ * The program's files contain a line `first: key-<8 hex digits>` for the first step, and a line
+ * `key-<the same digits> word-<8 hex digits>` for the second. The progress of a conversation is
+ * derived from its body alone, in every dialect.
  */
 export type Script = {
   steps: [first: ScriptStep, second: ScriptStep]
-  /** The answer. `{key}` and `{word}` are replaced by what was found, here and in the steps. */
+  /** The answer. `{key}` and `{word}` are replaced with the results, here and in the steps. */
   answer: string
 }
 
-/** A call of one of the client's tools, or a text for clients that work without tools. */
+/** A call of one of the client's tools, or a text for clients without tools. */
 export type ScriptStep = { tool: string; args: Json } | { text: string }
 
 const KEY = /first: (key-[0-9a-f]{8})/
@@ -25,8 +25,8 @@ const PAIR = /(key-[0-9a-f]{8}) (word-[0-9a-f]{8})/g
 export type ScriptedTurn = { text: string } | { toolCall: ToolCall }
 
 /**
- * What the script says next. Null for requests that do not declare the step's tool, which client
- * programs send beside the task, for a title of the conversation for example.
+ * Next turn of the script. Null for requests that do not declare the step's tool, which client
+ * programs send for other purposes, such as a title of the conversation.
  */
 export function scriptedTurn(script: Script, call: Call, tools: Json[]): ScriptedTurn | null {
   const body = call.bytes.toString()
@@ -45,7 +45,9 @@ export function scriptedTurn(script: Script, call: Call, tools: Json[]): Scripte
   return { toolCall: { id: `call_step_${index + 1}`, type: 'function', function: called } }
 }
 
-/** The id of an answer: fixed, but under a script, where client programs tell answers apart by it. */
+/**
+ * Id of a response: fixed, except in a script, where client programs distinguish responses by id.
+ */
 export function answerId(call: Call, prefix: string): string {
   if (!call.script) return `${prefix}fixed`
   return prefix + createHash('sha256').update(call.bytes).digest('hex').slice(0, 24)

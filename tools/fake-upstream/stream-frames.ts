@@ -3,10 +3,10 @@ import type { Directives } from './directives.ts'
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf])
 const KEEP_ALIVE = ': UPSTREAM PROCESSING'
-/** The lead byte of a code point of two bytes or more. */
+/** Minimum lead byte of a code point of two bytes or more. */
 const LEAD_BYTE_MIN = 0xc0
 
-/** What is sent of a stream: all of it, or the part before trouble starts. */
+/** Events of a stream to send: all, or those before the fault. */
 export function eventsToSend(
   events: StreamEvent[],
   directives: Directives,
@@ -27,7 +27,7 @@ export function eventsToSend(
   }
 }
 
-/** An error as the dialect of these events tells it. */
+/** An error event in the dialect of these events. */
 function errorLike(events: StreamEvent[]): StreamEvent {
   const message = 'The upstream failed in the middle'
   if (events.some(({ name }) => name !== undefined)) {
@@ -41,7 +41,7 @@ function errorLike(events: StreamEvent[]): StreamEvent {
   return { data: JSON.stringify({ error }) }
 }
 
-/** The bytes of one event, framed as the directives ask. */
+/** Bytes of one event, framed as the directives say. */
 export function frame(
   event: StreamEvent,
   place: 'first' | 'middle' | 'last',
@@ -65,12 +65,14 @@ function indented(data: string): string[] {
   return JSON.stringify(JSON.parse(data), null, 1).split('\n')
 }
 
-/** The monotonic clock, which all processes of one machine share. */
+/** The monotonic clock, which all processes of a machine share. */
 function nowMicroseconds(): string {
   return String(process.hrtime.bigint() / 1000n)
 }
 
-/** Where the bytes of one event are torn apart: nowhere, inside code points, or everywhere. */
+/**
+ * Splits the bytes of an event as directed: not at all, within code points, or after every byte.
+ */
 export function tear(bytes: Buffer, directives: Directives): Buffer[] {
   if (!directives.oneByte && !directives.splitUtf8) return [bytes]
   const parts: Buffer[] = []

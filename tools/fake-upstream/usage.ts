@@ -8,7 +8,7 @@ export type UsageCounts = {
   reasoningTokens: number
 }
 
-/** The `usage` member of an answer in the OpenAI dialect, true or spoilt as the shape says. */
+/** `usage` member of a response in the OpenAI dialect, correct or corrupted as `shape` says. */
 export function usageMembers(counts: UsageCounts, shape: UsageShape): { usage: Json } {
   const { promptTokens, completionTokens, cachedTokens, reasoningTokens } = counts
   const total = promptTokens + completionTokens

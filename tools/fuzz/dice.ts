@@ -1,15 +1,15 @@
-/** Random numbers that a seed repeats, so that a call found to fail can be made again. */
+/** Seeded random numbers, so that a failing call can be reproduced. */
 export interface Dice {
-  /** From 0 up to and without 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   next(): number
-  /** Whole, from 0 up to and without `limit`. */
+  /** Integer from 0 (inclusive) to `limit` (exclusive). */
   below(limit: number): number
   pick<T>(from: readonly T[]): T
-  /** True in `percent` of a hundred throws. */
+  /** True with this probability in percent. */
   chance(percent: number): boolean
 }
 
-/** Marsaglia's xorshift on 32 bits: even enough for picking inputs. */
+/** Marsaglia's 32-bit xorshift: uniform enough for choosing inputs. */
 export function createDice(seed: number): Dice {
   let state = seed | 0 || 1
   const next = (): number => {

@@ -7,7 +7,7 @@ import { startTestServer } from '../../src/server/test/test-app.ts'
 import { runFuzz, type CallerKind, type FuzzResult } from './run-fuzz.ts'
 import { NOWHERE } from './values.ts'
 
-/** Whatever a random option names, nothing leaves the machine. */
+/** Keeps all traffic on this machine, for any random option. */
 const CLOSED = {
   RELAY_PROXY: NOWHERE,
   GITHUB_BASE_URL: NOWHERE,
@@ -19,13 +19,13 @@ const CLOSED = {
 
 const ROLES: Record<Exclude<CallerKind, 'nobody'>, number> = { user: 1, admin: 10, root: 100 }
 const PARALLEL = 8
-/** Deleting log rows may wait twenty seconds; what takes longer than this does not come any more. */
+/** Deleting log rows may take twenty seconds; a response that takes longer than this is missing. */
 const ANSWER_MS_MAX = 60_000
 const QUOTA = 1_000_000
 
 /**
- * Random calls at a real server on a fresh database. Throws when the books do not balance
- * afterwards; `faults` are what the server complained about.
+ * Makes random calls to a real server with a fresh database. Throws if the books do not balance
+ * afterwards; `faults` are errors that the server logged.
  */
 export async function fuzzServer(
   open: OpenTestDatabase,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { fuzzStreams } from './fuzz-streams.ts'
 
-test('ten thousand odd streams are read alike however they are cut, and told for what they are', () => {
+test('ten thousand malformed streams have the same result however they are cut', () => {
   const { cases, outcomes, findings } = fuzzStreams({ cases: 10_000, seed: 1 })
   expect(findings.slice(0, 3)).toEqual([])
   expect(cases).toBeGreaterThanOrEqual(10_000)

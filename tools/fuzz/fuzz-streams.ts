@@ -1,7 +1,9 @@
 import { createParser } from 'eventsource-parser'
 import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
-import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
+import { countedUsage, USAGE_TOKENS_MAX } from '../../src/server/relay/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
 import type { StreamOutcome } from '../../src/server/relay/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import {
   convertedOutput,
@@ -14,19 +16,19 @@ import { createDice, type Dice } from './dice.ts'
 import { streamCases, type StreamCase } from './stream-corpus.ts'
 
 /**
- * Streams as no upstream should send them, through the reader, the follower and the output of every
- * dialect. What must hold for each, however it is cut into pieces:
+ * Runs malformed streams through the reader, the follower and the output of every dialect.
+ * Invariants for each, however it is cut into chunks:
  *
  * - nothing throws, and the bytes of all events are the bytes of the stream;
- * - the cuts change neither the outcome, nor the figures, nor what the client gets;
- * - figures are whole numbers within their bounds;
- * - a client reads nothing but whole events, and takes only a whole stream for one.
+ * - the cuts change neither the outcome, nor the usage, nor the client's bytes;
+ * - usage consists of integers within their bounds;
+ * - a client receives only complete events, and takes only a complete stream for complete.
  */
 export interface StreamFinding {
   dialect: DialectName
   client: string
   name: string
-  /** The stream, as it can be tried again. */
+  /** The stream, for reproduction. */
   base64: string
   cuts: readonly number[]
   what: string
@@ -39,12 +41,11 @@ export interface StreamFuzz {
 }
 
 const NAMES = ['openai', 'anthropic', 'gemini'] as const satisfies readonly DialectName[]
-const TOKENS_MAX = 1_000_000
 const HEAD = { id: 'resp_1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 const CLIENTS = [...NAMES, 'responses'] as const
 type ClientName = (typeof CLIENTS)[number]
 
-/** The event that tells a client of its whole answer; null: one like any other does. */
+/** The event that marks a response as complete; null if there is no special one. */
 const ENDS: Readonly<Record<ClientName, RegExp | null>> = {
   openai: /^\[DONE\]$/,
   anthropic: /^\s*\{\s*"type":\s*"message_stop"/,
@@ -64,15 +65,15 @@ interface Way {
 }
 
 /**
- * Every case of the corpus in every dialect for every client, cut at every byte in turn or at as
- * many as half of the cases allow, then random ones, until so many have been tried.
+ * Runs every case of the corpus in every dialect for every client, cut at every byte or at as many
+ * bytes as half of the cases allow; then random cases up to the limit.
  */
 export function fuzzStreams({ cases, seed }: { cases: number; seed: number }): StreamFuzz {
   const result: StreamFuzz = { cases: 0, outcomes: {}, findings: [] }
   const dice = createDice(seed)
   const corpus = NAMES.map((dialect) => ({ dialect, cases: streamCases(dialect) }))
   const streams = corpus.reduce((sum, { cases: known }) => sum + known.length, 0)
-  // Half of all for the corpus, the rest for chance.
+  // Half of the cases for the corpus, the rest for random ones.
   const cutsMax = Math.floor(cases / 2 / streams / CLIENTS.length)
   for (const { dialect, cases: known } of corpus) {
     for (const one of known) {
@@ -89,7 +90,7 @@ export function fuzzStreams({ cases, seed }: { cases: number; seed: number }): S
   return result
 }
 
-/** All places at once, and each alone, or as many of them as there may be. */
+/** All positions together, and each separately, or as many as `cutsMax` allows. */
 function cutsOf({ length }: Buffer, cutsMax: number): number[][] {
   const all = Array.from({ length: Math.min(length, 4096) }, (_, index) => index)
   const step = Math.max(1, Math.ceil(length / Math.max(1, cutsMax)))
@@ -102,7 +103,7 @@ function randomCuts(dice: Dice, length: number): number[] {
   )
 }
 
-/** The bytes with some missing, repeated, changed or taken from another stream. */
+/** The bytes with parts removed, repeated, changed, or inserted from another stream. */
 function mangled(dice: Dice, bytes: Buffer, other: Buffer): Buffer {
   let made = bytes.subarray(0, 4096)
   for (let changes = 1 + dice.below(3); changes > 0; changes -= 1) {
@@ -148,27 +149,27 @@ function piecesOf(bytes: Buffer, places: readonly number[]): Buffer[] {
 function readStream({ dialect, client }: Way, pieces: readonly Buffer[]): Read {
   const upstream = dialects[dialect]
   const reader = new SseReader()
-  const follower = upstream.follow(TOKENS_MAX)
+  const stream = new FollowedStream(upstream.readStream(), client !== dialect)
   const output = outputOf({ dialect, client })
   const sent: Buffer[] = []
   const raw: Buffer[] = []
   const take = (event: SseEvent): void => {
     raw.push(event.raw)
-    if (event.data === null || follower.isOver) return
-    const chunk = follower.read(event)
-    follower.see(chunk, event.isTerminated)
-    if (chunk.kind === 'done' || chunk.kind === 'malformed' || chunk.kind === 'idle') return
-    const bytes = chunk.kind === 'error' ? output.error(ERROR, 'id') : output.take(event, chunk)
+    if (event.data === null || stream.isOver) return
+    const one = stream.read(event)
+    if (one.kind === 'done' || one.kind === 'malformed' || one.kind === 'idle') return
+    const bytes = one.kind === 'error' ? output.error(ERROR, 'id') : output.take(event, one)
     if (bytes !== null) sent.push(bytes)
   }
   for (const piece of pieces) reader.push(piece).forEach(take)
   const last = reader.end()
   if (last !== null) take(last)
   if (!Buffer.concat(raw).equals(Buffer.concat([...pieces]))) throw new Error('bytes were lost')
-  const outcome = follower.outcome('end')
-  const { usage } = follower.usage
+  const rest = stream.end()
+  const outcome = stream.outcome('end')
+  const { usage } = stream.usage
   const isWhole = outcome === 'clean' || outcome === 'usage-missing'
-  if (isWhole) sent.push(output.end(usage ?? countedUsage(1, 1)))
+  if (isWhole) sent.push(output.end(usage ?? countedUsage(1, 1), rest))
   return { outcome, figures: JSON.stringify(usage), sent: Buffer.concat(sent).toString('latin1') }
 }
 
@@ -178,19 +179,19 @@ function outputOf({ dialect, client }: Way): StreamOutput {
   const upstream = dialects[dialect]
   if (client === dialect) return splicedOutput(upstream, { framing: 'events', wantsUsage: true })
   const speaker = client === 'responses' ? responsesClient({}) : dialects[client]
-  return convertedOutput(speaker, upstream, { framing: 'events', head: HEAD })
+  return convertedOutput(speaker, NO_CHANGES, { framing: 'events', head: HEAD })
 }
 
-/** What is wrong with a stream that was read in one piece; null: nothing. */
+/** Violation in a stream read in one piece; null for a valid stream. */
 function faultOf({ client }: Way, { outcome, figures, sent }: Read): string | null {
   for (const [name, value] of Object.entries(JSON.parse(figures) ?? {})) {
     const isFigure = typeof value === 'number' && Number.isInteger(value) && value >= 0
-    if (name !== 'extras' && !(isFigure && value <= TOKENS_MAX))
+    if (name !== 'extras' && !(isFigure && value <= USAGE_TOKENS_MAX))
       return `${name} is ${String(value)}`
   }
   const heard: string[] = []
   const parser = createParser({ onEvent: ({ data }) => heard.push(data) })
-  // Behind a CR at the very end a parser waits for more.
+  // After a CR at the very end, a parser waits for more.
   parser.feed(`${Buffer.from(sent, 'latin1').toString('utf8')}\n`)
   const strange = heard.find((data) => data !== '[DONE]' && !isObject(data))
   if (strange !== undefined) return `an event that is none: ${strange}`

@@ -4,21 +4,21 @@ import { forEachDatabase } from '../../src/server/test/for-each-database.ts'
 import { createDice } from './dice.ts'
 import { fuzzServer } from './fuzz-server.ts'
 
-/** On each database. */
+/** Per database. */
 const CALLS = 5000
 
 forEachDatabase('random calls', (open) => {
-  test('no fault, no answer outside its schema, and the books balance', async () => {
+  test('no server fault, no response outside its schema, and balanced books', async () => {
     const result = await fuzzServer(open, { calls: CALLS, seed: 20_261_121 })
     expect(result.findings).toEqual([])
     expect(result.faults).toEqual([])
     expect(result.calls).toBe(CALLS)
-    // A run that is only refused proves nothing.
+    // A run in which every call is rejected would prove nothing.
     expect(result.succeeded.size).toBeGreaterThan(allEndpoints.length * 0.6)
   }, 240_000)
 })
 
-test('a seed repeats its numbers, and they are spread evenly', () => {
+test('a seed repeats its numbers, and they are uniform', () => {
   const first = createDice(7)
   const second = createDice(7)
   const thrown = Array.from({ length: 10_000 }, () => first.below(10))

@@ -2,16 +2,16 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Dice } from './dice.ts'
 import { valueFor, type Names, type Schema } from './values.ts'
 
-/** One operation of the API description, ready to be called at random and judged. */
+/** An operation of the API description, prepared for random calls and validation. */
 export interface Operation {
   name: string
   method: string
   path: string
-  /** Who may call, as the description says: `anyone`, `user`, `admin`, `root`. */
+  /** Access from the description: `anyone`, `user`, `admin`, `root`. */
   access: string
   parameters: { name: string; place: string; schema: Schema }[]
   body: Schema | null
-  /** Of a good answer; null when it is no JSON envelope. */
+  /** Validates a successful response; null if it is not a JSON envelope. */
   accepts: ValidateFunction | null
 }
 
@@ -19,13 +19,13 @@ export interface FuzzCall {
   operation: string
   method: string
   path: string
-  /** As it is sent; undefined without a body. */
+  /** Body as sent; undefined for a request without a body. */
   body: string | undefined
 }
 
 const METHODS = ['get', 'post', 'put', 'delete']
 
-/** The operations of an OpenAPI document. */
+/** Operations of an OpenAPI document. */
 export function operationsOf(document: Schema): Operation[] {
   const ajv = new Ajv2020({ strict: false, formats: { int64: true, double: true } })
   const named: Schema = Object(Object(document['components'])['schemas'])
@@ -58,7 +58,7 @@ function jsonSchemaOf(place: Schema, named: Schema): Schema | null {
   return typeof schema === 'object' && schema !== null ? Object(written(schema, named)) : null
 }
 
-/** A schema with what it refers to written out. */
+/** A schema with its references resolved. */
 function written(value: unknown, named: Schema): unknown {
   if (Array.isArray(value)) return value.map((item) => written(item, named))
   if (typeof value !== 'object' || value === null) return value
@@ -88,7 +88,7 @@ export function callOf(dice: Dice, operation: Operation, names: Names): FuzzCall
   }
 }
 
-/** Mostly an object that nearly fits; sometimes no JSON at all. */
+/** Mostly an object close to the schema; sometimes invalid JSON. */
 function bodyOf(dice: Dice, schema: Schema, names: Names): string {
   const text = JSON.stringify(valueFor(dice, schema, names)) ?? 'null'
   return dice.chance(2) ? text.slice(0, dice.below(text.length + 1)) : text
@@ -97,5 +97,5 @@ function bodyOf(dice: Dice, schema: Schema, names: Names): string {
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
-/** Half of a character cannot be written in an address. */
+/** A lone surrogate cannot be percent-encoded. */
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())

@@ -3,7 +3,7 @@ import { createDice, type Dice } from './dice.ts'
 import { callOf, operationsOf, type FuzzCall, type Operation } from './operations.ts'
 import type { Names, Schema } from './values.ts'
 
-/** What was found wrong with one answer. */
+/** A violation in one response. */
 export interface Finding {
   call: FuzzCall
   caller: string
@@ -13,15 +13,15 @@ export interface Finding {
 
 export interface FuzzSettings {
   url: string
-  /** The OpenAPI description that calls are made from and answers held against. */
+  /** OpenAPI description from which calls are generated and by which responses are validated. */
   document: Schema
   calls: number
   seed: number
-  /** Calls under way at once. */
+  /** Concurrent calls. */
   parallel: number
   names: Names
   dispatcher: Dispatcher
-  /** Headers of a caller of this kind; asked again after each 401. */
+  /** Headers of a caller of this kind; requested again after each 401. */
   caller(kind: CallerKind): Promise<Record<string, string>>
 }
 
@@ -30,18 +30,18 @@ export type CallerKind = (typeof CALLER_KINDS)[number]
 
 export interface FuzzResult {
   calls: number
-  /** Answers by status. */
+  /** Responses by status. */
   statuses: Record<number, number>
-  /** Operations that answered `success: true` at least once. */
+  /** Operations with `success: true` at least once. */
   succeeded: Set<string>
   findings: Finding[]
 }
 
-/** What an answer may be, whatever was asked. */
+/** Allowed statuses for any call. */
 const STATUSES_ALLOWED: ReadonlySet<number> = new Set([200, 400, 401, 403, 404, 413, 429])
 const FINDINGS_MAX = 20
 
-/** Makes random calls and judges every answer. Stops early when enough is wrong. */
+/** Makes random calls and validates every response. Stops early after many findings. */
 export async function runFuzz(settings: FuzzSettings): Promise<FuzzResult> {
   const operations = operationsOf(settings.document)
   const result: FuzzResult = { calls: 0, statuses: {}, succeeded: new Set(), findings: [] }
@@ -67,7 +67,7 @@ export async function runFuzz(settings: FuzzSettings): Promise<FuzzResult> {
   return result
 }
 
-/** Mostly somebody who may. */
+/** Mostly a caller with access. */
 function callerFor(dice: Dice, { access }: Operation): CallerKind {
   if (dice.chance(25)) return dice.pick(CALLER_KINDS)
   const allowed: Record<string, readonly CallerKind[]> = {
@@ -92,7 +92,7 @@ async function makeCall(
   const { operation, call, kind, headers } = made
   const answer = await answerTo(url + call.path, {
     dispatcher,
-    // undici knows methods by name; the description's are among them.
+    // undici types methods as literals; the description's methods are among them.
     method: call.method as 'GET',
     headers,
     ...(call.body === undefined ? {} : { body: call.body }),
@@ -112,7 +112,7 @@ async function makeCall(
   return status
 }
 
-/** What came back, or why nothing did. */
+/** The response, or the error in its place. */
 async function answerTo(
   address: string,
   options: Parameters<typeof request>[1],
@@ -125,11 +125,11 @@ async function answerTo(
   }
 }
 
-/** `succeeded`, `refused`, or what is wrong with the answer. */
+/** Returns `succeeded`, `refused`, or the violation in the response. */
 function judge(operation: Operation, status: number, text: string): string {
   if (!STATUSES_ALLOWED.has(status)) return `status ${status}: ${text.slice(0, 300)}`
   if (status === 429 && text === '') return 'refused'
-  // What cannot come as a file says why.
+  // An error in place of a file has a message.
   if (status === 429 && operation.accepts !== null) return 'a limit says more than its status'
   if (operation.accepts === null && status === 200) return 'succeeded'
   const json = parsed(text)

@@ -2,8 +2,8 @@ import { gzipSync } from 'node:zlib'
 import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
 
 /**
- * What upstreams have sent, and could: whole streams of each dialect, and the ways in which they
- * come out wrong. Every case has a name, and the same name means the same in each dialect.
+ * Streams that upstreams have sent or could send: complete ones of each dialect, and malformed
+ * variants. A case has the same name in each dialect.
  */
 export interface StreamCase {
   name: string
@@ -12,15 +12,15 @@ export interface StreamCase {
 
 type Json = Record<string, unknown>
 
-/** A good stream of a dialect, and what of it can be made wrong. */
+/** A complete stream of a dialect in parts, for variation. */
 interface Parts {
   begin: Json[]
   deltas: Json[]
   finish: Json[]
-  /** An event that carries these figures. */
+  /** An event with this usage. */
   usage(figures: { prompt: unknown; completion: unknown }): Json[]
   error: Json
-  /** The last word that is no JSON; '' where there is none. */
+  /** The final event that is not JSON; '' for dialects without one. */
   end: string
 }
 
@@ -95,7 +95,7 @@ const event = (value: Json | string, end = '\n\n'): string => {
 const said = (values: readonly (Json | string)[]): string =>
   values.map((value) => event(value)).join('')
 
-/** Figures that must not be believed, or only just. */
+/** Usage values that must be rejected, or only just accepted. */
 const FIGURES: readonly (readonly [unknown, unknown])[] = [
   [-1, 3],
   [1.5, 2],

@@ -1,8 +1,8 @@
 import type { Dice } from './dice.ts'
 
 /**
- * Values for members of calls: mostly what the schema describes, often at its edges, sometimes what
- * it forbids. Addresses lead nowhere: nothing may leave the machine.
+ * Random values for members: mostly valid ones, often at limits, sometimes invalid. Addresses lead
+ * nowhere, so that all traffic stays on the machine.
  */
 
 export type Schema = Record<string, unknown>
@@ -81,13 +81,13 @@ const NUMBERS = [
   1e308,
 ]
 
-/** What the schema has no word for. */
+/** Values outside most schemas. */
 const STRANGERS: readonly unknown[] = [null, true, [], {}, [1], { a: 1 }, 'x', 7]
 
-/** Members whose texts are names from a list that the schema does not hold. */
+/** Texts by member, for members that contain names unknown to the schema. */
 export type Names = Readonly<Record<string, readonly string[]>>
 
-/** A value for a member; `names` are better texts for some. */
+/** A random value for a member; `names` contains better texts for some. */
 export function valueFor(dice: Dice, schema: Schema, names: Names, member = ''): unknown {
   if (dice.chance(4)) return dice.pick(STRANGERS)
   const known = names[member]

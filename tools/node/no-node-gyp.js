@@ -1,2 +1,2 @@
-// Stands in for node-gyp (.npmrc): nothing that this project installs has to be compiled.
+// Replaces node-gyp (.npmrc): no dependency of this project needs compiling.
 process.stdout.write('nothing to compile\n')

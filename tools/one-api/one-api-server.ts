@@ -6,16 +6,15 @@ import { oneApiTables, type Row, type Tables } from './one-api-tables.ts'
 import { recordedBody } from './recorded-answer.ts'
 
 /**
- * A small One API server of version 0.6.11, for trying the console against the wire it came from.
- * It answers what such a server has answered when it was recorded (`fixtures/recordings/`), keeps
- * its rows in memory, and knows nothing of what Gatehouse adds: those addresses are 404, and the
- * status has no member `gatehouse`.
+ * A small One API server of version 0.6.11, for testing the console against it. It responds as
+ * recorded from a real one (`fixtures/recordings/`), keeps its rows in memory, and lacks
+ * Gatehouse's extensions: those paths return 404, and the status has no member `gatehouse`.
  */
 export interface OneApiServer {
   url: string
-  /** Every call to `/api`, oldest first. */
+  /** Every request to `/api`, oldest first. */
   calls: SentCall[]
-  /** The next call to this path is answered so instead. */
+  /** Replaces the response to the next request for this path. */
   answerOnce(path: string, answer: { status: number; body: string }): void
   close(): Promise<void>
 }
@@ -28,7 +27,7 @@ export interface SentCall {
 }
 
 interface Call extends SentCall {
-  /** Whose session came along. */
+  /** User of the session cookie. */
   username: string
 }
 
@@ -49,7 +48,7 @@ const unknownPath: Answer = {
 const ROLES: Record<string, number> = { root: 100, adminone: 10, userone: 1 }
 const PAGE_ROWS = 10
 
-/** Serves the console that was built into `folder`, and the API beside it. */
+/** Serves the console built into `folder`, and the API. */
 export async function startOneApi(folder: string): Promise<OneApiServer> {
   const tables = oneApiTables()
   const calls: SentCall[] = []
@@ -76,7 +75,7 @@ export async function startOneApi(folder: string): Promise<OneApiServer> {
     const { status, body, cookie } = answerCall(tables, call)
     response.writeHead(status, {
       'Content-Type': 'application/json; charset=utf-8',
-      // As One API does with whatever it does not know.
+      // As One API does for every unknown path.
       ...(status === 404 ? { 'Cache-Control': 'max-age=604800' } : {}),
       ...(cookie === undefined ? {} : { 'Set-Cookie': cookie }),
     })
@@ -149,7 +148,7 @@ const signedInAnswers: Record<string, (tables: Tables, call: Call) => Answer> = 
     status: 200,
     body: recordedBody('account', username === 'root' ? 'self of root' : 'self of a user'),
   }),
-  // A user whose group has no channel: the list is null, not empty.
+  // For a user whose group has no channel, the list is null instead of empty.
   'GET user/available_models': () => envelope({ data: null }),
   'GET user/dashboard': () => ({
     status: 200,
@@ -164,7 +163,10 @@ const signedInAnswers: Record<string, (tables: Tables, call: Call) => Answer> = 
   'GET log/self/stat': () => envelope({ data: { quota: 96 } }),
 }
 
-/** Its settings: an array of texts without secrets. A value that is no text cannot be decoded. */
+/**
+ * The settings: an array of strings without secrets. A value that is not a string cannot be
+ * decoded.
+ */
 function optionAnswer(tables: Tables, { method, body }: Call): Answer {
   if (method === 'GET') {
     const data = [...tables.options].map(([key, value]) => ({ key, value }))

@@ -2,17 +2,17 @@ import { recordedBody } from './recorded-answer.ts'
 
 export type Row = Record<string, unknown> & { id: number }
 
-/** What the server keeps while it runs. */
+/** State of the server. */
 export interface Tables {
-  /** By the first word of their addresses. */
+  /** By the first segment of their paths. */
   rows: Record<string, Row[]>
   logs: Row[]
-  /** As an ordinary user gets them: every id is 0. */
+  /** As ordinary users receive them: every id is 0. */
   ownLogs: Row[]
   options: Map<string, string>
 }
 
-/** Rows as a real server listed them, some with the NULLs that older databases hold. */
+/** Rows as a real server listed them, some with the NULLs of older databases. */
 export function oneApiTables(): Tables {
   const channels = listed('channels', 'list')
   const tokens = listed('tokens', 'list')
@@ -38,7 +38,7 @@ export function oneApiTables(): Tables {
   }
 }
 
-/** A channel that an early version wrote. */
+/** A channel written by an early version. */
 const channelNulls = {
   name: 'ancient',
   base_url: null,

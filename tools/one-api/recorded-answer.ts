@@ -1,6 +1,9 @@
 import { loadRecording } from '../replay/recording.ts'
 
-/** The body that a real One API server answered in a step of a recording. Throws if there is none. */
+/**
+ * Body with which a real One API server responded in a step of a recording. Throws if it is
+ * missing.
+ */
 export function recordedBody(recording: string, step: string): unknown {
   const found = loadRecording(recording).steps.find(({ name }) => name === step)
   if (found === undefined) throw new Error(`no step "${step}" in ${recording}.json`)

@@ -1,18 +1,18 @@
 /**
- * Whether an answer says what a recorded One API server said.
+ * Compares a response with that of a recorded One API server.
  *
- * Status, members, types and values must agree; more members than recorded are welcome. Values
- * that differ from run to run are compared by type, sentences by being there: wording is ours.
+ * Status, members, types and values must agree; additional members are allowed. Values that differ
+ * between runs are compared by type, messages by presence: the wording is ours.
  */
 import type { Answer, Step } from './recording.ts'
 
 export type Difference = { at: string; want: unknown; got: unknown }
 
 type Json = Record<string, unknown>
-/** Where a value stands, and the member's name if it is one. */
+/** Path of a value, and the member's name if it is one. */
 type Place = { at: string; key?: string }
 
-/** Members whose value no second run can repeat. */
+/** Members whose value differs in every run. */
 const volatileKeys = new Set([
   'id',
   'key',
@@ -38,10 +38,10 @@ const volatileKeys = new Set([
   'time',
   'Day',
 ])
-/** The one message that consoles compare: an external sign-in that bound an account. */
+/** The only message that consoles compare: an external sign-in that linked an account. */
 const LITERAL_MESSAGE = 'bind'
 
-/** Compares one step's recorded answer with the one given, as the step's `compare` says. */
+/** Compares the recorded response of a step with the given one, as the step's `compare` says. */
 export function compareStep(step: Step, got: Answer): Difference[] {
   const { answer } = step
   const found: Difference[] = []
@@ -68,10 +68,10 @@ function compareBodies({ compare, answer }: Step, got: unknown): Difference[] {
   }
 }
 
-/** Every place where `got` does not say what `want` says. */
+/** Every path where `got` differs from `want`. */
 export function differences(want: unknown, got: unknown, place: Place = { at: '' }): Difference[] {
   const { at } = place
-  // A null in a recording stands for any way of saying nothing.
+  // A null in a recording matches any empty value.
   if (want === null || want === undefined) return isEmpty(got) ? [] : [{ at, want, got }]
   if (Array.isArray(want)) return listDifferences(want, got, at)
   if (isObject(want)) {
@@ -111,7 +111,7 @@ function scalarDifference(want: unknown, got: unknown, { at, key = '' }: Place):
   return agrees ? [] : [{ at, want, got }]
 }
 
-/** A text without the ids and times in it that belong to one run. */
+/** Replaces ids and times in a text, which differ in every run. */
 function withoutMoments(text: string): string {
   return text
     .replace(/request id: ?\w+/g, 'request id: *')
@@ -121,7 +121,7 @@ function withoutMoments(text: string): string {
     .replace(/deleted_[0-9a-f]{32}/g, 'deleted_*')
 }
 
-/** The types alone: scalars by their type, lists by their first row. */
+/** Types only: scalars by their type, lists by their first row. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf)
   if (isObject(value)) {
@@ -130,7 +130,7 @@ function shapeOf(value: unknown): unknown {
   return value === null ? null : typeof value
 }
 
-/** The body with its `data` rows in an order that does not depend on when they were written. */
+/** Sorts the `data` rows of the body, independent of the order in which they were written. */
 function withSortedData(body: unknown): unknown {
   if (!isObject(body) || !Array.isArray(body.data)) return body
   return {

@@ -2,28 +2,28 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { ExplainedDifference } from './sent-upstream.ts'
 
-/** One scenario: calls in order, each with the answer a real One API server gave. */
+/** A scenario: calls in order, each with the response of a real One API server. */
 export type Recording = { name: string; title: string; steps: Step[] }
 
 export type Step = {
   name: string
-  /** Whose cookies go along and are kept; a step without it sends none. */
+  /** User whose cookies are sent and stored; without it, none are sent. */
   as?: string
   /** The `Authorization` header. */
   auth?: string
   method?: string
   path: string
   headers?: Record<string, string>
-  /** A JSON body; or, as `raw`, the text itself. */
+  /** A JSON body; or, as `raw`, a text. */
   body?: unknown
   raw?: string
-  /** Variable name to a dotted path in the answer (`body.data.id`). */
+  /** Variable name to a dotted path in the response (`body.data.id`). */
   save?: Record<string, string>
   /** Milliseconds to wait before the call. */
   wait?: number
-  /** What must agree: all values (default), rows in any order, types alone, the status alone. */
+  /** Required agreement: all values (default), rows in any order, types only, the status only. */
   compare?: 'set' | 'shape' | 'status'
-  /** Whether the answer also tells what the upstream received since the last such step. */
+  /** Whether the response also contains what the upstream received since the last such step. */
   upstream?: boolean
   answer: Answer
 }
@@ -35,21 +35,21 @@ export type Answer = {
   upstream?: unknown
 }
 
-/** Something in which we differ from the recorded server on purpose. */
+/** An intentional difference from the recorded server. */
 export type KnownDifference = {
   recording: string
   /** The step's name, or `*` for every step of the recording. */
   step: string
-  /** Where it differs, or a beginning of that; absent means anywhere in the step. */
+  /** Path of the difference, or a prefix of it; anywhere in the step if not set. */
   at?: string
-  /** It hangs on what goes on in the background, and need not occur in every run. */
+  /** Depends on background work, and need not occur in every run. */
   maybe?: true
   reason: string
 }
 
 const fixtures = path.join(import.meta.dirname, '../../fixtures/recordings')
 
-/** A recording of `fixtures/recordings` by its name, without `.json`. */
+/** Loads a recording of `fixtures/recordings` by its name, without `.json`. */
 export function loadRecording(name: string): Recording {
   return { name, ...readJson<Omit<Recording, 'name'>>(`${name}.json`) }
 }
@@ -58,12 +58,14 @@ export function loadKnownDifferences(): KnownDifference[] {
   return readJson<KnownDifference[]>('known-differences.json')
 }
 
-/** In what our calls to upstreams differ from those of `upstreams.json`, each with its reason. */
+/**
+ * Intentional differences of our upstream requests from those in `upstreams.json`, with reasons.
+ */
 export function loadUpstreamDifferences(): ExplainedDifference[] {
   return readJson<ExplainedDifference[]>('upstream-differences.json')
 }
 
 function readJson<T>(file: string): T {
-  // These files are part of the repository and have the shape their type says.
+  // These files are part of the repository and have the stated type.
   return JSON.parse(readFileSync(path.join(fixtures, file), 'utf8')) as T
 }

@@ -40,7 +40,7 @@ describe('differences', () => {
   })
 })
 
-test('a step is compared as it says: set, shape, status', () => {
+test('compares a step as it says: set, shape, status', () => {
   const answer = (data: unknown, status = 200) => ({
     status,
     headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -67,7 +67,7 @@ test('a step is compared as it says: set, shape, status', () => {
   expect(compareStep(step('status'), answer(null, 500))[0]?.at).toBe('status')
 })
 
-test('every recording of the fixtures can be read, and known differences name steps of them', () => {
+test('every recording can be loaded, and known differences refer to existing steps', () => {
   const names = [
     'account',
     'channels',
@@ -107,7 +107,7 @@ describe('a run against a server', () => {
       })
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   afterAll(async () => {
@@ -141,7 +141,7 @@ describe('a run against a server', () => {
   ]
   const recording = { name: 'tiny', title: '', steps }
 
-  test('keeps cookies, fills variables, and says what the upstream received', async () => {
+  test('keeps cookies, fills variables, and reports what the upstream received', async () => {
     await fetch(`${upstream.url}/v1/models`)
     const ran = await runRecording({ base, steps, variables: { upstream: upstream.url } })
     expect(ran.at(-1)?.got.upstream).toMatchObject([{ method: 'GET', url: '/v1/models' }])
@@ -152,7 +152,7 @@ describe('a run against a server', () => {
     ])
   })
 
-  test('explains what is known, and reports what is not or no longer', async () => {
+  test('accepts known differences, and reports unknown and outdated ones', async () => {
     const options = { base, upstream: upstream.url, rootPassword: 'x', recording, known: [] }
     expect(await replay(options)).toEqual([])
     const wrong = { ...answer, body: { data: { id: 'text' } } }
@@ -170,7 +170,7 @@ describe('a run against a server', () => {
     expect(await replay({ ...options, known: sometimes })).toEqual([])
   })
 
-  test('a server that is not there differs in status', async () => {
+  test('an unreachable server differs in status', async () => {
     const options = { upstream: upstream.url, rootPassword: 'x', recording, known: [] }
     const found = await replay({ ...options, base: 'http://127.0.0.1:9' })
     expect(found[0]).toMatchObject({ at: 'status', want: 200, got: 0 })

@@ -1,11 +1,11 @@
 /**
- * Replays recordings of a real One API server against ours and lists where the answers differ.
+ * Replays recordings of a real One API server against ours and lists the differences.
  *
  * node tools/replay/replay.ts --base http://127.0.0.1:3000 --upstream http://127.0.0.1:4010\
  * --root-password RootPass1 account users
  *
- * Each recording wants a fresh server, started with OPTIONS_MIN_ROLE=100, the rate limits off and
- * INITIAL_ROOT_PASSWORD as given, and a fake upstream of its own.
+ * Each recording needs a fresh server, started with OPTIONS_MIN_ROLE=100, without rate limits and
+ * with INITIAL_ROOT_PASSWORD as given, and its own fake upstream.
  */
 import { parseArgs } from 'node:util'
 import { compareStep, type Difference } from './compare.ts'
@@ -31,8 +31,8 @@ export type Replay = {
 const DIFFERENCES_SHOWN = 6
 
 /**
- * The differences nobody has explained. A known difference that did not occur is one too: the list
- * must not outlive its reasons.
+ * Returns the unexpected differences. A known difference that did not occur counts too, so that the
+ * list stays current.
  */
 export async function replay(options: Replay): Promise<StepDifference[]> {
   const { base, upstream, rootPassword, recording } = options
@@ -62,7 +62,7 @@ function explains(known: KnownDifference, step: Step, difference: Difference): b
   return isStep && (known.at === undefined || difference.at.startsWith(known.at))
 }
 
-/** The differences as lines to read, step by step. */
+/** Formats the differences as lines, by step. */
 export function describeDifferences(found: StepDifference[]): string {
   const steps = Map.groupBy(
     found,

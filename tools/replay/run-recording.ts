@@ -3,12 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, Step } from './recording.ts'
 
 export type RanStep = Step & { got: Answer }
-/** Values for `{{name}}` in the steps; `upstream` and `rootPassword` are given, others saved. */
+/**
+ * Values for `{{name}}` in the steps; `upstream` and `rootPassword` are given, others are saved.
+ */
 export type Variables = Record<string, unknown>
 type Run = { base: string; variables: Variables; jars: Map<string, Map<string, string>> }
 
 const CALL_TIMEOUT_MS = 30_000
-/** A page longer than this is only known to be a page. */
+/** A longer page is only recorded as a page. */
 const PAGE_CHARACTERS_MAX = 500
 const keptHeaders = [
   'content-type',
@@ -17,7 +19,7 @@ const keptHeaders = [
   'access-control-allow-headers',
   'access-control-allow-methods',
 ]
-/** Headers that belong to the HTTP client, not to what was said. */
+/** Headers that belong to the HTTP client rather than the message. */
 const clientHeaders = new Set([
   'host',
   'content-length',
@@ -27,7 +29,7 @@ const clientHeaders = new Set([
   'traceparent',
 ])
 
-/** Makes the calls of a recording one after the other; each step comes back with its answer. */
+/** Makes the calls of a recording in order; returns each step with its response. */
 export async function runRecording(options: {
   base: string
   steps: Step[]
@@ -161,7 +163,7 @@ async function seenByUpstream(upstream: string): Promise<unknown> {
 
 function withoutUpstreamAddress(got: Answer, variables: Variables): Answer {
   if (typeof variables.upstream !== 'string') return got
-  // Replacing a text inside JSON strings leaves the shape as it was.
+  // Replacing text within JSON strings keeps the shape.
   return JSON.parse(JSON.stringify(got).replaceAll(variables.upstream, '{{upstream}}')) as Answer
 }
 
@@ -171,7 +173,10 @@ function fillText(text: string, variables: Variables): string {
   )
 }
 
-/** Fills every text in a value; a text that is one variable becomes its value, numbers included. */
+/**
+ * Fills every text in a value; a text that is a single variable becomes its value, such as a
+ * number.
+ */
 function fill(value: unknown, variables: Variables): unknown {
   if (typeof value === 'string') {
     const name = /^\{\{(\w+)\}\}$/.exec(value)?.[1]

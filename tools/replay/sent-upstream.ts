@@ -1,7 +1,7 @@
 import type { Difference } from './compare.ts'
 
 /**
- * What a server sent to an upstream, beside what a recorded One API server sent for the same call:
+ * Compares a request that a server sent to an upstream with that of a recorded One API server,
  * member by member, in both directions.
  */
 export interface SentCall {
@@ -11,21 +11,21 @@ export interface SentCall {
   body: unknown
 }
 
-/** Something in which our calls to upstreams differ on purpose. */
+/** An intentional difference in our upstream requests. */
 export interface ExplainedDifference {
-  /** The channel types that it is about. */
+  /** The channel types with this difference. */
   types: number[]
-  /** Which of the two calls of a type; absent: both. */
+  /** Which of the two calls of a type; both if not set. */
   step?: 'plain' | 'stream'
-  /** Where it differs, or a beginning of that. */
+  /** Path of the difference, or a prefix of it. */
   at: string
   reason: string
 }
 
-/** Headers of the connection, and what each program calls itself. */
+/** Headers of the connection and the client program. */
 const OWN_HEADERS: ReadonlySet<string> = new Set(['transfer-encoding', 'user-agent'])
 
-/** Every place where the calls differ; calls are compared in their order. */
+/** Every path where the calls differ; calls are compared in order. */
 export function sentDifferences(
   recorded: readonly SentCall[],
   sent: readonly SentCall[],
@@ -57,7 +57,7 @@ function leavesOf({ method, url, headers, body }: SentCall): ReadonlyMap<string,
   return leaves
 }
 
-/** Every scalar of a value under its path; empty lists and objects under their own. */
+/** Collects every scalar of a value by its path; empty lists and objects too. */
 function collect(value: unknown, at: string, leaves: Map<string, unknown>): void {
   if (typeof value !== 'object' || value === null) {
     leaves.set(at, value)
@@ -71,7 +71,7 @@ function collect(value: unknown, at: string, leaves: Map<string, unknown>): void
   }
 }
 
-/** Whether this entry is about a difference of this type's call. */
+/** Whether this entry covers a difference in this type's call. */
 export function explains(
   entry: ExplainedDifference,
   { type, step, at }: { type: number; step: string; at: string },

@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto'
 
-/** Codes and access tokens as an authorization server hands them out: each code serves once. */
+/** Codes and access tokens of an authorization server: each code can be used once. */
 export interface CodeGrants<Person> {
-  /** A code for a person who agreed; with a PKCE challenge it needs its verifier. */
+  /** Issues a code for a user; with a PKCE challenge it requires the verifier. */
   code(person: Person, challenge?: string | null): string
-  /** The access token for a code, or null when it is unknown, used, or lacks its verifier. */
+  /** Exchanges a code for an access token; null if it is unknown, used, or lacks its verifier. */
   exchange(code: unknown, verifier?: unknown): string | null
-  /** Whose access token a header carries. */
+  /** User of the access token in a header. */
   personOf(authorization: string | undefined): Person | null
 }
 
@@ -24,7 +24,7 @@ export function createCodeGrants<Person>(): CodeGrants<Person> {
       const grant = codes.get(String(code))
       codes.delete(String(code))
       if (grant === undefined) return null
-      // RFC 9700: a verifier without a challenge is refused as well.
+      // RFC 9700: a verifier without a challenge is rejected too.
       const proof = typeof verifier === 'string' ? challengeFor(verifier) : null
       if (proof !== grant.challenge) return null
       const token = secret()

@@ -1,17 +1,17 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { startProviderServer, type ProviderServer } from './provider-server.ts'
 
-/** What a token says and how it is signed; anything may be wrong. */
+/** Content and signature of a token, with arbitrary errors. */
 export interface Forgery {
   header?: Record<string, unknown>
   claims?: Record<string, unknown>
-  /** Names of claims that are missing. */
+  /** Claims to omit. */
   without?: readonly string[]
-  /** Signed with a key that the published set does not have. */
+  /** Signs with a key that is not in the published set. */
   otherKey?: boolean
-  /** No identity token at all. */
+  /** Sends no identity token. */
   noToken?: boolean
-  /** The userinfo answer's subject, when it is another. */
+  /** Different subject in the userinfo response. */
   userinfoSub?: string
 }
 
@@ -19,15 +19,15 @@ export interface ForgingOidcProvider extends ProviderServer {
   wellKnown: string
   clientId: string
   clientSecret: string
-  /** What the next exchange answers. */
+  /** Applies to the next exchange. */
   forgery: Forgery
-  /** The nonce that the next token repeats. */
+  /** Nonce in the next token. */
   nonce: string
 }
 
 const LIFE_SECONDS = 300
 
-/** An OpenID Connect provider that lies on request. Any code is good. */
+/** An OpenID Connect provider with forged tokens. Accepts any code. */
 export async function startForgingOidcProvider(): Promise<ForgingOidcProvider> {
   const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -109,7 +109,7 @@ const metadata = (issuer: string) => ({
   jwks_uri: `${issuer}/jwks`,
   response_types_supported: ['code'],
   subject_types_supported: ['public'],
-  // What it claims to support must not decide what is accepted.
+  // The server must not accept algorithms because the provider announces them.
   id_token_signing_alg_values_supported: ['RS256', 'none', 'HS256'],
   code_challenge_methods_supported: ['S256'],
 })

@@ -8,7 +8,7 @@ import {
   type Reply,
 } from './provider-server.ts'
 
-/** `id` is what never changes; some tests give it another form. */
+/** `id` is the stable identifier; some tests give it another type. */
 export interface GithubPerson {
   id?: unknown
   login?: unknown
@@ -18,13 +18,13 @@ export interface GithubPerson {
 export interface GithubProvider extends ProviderServer {
   clientId: string
   clientSecret: string
-  /** People by the word that chooses them. */
+  /** Users by the word that selects them. */
   people: Map<string, GithubPerson>
-  /** Where agreed people are sent: GitHub knows it from the registration of the application. */
+  /** Redirect address after consent, which GitHub takes from the application's registration. */
   callback: string
 }
 
-/** The three addresses of GitHub that signing in uses; its API and its pages are one server here. */
+/** The three endpoints of GitHub sign-in; API and pages are a single server here. */
 export async function startGithubProvider(port = 0): Promise<GithubProvider> {
   const grants = createCodeGrants<GithubPerson>()
   const people = new Map<string, GithubPerson>()

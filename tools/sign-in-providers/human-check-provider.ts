@@ -5,7 +5,7 @@ export interface HumanCheckProvider extends ProviderServer {
   secretKey: string
 }
 
-/** The widget's script and the server that verifies its answers; each answer serves once. */
+/** The widget's script and its verification server; each token can be used once. */
 export async function startHumanCheckProvider(port = 0): Promise<HumanCheckProvider> {
   const keys = { siteKey: 'site-key', secretKey: 'human-secret' }
   const used = new Set<string>()
@@ -24,7 +24,7 @@ export async function startHumanCheckProvider(port = 0): Promise<HumanCheckProvi
   return Object.assign(keys, server)
 }
 
-/** A widget of one button; whoever presses it is human. */
+/** A widget with one button, which passes the check. */
 const WIDGET = `
 let answers = 0
 window.turnstile = {

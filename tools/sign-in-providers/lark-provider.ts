@@ -25,8 +25,7 @@ interface Grant {
 }
 
 /**
- * Lark's pages and API in one server. A code is good only with the redirect address it was made
- * for.
+ * Lark's pages and API in one server. A code requires the redirect address for which it was issued.
  */
 export async function startLarkProvider(port = 0): Promise<LarkProvider> {
   const grants = createCodeGrants<Grant>()

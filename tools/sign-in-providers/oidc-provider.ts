@@ -13,17 +13,17 @@ export interface OidcPerson {
 export interface OidcProvider extends ProviderServer {
   clientId: string
   clientSecret: string
-  /** The discovery document. */
+  /** Address of the discovery document. */
   wellKnown: string
-  /** People by their subject. */
+  /** Users by subject. */
   people: Map<string, OidcPerson>
 }
 
 const CLIENT = { clientId: 'oidc-client', clientSecret: 'oidc-secret-of-some-length' }
 
 /**
- * A certified OpenID Connect provider on loopback. Whom it signs in is chosen on its page, or by
- * `login_hint`; consent is given already.
+ * A certified OpenID Connect provider on loopback. The user is chosen on its page or by
+ * `login_hint`; consent is implied.
  */
 export async function startOidcProvider(
   callbacks: readonly string[],
@@ -65,7 +65,7 @@ function newProvider(
       profile: ['name', 'preferred_username'],
       email: ['email', 'email_verified'],
     },
-    // Consoles of the family that build the address themselves send no challenge.
+    // Consoles that build the address themselves, like One API's, send no challenge.
     pkce: { required: () => false },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },

@@ -1,32 +1,32 @@
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What a server was asked. */
+/** A received request. */
 export interface Question {
   method: string
   url: URL
   headers: IncomingMessage['headers']
-  /** Members of a JSON body or of a form. */
+  /** Members of a JSON body or a form. */
   body: Record<string, unknown>
 }
 
 export interface Reply {
   status?: number
-  /** Sent as JSON; texts as they are. */
+  /** Sent as JSON, or as it is if it is a string. */
   body?: unknown
-  /** Sends the browser there. */
+  /** Redirects the browser to this address. */
   location?: string
   type?: string
 }
 
-/** How a path misbehaves from now on: instead of its answer, or in place of parts of it. */
+/** Fault of a path: replaces its response or a part of it. */
 export type Trouble = 'fault' | 'silence' | 'cut' | 'not-json' | 'no-object' | 'huge' | Reply
 
 export interface ProviderServer {
   url: string
-  /** Makes a path misbehave; null ends it. */
+  /** Sets the fault of a path; null ends it. */
   trouble(path: string, what: Trouble | null): void
-  /** Questions since the last look. */
+  /** Requests since the last invocation. */
   seen(): Question[]
   close(): Promise<void>
 }
@@ -36,7 +36,7 @@ export interface ServerPlan {
   answer(question: Question): Reply | Promise<Reply>
 }
 
-/** A library's own handler in place of an answer. */
+/** A library's request handler instead of planned responses. */
 export interface HandlerPlan {
   port: number
   handle(request: IncomingMessage, response: ServerResponse): void
@@ -45,7 +45,7 @@ export interface HandlerPlan {
 const HUGE_BYTES = 10 * 2 ** 20
 const NOT_FOUND: Reply = { status: 404, body: {} }
 
-/** A real HTTP server on loopback that answers as planned, and misbehaves when told to. */
+/** Starts a real HTTP server on loopback with planned responses and optional faults. */
 export async function startProviderServer(plan: ServerPlan | HandlerPlan): Promise<ProviderServer> {
   const troubles = new Map<string, Trouble>()
   let seen: Question[] = []
@@ -68,7 +68,7 @@ export async function startProviderServer(plan: ServerPlan | HandlerPlan): Promi
     })
   })
   await new Promise<void>((resolve) => server.listen(plan.port, '127.0.0.1', resolve))
-  // A server that listens on a port has an address of this kind.
+  // A server that listens on a port has an address of this type.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -141,7 +141,7 @@ function misbehave(response: ServerResponse, trouble: Extract<Trouble, string>):
   }
 }
 
-/** A page on which somebody chooses who they are, or refuses. */
+/** A page on which the user chooses an identity or denies the sign-in. */
 export function chooserPage(
   title: string,
   choices: readonly { label: string; url: string }[],
@@ -158,7 +158,7 @@ export function chooserPage(
 const escaped = (text: string): string =>
   text.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`)
 
-/** An address with more query members. */
+/** Adds query members to an address. */
 export function withQuery(address: string, members: Record<string, string>): string {
   const url = new URL(address)
   for (const [name, value] of Object.entries(members)) url.searchParams.set(name, value)

@@ -4,7 +4,7 @@ import { startLarkProvider } from './lark-provider.ts'
 import { startOidcProvider } from './oidc-provider.ts'
 import { startWechatProvider } from './wechat-provider.ts'
 
-/** All providers at once, for trying things by hand; see the README beside. */
+/** Starts all providers for manual tests; see README.md in this folder. */
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '4020' },

@@ -1,11 +1,11 @@
 import { request } from 'undici'
 
-/** More hops than any provider makes. */
+/** More redirects than any provider makes. */
 const HOPS_MAX = 10
 
 /**
- * Walks a provider's pages as a browser does, with its cookies, until one sends it to an address
- * that begins with `until`. Answers the query members there.
+ * Follows a provider's redirects like a browser, with cookies, until one leads to an address that
+ * begins with `until`. Returns the query members of that address.
  */
 export async function walk(start: string, until: string): Promise<Record<string, string>> {
   const cookies = new Map<string, string>()

@@ -1,13 +1,13 @@
 import { startProviderServer, type ProviderServer } from './provider-server.ts'
 
 export interface WechatProvider extends ProviderServer {
-  /** What the helper wants in `Authorization`. */
+  /** Required `Authorization` header. */
   token: string
-  /** Ids by the code that the public account sent. A code serves once. */
+  /** Ids by the code that the public account sent. A code can be used once. */
   codes: Map<string, unknown>
 }
 
-/** The helper server between the public account of the messaging provider and a gateway. */
+/** The helper server between the WeChat public account and a gateway. */
 export async function startWechatProvider(port = 0): Promise<WechatProvider> {
   const codes = new Map<string, unknown>()
   const settings = { token: 'wechat-token' }
@@ -28,5 +28,5 @@ export async function startWechatProvider(port = 0): Promise<WechatProvider> {
   return Object.assign(settings, server, { codes })
 }
 
-/** Three corners, as on every code of this kind; nobody scans it. */
+/** Looks like a QR code, but encodes nothing. */
 const QR_CODE = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 21 21"><path d="M0 0h21v21H0z" fill="#fff"/><path d="M1 1h7v7H1zm12 0h7v7h-7zM1 13h7v7H1zm10-2h3v3h-3zm4 4h4v1h-4zm-4 2h2v3h-2z"/><path d="M2 2h5v5H2zm12 0h5v5h-5zM2 14h5v5H2z" fill="#fff"/><path d="M3 3h3v3H3zm12 0h3v3h-3zM3 15h3v3H3z"/></svg>`

@@ -14,33 +14,33 @@ const SQL_CALLS = /^(selectFrom|insertInto|replaceInto|mergeInto|updateTable|del
 const RELAY = 'src/server/relay/'
 /** The declarations of vendors, of which the whole server reads its part. */
 const VENDORS = 'src/server/relay/vendors/'
-/**
- * Folders of the relay from the bottom up: none imports one that stands behind it. Folders of one
- * entry may know each other.
- */
-const RELAY_LAYERS: readonly (readonly string[])[] = [
-  ['json'],
-  ['transport'],
-  ['canonical'],
-  ['dialect'],
-  ['anthropic', 'gemini', 'openai', 'count', 'embedding', 'media'],
-  [
-    'audio',
-    'conversion',
-    'gathering',
-    'images',
-    'providers',
-    'rerank',
-    'responses',
-    'search',
-    'vendors',
-  ],
-  ['errors'],
-  ['routing'],
-  ['record'],
-  ['surfaces'],
-  ['call'],
-  ['forecast', 'other-calls'],
+/** Folders of the relay from the bottom up: none imports one that stands behind it. */
+const RELAY_FOLDERS: readonly string[] = [
+  'json',
+  'transport',
+  'canonical',
+  'dialect',
+  'gemini',
+  'openai',
+  'anthropic',
+  'count',
+  'embedding',
+  'audio',
+  'images',
+  'rerank',
+  'providers',
+  'vendors',
+  'errors',
+  'routing',
+  'record',
+  'gathering',
+  'responses',
+  'conversion',
+  'media',
+  'surfaces',
+  'call',
+  'other-calls',
+  'forecast',
 ]
 /** Puts the parts together. */
 const SERVER_TOP = 'src/server/server.ts'
@@ -85,7 +85,7 @@ function wrongServerArrow(from: string, target: string): string | null {
     return 'nothing but server.ts imports the relay; what both need lies beside it.'
   }
   if (layerOf(from) < layerOf(target)) {
-    return 'the folder is below that one in RELAY_LAYERS (tools/tidy/arrows.ts); pass it in.'
+    return 'the folder is below that one in RELAY_FOLDERS (tools/tidy/arrows.ts); pass it in.'
   }
   if (target.endsWith('-routes.ts') && !from.endsWith('-routes.ts')) {
     return 'only server.ts and other routes import routes; put what both need in a file of its own.'
@@ -99,7 +99,7 @@ function wrongServerArrow(from: string, target: string): string | null {
 /** How far up a file of the relay stands; NaN for files in no folder of it. */
 function layerOf(path: string): number {
   const [folder = ''] = path.startsWith(RELAY) ? path.slice(RELAY.length).split('/') : []
-  const layer = RELAY_LAYERS.findIndex((folders) => folders.includes(folder))
+  const layer = RELAY_FOLDERS.indexOf(folder)
   return layer === -1 ? Number.NaN : layer
 }
 

@@ -165,7 +165,7 @@ describe('arrows', () => {
     `db.transaction().execute((trx) => trx.deleteFrom('tokens').execute())`,
     `const { updateTable } = db; updateTable('users')`,
   ])('the query builder is SQL without an import: %s', (text) => {
-    const relay = 'src/server/relay/call/call.ts'
+    const relay = 'src/server/relay/relay-call.ts'
     expect(found(wrongArrows, { [relay]: text })).toEqual([`${relay} sql`])
     expect(found(wrongArrows, { 'src/server/ledger/ledger.ts': text })).toHaveLength(1)
     for (const path of ['src/server/token/token-store.ts', 'src/server/app.test.ts']) {
@@ -349,7 +349,7 @@ describe('habits', () => {
   })
 
   test('no function is written straight into a property of a call', () => {
-    const relay = 'src/server/relay/call/run-call.ts'
+    const relay = 'src/server/relay/text-call.ts'
     const rule = [`${relay} old-function`]
     expect(found(badHabits, { [relay]: 'call.onGone = () => abort()' })).toEqual(rule)
     expect(found(badHabits, { [relay]: 'call.onGone = function () {}' })).toEqual(rule)

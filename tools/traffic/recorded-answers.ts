@@ -3,27 +3,28 @@ import path from 'node:path'
 import type { RecordingFile } from '../../src/server/relay/record/recording-file.ts'
 
 /**
- * Answers that public projects recorded of real providers, with what an independent reader finds
- * in them: `fixtures/traffic/answers/README.md`. Files of `gatehouse record` have the same shape.
+ * Responses that public projects recorded from real providers, with their content as an independent
+ * reader parses it: `fixtures/traffic/answers/README.md`. Files of `gatehouse record` have the same
+ * shape.
  */
 export interface RecordedAnswer {
   /** `<provider>/<recording>.<number>`, unique. */
   name: string
   provider: string
   api: RecordedApi
-  /** The project and file it comes from. */
+  /** Project and file of origin. */
   source: string
-  /** Null where the recording does not tell. */
+  /** Null if the recording does not contain it. */
   model: string | null
   stream: boolean
   status: number
   contentType: string
-  /** The body as text, or, where it is no text, in base64. */
+  /** The body as text, or in base64 if it is not text. */
   body?: string
   bodyBase64?: string
-  /** Null for what is no answer of a model. */
+  /** Null if it is not a model's response. */
   meta: Meaning | null
-  /** The call around the answer, in files of `gatehouse record`. */
+  /** The whole exchange, in files of `gatehouse record`. */
   exchange?: RecordingFile['exchange']
 }
 
@@ -40,16 +41,16 @@ export type RecordedApi =
   | 'gembed'
   | 'invoke-embed'
   | 'rerank'
-  /** Of a path that `gatehouse record` does not know. */
+  /** A path that `gatehouse record` does not know. */
   | 'other'
 
-/** What the official SDK, or a reader of a few lines, makes of an answer. */
+/** Content of a response as the official SDK, or a minimal reader, parses it. */
 export interface Meaning {
   choices: MeantChoice[]
   usage: MeantUsage | null
-  /** Types of parts and items that are neither text, thought nor a call of the client's. */
+  /** Types of parts and items other than text, reasoning and client tool calls. */
   others?: string[]
-  /** The SDK itself cannot read it, or finds it out of order. */
+  /** The SDK cannot parse it, or finds it out of order. */
   unreadable?: boolean
   problems?: string[]
 }
@@ -59,14 +60,14 @@ export interface MeantChoice {
   refusal: string
   reasoning: string
   tools: { name: string; args: unknown; partial?: boolean }[]
-  /** `stop`, `length`, `tool`, `filter`, or `?` and the provider's own word; null if not told. */
+  /** `stop`, `length`, `tool`, `filter`, or `?` and the provider's own value; null if missing. */
   finish: string | null
 }
 
-/** Tokens. `prompt` includes what was read from and written to a cache. */
+/** In tokens. `prompt` includes tokens read from and written to a cache. */
 export interface MeantUsage {
   prompt: number
-  /** Of Gemini: the prompt without what tools gave the model to read, which may be free. */
+  /** Gemini: the prompt without tool results, which may be free. */
   promptAlone?: number
   completion: number
   total: number | null
@@ -78,8 +79,8 @@ export interface MeantUsage {
 const FIXTURES = path.join(import.meta.dirname, '../../fixtures/traffic/answers')
 
 /**
- * All recordings of a folder, sorted by name: of files with one a line (`.jsonl`), and of folders
- * with one a file (`.json`).
+ * Loads all recordings of a folder, sorted by name: one per line in `.jsonl` files, one per `.json`
+ * file in folders.
  */
 export function recordedAnswers(folder = FIXTURES): RecordedAnswer[] {
   const found = readdirSync(folder).flatMap((name): RecordedAnswer[] => {
@@ -102,10 +103,10 @@ const withMeaning = (recorded: RecordedAnswer): RecordedAnswer => ({
 export const bytesOf = ({ body = '', bodyBase64 }: RecordedAnswer): Buffer =>
   bodyBase64 === undefined ? Buffer.from(body) : Buffer.from(bodyBase64, 'base64')
 
-/** Providers whose completion leaves out thoughts that their total includes. */
+/** Providers whose completion tokens exclude reasoning that their total includes. */
 const THOUGHTS_IN_TOTAL: ReadonlySet<string> = new Set(['xai', 'gemini-openai'])
 
-/** The usage as the provider defines it; null if it is not told, or zero. */
+/** Usage as the provider defines it; null if missing or zero. */
 export function definedUsage({ provider, api, meta }: RecordedAnswer): MeantUsage | null {
   const usage = meta?.usage ?? null
   if (usage === null || usage.prompt + usage.completion === 0) return null

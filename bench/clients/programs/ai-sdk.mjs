@@ -19,7 +19,7 @@ const providers = {
 const { textStream } = streamText({
   model: providers[kind]()(model),
   prompt,
-  // Not every channel keeps what the SDK would refer to.
+  // Not every channel stores the items that the SDK would refer to.
   providerOptions: { openai: { store: false } },
   stopWhen: stepCountIs(5),
   tools: {

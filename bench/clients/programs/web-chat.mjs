@@ -1,9 +1,9 @@
 /**
- * Sends what Open WebUI and LobeChat send: web-chat.mjs open-webui|lobechat PROMPT
+ * Sends the requests of Open WebUI and LobeChat: web-chat.mjs open-webui|lobechat PROMPT
  *
- * Both are web servers that cannot be asked from a command line, so their requests are written by
- * hand after their sources: Open WebUI 0.12.4 (`utils/middleware.py`, `utils/misc.py`,
- * `routers/openai.py`), LobeChat 1.132.11 (`packages/model-runtime`, `openaiCompatibleFactory`).
+ * Both are web servers without a command line, so their requests are reproduced from their sources:
+ * Open WebUI 0.12.4 (`utils/middleware.py`, `utils/misc.py`, `routers/openai.py`), LobeChat
+ * 1.132.11 (`packages/model-runtime`, `openaiCompatibleFactory`).
  */
 import { findKey, findWord } from './functions.mjs'
 
@@ -87,7 +87,7 @@ for (let round = 0; round < ROUNDS_MAX; round++) {
   }
 }
 
-/** Asks once; resolves to the text and the calls that the stream makes up. */
+/** Sends a request; returns the text and the tool calls of the stream. */
 async function ask() {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: 'POST',

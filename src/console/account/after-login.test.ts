@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { PageRoute } from '../app/routing/pages.ts'
-import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
+import { targetAfterLogin, hasDefaultPassword } from './after-login.ts'
 import { profileErrors, toSelfUpdate, type ProfileForm } from './profile-form.ts'
 
 const page = (path: string, access: PageRoute['access']): PageRoute => ({
@@ -18,23 +18,23 @@ const pages = [
 ]
 const user = { id: 1, username: 'a', display_name: '', role: 1, must_change_password: false }
 
-describe('where signing in leads', () => {
+describe('redirect after sign-in', () => {
   test.each([
     [undefined, '/token', {}],
     ['/token?page=3&order=used_quota', '/token', { page: '3', order: 'used_quota' }],
     ['/token/edit/7#x', '/token/edit/7', {}],
     ['/login', '/token', {}],
     ['/nowhere', '/token', {}],
-    // Only places within the console exist.
+    // Only paths within the console are allowed.
     ['//evil.example/token', '/token', {}],
     ['https://evil.example', '/token', {}],
   ])('from %s', (from, to, search) => {
-    expect(placeAfterLogin(from, user, pages)).toEqual({ to, search })
+    expect(targetAfterLogin(from, user, pages)).toEqual({ to, search })
   })
 
-  test('not to a page above one’s role', () => {
-    expect(placeAfterLogin('/channel', user, pages).to).toBe('/token')
-    expect(placeAfterLogin('/channel', { ...user, role: 10 }, pages).to).toBe('/channel')
+  test('does not redirect to a page above the user’s role', () => {
+    expect(targetAfterLogin('/channel', user, pages).to).toBe('/token')
+    expect(targetAfterLogin('/channel', { ...user, role: 10 }, pages).to).toBe('/channel')
   })
 })
 
@@ -45,11 +45,11 @@ describe('the default password', () => {
     ['alice', '123456', undefined, false],
     ['alice', 'other-one', true, true],
   ])('%s / %s, server says %s', (username, password, serverSays, isDefault) => {
-    expect(usesDefaultPassword({ username, password }, serverSays)).toBe(isDefault)
+    expect(hasDefaultPassword({ username, password }, serverSays)).toBe(isDefault)
   })
 })
 
-describe('the profile form', () => {
+describe('profile form', () => {
   const form: ProfileForm = {
     username: 'a',
     display_name: '',
@@ -62,12 +62,12 @@ describe('the profile form', () => {
     ...profileErrors({ ...form, ...change }, at).keys(),
   ]
 
-  test('asks nothing about passwords while none is changed', () => {
+  test('requires no password fields while the password stays the same', () => {
     expect(wrong({})).toEqual([])
     expect(wrong({ username: ' ' })).toEqual(['username'])
   })
 
-  test('a new password is long enough, repeated, and backed by the old one', () => {
+  test('a new password must be long enough, repeated, and confirmed by the old one', () => {
     expect(wrong({ password: 'short' })).toEqual(['password', 'old_password'])
     expect(wrong({ password: 'longenough', password2: 'other' })).toEqual([
       'password2',
@@ -77,21 +77,21 @@ describe('the profile form', () => {
     expect(wrong(whole)).toEqual([])
   })
 
-  test('eight characters are eight, however many units they take', () => {
+  test('counts the length of a password in characters, not UTF-16 units', () => {
     const password = '密码密码密码密😀'
     expect(wrong({ password, password2: password, old_password: 'x' })).toEqual([])
   })
 
-  test('somebody who signs in elsewhere may never have had a password', () => {
+  test('does not require the old password with an external sign-in', () => {
     const change = { password: 'longenough', password2: 'longenough' }
     expect(wrong(change, { ...usual, hasExternalSignIn: true })).toEqual([])
   })
 
-  test('a default password has to be replaced', () => {
+  test('requires a new password while the default password is in use', () => {
     expect(wrong({}, { ...usual, mustChange: true })).toEqual(['password', 'old_password'])
   })
 
-  test('sends only what is meant to change', () => {
+  test('sends only changed fields', () => {
     expect(toSelfUpdate({ ...form, display_name: ' b ', old_password: 'x' }, form)).toEqual({
       display_name: 'b',
     })
@@ -102,8 +102,8 @@ describe('the profile form', () => {
     })
   })
 
-  // Empty is unchanged on the wire: saving it would say so and do nothing.
-  test('an emptied display name becomes the username', () => {
+  // On the wire an empty display name means unchanged, so saving one would have no effect.
+  test('replaces an emptied display name with the username', () => {
     const seen = { ...form, display_name: 'A' }
     expect(toSelfUpdate({ ...seen, display_name: ' ' }, seen)).toEqual({ display_name: 'a' })
   })

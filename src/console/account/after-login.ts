@@ -5,10 +5,10 @@ import { mayOpen, type SessionUser } from '../app/session.ts'
 import { paths } from '../paths.ts'
 
 /**
- * Whether the password has to be changed before anything else. Our server says so; a One API server
- * does not, but then the password just typed tells.
+ * Whether the password must be changed before anything else. Gatehouse reports this; for a One API
+ * server it is derived from the credentials that were just entered.
  */
-export function usesDefaultPassword(
+export function hasDefaultPassword(
   typed: { username: string; password: string },
   serverSays: boolean | undefined,
 ): boolean {
@@ -23,10 +23,10 @@ export interface Place {
 }
 
 /**
- * Where to go after signing in: the remembered place if this person may open it, else the tokens.
- * `from` is a path with its query, within the console.
+ * Returns the redirect target after sign-in: `from` if the user may open that page, else the tokens
+ * page. `from` is a path with query within the console.
  */
-export function placeAfterLogin(
+export function targetAfterLogin(
   from: string | undefined,
   user: SessionUser,
   pages: readonly PageRoute[],

@@ -8,6 +8,7 @@ import { setSessionUser, toSessionUser } from '../app/session.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
+import { CODE_STEP } from './code-form.tsx'
 import { mayRetry, RETRIES_MAX, waitMs } from './callback-retry.ts'
 
 const PROVIDERS: Record<RedirectingProvider, string> = { github: 'GitHub', lark: '', oidc: 'OIDC' }
@@ -22,13 +23,13 @@ interface CallbackQuery {
 const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /**
- * What a provider sends people back to. A refusal shows its sentence and leads to the settings; a
- * call that got no answer is made again a few times.
+ * Redirect target of external providers. An error response shows its message and leads to the
+ * settings; a request without a response is retried a few times.
  */
 function Callback({ provider }: { provider: RedirectingProvider }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
-  // The address is outside input: any text may stand there.
+  // The query is untrusted: any text is possible.
   const {
     code = '',
     state = '',
@@ -36,7 +37,7 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
     iss = '',
   }: CallbackQuery = useSearch({ strict: false })
   const [attempt, setAttempt] = useState(0)
-  // A code serves once, so it is sent by the first effect only.
+  // The code can be used once, so only the first effect sends it.
   const isSent = useRef(false)
 
   useEffect(() => {
@@ -50,6 +51,10 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
         if (message === BOUND_MESSAGE) {
           toast.success(t('绑定成功！'))
           await navigate({ to: paths.setting, replace: true })
+          return
+        }
+        if (data?.require_2fa === true) {
+          await navigate({ to: paths.login, search: CODE_STEP, replace: true })
           return
         }
         const user = toSessionUser(data ?? null)

@@ -9,10 +9,12 @@ import { goToProvider } from '../app/sign-in/external-trip.ts'
 import { WechatDialog } from '../app/sign-in/wechat-dialog.tsx'
 import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
+import { paths } from '../paths.ts'
 import styles from './account.module.css'
-import { placeAfterLogin } from './after-login.ts'
+import { targetAfterLogin } from './after-login.ts'
+import { CODE_STEP } from './code-form.tsx'
 
-/** Ways in besides the password, as far as the installation offers them. */
+/** Sign-in methods besides the password, as far as the installation offers them. */
 export function ExternalSignIn({ from }: { from: string | undefined }) {
   const { t } = useTranslation()
   const status = useStatus()
@@ -92,12 +94,18 @@ function WechatSignIn({ from, onClose }: { from: string | undefined; onClose: ()
   const navigate = useNavigate()
   const pages = usePages()
   async function signIn(code: string) {
-    const user = toSessionUser(await call('GET /api/oauth/wechat', { query: { code } }))
-    if (user === null) return
+    const signedIn = await call('GET /api/oauth/wechat', { query: { code } })
     onClose()
+    if (signedIn.require_2fa === true) {
+      const state = from === undefined ? {} : { from }
+      await navigate({ to: paths.login, search: CODE_STEP, state })
+      return
+    }
+    const user = toSessionUser(signedIn)
+    if (user === null) return
     setSessionUser(user)
     toast.success(t('登录成功！'))
-    await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+    await navigate({ ...targetAfterLogin(from, user, pages), replace: true })
   }
   return (
     <WechatDialog title={t('微信登录')} submitLabel={t('登录')} onCode={signIn} onClose={onClose} />

@@ -1,9 +1,10 @@
 import { Link, useLocation, useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import type { SignedIn } from '../../contract/user-api.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
-import { inWords, useFieldErrors } from '../app/sign-in/field-errors.ts'
+import { translateErrors, useFieldErrors } from '../app/sign-in/field-errors.ts'
 import { mark } from '../app/i18n.ts'
 import { type PageRoute, useHasPage, usePages } from '../app/routing/pages.ts'
 import { sessionUser, setSessionUser, toSessionUser } from '../app/session.ts'
@@ -13,8 +14,9 @@ import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
-import { placeAfterLogin, usesDefaultPassword } from './after-login.ts'
-import { useLeadOn } from './lead-on.ts'
+import { targetAfterLogin, hasDefaultPassword } from './after-login.ts'
+import { CODE_STEP, CodeForm } from './code-form.tsx'
+import { useRedirectSignedIn } from './redirect-signed-in.ts'
 import { ExternalSignIn } from './external-sign-in.tsx'
 
 type Fields = Record<'username' | 'password', string>
@@ -30,9 +32,13 @@ function useSignIn(pages: readonly PageRoute[]) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const from = useLocation({ select: (location) => location.state.from })
-  return async (fields: Fields) => {
-    const signedIn = await call('POST /api/user/login', { body: fields })
-    const mustChange = usesDefaultPassword(fields, signedIn.must_change_password)
+  return async (signedIn: SignedIn, fields: Fields) => {
+    if (signedIn.require_2fa === true) {
+      const state = from === undefined ? {} : { from }
+      await navigate({ to: paths.login, search: CODE_STEP, state })
+      return
+    }
+    const mustChange = hasDefaultPassword(fields, signedIn.must_change_password)
     const user = toSessionUser({ ...signedIn, must_change_password: mustChange })
     if (user === null) return
     setSessionUser(user)
@@ -42,11 +48,11 @@ function useSignIn(pages: readonly PageRoute[]) {
       return
     }
     toast.success(t('登录成功！'))
-    await navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+    await navigate({ ...targetAfterLogin(from, user, pages), replace: true })
   }
 }
 
-/** The window of a provider signs in for all tabs: who waits here goes on. */
+/** A provider's window signs in for all tabs: continues here when another tab has signed in. */
 function useSignInElsewhere(from: string | undefined) {
   const navigate = useNavigate()
   const pages = usePages()
@@ -54,7 +60,7 @@ function useSignInElsewhere(from: string | undefined) {
     const onStorage = (event: StorageEvent) => {
       const user = sessionUser()
       if (event.key !== 'user' || user === null) return
-      void navigate({ ...placeAfterLogin(from, user, pages), replace: true })
+      void navigate({ ...targetAfterLogin(from, user, pages), replace: true })
     }
     window.addEventListener('storage', onStorage)
     return () => window.removeEventListener('storage', onStorage)
@@ -66,7 +72,7 @@ function LoginForm() {
   const hasPage = useHasPage()
   const signIn = useSignIn(usePages())
   const [fields, setFields] = useState<Fields>({ username: '', password: '' })
-  const missing = useFieldErrors<Fields>((form) => inWords(missingFields(form), t))
+  const missing = useFieldErrors<Fields>((form) => translateErrors(missingFields(form), t))
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
 
@@ -80,7 +86,7 @@ function LoginForm() {
     }
     setIsBusy(true)
     try {
-      await signIn(fields)
+      await signIn(await call('POST /api/user/login', { body: fields }), fields)
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setFailure(error.message)
@@ -132,11 +138,20 @@ export function LoginPage() {
   const hasPage = useHasPage()
   const mayRegister = useMayRegister()
   const name = systemName(useStatus())
-  // The address is outside input: any text may stand there.
-  const { expired }: { expired?: string } = useSearch({ strict: false })
+  // The query is untrusted: any text is possible.
+  const { expired, step }: { expired?: string; step?: string } = useSearch({ strict: false })
+  const signIn = useSignIn(usePages())
   const from = useLocation({ select: (location) => location.state.from })
   useSignInElsewhere(from)
-  useLeadOn(from)
+  useRedirectSignedIn(from)
+  if (step === CODE_STEP.step) {
+    return (
+      <section className={styles['card']}>
+        <h1>{t('两步验证')}</h1>
+        <CodeForm onSignedIn={(user) => signIn(user, { username: '', password: '' })} />
+      </section>
+    )
+  }
   return (
     <section className={styles['card']}>
       <h1>{t('登录 {{name}}', { name })}</h1>

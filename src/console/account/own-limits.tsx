@@ -8,12 +8,15 @@ import { useHasFeature, useQuotaText } from '../app/status.ts'
 import { FactRow } from '../ui/form.tsx'
 import styles from './profile.module.css'
 
-/** What administrators let the user have, and what is used of it; nothing where there is no limit. */
+/**
+ * Limits that administrators set for the signed-in user, with their current usage. Empty without
+ * limits.
+ */
 export function OwnLimits() {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()
   const quotaText = useQuotaText()
-  // A session on the default password may not ask.
+  // A session that must change the default password may not request them.
   const mustChange = sessionUser()?.must_change_password === true
   const { data } = useQuery({
     queryKey: ['limits', 'self'],

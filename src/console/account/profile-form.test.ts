@@ -9,7 +9,7 @@ const sent = {
   old_password: 'old',
 }
 
-test('a saved password leaves the form', () => {
+test('clears the password fields after saving', () => {
   expect(afterSaving(sent, sent, sent)).toEqual({
     ...sent,
     password: '',
@@ -18,7 +18,7 @@ test('a saved password leaves the form', () => {
   })
 })
 
-test('names are shown as they are stored', () => {
+test('shows names as they are stored', () => {
   const emptied = { ...sent, username: ' amy ', display_name: ' ' }
   expect(afterSaving(emptied, emptied, sent)).toMatchObject({
     username: 'amy',
@@ -26,7 +26,7 @@ test('names are shown as they are stored', () => {
   })
 })
 
-test('what was typed while it was saved stays', () => {
+test('keeps text that was entered while saving', () => {
   const now = { ...sent, display_name: 'Amy B.', password: 'another12' }
   expect(afterSaving(sent, now, sent)).toEqual({ ...now, password2: '', old_password: '' })
 })

@@ -4,20 +4,20 @@ import { mark } from '../app/i18n.ts'
 export interface ProfileForm {
   username: string
   display_name: string
-  /** Empty: stays as it is. */
+  /** Empty means unchanged. */
   password: string
   password2: string
   old_password: string
 }
 
 export interface ProfileCircumstances {
-  /** The default password is in use: a new one is the whole point of the visit. */
+  /** The default password is in use, so a new one is required. */
   mustChange: boolean
-  /** Signs in through somebody else, so there may never have been a password to name. */
+  /** The user signs in with an external provider, and may have no password. */
   hasExternalSignIn: boolean
 }
 
-/** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
+/** Errors by field, in the order of the form. Chinese, translated where displayed. */
 export function profileErrors(
   form: ProfileForm,
   { mustChange, hasExternalSignIn }: ProfileCircumstances,
@@ -37,8 +37,8 @@ export function profileErrors(
 }
 
 /**
- * The names as they are saved. On the wire an empty display name is one that stays: whoever empties
- * it gets the username, as a new account does.
+ * Names as they are stored. On the wire an empty display name means unchanged, so an emptied one is
+ * replaced with the username, as for a new account.
  */
 export function savedNames(form: ProfileForm, seen: Names): Names {
   const username = form.username.trim()
@@ -49,8 +49,8 @@ export function savedNames(form: ProfileForm, seen: Names): Names {
 type Names = Pick<ProfileForm, 'username' | 'display_name'>
 
 /**
- * Only what differs from what the form began with: on the wire, absent means unchanged, and a name
- * that somebody has changed elsewhere since stays.
+ * Returns only the fields that differ from the initial values: on the wire, absent means unchanged,
+ * and a name that was changed elsewhere meanwhile is kept.
  */
 export function toSelfUpdate(
   form: ProfileForm,
@@ -69,8 +69,8 @@ export function toSelfUpdate(
 export const noSecrets = { password: '', password2: '', old_password: '' }
 
 /**
- * The form once `sent` is saved: its names as they are stored, its secrets taken out; what was
- * typed meanwhile stays.
+ * Returns the form after `sent` was saved: names as stored, secrets cleared. Fields that were
+ * edited while saving keep their new text.
  */
 export function afterSaving(sent: ProfileForm, now: ProfileForm, seen: Names): ProfileForm {
   const saved = { ...savedNames(sent, seen), ...noSecrets }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { mayRetry, waitMs } from './callback-retry.ts'
 import { registerErrors, type RegisterForm } from './register-form.ts'
 
-describe('the registration form', () => {
+describe('registration form', () => {
   const form: RegisterForm = {
     username: 'alice',
     password: 'password',
@@ -14,26 +14,26 @@ describe('the registration form', () => {
     ...registerErrors({ ...form, ...change }, { needsEmail }).keys(),
   ]
 
-  test('asks for a name, eight characters and their repetition', () => {
+  test('requires a name, a password of eight characters and its repetition', () => {
     expect(wrong({})).toEqual([])
     expect(wrong({ username: '' })).toEqual(['username'])
     expect(wrong({ password: '1234567' })).toEqual(['password'])
     expect(wrong({ password2: 'Password' })).toEqual(['password2'])
   })
 
-  // The placeholders name 12 and 20; whether more is too much is the server's to say.
+  // The placeholders mention 12 and 20; the server enforces these limits.
   test('has no upper limits', () => {
     const password = 'p'.repeat(40)
     expect(wrong({ username: 'a'.repeat(40), password, password2: password })).toEqual([])
   })
 
-  test('wants an address and a code where they are asked for', () => {
+  test('requires an address and a code if the server asks for them', () => {
     expect(wrong({}, true)).toEqual(['email', 'code'])
     expect(wrong({ email: 'a@example.com', code: ' 1 ' }, true)).toEqual([])
   })
 })
 
-describe('a call that did not come through', () => {
+describe('retry of a callback request', () => {
   test.each([
     [0, true],
     [500, true],
@@ -41,11 +41,11 @@ describe('a call that did not come through', () => {
     [200, false],
     [403, false],
     [429, false],
-  ])('status %i: made again: %s', (status, isRetried) => {
+  ])('status %i: retried: %s', (status, isRetried) => {
     expect(mayRetry({ status }, 0)).toBe(isRetried)
   })
 
-  test('three times at most, after two, four and six seconds', () => {
+  test('retries three times at most, after two, four and six seconds', () => {
     expect([0, 1, 2, 3].map((made) => mayRetry({ status: 0 }, made))).toEqual([
       true,
       true,

@@ -4,8 +4,8 @@ import { mark } from '../app/i18n.ts'
 export type RegisterForm = Record<'username' | 'password' | 'password2' | 'email' | 'code', string>
 
 /**
- * What has to be mended, by field, in the order of the form; Chinese, translated where shown. The
- * limits that placeholders name are the server's to check.
+ * Errors by field, in the order of the form. Chinese, translated where displayed. The server
+ * enforces the limits that placeholders mention.
  */
 export function registerErrors(
   form: RegisterForm,

@@ -3,17 +3,17 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { CallFailure } from '../app/call-client.ts'
 import { call } from '../app/call.ts'
-import { inWords, useFieldErrors } from '../app/sign-in/field-errors.ts'
+import { translateErrors, useFieldErrors } from '../app/sign-in/field-errors.ts'
 import { HumanCheckField, useHumanCheck } from '../app/sign-in/human-check.tsx'
 import { MailCodeFields } from '../app/sign-in/mail-code-field.tsx'
 import { systemName, useStatus } from '../app/status.ts'
-import { readStored, writeStored } from '../app/stored.ts'
+import { readStored, writeStored } from '../app/local-storage.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
-import { useLeadOn } from './lead-on.ts'
+import { useRedirectSignedIn } from './redirect-signed-in.ts'
 import { registerErrors, type RegisterForm } from './register-form.ts'
 
 const EMPTY: RegisterForm = { username: '', password: '', password2: '', email: '', code: '' }
@@ -24,7 +24,7 @@ function useRegister() {
   const check = useHumanCheck()
   const needsEmail = useStatus().email_verification === true
   const problems = useFieldErrors<RegisterForm>((form) =>
-    inWords(registerErrors(form, { needsEmail }), t),
+    translateErrors(registerErrors(form, { needsEmail }), t),
   )
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
@@ -36,7 +36,7 @@ function useRegister() {
     if (first !== undefined || !check.isPassed()) return
     setIsBusy(true)
     const { username, password, password2, email, code } = form
-    // Who came by an invitation earlier is still invited.
+    // An invitation from an earlier visit still applies.
     const aff_code = readStored('aff') ?? undefined
     const body = { username, password, password2, email: email.trim(), aff_code }
     try {
@@ -65,7 +65,7 @@ function RegisterFields() {
   function change(part: Partial<RegisterForm>) {
     setForm({ ...form, ...part })
     setFailure('')
-    // Whether both passwords are the same is a matter of either field.
+    // A password mismatch concerns both fields.
     const fields = (Object.keys(part) as (keyof RegisterForm)[]).filter(
       (field) => part[field] !== form[field],
     )
@@ -129,8 +129,8 @@ export function RegisterPage() {
   const { t } = useTranslation()
   const name = systemName(useStatus())
   const registration = useStatus().gatehouse?.registration ?? 'open'
-  useLeadOn()
-  // The address is outside input: any text may stand there.
+  useRedirectSignedIn()
+  // The query is untrusted: any text is possible.
   const { aff }: { aff?: string } = useSearch({ strict: false })
   useEffect(() => {
     if (aff) writeStored('aff', aff)

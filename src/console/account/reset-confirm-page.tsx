@@ -16,17 +16,17 @@ interface ResetLink {
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** The reset link that was taken out of the address. */
+    /** The reset link after it was removed from the address. */
     resetLink?: ResetLink
   }
 }
 
 /**
- * Reads the link of the mail and clears the address bar at once: it is as good as a password. The
- * history entry keeps it, so that a reload finds the same link.
+ * Reads the link from the mail and removes it from the address bar immediately, because it grants
+ * access like a password. The history entry keeps it for reloads.
  */
 function useResetLink(): ResetLink {
-  // The address is outside input: any text may stand there.
+  // The query is untrusted: any text is possible.
   const search: Partial<ResetLink> = useSearch({ strict: false })
   const navigate = useNavigate()
   const kept = useLocation({ select: ({ state }) => state.resetLink })

@@ -29,7 +29,7 @@ export function ResetPage() {
     setIsBusy(true)
     try {
       await call('GET /api/reset_password', { query: { email: address, turnstile: check.answer } })
-      // A refused mail may be asked for again at once, with the address mended.
+      // After an error there is no countdown: the user can correct the address and retry.
       startCountdown()
       setSentTo(address)
       toast.instruction(t('重置邮件发送成功，请检查邮箱！'))

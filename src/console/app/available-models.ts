@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { call } from './call.ts'
 
-/** What tokens of a group may call. A One API server sends null where there is none. */
+/** Models that tokens of a group can call. A One API server sends null instead of an empty list. */
 export const availableModelsOf = (group: string) =>
   queryOptions({
     queryKey: ['available-models', group],
@@ -16,5 +16,5 @@ export const availableModelsOf = (group: string) =>
     },
   })
 
-/** The models this person may call. */
+/** Models that the signed-in user can call. */
 export const availableModelsQuery = availableModelsOf('')

@@ -1,11 +1,11 @@
-// oxlint-disable-next-line no-restricted-imports -- the test is the server that the console calls
+// oxlint-disable-next-line no-restricted-imports -- the test runs the server that the console calls
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 // oxlint-disable-next-line no-restricted-imports -- as above
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callAddress, CallFailure, createCalls } from './call-client.ts'
 
-interface Heard {
+interface ReceivedRequest {
   method: string
   url: string
   language: string | undefined
@@ -13,7 +13,7 @@ interface Heard {
   body: string
 }
 
-let heard: Heard
+let received: ReceivedRequest
 let answer: (response: ServerResponse) => void = (response) => response.end()
 let reported: CallFailure[] = []
 let signedOut: boolean[] = []
@@ -21,7 +21,7 @@ let signedOut: boolean[] = []
 async function listen(request: IncomingMessage, response: ServerResponse) {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk)
-  heard = {
+  received = {
     method: request.method ?? '',
     url: request.url ?? '',
     language: request.headers['accept-language'],
@@ -36,7 +36,7 @@ let base = ''
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server that listens on TCP has an address of this kind.
+  // A server that listens on TCP has an address of this type.
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/sub`
 })
 afterAll(() => server.close())
@@ -45,19 +45,19 @@ beforeEach(() => {
   signedOut = []
 })
 
-const PATIENCE_MS = 100
+const TIMEOUT_MS = 100
 const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: () => base,
   languageTag: () => 'en',
-  patienceMs: PATIENCE_MS,
+  timeoutMs: TIMEOUT_MS,
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
   sentences: {
     unreachable: () => 'unreachable',
     unreadable: () => 'unreadable',
     refused: () => 'refused without a word',
-    ofStatus: (status) => `our word for ${status}`,
+    ofStatus: (status) => `our text for ${status}`,
   },
 })
 
@@ -89,17 +89,17 @@ describe('addresses', () => {
   })
 })
 
-describe('answers', () => {
-  test('data of a success, called below the base with the language of the reader', async () => {
+describe('responses', () => {
+  test('returns data; sends the request below the base path with the user’s language', async () => {
     answers(200, { success: true, message: '', data: [{ id: 1 }] })
     expect(await call('GET /api/token/', { query: { p: 2, order: 'used_quota' } })).toEqual([
       { id: 1 },
     ])
-    expect(heard).toMatchObject({ url: '/sub/api/token/?p=2&order=used_quota', language: 'en' })
-    expect(heard.type).toBeUndefined()
+    expect(received).toMatchObject({ url: '/sub/api/token/?p=2&order=used_quota', language: 'en' })
+    expect(received.type).toBeUndefined()
   })
 
-  test('a success without the data that was asked for is a failure in words', async () => {
+  test('reports a success without the expected data as a failure', async () => {
     for (const body of [
       { success: true, message: '' },
       { success: true, message: '', data: null },
@@ -113,10 +113,10 @@ describe('answers', () => {
     expect(await call('DELETE /api/token/:id', { params: { id: 7 } })).toBeUndefined()
   })
 
-  test('a body travels as JSON', async () => {
+  test('sends a body as JSON', async () => {
     answers(200, { success: true, message: '', data: {} })
     await call('PUT /api/token/?status_only', { body: { id: 3, status: 2 } })
-    expect(heard).toMatchObject({
+    expect(received).toMatchObject({
       method: 'PUT',
       url: '/sub/api/token/?status_only=true',
       type: 'application/json',
@@ -124,7 +124,7 @@ describe('answers', () => {
     })
   })
 
-  test('members beside the data, and the total when the server counts', async () => {
+  test('returns members beside the data, and the total if the server sends it', async () => {
     answers(200, { success: true, message: 'hi', time: 0.5 }, { 'X-Total-Count': '34' })
     expect(await callWhole('GET /api/user/logout')).toMatchObject({
       message: 'hi',
@@ -136,7 +136,7 @@ describe('answers', () => {
     expect(await callWhole('GET /api/user/logout')).toMatchObject({ total: null })
   })
 
-  test('answers without an envelope, and files', async () => {
+  test('returns responses without an envelope, and files', async () => {
     answers(200, { object: 'list', data: [] })
     expect(await callRaw('GET /api/channel/models')).toEqual({ object: 'list', data: [] })
     answers(200, 'body')
@@ -152,14 +152,14 @@ describe('answers', () => {
 })
 
 describe('failures', () => {
-  test('a refusal carries the server sentence and what was done before it', async () => {
+  test('an error has the server’s message and data', async () => {
     answers(200, { success: false, message: '令牌名称过长', data: ['code'] })
     const failure = await failureOf(call('GET /api/user/self'))
     expect(failure).toMatchObject({ message: '令牌名称过长', refused: true, data: ['code'] })
     expect(reported).toEqual([failure])
   })
 
-  test('a session that is gone is not reported but left', async () => {
+  test('an ended session signs out without a toast', async () => {
     answers(401, { success: false, message: 'no' })
     expect((await failureOf(call('GET /api/user/self'))).status).toBe(401)
     await failureOf(call('GET /api/user/self', {}, { background: true }))
@@ -168,10 +168,10 @@ describe('failures', () => {
   })
 
   test.each([
-    [429, '', 'our word for 429'],
-    // The page shows the sentence of the toast, whatever the server calls the fault.
-    [500, { success: false, message: '内部错误' }, 'our word for 500'],
-    [502, '<html>bad gateway</html>', 'our word for 502'],
+    [429, '', 'our text for 429'],
+    // The page shows the same message as the toast, regardless of the server's message.
+    [500, { success: false, message: '内部错误' }, 'our text for 500'],
+    [502, '<html>bad gateway</html>', 'our text for 502'],
   ])('status %i', async (status, body, message) => {
     answers(status, body)
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ status, message })
@@ -184,13 +184,13 @@ describe('failures', () => {
     [403, '', false],
     [429, '', false],
     [504, '', true],
-  ])('status %i %j: whether it may have been carried out', async (status, body, isUncertain) => {
+  ])('status %i %j: may have been carried out', async (status, body, isUncertain) => {
     answers(status, body)
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ isUncertain })
   })
 
   test.each([{ success: false }, { success: false, message: ' ' }])(
-    'a refusal without a word has one of ours: %j',
+    'an error without a message gets one: %j',
     async (refusal) => {
       answers(200, refusal)
       const file = callForFile as (key: string) => Promise<Blob>
@@ -203,7 +203,7 @@ describe('failures', () => {
     },
   )
 
-  test('a refusal where a file was asked for is no file', async () => {
+  test('an error response to a file request is not returned as a file', async () => {
     answers(200, { success: false, message: '导出已关闭' })
     const file = callForFile as (key: string) => Promise<Blob>
     const failure = await failureOf(file('GET /api/log/export/'))
@@ -211,18 +211,18 @@ describe('failures', () => {
     expect(reported).toEqual([failure])
   })
 
-  test('a call in the background fails in silence', async () => {
+  test('a background request fails without a toast', async () => {
     answers(500, '')
     await failureOf(call('GET /api/user/self', {}, { background: true }))
     expect(reported).toEqual([])
   })
 
-  test('an answer that is no envelope', async () => {
+  test('a response that is not an envelope is a failure', async () => {
     answers(200, '<html>')
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({ message: 'unreadable' })
   })
 
-  test('no answer at all', async () => {
+  test('a missing response is a failure', async () => {
     answer = (response) => response.destroy()
     expect(await failureOf(call('GET /api/user/self'))).toMatchObject({
       message: 'unreachable',
@@ -231,7 +231,7 @@ describe('failures', () => {
     })
   })
 
-  test('an answer that breaks off in its middle is reported as one that never came', async () => {
+  test('a response that ends early is reported like a missing one', async () => {
     answer = (response) => {
       response.writeHead(200, { 'Content-Length': '200' })
       response.write('{"success":true,"mess')
@@ -249,14 +249,14 @@ describe('failures', () => {
     }
   })
 
-  test('an answer without an envelope that is no JSON', async () => {
+  test('a raw response that is not JSON is a failure', async () => {
     answers(200, '<html>')
     expect(await failureOf(callRaw('GET /api/channel/models'))).toMatchObject({
       message: 'unreadable',
     })
   })
 
-  test('what is read for a page is not waited for without end, what is done and files are', async () => {
+  test('only requests that read page data have a timeout', async () => {
     const begun = (response: ServerResponse) => response.write('{"success":')
     const { signal } = new AbortController()
     for (const silence of [() => {}, begun]) {
@@ -272,14 +272,14 @@ describe('failures', () => {
     }
     answer = (response) => {
       begun(response)
-      setTimeout(() => response.end('true,"message":"","data":{}}'), 3 * PATIENCE_MS)
+      setTimeout(() => response.end('true,"message":"","data":{}}'), 3 * TIMEOUT_MS)
     }
     const file = callForFile as (key: string, input: {}, options: {}) => Promise<Blob>
     await file('GET /api/log/export/', {}, { signal })
     await call('GET /api/user/self')
   })
 
-  test('a call that nobody waits for any more is no failure to report', async () => {
+  test('an aborted request is not reported', async () => {
     answer = () => {}
     const nobody = AbortSignal.abort()
     await expect(call('GET /api/user/self', {}, { signal: nobody })).rejects.toThrow(/abort/i)

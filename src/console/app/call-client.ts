@@ -7,40 +7,40 @@ export type EndpointKey = keyof EndpointByKey
 type WhenQuery<E extends Endpoint> = E['options'] extends { whenQuery: infer Q extends string }
   ? Q
   : never
-/** A member that may be undefined may be left out. */
-type Leavable<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: T[K] } & {
+/** Makes members optional whose type includes undefined. */
+type OptionalIfUndefined<T> = { [K in keyof T as undefined extends T[K] ? K : never]?: T[K] } & {
   [K in keyof T as undefined extends T[K] ? never : K]: T[K]
 }
 type Part<E extends Endpoint, M> = M extends 'query'
-  ? Leavable<Omit<ParsedInput<E>['query'], WhenQuery<E>>>
+  ? OptionalIfUndefined<Omit<ParsedInput<E>['query'], WhenQuery<E>>>
   : M extends keyof ParsedInput<E>
-    ? Leavable<ParsedInput<E>[M]>
+    ? OptionalIfUndefined<ParsedInput<E>[M]>
     : never
-type IsSent<
+type IsDeclared<
   E extends Endpoint,
   M extends keyof ParsedInput<E>,
 > = ParsedInput<E>[M] extends undefined ? false : keyof Part<E, M> extends never ? false : true
 
-/** What an endpoint wants from its caller: only the parts it declares. */
-export type Sent<E extends Endpoint> = {
-  [M in keyof ParsedInput<E> as IsSent<E, M> extends true ? M : never]: Part<E, M>
+/** Input of a request to an endpoint: only the parts that it declares. */
+export type RequestInput<E extends Endpoint> = {
+  [M in keyof ParsedInput<E> as IsDeclared<E, M> extends true ? M : never]: Part<E, M>
 }
 export interface CallOptions {
   /**
-   * Ends the call. What is read with one is on the page and can be asked for again, so that an
-   * answer that does not come is not waited for without end, but for files.
+   * Aborts the request. Except for files, a request with a signal also has a timeout: it reads page
+   * data and can be repeated.
    */
   signal?: AbortSignal
-  /** Nobody waits for the answer: a failure raises no toast and sends nobody to the sign-in page. */
+  /** Background request: a failure raises no toast and does not redirect to the sign-in page. */
   background?: boolean
-  /** The caller reports a failure itself: it raises no toast here. */
+  /** The caller reports a failure itself; no toast is raised. */
   quiet?: boolean
-  /** Of a file: called with the bytes that have come so far. */
+  /** For files: called with the number of bytes received so far. */
   onBytes?: (bytes: number) => void
 }
-type Args<E extends Endpoint> = keyof Sent<E> extends never
+type Args<E extends Endpoint> = keyof RequestInput<E> extends never
   ? [input?: {}, options?: CallOptions]
-  : [input: Sent<E>, options?: CallOptions]
+  : [input: RequestInput<E>, options?: CallOptions]
 
 type RawKey = {
   [K in EndpointKey]: EndpointByKey[K]['options'] extends { answer: 'raw' } ? K : never
@@ -51,22 +51,22 @@ type StreamKey = {
 type EnvelopeKey = Exclude<EndpointKey, RawKey | StreamKey>
 
 type Known<T> = unknown extends T ? {} : T extends undefined ? {} : T
-/** An answer with what stands beside its data. */
+/** Response with the members beside its data. */
 export type WholeAnswer<E extends Endpoint> = Known<AnswerExtra<E>> & {
   data: AnswerData<E>
   message: string
-  /** Rows in the whole list (`X-Total-Count`); null where the server does not say. */
+  /** Number of rows in the whole list (`X-Total-Count`); null if the server does not send it. */
   total: number | null
 }
 
-/** Why a call did not succeed. `message` is fit to be shown. */
+/** A failed request. `message` can be displayed. */
 export class CallFailure extends Error {
   override name = 'CallFailure'
-  /** HTTP status; 200 for a refusal, 0 when no answer came. */
+  /** HTTP status; 200 for an error in the envelope, 0 without a response. */
   readonly status: number
-  /** The server understood and said no: `message` is its own sentence. */
+  /** The server responded with an error, and `message` is its message. */
   readonly refused: boolean
-  /** What came with a refusal: some name what was done before it failed. */
+  /** `data` of an error response; some list what was done before the failure. */
   readonly data: unknown
 
   constructor(message: string, at: { status: number; refused?: boolean; data?: unknown }) {
@@ -76,35 +76,35 @@ export class CallFailure extends Error {
     this.data = at.data
   }
 
-  /** No clear answer came: the server may have done what it was asked for, or not. */
+  /** Without a clear response, the server may or may not have carried out the request. */
   get isUncertain(): boolean {
     return !this.refused && (this.status < 400 || this.status >= 500)
   }
 
-  /** The session is gone: the person is on the way to the sign-in page, which says so. */
+  /** The session has ended, and the console redirects to the sign-in page, which reports it. */
   get endsSession(): boolean {
     return this.status === 401
   }
 }
 
-export interface CallSurroundings {
+export interface CallEnvironment {
   fetch: (address: string, init: RequestInit) => Promise<Response>
-  /** Address in front of `/api`, read for each call. */
+  /** Address before `/api`, read for each request. */
   base: () => string
-  /** `Accept-Language` of each call. */
+  /** `Accept-Language` of each request. */
   languageTag: () => string
-  /** Milliseconds that whoever may ask again waits for an answer: see `signal`. */
-  patienceMs: number
-  /** Raises the toast of a failed call. */
+  /** Timeout in milliseconds of requests with a `signal`. */
+  timeoutMs: number
+  /** Raises the toast of a failed request. */
   report: (failure: CallFailure) => void
-  /** The session is gone. */
+  /** Called when the session has ended. */
   signedOut: (background: boolean) => void
   sentences: {
     unreachable: () => string
     unreadable: () => string
-    /** Stands for the sentence that a refusal came without. */
+    /** Replaces the missing message of an error response. */
     refused: () => string
-    /** Stands for the sentence that a failed answer came without. */
+    /** Replaces the missing message of a failed response. */
     ofStatus: (status: number) => string
   }
 }
@@ -117,7 +117,7 @@ interface LooseInput {
 }
 
 /**
- * `GET /api/token/:id` and its input as an address; a `?name` at the end of the key asks for
+ * Converts `GET /api/token/:id` and its input to an address. A `?name` at the end of the key adds
  * `name=true`.
  */
 export function callAddress(key: string, input: LooseInput): { method: string; address: string } {
@@ -135,45 +135,47 @@ export function callAddress(key: string, input: LooseInput): { method: string; a
   return { method, address: search === '' ? filled : `${filled}?${search}` }
 }
 
-/** Calls the endpoints of the contract by their key, with one treatment of every failure. */
-export function createCalls(around: CallSurroundings) {
+/**
+ * Creates functions that call the contract's endpoints by their key, with uniform error handling.
+ */
+export function createCalls(environment: CallEnvironment) {
   async function send(key: string, input: LooseInput, options: CallOptions): Promise<Response> {
     const { method, address } = callAddress(key, input)
-    const headers: Record<string, string> = { 'Accept-Language': around.languageTag() }
+    const headers: Record<string, string> = { 'Accept-Language': environment.languageTag() }
     if (input.body !== undefined) headers['Content-Type'] = 'application/json'
     const request: RequestInit = {
       method,
       headers,
-      // A console on another host than its API needs the cookie too.
+      // The cookie is also needed if the console is served from another host than the API.
       credentials: 'include',
-      // An old server caches its 404 for a week, and lists must never be stale.
+      // One API lets browsers cache a 404 for a week, and lists must never be stale.
       cache: 'no-store',
       ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
       ...(options.signal === undefined ? {} : { signal: options.signal }),
     }
-    const answer = await around.fetch(around.base() + address, request)
+    const answer = await environment.fetch(environment.base() + address, request)
     if (answer.ok) return answer
     const { status } = answer
     const { message } = envelopeOf(await answer.text())
-    // These two have a sentence of ours, whatever the server says: pages and toasts show the same.
+    // These two always get our own message, so that pages and toasts show the same.
     const own = status === 429 || status === 500 ? '' : message
-    throw new CallFailure(own || around.sentences.ofStatus(status), { status })
+    throw new CallFailure(own || environment.sentences.ofStatus(status), { status })
   }
 
   const patient = ({ signal, ...others }: CallOptions): CallOptions =>
     signal === undefined
       ? others
-      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(around.patienceMs)]) }
+      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(environment.timeoutMs)]) }
 
-  /** Turns any error into a `CallFailure`; reading an answer can fail midway too. */
+  /** Turns any error into a `CallFailure`; reading a response can fail midway too. */
   function failureFrom(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
-    const { unreachable, unreadable } = around.sentences
+    const { unreachable, unreadable } = environment.sentences
     const sentence = error instanceof SyntaxError ? unreadable() : unreachable()
     return new CallFailure(sentence, { status: 0 })
   }
 
-  /** Every failure passes here once on its way to the caller. */
+  /** Passes every failure once to its report on the way to the caller. */
   async function watched<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -181,25 +183,25 @@ export function createCalls(around: CallSurroundings) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       const failure = failureFrom(error)
       const background = options.background === true
-      if (failure.endsSession) around.signedOut(background)
-      else if (!background && options.quiet !== true) around.report(failure)
+      if (failure.endsSession) environment.signedOut(background)
+      else if (!background && options.quiet !== true) environment.report(failure)
       throw failure
     }
   }
 
   const refusal = (message: string, at: { status: number; data?: unknown }): CallFailure =>
-    new CallFailure(message.trim() || around.sentences.refused(), { ...at, refused: true })
+    new CallFailure(message.trim() || environment.sentences.refused(), { ...at, refused: true })
 
   function readEnvelope(key: string, answer: Response, text: string): WholeAnswer<Endpoint> {
     const { success, message, ...rest } = envelopeOf(text)
-    // A success without what was asked for comes from an older server, or from a proxy in between.
+    // A success without the expected data comes from an older server or an intermediate proxy.
     const isWhole = (rest['data'] ?? null) !== null || answersWithoutData.has(key)
     if (success === true && isWhole) {
       const total = answer.headers.get('X-Total-Count')
       return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
     }
     if (success !== false) {
-      throw new CallFailure(around.sentences.unreadable(), { status: answer.status })
+      throw new CallFailure(environment.sentences.unreadable(), { status: answer.status })
     }
     throw refusal(message, { status: answer.status, data: rest['data'] })
   }
@@ -212,7 +214,7 @@ export function createCalls(around: CallSurroundings) {
       const answer = await send(key, input, patient(options))
       return readEnvelope(key, answer, await answer.text())
     })
-    // The contract's word: checking it here would bring the schemas into the browser.
+    // Trusted without validation, which would load the schemas into the browser.
     return whole as WholeAnswer<EndpointByKey[K]>
   }
 
@@ -223,7 +225,7 @@ export function createCalls(around: CallSurroundings) {
     return (await callWhole(key, ...args)).data
   }
 
-  /** For answers without an envelope. */
+  /** For responses without an envelope. */
   async function callRaw<K extends RawKey>(
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
@@ -231,11 +233,11 @@ export function createCalls(around: CallSurroundings) {
     const answer: unknown = await watched(options, async () => {
       return (await send(key, input, patient(options))).json()
     })
-    // As above.
+    // Trusted without validation, like the data of an envelope.
     return answer as AnswerData<EndpointByKey[K]>
   }
 
-  /** For answers that are saved as a file. */
+  /** For responses that are saved as a file. */
   async function callForFile<K extends StreamKey>(
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
@@ -252,10 +254,10 @@ export function createCalls(around: CallSurroundings) {
   return { call, callWhole, callRaw, callForFile }
 }
 
-/** A refusal is one sentence: what is larger is a file, and need not be read. */
+/** An error response is short: a larger body is a file and is not parsed. */
 const REFUSAL_BYTES_MAX = 65_536
 
-/** The words of a refusal that came where a file was asked for; null: it is the file. */
+/** Message of an error response to a file request; null if the body is the file. */
 async function refusalIn(file: Blob): Promise<string | null> {
   if (file.size > REFUSAL_BYTES_MAX) return null
   const { success, message } = envelopeOf(await file.text())
@@ -285,7 +287,7 @@ function envelopeOf(text: string): Record<string, unknown> & { message: string }
       return { ...value, message }
     }
   } catch {
-    // A page of a proxy in between: it has no sentence for us.
+    // An intermediate proxy's page has no message for us.
   }
   return { message: '' }
 }

@@ -12,11 +12,11 @@ test.each([
   [{ status: 405 }, 'HTTP 405', 'info', '本站仅作演示之用，无服务端！'],
   [{ status: 403 }, '来自其他网站', 'error', '错误：来自其他网站'],
   [{ status: 0 }, '无法连接', 'error', '错误：无法连接'],
-])('a failure at %o says what the catalogue has', (at, said, kind, message) => {
+])('a failure with %o has the specified message', (at, said, kind, message) => {
   expect(failureToast(new CallFailure(said, at))).toEqual({ kind, message })
 })
 
-test('toasts raised before their widgets have arrived are shown when they do', () => {
+test('shows toasts that were raised before their widgets were loaded', () => {
   const shown: Toast[] = []
   toast.error('early')
   showToastsWith((raised) => shown.push(raised))
@@ -27,7 +27,7 @@ test('toasts raised before their widgets have arrived are shown when they do', (
   ])
 })
 
-test('of a session that is gone no toast tells: the sign-in page does', () => {
+test('raises no toast when the session has ended: the sign-in page reports it', () => {
   const shown: Toast[] = []
   showToastsWith((raised) => shown.push(raised))
   report(new CallFailure('gone', { status: 401 }))

@@ -1,12 +1,12 @@
 import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
-import { keepForms } from './form/kept-forms.ts'
+import { saveDrafts } from './form/form-drafts.ts'
 import { languageTag, t } from './i18n.ts'
 import { setSessionUser } from './session.ts'
-import { goToSignIn } from './routing/sign-in-again.ts'
+import { goToSignIn } from './routing/sign-in-redirect.ts'
 import { toast } from './toast.ts'
 
-/** What a status means, where the server says nothing about it. */
+/** Message for a status without a message from the server. */
 function statusSentence(status: number): string {
   if (status === 401) return t('未登录或登录已过期，请重新登录！')
   if (status === 405) return t('本站仅作演示之用，无服务端！')
@@ -15,7 +15,7 @@ function statusSentence(status: number): string {
   return t('服务器没有正常响应（HTTP {{status}}）', { status })
 }
 
-/** What a failed call says, by its status. */
+/** Toast of a failed request, by its status. */
 export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; message: string } {
   const error = (message: string) => ({ kind: 'error' as const, message })
   if (failure.refused) return error(failure.message)
@@ -24,7 +24,7 @@ export function failureToast(failure: CallFailure): { kind: 'error' | 'info'; me
   return error(t('错误：{{message}}', { message }))
 }
 
-/** Raises the toast of a failed call. */
+/** Raises the toast of a failed request. */
 export function report(failure: CallFailure): void {
   if (failure.endsSession) return
   const { kind, message } = failureToast(failure)
@@ -35,10 +35,10 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
   fetch: (address, init) => fetch(address, init),
   base: apiBase,
   languageTag,
-  patienceMs: 60_000,
+  timeoutMs: 60_000,
   report,
   signedOut: (background) => {
-    keepForms()
+    saveDrafts()
     setSessionUser(null)
     if (!background) goToSignIn(true)
   },

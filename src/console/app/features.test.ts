@@ -9,6 +9,6 @@ const sources = Object.values(
   }),
 )
 
-test.each(FEATURES)('the console asks whether a server has %s', (feature) => {
+test.each(FEATURES)('the console checks for the feature %s', (feature) => {
   expect(sources.filter((text) => text.includes(`('${feature}')`))).not.toEqual([])
 })

@@ -6,7 +6,7 @@ import { optionKeys, optionRows } from '../../contract/option/options.ts'
 import english from './en.json' with { type: 'json' }
 import { setLanguage, startI18n, t } from './i18n.ts'
 
-/** Text of each source file, by its path from here. */
+/** Content of each source file, by its path relative to this folder. */
 const sources = import.meta.glob<string>(['../**/*.{ts,tsx}', '!../**/*.{test,d}.{ts,tsx}'], {
   query: '?raw',
   import: 'default',
@@ -16,12 +16,12 @@ const sources = import.meta.glob<string>(['../**/*.{ts,tsx}', '!../**/*.{test,d}
 interface Found {
   /** First arguments of `t('…')` and `mark('…')`. */
   keys: Set<string>
-  /** Chinese that stands anywhere else, with its file. */
+  /** Chinese text anywhere else, with its file. */
   untranslated: string[]
 }
 
 const hasChinese = (text: string) => /\p{Script=Han}/u.test(text)
-/** Names of languages are written in their own language, everywhere. */
+/** Language names are always written in their own language. */
 const ownNames = ['中', '中文']
 
 function readTexts(path: string, source: string, found: Found) {
@@ -51,17 +51,17 @@ function readTexts(path: string, source: string, found: Found) {
 const found: Found = { keys: new Set(), untranslated: [] }
 for (const [path, source] of Object.entries(sources)) readTexts(path, source, found)
 const entries = Object.keys(english)
-/** Words of the options, which bring both languages along. */
+/** Texts of the options, which contain both languages. */
 const optionWords = [...optionKeys.map((key) => optionRows[key]), ...Object.values(optionGroups)]
   .flatMap((row) => Object.values(row))
   .flatMap((member) =>
     typeof member === 'object' && 'zh' in member && 'en' in member ? [member] : [],
   )
-/** Keys that count something have one entry for one and another for many. */
+/** Keys with a count have one entry for the singular and one for the plural. */
 const withoutPlural = (entry: string) => entry.replace(/_(one|other)$/, '')
 const placesIn = (text: string) => (text.match(/\{\{\w+\}\}/g) ?? []).toSorted()
 
-test('every text that people read goes through t() or mark()', () => {
+test('every displayed text goes through t() or mark()', () => {
   expect(found.untranslated).toEqual([])
 })
 
@@ -74,7 +74,7 @@ test('every entry of en.json is still used', () => {
   expect(entries.filter((entry) => !found.keys.has(withoutPlural(entry)))).toEqual([])
 })
 
-test('what counts has both plural forms, and nothing else has', () => {
+test('exactly the keys with a count have both plural forms', () => {
   const wrong = [...found.keys].filter((key) => {
     const forms = [`${key}_one`, `${key}_other`].filter((entry) => entries.includes(entry))
     return forms.length !== (key.includes('{{count}}') ? 2 : 0)
@@ -82,7 +82,7 @@ test('what counts has both plural forms, and nothing else has', () => {
   expect(wrong).toEqual([])
 })
 
-test('English keeps the places that are filled in, and no Chinese', () => {
+test('English texts keep the placeholders and contain no Chinese', () => {
   const wrong = Object.entries(english).filter(([entry, text]) => {
     const isWhole = placesIn(text).join() === placesIn(withoutPlural(entry)).join()
     return !isWhole || hasChinese(text)
@@ -90,7 +90,7 @@ test('English keeps the places that are filled in, and no Chinese', () => {
   expect(wrong).toEqual([])
 })
 
-/** Words that would call a thing by a second name; the glossary has the first. */
+/** Words that the glossary replaces with others. */
 const secondNames = [
   /\be-mail/i,
   /\bRoot\b/,
@@ -104,7 +104,7 @@ const secondNames = [
   /子网/,
 ]
 
-test('people, addresses, states and answers have one name, in the console and in refusals', () => {
+test('texts of the console and errors use the glossary’s terms', () => {
   const sentences = [
     ...found.keys,
     ...Object.values(english),
@@ -115,19 +115,19 @@ test('people, addresses, states and answers have one name, in the console and in
   expect(wrong).toEqual([])
 })
 
-test('English sentences are said in one manner: no please, no exclamation, no full stop', () => {
+test('English sentences have no please, exclamation mark or full stop', () => {
   const sentences = [
     ...Object.values(english),
     ...optionWords.map(({ en }) => en),
     ...Object.values(refusals)
       .map(({ en }) => en)
-      // A vendor's own, word for word.
+      // A vendor's text, quoted verbatim.
       .filter((text) => !text.startsWith('Item with id')),
   ]
   expect(sentences.filter((text) => /\bplease\b|[!.]$/i.test(text))).toEqual([])
 })
 
-test('a title stands amid an English sentence with a small letter', async () => {
+test('titles within an English sentence begin in lower case', async () => {
   vi.stubGlobal('localStorage', { getItem: () => null, setItem: () => undefined })
   vi.stubGlobal('document', { documentElement: {} })
   await startI18n()

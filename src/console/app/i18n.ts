@@ -1,33 +1,33 @@
 import i18n, { type FormatterModule } from 'i18next'
 import { initReactI18next } from 'react-i18next'
-import { readStored, writeStored } from './stored.ts'
+import { readStored, writeStored } from './local-storage.ts'
 import { toast } from './toast.ts'
 
 export type ConsoleLanguage = 'zh' | 'en'
 
-/** What `Accept-Language` says on each call, and `lang` on the page. */
+/** Value of `Accept-Language` in requests and of `lang` on the page. */
 const languageTags: Record<ConsoleLanguage, string> = { zh: 'zh-CN', en: 'en' }
 
 /**
- * Texts are written in Chinese where they are shown; the Chinese text is its own key, so Chinese
- * needs no table, and the English one is loaded only when somebody reads English.
+ * Texts are written in Chinese where they are displayed; the Chinese text is its own key. Chinese
+ * needs no table, and the English table is loaded only for English readers.
  */
 export const { t } = i18n
 
-/** Names a text that is declared in a table and translated where it is shown. */
+/** Marks a text that is declared in a table and translated where it is displayed. */
 export const mark = <Text extends string>(text: Text): Text => text
 
 export const currentLanguage = (): ConsoleLanguage => (i18n.language === 'en' ? 'en' : 'zh')
 export const languageTag = (): string => languageTags[currentLanguage()]
 
-/** The text of the current language. */
+/** Returns the text in the current language. */
 export const localText = (words: Readonly<Record<ConsoleLanguage, string>>): string =>
   words[currentLanguage()]
 
-/** Numbers of things have their thousands apart; ids, statuses and pages have none. */
+/** Counts get thousands separators; ids, statuses and page numbers do not. */
 const counts = ['count', 'total']
-/** Names of things, such as titles, that English has amid a sentence. */
-const amid = ['prompt']
+/** Titles that English inserts within a sentence, in lower case. */
+const titlePlaceholders = ['prompt']
 const placeFormatter: FormatterModule = {
   type: 'formatter',
   init() {},
@@ -36,7 +36,7 @@ const placeFormatter: FormatterModule = {
   format(value, _format, language, options) {
     const place = String(options?.['interpolationkey'])
     if (typeof value === 'number' && counts.includes(place)) return value.toLocaleString('en-US')
-    if (language !== 'en' || !amid.includes(place)) return value
+    if (language !== 'en' || !titlePlaceholders.includes(place)) return value
     return String(value).replace(/^\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase())
   },
 }
@@ -58,7 +58,7 @@ export async function setLanguage(language: ConsoleLanguage): Promise<void> {
   if (language === 'en' && !i18n.hasResourceBundle('en', 'translation')) {
     const texts = await import('./en.json').catch(() => null)
     if (texts === null) {
-      // Without them there is Chinese; whoever wants English may not read it.
+      // Without the table the console stays in Chinese, which an English reader may not understand.
       toast.error(t('英文文本加载失败，请刷新页面。Could not load English. Reload the page'))
       return
     }

@@ -12,5 +12,5 @@ interface ButtonAnchorProps
 
 const ButtonAnchor = (props: ButtonAnchorProps) => <Button component="a" {...props} />
 
-/** A link that looks like a button: it goes somewhere, and can be opened in a new tab. */
+/** A link styled as a button: it navigates, and can be opened in a new tab. */
 export const LinkButton = createLink(ButtonAnchor)

@@ -1,32 +1,33 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { useLateScroll } from './routing/late-scroll.ts'
+import { useScrollRestoration } from './routing/scroll-restoration.ts'
 import { onSessionChange } from './session.ts'
 
-/** What the server answered, shared by all pages. */
+/** Cache of server responses, shared by all pages. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      // A failed call has already said so; asking again by itself would say it twice.
+      // A failed request has already been reported; an automatic retry would report it twice.
       retry: false,
       staleTime: 30_000,
-      // The server may run on this very machine: being offline says nothing about reaching it.
+      // The server may run on this machine, so being offline does not mean that it is unreachable.
       networkMode: 'always',
-      // A computer that wakes up has its page in view and no net yet: what failed then comes now.
+      // A computer that wakes up shows its page before the network is back; failed requests are
+      // then repeated.
       refetchOnReconnect: true,
     },
     mutations: { retry: false, networkMode: 'always' },
   },
 })
 
-// The next person at the same screen must not see cached answers. They are cleared on sign-in and
-// not on sign-out, because pages that are about to close would ask again.
+// The next user on the same screen must not see cached responses. The cache is cleared on sign-in
+// rather than sign-out, because pages that are about to close would send their requests again.
 onSessionChange((user) => {
   if (user !== null) queryClient.clear()
 })
 
 export function WithQueries() {
-  useLateScroll()
+  useScrollRestoration()
   return (
     <QueryClientProvider client={queryClient}>
       <Outlet />

@@ -7,31 +7,34 @@ import { CallFailure } from './call-client.ts'
 import { call, report } from './call.ts'
 import { t } from './i18n.ts'
 import { sessionUser, setSessionUser } from './session.ts'
-import { readStored, writeStored } from './stored.ts'
+import { readStored, writeStored } from './local-storage.ts'
 import { toast } from './toast.ts'
 
-const askSelf = (signal: AbortSignal) =>
+const requestSelf = (signal: AbortSignal) =>
   call('GET /api/user/self', {}, { signal, background: true })
 
-/** A banned user is told so once, which ends the session; the second call finds nobody signed in. */
-async function askSelfTwice(signal: AbortSignal): Promise<Self> {
+/**
+ * The first request of a banned user gets that error and ends the session; a second one gets the
+ * sign-in error.
+ */
+async function requestSelfTwice(signal: AbortSignal): Promise<Self> {
   try {
-    return await askSelf(signal)
+    return await requestSelf(signal)
   } catch (error) {
     if (!(error instanceof CallFailure && error.refused)) throw error
     report(error)
-    return askSelf(signal)
+    return requestSelf(signal)
   }
 }
 
-/** The signed-in person as the server knows them now. */
+/** The signed-in user as the server currently stores them. */
 export const selfQuery = queryOptions({
   queryKey: ['self'],
   queryFn: async ({ signal, client, queryKey }) => {
     try {
-      return await askSelfTwice(signal)
+      return await requestSelfTwice(signal)
     } catch (error) {
-      // Pages wait for the first answer; later ones only bring it up to date.
+      // Pages wait for the first response; later ones only refresh it.
       const isWaitedFor = client.getQueryData(queryKey) === undefined
       if (error instanceof CallFailure && isWaitedFor) report(error)
       throw error
@@ -39,7 +42,7 @@ export const selfQuery = queryOptions({
   },
 })
 
-/** Asks again with every page and whenever the window is looked at, and remembers the answer. */
+/** Refreshes the user with every page change and window focus, and stores the result. */
 export function useFollowSelf(client: QueryClient): void {
   const { data, refetch } = useQuery({ ...selfQuery, refetchOnWindowFocus: 'always' }, client)
   const pathname = useLocation({ select: (location) => location.pathname })
@@ -47,24 +50,24 @@ export function useFollowSelf(client: QueryClient): void {
   useEffect(() => {
     if (seen.current === pathname) return
     seen.current = pathname
-    // Signing out leads there, while it is still known here who it was.
+    // Signing out navigates there while the user is still stored.
     if (pathname === paths.login) return
     void refetch()
   }, [pathname, refetch])
   useEffect(() => {
     if (data === undefined) return
     follow(data)
-    warnOfProxy(data)
+    warnAboutProxy(data)
   }, [data])
 }
 
-/** The setting that was shown since this page of the browser was loaded. */
-let shownSetting: string | undefined
+/** The setting whose notice has been shown since the console was loaded. */
+let warnedSetting: string | undefined
 
-/** Tells root of a proxy whose headers are ignored, until the notice has been closed once. */
-function warnOfProxy({ ignored_proxy: proxy }: Self): void {
-  if (proxy === undefined || proxy.setting === shownSetting) return
-  shownSetting = proxy.setting
+/** Warns root about a proxy whose headers are ignored, until the notice has been closed once. */
+function warnAboutProxy({ ignored_proxy: proxy }: Self): void {
+  if (proxy === undefined || proxy.setting === warnedSetting) return
+  warnedSetting = proxy.setting
   if (readStored('ignored_proxy') === proxy.setting) return
   toast.notice(
     t(
@@ -75,7 +78,7 @@ function warnOfProxy({ ignored_proxy: proxy }: Self): void {
   )
 }
 
-/** Shows a new role or name without signing in again. */
+/** Applies a new role or name without another sign-in. */
 function follow({ id, username, display_name, role }: Self): void {
   const user = sessionUser()
   if (user?.id !== id) return

@@ -1,17 +1,16 @@
 import { useSyncExternalStore } from 'react'
 import { isAdmin, isRoot } from '../../contract/user.ts'
-import { readStoredObject, writeStored } from './stored.ts'
+import { readStoredObject, writeStored } from './local-storage.ts'
 
 /**
- * Who is signed in, as remembered by this browser. For display only: the server decides what is
- * allowed.
+ * The signed-in user as stored in this browser. For display only: the server enforces permissions.
  */
 export interface SessionUser {
   id: number
   username: string
   display_name: string
   role: number
-  /** Until the default password is changed the server answers nothing else. */
+  /** The server accepts no other request until the default password is changed. */
   must_change_password: boolean
 }
 
@@ -20,7 +19,7 @@ export type PageAccess = 'anyone' | 'user' | 'admin' | 'root'
 const listeners = new Set<() => void>()
 let current: SessionUser | null | undefined
 
-/** Null when what is stored is not a user we can show. */
+/** Null if the stored value is not a valid user. */
 export function toSessionUser(
   stored: Readonly<Record<string, unknown>> | null,
 ): SessionUser | null {
@@ -53,7 +52,7 @@ function changed(user: SessionUser | null | undefined) {
 }
 
 function subscribe(listener: () => void) {
-  // Signing out in one tab signs out all of them.
+  // Signing out in one tab signs out all tabs.
   const onStorage = (event: StorageEvent) => {
     if (event.key === 'user' || event.key === null) changed(undefined)
   }
@@ -65,7 +64,7 @@ function subscribe(listener: () => void) {
   }
 }
 
-/** Runs whenever another person, or nobody, is signed in. */
+/** Calls the listener when another user signs in, or the user signs out. */
 export function onSessionChange(listener: (user: SessionUser | null) => void): void {
   let id = sessionUser()?.id
   subscribe(() => {
@@ -78,7 +77,7 @@ export function onSessionChange(listener: (user: SessionUser | null) => void): v
 
 export const useSessionUser = (): SessionUser | null => useSyncExternalStore(subscribe, sessionUser)
 
-/** Whether somebody may open a page; `user` is null before signing in. */
+/** Whether a user may open a page; `user` is null before sign-in. */
 export function mayOpen(access: PageAccess, user: SessionUser | null): boolean {
   if (access === 'anyone') return true
   if (user === null) return false

@@ -10,7 +10,7 @@ import {
 import { call } from './call.ts'
 import { t } from './i18n.ts'
 import { type KnownStatus, toKnownStatus } from './status/known-status.ts'
-import { readStoredObject, writeStored } from './stored.ts'
+import { readStoredObject, writeStored } from './local-storage.ts'
 import { isOwnApi } from '../ui/rich/own-api.ts'
 import { toast } from './toast.ts'
 
@@ -30,12 +30,12 @@ function subscribe(listener: () => void) {
 export const useStatus = (): KnownStatus => useSyncExternalStore(subscribe, () => current)
 
 export const systemName = (status: KnownStatus): string => status.system_name || DEFAULT_SYSTEM_NAME
-/** The operator's image, if it is one that may be loaded, else ours. */
+/** The operator's logo if it may be loaded, else ours. */
 export const logoAddress = ({ logo }: KnownStatus): string =>
   logo && !isOwnApi(logo) ? logo : './logo.png'
 
-/** Sets what lives outside React: the accent and the icon of the tab. */
-function dress(status: KnownStatus) {
+/** Sets the accent and the tab icon, which are outside React. */
+function applyBranding(status: KnownStatus) {
   const theme = status.gatehouse?.theme ?? 'default'
   document.documentElement.dataset['accent'] = THEMES.includes(theme) ? theme : 'default'
   document.querySelector('link[rel=icon]')?.setAttribute('href', logoAddress(status))
@@ -49,49 +49,49 @@ function remember(status: Status) {
   writeStored('footer_html', status.footer_html)
   writeStored('quota_per_unit', String(status.quota_per_unit))
   writeStored('display_in_currency', String(status.display_in_currency))
-  dress(status)
+  applyBranding(status)
   for (const listener of listeners) listener()
 }
 
-/** True when our server runs another version than this console was built with. */
+/** Whether the server runs another version than this console was built with. */
 export const isOtherVersion = (status: KnownStatus, consoleVersion: string): boolean =>
   status.gatehouse !== undefined &&
   status.version !== undefined &&
   status.version !== `v${consoleVersion}`
 
-/** What the server said is believed for so long without asking again. */
+/** How long a status counts as fresh, in milliseconds. */
 const FRESH_MS = 300_000
-let askedAt = 0
-/** The other version that the reader was told of. */
-let toldVersion: string | undefined
+let fetchedAt = 0
+/** The other version of which the reader has been notified. */
+let notifiedVersion: string | undefined
 
-async function askStatus(): Promise<void> {
-  askedAt = Date.now()
+async function fetchStatus(): Promise<void> {
+  fetchedAt = Date.now()
   const status = await call('GET /api/status', {}, { background: true })
   remember(status)
-  if (!isOtherVersion(status, __CONSOLE_VERSION__) || status.version === toldVersion) return
-  toldVersion = status.version
+  if (!isOtherVersion(status, __CONSOLE_VERSION__) || status.version === notifiedVersion) return
+  notifiedVersion = status.version
   toast.notice(
     t('新版本可用：{{version}}，请使用快捷键 Shift + F5 刷新页面', { version: status.version }),
     () => {},
   )
 }
 
-/** Fetches the status; what an earlier visit stored serves until it arrives. */
+/** Loads the status; until then the status stored by an earlier visit is used. */
 export async function loadStatus(): Promise<void> {
-  dress(current)
+  applyBranding(current)
   try {
-    await askStatus()
+    await fetchStatus()
   } catch {
     toast.error(t('无法正常连接至服务器！'))
   }
 }
 
-/** A page that stays open learns of other settings and versions when it is looked at again. */
+/** Refreshes the status when a page that stayed open becomes visible again. */
 export function followStatus(): void {
   document.addEventListener('visibilitychange', () => {
-    const isFresh = Date.now() - askedAt < FRESH_MS
-    if (document.visibilityState === 'visible' && !isFresh) void askStatus().catch(() => {})
+    const isFresh = Date.now() - fetchedAt < FRESH_MS
+    if (document.visibilityState === 'visible' && !isFresh) void fetchStatus().catch(() => {})
   })
 }
 
@@ -100,18 +100,18 @@ const quotaDisplay = (status: KnownStatus): QuotaDisplay => ({
   inCurrency: status.display_in_currency ?? true,
 })
 
-/** Whether visitors may register with a name and a password, as far as the server says. */
+/** Whether visitors can register with a name and password, as far as the server reports. */
 export function useMayRegister(): boolean {
   return (useStatus().gatehouse?.registration ?? 'open') === 'open'
 }
 
-/** What the server can do beyond One API, which says nothing of the kind. */
+/** Whether the server has a feature beyond One API. One API servers report none. */
 export function useHasFeature(): (name: Feature) => boolean {
   const features = useStatus().gatehouse?.features
   return (name) => features?.includes(name) === true
 }
 
-/** Writes points the way this installation shows them. */
+/** Formats points as this installation displays them. */
 export function useQuotaText(): (quota: number, decimals?: number) => string {
   const status = useStatus()
   return useCallback(
@@ -120,7 +120,7 @@ export function useQuotaText(): (quota: number, decimals?: number) => string {
   )
 }
 
-/** Writes what a single call costs, to the point. */
+/** Formats the cost of a single call, exact to the point. */
 export function useCostText(): (quota: number) => string {
   const status = useStatus()
   return useCallback(
@@ -134,7 +134,10 @@ export function useCostText(): (quota: number) => string {
 
 const CENTS_PER_DOLLAR = 100
 
-/** Dollars that points stand for, whatever the display setting; less than a cent is not nothing. */
+/**
+ * Formats points in dollars, regardless of the display setting; less than a cent is not shown as
+ * zero.
+ */
 export function useDollarText(): (quota: number) => string {
   const display = { ...quotaDisplay(useStatus()), inCurrency: true }
   const cent = display.quotaPerUnit / CENTS_PER_DOLLAR

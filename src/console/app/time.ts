@@ -4,17 +4,20 @@ import customParseFormat from 'dayjs/plugin/customParseFormat.js'
 dayjs.extend(customParseFormat)
 
 const STAMP = 'YYYY-MM-DD HH:mm:ss'
-/** What people type for a stamp, with or without zeros, and what programs print. */
+/** Timestamps as users enter them, with or without leading zeros, and as programs print them. */
 const TYPED =
   /^(\d{4})([-/])(\d{1,2})\2(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.\d+)?)?(Z|[+-]\d{2}:\d{2})?)?$/
 
-/** Seconds since 1970 in the reader's time zone, as every page shows them. */
+/** Formats epoch seconds in the reader's time zone. */
 export const stampText = (seconds: number): string => dayjs.unix(seconds).format(STAMP)
 
-/** The day alone. */
+/** Formats the date only. */
 export const dateText = (seconds: number): string => dayjs.unix(seconds).format('YYYY-MM-DD')
 
-/** Seconds of a typed stamp, in the reader's time zone unless it names one; null when it is none. */
+/**
+ * Parses a timestamp to epoch seconds, in the reader's time zone unless it contains one; null if
+ * invalid.
+ */
 export function parseStamp(text: string): number | null {
   const parts = TYPED.exec(text.trim())
   if (parts === null) return null
@@ -28,9 +31,9 @@ export function parseStamp(text: string): number | null {
 
 export const nowSeconds = (): number => Math.floor(Date.now() / 1000)
 
-/** Milliseconds as seconds; thousandths count only where there is little else. */
+/** Formats milliseconds as seconds; with thousandths only below a tenth of a second. */
 export const secondsText = (ms: number): string => (ms / 1000).toFixed(ms < 100 ? 3 : 2)
 
-/** The beginning of the reader's day, so many days before the one of `seconds`. */
+/** Start of the reader's day, `daysBefore` days before the one of `seconds`. */
 export const dayStart = (seconds: number, daysBefore: number): number =>
   dayjs.unix(seconds).startOf('day').subtract(daysBefore, 'day').unix()

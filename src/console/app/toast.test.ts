@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { toastMs } from './toast.ts'
 
-test('how long toasts stay; a notice stays until it is closed', () => {
+test('duration of toasts; a notice stays until it is closed', () => {
   expect(toastMs).toEqual({
     success: 1500,
     instruction: 8000,

@@ -8,10 +8,10 @@ export interface Toast {
   onClose?: () => void
 }
 
-/** How long a toast stays, in milliseconds; a notice stays until somebody closes it. */
+/** Duration of a toast in milliseconds; a notice stays until it is closed. */
 export const toastMs: Record<ToastKind, number | false> = {
   success: 1500,
-  // A success that says what to do next has to be read.
+  // A success with an instruction takes longer to read.
   instruction: 8000,
   info: 3000,
   error: 5000,
@@ -31,7 +31,10 @@ function raise(toast: Toast) {
   wake?.()
 }
 
-/** The toast widgets are loaded when the first toast is raised; until then toasts wait here. */
+/**
+ * Registers the loader of the toast widgets, called with the first toast; until then toasts are
+ * queued.
+ */
 export function whenFirstToast(load: () => void): void {
   wake = load
   if (waiting.length > 0) load()
@@ -52,6 +55,6 @@ export const toast = {
   info: raiseKind('info'),
   warning: raiseKind('warning'),
   error: raiseKind('error'),
-  /** Stays until closed; `onClose` runs when the reader closes it. */
+  /** Stays until closed; `onClose` is called when the reader closes it. */
   notice: (message: ReactNode, onClose: () => void) => raise({ kind: 'notice', message, onClose }),
 }

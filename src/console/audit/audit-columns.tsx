@@ -12,16 +12,16 @@ export interface AuditTexts {
   open: (entry: AuditEntry) => void
 }
 
-/** The target as a person would call it; its id where the name is gone. */
+/** Display name of the target; its id if it has no name. */
 export function targetText({ action, target_name, target_id }: AuditEntry): string {
   if (target_name === '') return target_id === 0 ? '—' : `#${target_id}`
   if (target_id !== 0) return `${target_name} #${target_id}`
   const option = action === 'option.update' ? optionTitle(target_name) : null
-  // The own name behind it is what the filter looks for.
+  // Includes the option's own name, for which the filter searches.
   return option === null ? target_name : `${option} ${target_name}`
 }
 
-/** Opens the details by keyboard, as a click on the row does by mouse. */
+/** Opens the details by keyboard, like a click on the row. */
 function ActionButton({ entry, texts }: { entry: AuditEntry; texts: AuditTexts }) {
   return (
     <button type="button" className={styles['open']} onClick={() => texts.open(entry)}>

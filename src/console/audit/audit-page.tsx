@@ -24,7 +24,7 @@ type FilterName = (typeof FILTERS)[number]
 
 const AHEAD_SECONDS = 3600
 
-/** Seconds of the address; 0 for anything else, which filters nothing. */
+/** Parses seconds from the address; 0 for anything else, which sets no filter. */
 const secondsOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
 
 function useAuditList(state: ListState, filters: Record<FilterName, string>) {
@@ -47,7 +47,7 @@ interface FiltersProps {
 
 function Filters({ state, filters }: FiltersProps) {
   const { t } = useTranslation()
-  // Where the list ends when no end is chosen.
+  // End of the list if none is chosen.
   const [endSeconds] = useState(() => nowSeconds() + AHEAD_SECONDS)
   const stamps = { format: stampText, parse: parseStamp }
   const setTime = (name: 'start' | 'end') => (seconds: number) =>
@@ -102,7 +102,7 @@ function Filters({ state, filters }: FiltersProps) {
 
 const emptied = () => Object.fromEntries(FILTERS.map((name) => [name, '']))
 
-/** For root: what admins changed. */
+/** For root: changes that administrators made. */
 export function AuditPage() {
   const { t } = useTranslation()
   const state = useListState()

@@ -5,8 +5,8 @@ import { fieldTitles } from '../../contract/field-title.ts'
 import english from '../app/en.json' with { type: 'json' }
 import { actionName, memberChanges, memberName, summary } from './audit-texts.ts'
 
-// Chinese is its own key.
-const t = ((text: string) => text) as TFunction // only ever called with a text here
+// Chinese texts are their own keys.
+const t = ((text: string) => text) as TFunction // only called with a text here
 
 const entry = (change: Pick<AuditEntry, 'before' | 'after'>): AuditEntry => ({
   id: 1,
@@ -21,7 +21,7 @@ const entry = (change: Pick<AuditEntry, 'before' | 'after'>): AuditEntry => ({
   ...change,
 })
 
-test('a change is told member by member', () => {
+test('lists a change member by member', () => {
   const change = entry({
     before: { quota: 5, email: '', ModelRatio: { o3: 1 } },
     after: { quota: 6, email: 'a@b.c', ModelRatio: { o3: 2 } },
@@ -34,7 +34,7 @@ test('a change is told member by member', () => {
   expect(summary(change, t)).toBe('额度 5 → 6 · 邮箱 （空） → a@b.c · 模型倍率 {"o3":1} → {"o3":2}')
 })
 
-test('a setting is called what the settings page calls it, one without a field by its own name', () => {
+test('names an option as the settings page does, or by its own name without a field there', () => {
   const change = entry({
     before: { OidcClientId: 'a', SomethingNew: '1' },
     after: { OidcClientId: 'b', SomethingNew: '2' },
@@ -42,7 +42,7 @@ test('a setting is called what the settings page calls it, one without a field b
   expect(summary(change, t)).toBe('OIDC Client ID a → b · SomethingNew 1 → 2')
 })
 
-test('what came or went has one side', () => {
+test('created and deleted members have one side', () => {
   expect(memberChanges(entry({ before: null, after: { name: 'a' } }), t)).toEqual([
     { member: 'name', after: 'a' },
   ])
@@ -51,7 +51,7 @@ test('what came or went has one side', () => {
   )
 })
 
-test('numbers that stand for something are called what the lists call it', () => {
+test('names enumerated numbers as the lists do', () => {
   const change = (action: AuditEntry['action'], after: AuditEntry['after']) =>
     summary({ ...entry({ before: null, after }), action }, t)
   expect(change('user.promote', { role: 10, status: 1, quota: 1_000_000 })).toBe(
@@ -63,19 +63,19 @@ test('numbers that stand for something are called what the lists call it', () =>
   expect(change('redemption.update', { status: 3, quota: 5 })).toBe('状态 已使用 · 额度 5')
 })
 
-test('new codes are told by how many and which', () => {
+test('lists the number and the codes of a creation', () => {
   const after = { name: 'gift', quota: 100, count: 3, ids: [62, 63, 64] }
   const change: AuditEntry = { ...entry({ before: null, after }), action: 'redemption.create' }
   expect(summary(change, t)).toBe('名称 gift · 额度 100 · 数量 3 · 兑换码 ID 62, 63, 64')
 })
 
-test('an action that this console does not know is called by its name', () => {
+test('shows an unknown action by its name', () => {
   expect(actionName('user.delete')).toBe('删除用户')
   expect(actionName('robot.boil')).toBe('robot.boil')
 })
 
 test.each(Object.entries(fieldTitles))(
-  'a refusal calls the member %s as the console does, in both languages',
+  'errors name the member %s as the console does, in both languages',
   (member, { zh, en }) => {
     const texts: Readonly<Record<string, string>> = english
     expect([zh, member]).toContain(memberName(member, t))

@@ -17,6 +17,7 @@ const actionNames: Record<AuditAction, string> = {
   'user.enable': mark('启用用户'),
   'user.delete': mark('删除用户'),
   'user.top_up': mark('为用户充值'),
+  'user.second_factor': mark('更改两步验证'),
   'token.limit': mark('修改令牌限制'),
   'redemption.create': mark('添加兑换码'),
   'redemption.update': mark('编辑兑换码'),
@@ -33,7 +34,7 @@ const actionNames: Record<AuditAction, string> = {
   'log.search_body': mark('搜索请求与响应'),
 }
 
-/** Kinds of target, for the filter. */
+/** Kinds of target for the filter. */
 export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'user', name: mark('用户') },
   { noun: 'token', name: mark('令牌') },
@@ -44,13 +45,13 @@ export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'log', name: mark('日志') },
 ]
 
-/** Chinese, translated where shown; an action of a newer server is its own name. */
+/** Chinese, translated where displayed; an action of a newer server is shown by its name. */
 export function actionName(action: string): string {
   const known = AUDIT_ACTIONS.find((name) => name === action)
   return known === undefined ? action : actionNames[known]
 }
 
-/** What the forms call the members of the wire. */
+/** Labels of wire members, as in the forms. */
 const memberNames = new Map<string, string>([
   ['name', mark('名称')],
   ['username', mark('用户名')],
@@ -61,6 +62,7 @@ const memberNames = new Map<string, string>([
   ['status', mark('状态')],
   ['group', mark('分组')],
   ['quota', mark('额度')],
+  ['second_factor', mark('两步验证')],
   ['count', mark('数量')],
   ['ids', mark('兑换码 ID')],
   ['limits', mark('限制与预算')],
@@ -83,7 +85,7 @@ const memberNames = new Map<string, string>([
   ['request_id', mark('请求 ID')],
 ])
 
-/** As the forms have it; what they do not have is its own name. */
+/** Label of a member as in the forms; its own name without a label. */
 export function memberName(member: string, t: TFunction): string {
   const known = memberNames.get(member)
   return known === undefined ? (optionTitle(member) ?? member) : t(known)
@@ -91,12 +93,12 @@ export function memberName(member: string, t: TFunction): string {
 
 export interface MemberChange {
   member: string
-  /** Absent: there was none, or is none any more. */
+  /** Undefined if the member was absent before or is absent after. */
   before?: string
   after?: string
 }
 
-/** What the lists call the numbers of a member of the wire, by the kind of target. */
+/** Names of enumerated numbers, as in the lists, by kind of target and member. */
 const valueNames = new Map<string, ReadonlyMap<unknown, string>>([
   [
     'user.role',
@@ -141,7 +143,7 @@ function valueText(place: string, value: unknown, t: TFunction): string {
   return place.endsWith('.quota') ? value.toLocaleString('en-US') : String(value)
 }
 
-/** What changed, member by member, in the order that the entry has. */
+/** Changes by member, in the order of the entry. */
 export function memberChanges(entry: AuditEntry, t: TFunction): MemberChange[] {
   const before = entry.before ?? {}
   const after = entry.after ?? {}

@@ -7,15 +7,15 @@ import { toast } from '../app/toast.ts'
 import { Action, ConfirmAction } from '../ui/actions.tsx'
 import {
   balanceRun,
-  type RunWords,
+  type RunTexts,
   testRun,
-  useBegun,
-  useFollow,
+  useMarkStarted,
+  useRunProgress,
   useRun,
 } from './run/channel-runs.ts'
 import styles from './channel.module.css'
 
-function Progress({ words, state }: { words: RunWords; state: RunState }) {
+function Progress({ words, state }: { words: RunTexts; state: RunState }) {
   const { t } = useTranslation()
   const { done, total, failed } = state
   return (
@@ -28,20 +28,20 @@ function Progress({ words, state }: { words: RunWords; state: RunState }) {
 
 interface BulkActionsProps {
   list: PagedList<Channel>
-  /** Chosen channels have actions of their own; what goes on is said nevertheless. */
+  /** Selected channels have their own actions; progress of runs is still shown. */
   isSelecting: boolean
 }
 
-/** What is done to all channels, or to those of a kind. */
+/** Actions on all channels, or on those of a kind. */
 export function BulkActions({ list, isSelecting }: BulkActionsProps) {
   const { t } = useTranslation()
-  const begun = useBegun()
-  // A One API server takes the addresses for channels named "status", and never updates balances.
+  const begun = useMarkStarted()
+  // One API would take these paths for a channel named "status", and never updates balances.
   const canAsk = useStatus().gatehouse !== undefined
   const tests = useRun(testRun, canAsk)
   const balances = useRun(balanceRun, canAsk)
-  useFollow(testRun, tests, list)
-  useFollow(balanceRun, balances, list)
+  useRunProgress(testRun, tests, list)
+  useRunProgress(balanceRun, balances, list)
   const isTesting = tests?.running === true
   const isUpdating = balances?.running === true
 

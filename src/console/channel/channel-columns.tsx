@@ -16,7 +16,7 @@ import { responseLevel, responseOrder } from './channel-response.ts'
 import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 
-/** How rows are written, and what is changed in them. */
+/** How cells are formatted, and how they are edited. */
 export interface ChannelTexts {
   t: TFunction
   quotaText: (quota: number) => string
@@ -33,7 +33,7 @@ const states: StateNames = new Map([
 ])
 
 function State({ channel, t }: { channel: Channel; t: TFunction }) {
-  // One API's own rows tell neither.
+  // One API's rows contain neither.
   const { key_count: count = 1, keys_paused: paused = 0 } = channel
   if (channel.status === ChannelStatus.enabled && paused > 0) {
     const left = count - paused
@@ -79,7 +79,7 @@ function ResponseTime({ channel, t }: { channel: Channel; t: TFunction }) {
   )
 }
 
-/** A click asks the upstream what is left. */
+/** A button that refreshes the balance from the upstream. */
 function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) {
   const { t } = texts
   const [isBusy, setIsBusy] = useState(false)
@@ -91,14 +91,14 @@ function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) 
       </span>
     )
   }
-  const askedAt = channel.balance_updated_time
-  const isKnown = askedAt > 0
+  const fetchedAt = channel.balance_updated_time
+  const isKnown = fetchedAt > 0
   async function refresh() {
     setIsBusy(true)
     try {
       await texts.refreshBalance(channel)
     } catch {
-      // The toast with the server's sentence is up already; the last figure stays.
+      // The toast with the server's message is already shown; the previous balance stays.
     } finally {
       setIsBusy(false)
     }
@@ -113,7 +113,7 @@ function Balance({ channel, texts }: { channel: Channel; texts: ChannelTexts }) 
       aria-label={t('「{{name}}」的余额 {{text}}，点击更新', { name: channel.name, text })}
       title={
         isKnown
-          ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(askedAt) })
+          ? t('更新于 {{stamp}}，点击更新', { stamp: stampText(fetchedAt) })
           : t('还没有查询过，点击更新')
       }
       onClick={() => !isBusy && void refresh()}
@@ -152,7 +152,7 @@ function TestModel({ channel, texts }: { channel: Channel; texts: ChannelTexts }
   )
 }
 
-/** In a window of 1440 px the growths give each head one line with its mark of order. */
+/** Widths for a window of 1440 px, where each head fits on one line with its sort mark. */
 export function channelColumns(texts: ChannelTexts): Column<Channel>[] {
   return [...namingColumns(texts), ...measuredColumns(texts)]
 }

@@ -13,7 +13,7 @@ import { useHasFeature } from '../app/status.ts'
 const FILTER_NAMES = ['status', 'type', 'group'] as const
 type FilterName = (typeof FILTER_NAMES)[number]
 
-/** The filters of the channel list, as its address has them; empty: any. */
+/** Filters of the channel list from the address; empty for any. */
 export const channelFilters = (state: ListState): Record<FilterName, string> => ({
   status: state.get('status'),
   type: state.get('type'),
@@ -25,18 +25,18 @@ export const isFiltered = (state: ListState): boolean =>
 
 export const NO_FILTERS: Readonly<Record<FilterName, string>> = { status: '', type: '', group: '' }
 
-/** The filters as the API takes them. */
+/** The filters as query parameters of the API. */
 export const filterQuery = ({ status, type, group }: Record<FilterName, string>) => ({
   status: Number(status) || undefined,
   type: Number(type) || undefined,
   group: group || undefined,
 })
 
-/** Counts of all channels; undefined until they are loaded, or where the server has none. */
+/** Counts of all channels; undefined until loaded, or if the server does not count them. */
 export function useChannelSummary(): ChannelSummary | undefined {
   const isKnown = useHasFeature()('channel-filters')
   const { data } = useQuery({
-    // Below the list's own key: what refreshes the list refreshes its counts.
+    // Nested below the list's key, so that refreshing the list refreshes the counts.
     queryKey: ['channels', 'summary'],
     queryFn: ({ signal }) => call('GET /api/channel/summary', {}, { signal, background: true }),
     enabled: isKnown,
@@ -55,13 +55,13 @@ interface ChannelFilterProps {
   summary: ChannelSummary | undefined
 }
 
-/** Selects that narrow the list to a status, a type and a group. */
+/** Filters by status, type and group. */
 export function ChannelFilters({ state, summary }: ChannelFilterProps) {
   const { t } = useTranslation()
   const isKnown = useHasFeature()('channel-filters')
   if (!isKnown) return null
   const chosen = channelFilters(state)
-  // A chosen one stays an option when its last channel is gone.
+  // Keeps the selected value as an option after its last channel is gone.
   const types = new Set([...(summary?.types ?? []), Number(chosen.type)].filter(Boolean))
   const groups = new Set([...(summary?.groups ?? []), chosen.group].filter((name) => name !== ''))
   const options: Record<FilterName, { value: string; label: string }[]> = {

@@ -6,19 +6,19 @@ import { wholeNumber } from '../ui/field/whole-number.ts'
 import {
   type ChannelForm,
   hasField,
-  isSpared,
+  isOptionalPart,
   keepsSecret,
   needsKey,
   needsKeyAgain,
 } from './channel-form.ts'
-import { isObjectText, isProxyAddress, isTextsText } from './override/channel-overrides.ts'
+import { isObjectText, isProxyAddress, isStringMapText } from './override/channel-overrides.ts'
 
-/** Fields by their path in the form, `config.ak`. */
+/** Errors by path in the form, such as `config.ak`. */
 export type FormErrors = Map<string, FormError>
 
 const NAME_AND_KEY = mark('请填写渠道名称和渠道密钥！')
 
-/** What has to be mended before the form can be sent; `before` is the channel that is edited. */
+/** Errors that prevent submission; `before` is the edited channel. */
 export function formErrors(form: ChannelForm, before: Channel | null): FormErrors {
   return new Map([
     ...nameErrors(form, before),
@@ -34,7 +34,7 @@ export function formErrors(form: ChannelForm, before: Channel | null): FormError
 type Found = [field: string, error: FormError][]
 
 function nameErrors({ name, groups }: ChannelForm, before: Channel | null): Found {
-  // Channels that other programs made may have no name; they can be edited nevertheless.
+  // Channels created by other programs may have no name and can still be edited.
   const needsName = before === null || (before.name ?? '') !== ''
   const errors: Found = []
   if (needsName && name.trim() === '') {
@@ -67,7 +67,7 @@ function fieldErrors(form: ChannelForm, before: Channel | null): Found {
   return channelType(form.type).fields.flatMap((field): Found => {
     const { config: member, label, required, placeholder } = field
     const isMissing = required && form.config[member].trim() === ''
-    if (!isMissing || isSpared(form, before, member)) return []
+    if (!isMissing || isOptionalPart(form, before, member)) return []
     if (field.secret && keepsSecret(form, before, member)) return []
     const values = { label: localText(label), example: placeholder }
     const text =
@@ -99,7 +99,7 @@ function modelErrors({ type, models, mapping }: ChannelForm): Found {
   return errors
 }
 
-/** Nothing, or JSON. */
+/** Whether the text is empty or JSON. */
 function isJson(text: string): boolean {
   try {
     JSON.parse(text.trim() || '{}')
@@ -117,7 +117,7 @@ function overrideErrors(form: ChannelForm, before: Channel | null): Found {
     errors.push(['overrides.proxy', { text }])
   }
   const isTyped = headers !== null && headers.trim() !== ''
-  if (isTyped && !isTextsText(headers)) {
+  if (isTyped && !isStringMapText(headers)) {
     const text = mark('请求头覆盖须是 JSON 对象，值为字符串，例如 {"X-Team": "blue"}')
     errors.push(['overrides.headers', { text }])
   }

@@ -6,7 +6,7 @@ import { call } from '../app/call.ts'
 import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { useFormSave } from '../app/form/form-save.ts'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { mark } from '../app/i18n.ts'
 import { LinkButton } from '../app/link-button.tsx'
 import { toast } from '../app/toast.ts'
@@ -63,7 +63,7 @@ function useChannelForm(initial: ChannelForm, before: Channel | null) {
   })
 }
 
-/** What an edit sends, as the form names it. */
+/** Labels of the members that an edit sends, as in the form. */
 const labels = new Map<string, string>([
   ['type', mark('类型')],
   ['name', mark('名称')],
@@ -79,7 +79,7 @@ const labels = new Map<string, string>([
   ['weight', mark('权重')],
 ])
 
-/** What differs from the saved channel, for the save bar. */
+/** Differences from the stored channel, for the save bar. */
 function useChanges(form: ChannelForm, before: Channel | null): Change[] {
   const { t } = useTranslation()
   if (before === null) return []
@@ -94,11 +94,11 @@ function useChanges(form: ChannelForm, before: Channel | null): Change[] {
     }
     return [label, { label }]
   })
-  // Two members may be one field.
+  // Two members may belong to one field.
   return [...new Map(told).values()].map((change) => ({ ...change, label: t(change.label) }))
 }
 
-/** Another type brings its own models, unless somebody has chosen some. */
+/** Changing the type replaces the models, unless the user has chosen some. */
 function useTypeChange(form: ChannelFormApi) {
   const modelsOf = useTypeModels()
   return (type: number) => {
@@ -110,7 +110,7 @@ function useTypeChange(form: ChannelFormApi) {
 }
 
 interface ChannelFormPageProps {
-  /** The channel that is edited; null: a new one. */
+  /** The edited channel; null for a new one. */
   before: Channel | null
   initial: ChannelForm
 }
@@ -127,7 +127,7 @@ function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
   const submit = form.onSubmit(
     (values) => void save(values),
     (_, values) => {
-      // The first wrong field is named by a toast too: it may be out of sight.
+      // A toast also names the first invalid field, which may be out of view.
       const [first] = formErrors(values, before).values()
       if (first !== undefined) toast.warning(t(first.toast ?? first.text, first.values ?? {}))
     },
@@ -172,11 +172,11 @@ const loadChannel = (id: number, signal: AbortSignal) =>
 
 export function ChannelAddPage() {
   const { t } = useTranslation()
-  // Our parser makes every query a record of texts.
+  // The router's parser makes every query a record of strings.
   const { from = '' }: { from?: string } = useSearch({ strict: false })
   if (from === '') return <ChannelFormPage before={null} initial={newChannelForm()} />
   return (
-    <StoredThing
+    <StoredRecord
       title={t('添加渠道')}
       what={t('这个渠道')}
       queryKey={['channel', from]}
@@ -188,7 +188,7 @@ export function ChannelAddPage() {
         const copy = copiedForm(channel, t('{{name}} 副本', { name: channel.name }))
         return <ChannelFormPage before={null} initial={copy} key={from} />
       }}
-    </StoredThing>
+    </StoredRecord>
   )
 }
 
@@ -196,7 +196,7 @@ export function ChannelEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑渠道')}
       what={t('这个渠道')}
       queryKey={['channel', id]}
@@ -205,6 +205,6 @@ export function ChannelEditPage() {
       list={paths.channel}
     >
       {(channel) => <ChannelFormPage before={channel} initial={toForm(channel)} key={channel.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

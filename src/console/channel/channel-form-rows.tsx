@@ -13,7 +13,7 @@ import { SecretField } from '../ui/field/secret-field.tsx'
 import { TextArea } from '../ui/field/text-area.tsx'
 import { FormRow } from '../ui/form.tsx'
 import { TagInput } from '../ui/tag-input.tsx'
-import { type ChannelForm, isSpared, keepsSecret } from './channel-form.ts'
+import { type ChannelForm, isOptionalPart, keepsSecret } from './channel-form.ts'
 import styles from './channel.module.css'
 
 export type ChannelFormApi = UseFormReturnType<ChannelForm>
@@ -21,7 +21,7 @@ export const errorOf = (form: ChannelFormApi, field: string) => String(form.erro
 
 export interface RowsProps {
   form: ChannelFormApi
-  /** The channel that is edited; null: a new one. */
+  /** The edited channel; null for a new one. */
   before: Channel | null
 }
 
@@ -90,7 +90,7 @@ export function AddressRow({ form }: Pick<RowsProps, 'form'>) {
   )
 }
 
-/** One of the fields that only this type has. */
+/** A field that only this type has. */
 function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTypeField }) {
   const { t } = useTranslation()
   const { config: member, secret, multiline, required, placeholder, choices } = spec
@@ -107,7 +107,7 @@ function TypeField({ form, before, field: spec }: RowsProps & { field: ChannelTy
       label={localText(spec.label)}
       hint={isKept ? t('已设置') : undefined}
       error={errorOf(form, path)}
-      isRequired={required && !isKept && !isSpared(form.values, before, member)}
+      isRequired={required && !isKept && !isOptionalPart(form.values, before, member)}
     >
       {(field) =>
         choices !== undefined ? (
@@ -160,9 +160,9 @@ export function OrderRows({ form, before }: RowsProps) {
         {(field) => (
           <TextInput
             {...field}
-            // No keypad of digits: on a phone it has no minus.
+            // No numeric keypad: on phones it lacks the minus sign.
             autoComplete="off"
-            // Left empty, it stays as it is.
+            // An empty field leaves the value unchanged.
             placeholder={String(before?.priority ?? 0)}
             {...form.getInputProps('priority')}
             error={field.error}

@@ -9,7 +9,7 @@ import {
   keepsSecret,
   needsKeyAgain,
   newChannelForm,
-  oddKeys,
+  malformedKeys,
   repeatedKeys,
   toChanges,
   toForm,
@@ -63,8 +63,8 @@ const wrongFields = (form: ChannelForm, before: Channel | null = null) => [
   ...formErrors(form, before).keys(),
 ]
 
-describe('what is sent to create a channel', () => {
-  test('lists become comma texts, the address loses its slash, empty numbers are left out', () => {
+describe('body of a creation', () => {
+  test('joins lists with commas, trims the address, omits empty numbers', () => {
     const form = aForm({
       baseUrl: ' https://llm.example.com/ ',
       groups: ['default', 'vip'],
@@ -85,20 +85,20 @@ describe('what is sent to create a channel', () => {
     })
   })
 
-  test('a weight below 0 becomes 0; a priority may be negative', () => {
+  test('raises a negative weight to 0; a priority may be negative', () => {
     expect(toInput(aForm({ weight: '-3', priority: '-5' }))).toMatchObject({
       weight: 0,
       priority: -5,
     })
   })
 
-  test('a batch is one key a line, without empty ones', () => {
+  test('a batch has one key per line, without empty lines', () => {
     const key = 'sk-1\r\n\n  sk-2 \n'
     expect(batchKeys(key)).toEqual(['sk-1', 'sk-2'])
     expect(toInput(aForm({ key, isBatch: true })).key).toBe('sk-1\nsk-2')
   })
 
-  test('a line that repeats a key makes no channel, and is counted', () => {
+  test('a repeated key creates no channel, and is counted', () => {
     const key = 'sk-1\nsk-2\n sk-1\r\n'
     expect(batchKeys(key)).toEqual(['sk-1', 'sk-2'])
     expect(repeatedKeys(key)).toBe(1)
@@ -109,7 +109,7 @@ describe('what is sent to create a channel', () => {
     ['together', { key_mode: 'together' }],
     ['replace', {}],
     ['each', {}],
-  ] as const)('what becomes of several keys, %s, is said where it has to be', (keyMode, said) => {
+  ] as const)('the use of several keys, %s, is sent where needed', (keyMode, said) => {
     const { key_mode } = toInput(aForm({ key: 'sk-1\nsk-2', isBatch: true, keyMode }))
     expect({ key_mode }).toEqual({ key_mode: undefined, ...said })
     expect(toInput(aForm({ keyMode }))).not.toHaveProperty('key_mode')
@@ -130,14 +130,14 @@ describe('what is sent to create a channel', () => {
     expect(toInput(aForm({ type: 42, config: vertex })).key).toBe('us-east5|p-1|{"a":1}')
   })
 
-  test('type 3 brings its API version, for older servers in other too', () => {
+  test('type 3 sends its API version, for older servers also in other', () => {
     expect(toInput(aForm({ type: 3, baseUrl: 'https://r.openai.azure.com' }))).toMatchObject({
       config: '{"api_version":"2024-03-01-preview","deployment_dots":"keep"}',
       other: '2024-03-01-preview',
     })
   })
 
-  test('a channel of type 3 that was made elsewhere goes on leaving out dots', () => {
+  test('a channel of type 3 from another program keeps omitting dots', () => {
     const before = aChannel({ type: 3, base_url: 'https://r.openai.azure.com', other: 'v1' })
     const form = toForm(before)
     expect(toChanges(form, before)).toEqual({})
@@ -148,14 +148,14 @@ describe('what is sent to create a channel', () => {
     })
   })
 
-  test('type 43 has neither models nor mapping nor prompt', () => {
+  test('type 43 has no models, mapping or prompt', () => {
     const form = aForm({ type: 43, mapping: '{"a":"b"}', systemPrompt: 'x' })
     expect(toInput(form)).toMatchObject({ models: '', model_mapping: '', system_prompt: '' })
   })
 })
 
-describe('what an edit sends', () => {
-  test('nothing when nothing was changed, whatever is stored', () => {
+describe('body of an edit', () => {
+  test('is empty if nothing was changed, for any stored values', () => {
     const stored = [
       aChannel(),
       aChannel({ base_url: 'https://llm.example.com/', models: 'a, b', config: '' }),
@@ -166,7 +166,7 @@ describe('what an edit sends', () => {
     for (const channel of stored) expect(toChanges(toForm(channel), channel)).toEqual({})
   })
 
-  test('members that a server sends as null count as empty', () => {
+  test('treats null members from a server as empty', () => {
     const channel = Object.assign(aChannel(), {
       other: null,
       base_url: null,
@@ -181,30 +181,30 @@ describe('what an edit sends', () => {
     expect(toChanges(toForm(channel), channel)).toEqual({})
   })
 
-  test('only what was changed', () => {
+  test('contains only changed fields', () => {
     const before = aChannel()
     const form = { ...toForm(before), name: '备用', priority: '', weight: '5' }
     expect(toChanges(form, before)).toEqual({ name: '备用', weight: 5 })
   })
 
-  test('an emptied mapping is sent, so that it is cleared', () => {
+  test('sends an emptied mapping to clear it', () => {
     const before = aChannel({ model_mapping: '{"a":"b"}' })
     expect(toChanges({ ...toForm(before), mapping: '' }, before)).toEqual({ model_mapping: '' })
   })
 
-  test('members of config that no field shows survive a change of another', () => {
+  test('keeps config members without a field when another changes', () => {
     const before = aChannel({ type: 34, config: '{"plugin":"p","user_id":"1"}' })
     const form = toForm(before)
     form.config.user_id = '2'
     expect(toChanges(form, before)).toEqual({ config: '{"plugin":"p","user_id":"2"}' })
   })
 
-  test('a field that older programs kept in other is read from there', () => {
+  test('reads a field from other where older programs stored it', () => {
     const before = aChannel({ type: 18, other: 'v3.5', config: '{}' })
     expect(toForm(before).config.api_version).toBe('v3.5')
   })
 
-  test('secrets left empty are not composed into a key', () => {
+  test('does not compose a key from empty secrets', () => {
     const before = aChannel({ type: 33, config: '{"region":"a","ak":"","sk":""}', base_url: '' })
     const form = toForm(before)
     form.config.region = 'b'
@@ -212,7 +212,7 @@ describe('what an edit sends', () => {
   })
 })
 
-describe('a key goes only where it was entered for', () => {
+describe('a change of destination requires the key again', () => {
   const before = aChannel({ config_set: ['ak'] })
 
   test.each([
@@ -227,7 +227,7 @@ describe('a key goes only where it was entered for', () => {
     expect(keepsSecret(form, before, 'ak')).toBe(!isNeeded)
   })
 
-  test('not when there is none', () => {
+  test('not if no key is stored', () => {
     const keyless = aChannel({ key_set: false })
     expect(needsKeyAgain({ ...toForm(keyless), type: 50 }, keyless)).toBe(false)
   })
@@ -244,14 +244,14 @@ test.each([
   [22, 'key', 1],
   [23, '1|2|3', 0],
   [23, '1|2|3|4', 1],
-  // Nothing typed is missing, not odd.
+  // An empty key is missing, not malformed.
   [23, '', 0],
-])('a key of type %i that reads %s', (type, key, odd) => {
-  expect(oddKeys(aForm({ type, key }))).toHaveLength(odd)
-  expect(oddKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
+])('a key of type %i with the text %s', (type, key, odd) => {
+  expect(malformedKeys(aForm({ type, key }))).toHaveLength(odd)
+  expect(malformedKeys(aForm({ type, key: `${key}\n\n`, isBatch: true }))).toHaveLength(odd)
 })
 
-test('a copy has everything but the key', () => {
+test('a copy contains everything but the key', () => {
   const before = aChannel({ type: 33, config: '{"region":"a","ak":""}', config_set: ['ak'] })
   const copy = copiedForm(before, '主力 副本')
   expect(copy).toMatchObject({ name: '主力 副本', key: '', weight: '3', priority: '10' })
@@ -259,15 +259,15 @@ test('a copy has everything but the key', () => {
   expect(wrongFields(copy)).toEqual(['config.ak', 'config.sk'])
 })
 
-test('a channel whose service has ended can only be looked at, or given another type', () => {
+test('a channel of a retired type is read-only until its type is changed', () => {
   const before = aChannel({ type: 11 })
   expect(isReadOnly(toForm(before), before)).toBe(true)
   expect(isReadOnly({ ...toForm(before), type: 24 }, before)).toBe(false)
   expect(isReadOnly(toForm(aChannel()), aChannel())).toBe(false)
 })
 
-describe('what has to be mended', () => {
-  test('name and key of a new channel, both under the sentence of the specification', () => {
+describe('validation', () => {
+  test('requires name and key of a new channel, both with the text of the specification', () => {
     const errors = formErrors(aForm({ name: ' ', key: '' }), null)
     expect([...errors.keys()]).toEqual(['name', 'key'])
     expect([...errors.values()].map(({ toast }) => toast)).toEqual([
@@ -276,7 +276,7 @@ describe('what has to be mended', () => {
     ])
   })
 
-  test('at least one model, but not for type 43', () => {
+  test('requires at least one model, except for type 43', () => {
     expect(wrongFields(aForm({ models: [] }))).toEqual(['models'])
     const proxy = aForm({ type: 43, models: [], baseUrl: 'https://up.example.com' })
     expect(wrongFields(proxy)).toEqual([])
@@ -287,27 +287,27 @@ describe('what has to be mended', () => {
     ['nonsense', true],
     ['', false],
     ['{"a":"b"}', false],
-    // A plain test for JSON; what it has to be is the server's to say.
+    // Only checks for JSON; the server validates the content.
     ['[]', false],
   ])('a mapping %s', (mapping, isWrong) => {
     expect(wrongFields(aForm({ mapping }))).toEqual(isWrong ? ['mapping'] : [])
   })
 
-  test('an address that is required, or is none', () => {
+  test('requires a valid address where the type needs one', () => {
     expect(wrongFields(aForm({ type: 8 }))).toEqual(['baseUrl'])
     expect(wrongFields(aForm({ baseUrl: 'llm.example.com' }))).toEqual(['baseUrl'])
     expect(wrongFields(aForm({ baseUrl: 'javascript:alert(1)' }))).toEqual(['baseUrl'])
     expect(wrongFields(aForm({ baseUrl: 'http://10.0.0.1:8080' }))).toEqual([])
   })
 
-  test('the fields a type cannot do without; those that are stored may stay empty', () => {
+  test('requires the mandatory fields of a type; stored ones may stay empty', () => {
     const bedrock = aForm({ type: 33, key: '' })
     expect(wrongFields(bedrock)).toEqual(['config.region', 'config.ak', 'config.sk'])
     const before = aChannel({ type: 33, config: '{"region":"a"}', config_set: ['ak', 'sk'] })
     expect(wrongFields(toForm(before), before)).toEqual([])
   })
 
-  test('an API key of Bedrock needs no second part, typed or stored', () => {
+  test('an API key of Bedrock needs no second part, entered or stored', () => {
     const config = configOf({ ak: 'ABSKx', region: 'us-west-2' })
     const form = aForm({ type: 33, config })
     expect(wrongFields(form)).toEqual([])
@@ -319,7 +319,7 @@ describe('what has to be mended', () => {
     expect(wrongFields(typed, before)).toEqual(['config.sk'])
   })
 
-  test('a group, and whole numbers', () => {
+  test('requires a group, and integers', () => {
     expect(wrongFields(aForm({ groups: [] }))).toEqual(['groups'])
     expect(wrongFields(aForm({ priority: '1.5', weight: 'x' }))).toEqual(['priority', 'weight'])
     expect(wrongFields(aForm({ priority: '', weight: '-1' }))).toEqual([])
@@ -332,12 +332,12 @@ describe('what has to be mended', () => {
   })
 })
 
-test('stored model lists are believed only as far as they are lists of texts', () => {
+test('accepts stored model lists only if they are lists of strings', () => {
   expect(toModelsByType(null)).toEqual({})
   expect(toModelsByType({ 1: ['a', 2, null], 34: null, x: 'y' })).toEqual({ 1: ['a'] })
 })
 
-describe('what a channel overrides', () => {
+describe('overrides of a channel', () => {
   const overrides = (over: Partial<ChannelForm['overrides']>) => ({
     ...newChannelForm().overrides,
     ...over,
@@ -346,7 +346,7 @@ describe('what a channel overrides', () => {
   const config_set = ['proxy', 'header_override']
   const before = aChannel({ config, config_set })
 
-  test('is sent as the server keeps it', () => {
+  test('are sent in the form that the server stores', () => {
     const form = aForm({
       overrides: overrides({
         proxy: ' http://p.example:3128 ',
@@ -361,7 +361,7 @@ describe('what a channel overrides', () => {
     })
   })
 
-  test('stays as it is when nothing is typed, and can be taken away', () => {
+  test('stay unchanged if left empty, and can be removed', () => {
     const form = toForm(before)
     expect(toChanges(form, before)).toEqual({})
     const removing = { ...form, overrides: { proxy: null, headers: null, params: '' } }
@@ -372,7 +372,7 @@ describe('what a channel overrides', () => {
     })
   })
 
-  test('is checked before it is sent', () => {
+  test('are validated before they are sent', () => {
     const wrong = overrides({ proxy: 'socks5://p', headers: '{"a":1}', params: '[]' })
     expect(wrongFields(aForm({ overrides: wrong }))).toEqual([
       'overrides.proxy',
@@ -381,7 +381,7 @@ describe('what a channel overrides', () => {
     ])
   })
 
-  test('another proxy or address wants the key again, and the headers', () => {
+  test('another proxy or address requires the key and the headers again', () => {
     const proxied = { ...toForm(before), overrides: overrides({ proxy: 'http://p.example' }) }
     expect(wrongFields(proxied, before)).toEqual(['key', 'overrides.headers'])
     const moved = { ...toForm(before), baseUrl: 'https://other.example', key: 'sk-2' }

@@ -24,26 +24,26 @@ import {
 
 export type KeyMode = 'each' | 'together' | 'replace' | 'add'
 
-/** What the form holds: texts as typed, until they are sent. */
+/** Form values: texts as entered. */
 export interface ChannelForm {
   type: number
   name: string
   groups: string[]
   baseUrl: string
-  /** Empty on editing: as it is. With `isBatch` one a line. */
+  /** Empty in an edit means unchanged. With `isBatch`, one key per line. */
   key: string
   isBatch: boolean
-  /** What becomes of several keys: `each` makes its own channel, `add` keeps those stored. */
+  /** How several keys are used: `each` creates a channel for each, `add` keeps the stored ones. */
   keyMode: KeyMode
-  /** The fields of the type, and what others left behind. */
+  /** Fields of the type, and values left from other types. */
   config: Record<ConfigMember, string>
   models: string[]
-  /** JSON object text. */
+  /** JSON object. */
   mapping: string
   systemPrompt: string
-  /** Whole number; empty: not sent. */
+  /** Integer; omitted if empty. */
   priority: string
-  /** Whole number; empty: not sent. */
+  /** Integer; omitted if empty. */
   weight: string
   overrides: OverridesForm
 }
@@ -78,7 +78,7 @@ export const newChannelForm = (): ChannelForm => ({
   overrides: newOverrides(),
 })
 
-/** The stored object; null when the text is none. */
+/** Parses the stored object; null if invalid. */
 const configObject = (text: string | null): Record<string, unknown> | null => objectOf(text || '{}')
 
 function formConfig({ type, config, other }: Channel): Record<ConfigMember, string> {
@@ -88,7 +88,7 @@ function formConfig({ type, config, other }: Channel): Record<ConfigMember, stri
     const value = stored[member]
     if (typeof value === 'string') filled[member] = value
   }
-  // Where older programs kept the one extra field of a type.
+  // Older programs stored the extra field of a type in `other`.
   for (const { config: member, alsoOther, whenAbsent = '' } of channelType(type).fields) {
     if (filled[member] === '') filled[member] = alsoOther ? (other ?? '') : whenAbsent
   }
@@ -118,7 +118,7 @@ export function toForm(channel: Channel): ChannelForm {
 export const hasField = (type: number, field: HiddenField): boolean =>
   !channelType(type).hiddenFields.includes(field)
 
-/** The members of `config` that the form's fields fill, with the defaults of empty ones. */
+/** Members of `config` from the form's fields, with defaults for empty ones. */
 function typedConfig({ type, config }: ChannelForm): Partial<Record<ConfigMember, string>> {
   const values = channelType(type).fields.map(
     (field) => [field.config, config[field.config].trim() || field.default] as const,
@@ -126,13 +126,13 @@ function typedConfig({ type, config }: ChannelForm): Partial<Record<ConfigMember
   return Object.fromEntries(values)
 }
 
-/** Members that the fields do not show are sent back as they came: older servers replace all. */
+/** Members without a field are sent back unchanged: older servers replace the whole object. */
 function configText(form: ChannelForm, stored: string | null): string {
   const typed = typedConfig(form)
   const overrides = overrideMembers(form.overrides, configObject(stored) ?? {})
   const filled = Object.fromEntries(
     Object.entries({ ...configObject(stored), ...typed, ...overrides }).filter(
-      // An emptied field has to be sent; one that was never there does not.
+      // A cleared field must be sent; one that was never set is omitted.
       ([member, value]) => value !== '' || Object.hasOwn(configObject(stored) ?? {}, member),
     ),
   )
@@ -151,7 +151,7 @@ function keyText(form: ChannelForm): string {
   return batchKeys(form.key).join('\n')
 }
 
-/** Said only where it is not what the server does anyway. */
+/** Sent only if it differs from the server's default. */
 function keyMode({ type, key, isBatch, keyMode: mode }: ChannelForm): Partial<ChannelInput> {
   const isSaid = isBatch && key.trim() !== '' && hasField(type, 'batch')
   return isSaid && (mode === 'together' || mode === 'add') ? { key_mode: mode } : {}
@@ -159,21 +159,21 @@ function keyMode({ type, key, isBatch, keyMode: mode }: ChannelForm): Partial<Ch
 
 export const batchKeys = (text: string): string[] => [...new Set(keyLines(text))]
 
-/** Lines of a batch that repeat a key: no channel is made of them. */
+/** Number of lines in a batch that repeat a key: they create no channel. */
 export const repeatedKeys = (text: string): number => keyLines(text).length - batchKeys(text).length
 
 /**
- * Keys that do not have the parts their type wants, or hold blanks, as several in one line do. They
- * are sent nevertheless: formats change.
+ * Keys without the parts that their type needs, or with spaces, as from several keys in one line.
+ * They are sent anyway, because formats change.
  */
-export function oddKeys({ type, key, isBatch }: ChannelForm): string[] {
+export function malformedKeys({ type, key, isBatch }: ChannelForm): string[] {
   const { parts, separator, sentWhole } = channelType(type).key
   const keys = isBatch ? batchKeys(key) : keyLines(key).slice(0, 1)
   if (parts.length === 1) return keys.filter((one) => /\s/.test(one))
   return keys.filter((one) => (sentWhole ? !one.includes(separator) : splitKey(type, one) === null))
 }
 
-/** The same channel once more, without its key, which nobody can read. */
+/** A copy of the channel without its key, which cannot be read. */
 export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
   ...toForm(channel),
   name,
@@ -181,7 +181,7 @@ export const copiedForm = (channel: Channel, name: string): ChannelForm => ({
   keyMode: 'each',
 })
 
-/** The form as it may be kept while nobody is signed in. */
+/** The form without secrets, for keeping it while signed out. */
 export function withoutSecrets(form: ChannelForm): ChannelForm {
   const secrets = channelType(form.type).fields.filter(({ secret }) => secret)
   return {
@@ -192,7 +192,7 @@ export function withoutSecrets(form: ChannelForm): ChannelForm {
   }
 }
 
-/** Of a form without errors. `stored` is the configuration of the channel that is edited. */
+/** The form must be valid. `stored` is the configuration of the edited channel. */
 export function toInput(form: ChannelForm, stored: string | null = null): Partial<ChannelInput> {
   const priority = wholeNumber(form.priority)
   const weight = wholeNumber(form.weight)
@@ -215,8 +215,8 @@ export function toInput(form: ChannelForm, stored: string | null = null): Partia
 }
 
 /**
- * What an edit changes, and nothing else: members that are not sent stay as they are, whoever has
- * changed them meanwhile.
+ * Only changed members: omitted ones stay unchanged, even if another user has changed them
+ * meanwhile.
  */
 export function toChanges(form: ChannelForm, before: Channel): Partial<ChannelInput> {
   const was = new Map(Object.entries(toInput(toForm(before), before.config)))
@@ -224,15 +224,15 @@ export function toChanges(form: ChannelForm, before: Channel): Partial<ChannelIn
   return Object.fromEntries(now.filter(([member, value]) => was.get(member) !== value))
 }
 
-/** Keys of a type that is composed of fields are among those fields. */
+/** A composed key consists of the type's fields. */
 const isKeyComposed = (type: number): boolean => channelType(type).key.composedOf.length > 0
 
-/** Whether a channel holds a key; servers that do not say it always do. */
+/** Whether a channel has a key; servers that do not report it require one. */
 export const hasStoredKey = (channel: Channel): boolean => channel.key_set !== false
 
 /**
- * Whether an edit sends the channel elsewhere. A stored key goes only where it was entered for, so
- * that it has to be entered again.
+ * Whether an edit changes where the channel sends its key. A stored key is only sent to the
+ * destination for which it was entered, so it must be entered again.
  */
 export function needsKeyAgain(form: ChannelForm, before: Channel | null): boolean {
   if (before === null || !hasStoredKey(before)) return false
@@ -241,7 +241,7 @@ export function needsKeyAgain(form: ChannelForm, before: Channel | null): boolea
   return mode !== 'hidden' && trimBaseUrl(form.baseUrl) !== trimBaseUrl(before.base_url ?? '')
 }
 
-/** Whether an empty secret member of `config` stands for a stored one. */
+/** Whether an empty secret member of `config` keeps a stored value. */
 export function keepsSecret(
   form: ChannelForm,
   before: Channel | null,
@@ -252,22 +252,26 @@ export function keepsSecret(
 }
 
 /**
- * Whether this part of a composed key may stay empty beside the first, typed or stored. What is
- * stored is complete: where it has no such part, none is needed.
+ * Whether this part of a composed key may stay empty beside the first part, entered or stored. A
+ * stored key is complete: without a second part, none is needed.
  */
-export function isSpared(form: ChannelForm, before: Channel | null, member: ConfigMember): boolean {
+export function isOptionalPart(
+  form: ChannelForm,
+  before: Channel | null,
+  member: ConfigMember,
+): boolean {
   const [first, second] = channelType(form.type).key.composedOf
   if (first === undefined || member !== second) return false
   if (form.config[first].trim() === '') return keepsSecret(form, before, first)
   return sparedField(form.type, form.config) === member
 }
 
-/** Whether the key has to be typed before the form can be sent. */
+/** Whether the key must be entered before submission. */
 export function needsKey(form: ChannelForm, before: Channel | null): boolean {
   if (isKeyComposed(form.type) || !hasField(form.type, 'key')) return false
   return before === null || needsKeyAgain(form, before)
 }
 
-/** Whether the form can only be looked at: the service of the channel's type has ended. */
+/** Whether the form is read-only: the channel's type is retired. */
 export const isReadOnly = (form: ChannelForm, before: Channel | null): boolean =>
   before !== null && form.type === before.type && channelType(form.type).retired

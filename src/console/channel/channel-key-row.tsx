@@ -16,7 +16,7 @@ import {
   type KeyMode,
   needsKey,
   needsKeyAgain,
-  oddKeys,
+  malformedKeys,
   repeatedKeys,
 } from './channel-form.ts'
 import { errorOf, type RowsProps } from './channel-form-rows.tsx'
@@ -32,12 +32,12 @@ function useKeyHint({ form, before }: RowsProps): string | undefined {
   return parts.length > 1 ? localText(placeholder) : undefined
 }
 
-/** What is odd about the keys; none of it keeps the form from being sent. */
+/** Notes on malformed keys, which do not prevent submission. */
 function KeyNotes({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type, key, isBatch } = form.values
   const { parts, separator } = channelType(type).key
-  const odd = oddKeys(form.values).length
+  const odd = malformedKeys(form.values).length
   const repeated = isBatch ? repeatedKeys(key) : 0
   const isAdding = form.values.keyMode === 'add' && needsKeyAgain(form.values, before)
   const notes = [
@@ -59,7 +59,7 @@ function KeyNotes({ form, before }: RowsProps) {
   ))
 }
 
-/** What becomes of several keys. */
+/** Choice of how several keys are used. */
 function KeyModeChoice({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { keyMode } = form.values
@@ -101,7 +101,9 @@ interface KeyFieldProps extends Pick<RowsProps, 'form'> {
   canBatch: boolean
 }
 
-/** A key that is hidden, or several to be seen; whoever pastes several means the latter. */
+/**
+ * A hidden single-line key, or several visible ones; pasting several lines switches to the latter.
+ */
 function KeyField({ form, field, canBatch }: KeyFieldProps) {
   const { t } = useTranslation()
   const { type, key, isBatch } = form.values
@@ -145,7 +147,7 @@ function KeyField({ form, field, canBatch }: KeyFieldProps) {
   )
 }
 
-/** The key, or several, one a line. */
+/** The key, or several with one per line. */
 export function KeyRow({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const hint = useKeyHint({ form, before })

@@ -6,14 +6,14 @@ import { ChannelStatus } from '../../contract/channel.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { call, callWhole } from '../app/call.ts'
-import { EditLink } from '../app/form/list-place.tsx'
+import { EditLink } from '../app/form/list-navigation.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
 import { SortSelect } from '../app/list/sort-select.tsx'
 import { useHasFeature, useQuotaText } from '../app/status.ts'
-import { readStored, writeStored } from '../app/stored.ts'
+import { readStored, writeStored } from '../app/local-storage.ts'
 import { nowSeconds } from '../app/time.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
@@ -105,8 +105,8 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   const { id, name } = channel
   const isEnabled = channel.status === ChannelStatus.enabled
 
-  /** A test may bring a channel back, or set a key aside. */
-  async function lookAgain() {
+  /** A test may re-enable a channel or pause a key. */
+  async function refreshRow() {
     const { status, keys_paused } = await call('GET /api/channel/:id', { params: { id } })
     list.update(id, { status, keys_paused })
   }
@@ -116,20 +116,20 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
       const query = { model: testModelOf(channel) }
       const answer = await callWhole('GET /api/channel/test/:id', { params: { id }, query })
       list.update(id, { ...seen, response_time: Math.max(1, Math.round(answer.time * 1000)) })
-      await lookAgain()
+      await refreshRow()
       toast.success(
         t('「{{name}}」测试成功：模型 {{model}}，用时 {{seconds}} 秒', {
           name,
-          // One API's own spelling comes first: it may leave the other out.
+          // One API's spelling comes first: it may omit the other.
           model: answer.modelName || answer.model || query.model,
           seconds: answer.time.toFixed(2),
         }),
       )
     } catch (error) {
-      // The toast with the server's sentence is up already.
+      // The toast with the server's message is already shown.
       if (error instanceof CallFailure && error.refused) {
         list.update(id, { ...seen, response_time: 0 })
-        await lookAgain()
+        await refreshRow()
       }
       throw error
     }
@@ -170,7 +170,7 @@ function RowActions({ channel, list, onRemoved }: RowActionsProps) {
   )
 }
 
-/** Shown once, and for as long as this visit lasts unless it is closed. */
+/** Shown once, until it is closed or the page is left. */
 function TestHint() {
   const { t } = useTranslation()
   const [isShown, setIsShown] = useState(() => readStored(HINT) === null)
@@ -196,7 +196,7 @@ function summaryText(summary: ChannelSummary, t: ChannelTexts['t']): string {
   return [t('共 {{count}} 个', { count: summary.total }), ...named].join(t('，'))
 }
 
-/** Figures of the rows at hand, where the server does not count all channels (One API). */
+/** Counts of the loaded rows, for servers that do not count all channels (One API). */
 function factsOfRows(
   { rows, total, rowsArePage }: PagedList<Channel>,
   t: ChannelTexts['t'],

@@ -71,7 +71,7 @@ function FillButtons({ form, before }: RowsProps) {
   )
 }
 
-/** Adds a model that no list knows. */
+/** Adds a model that is not in any list. */
 function CustomModel({ form }: { form: ChannelFormApi }) {
   const { t } = useTranslation()
   const [text, setText] = useState('')
@@ -144,8 +144,8 @@ function ModelsRow({ form, before }: RowsProps) {
   )
 }
 
-/** The text as people read it, or null: it is no JSON. */
-function tidied(text: string): string | null {
+/** Formats a JSON text for reading; null if it is not JSON. */
+function formattedJson(text: string): string | null {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)
   } catch {
@@ -157,7 +157,7 @@ function MappingRow({ form }: { form: ChannelFormApi }) {
   const { t } = useTranslation()
   const { mapping } = form.values
   const isEmpty = mapping.trim() === ''
-  const tidy = tidied(mapping)
+  const tidy = formattedJson(mapping)
   const set = (text: string) => {
     form.setFieldValue('mapping', text)
     form.clearFieldError('mapping')
@@ -205,7 +205,7 @@ function MappingRow({ form }: { form: ChannelFormApi }) {
   )
 }
 
-/** What a channel of this type is asked for: which models, under which names, with which prompt. */
+/** Fields for models, model mapping and system prompt of a channel. */
 export function ModelRows({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const { type } = form.values

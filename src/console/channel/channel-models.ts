@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call, callRaw } from '../app/call.ts'
-import { readStoredObject, writeStored } from '../app/stored.ts'
+import { readStoredObject, writeStored } from '../app/local-storage.ts'
 
 /** Models offered for each type, by its number. */
 type ModelsByType = Record<string, string[]>
@@ -10,7 +10,7 @@ const noModels: string[] = []
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** Lists only: a type without any is null, and what is stored may be anything. */
+/** Keeps only lists: a type without models is null, and a stored value may be anything. */
 export function toModelsByType(found: Readonly<Record<string, unknown>> | null): ModelsByType {
   const lists = Object.entries(found ?? {}).filter((entry): entry is [string, unknown[]] =>
     Array.isArray(entry[1]),
@@ -24,9 +24,9 @@ async function loadModelsByType(signal: AbortSignal): Promise<ModelsByType> {
   return models
 }
 
-/** Models that a channel of this type is likely to serve; of an earlier visit until they are loaded. */
+/** Default models of a type; those of an earlier visit until they are loaded. */
 export function useTypeModels(): (type: number) => string[] {
-  // Not as a placeholder: that would go when they cannot be loaded.
+  // Not a placeholder: that would disappear if loading fails.
   const [stored] = useState(() => toModelsByType(readStoredObject('channel_models')))
   const { data = stored } = useQuery({
     queryKey: ['models-by-type'],
@@ -36,7 +36,7 @@ export function useTypeModels(): (type: number) => string[] {
   return (type) => data[type] ?? noModels
 }
 
-/** Every model the server knows by name. */
+/** All models with a name known to the server. */
 export function useAllModels(): string[] {
   const { data } = useQuery({
     queryKey: ['known-models'],

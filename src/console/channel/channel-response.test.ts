@@ -13,7 +13,7 @@ test.each([
   expect(responseLevel({ response_time, test_time: 1 })).toBe(level)
 })
 
-test('a failed test is none that never was, and such channels stand together', () => {
+test('distinguishes failed tests from missing ones and sorts them together', () => {
   const untested = { response_time: 0, test_time: 0 }
   const failed = { response_time: 0, test_time: 1 }
   const quick = { response_time: 1, test_time: 1 }

@@ -16,7 +16,7 @@ import { ColorMark, ColorName } from '../ui/marks.tsx'
 import { typeName } from '../app/channel-type-name.ts'
 import styles from './channel.module.css'
 
-/** A type is found by its name in either language, or by its number. */
+/** Finds a type by its name in either language, or by its number. */
 function matches({ value, label }: ComboboxItem, words: readonly string[]): boolean {
   const { zh, en } = channelType(Number(value)).label
   const names = `${value} ${label} ${zh} ${en}`.toLowerCase()
@@ -38,7 +38,7 @@ interface TypeRowProps {
   isNew: boolean
 }
 
-/** What to know about a type before one fills in the rest. */
+/** Notices about a type. */
 function TypeNotice({ type, isNew }: { type: number; isNew: boolean }) {
   const { t } = useTranslation()
   const { notice, legacy, retired } = channelType(type)
@@ -62,7 +62,7 @@ export function TypeRow({ value, onChange, isNew }: TypeRowProps) {
   const itemOf = (type: number) => ({
     value: String(type),
     label: typeName(type, t),
-    // Nobody can begin with a service that has ended.
+    // A retired service cannot be selected.
     disabled: channelType(type).retired && type !== value,
   })
   const isListed = [...current, ...legacy].some((row) => row.type === value)

@@ -15,40 +15,40 @@ import {
 import type { RowsProps } from './channel-form-rows.tsx'
 import styles from './channel.module.css'
 
-/** Asks with what the form holds, or as the stored channel where that has not changed. */
-async function askUpstream({ form, before }: RowsProps): Promise<string[]> {
+/** Requests the models with the form's values, or for the stored channel if these are unchanged. */
+async function fetchUpstreamModels({ form, before }: RowsProps): Promise<string[]> {
   const input = toInput(form.values, before?.config ?? null)
-  if (before !== null && isAsStored({ form, before })) {
+  if (before !== null && isUnchanged({ form, before })) {
     return call('GET /api/channel/upstream_models/:id', { params: { id: before.id } })
   }
   const { type, base_url, key, config } = input
   return call('POST /api/channel/upstream_models', { body: { type, base_url, key, config } })
 }
 
-const isAsStored = ({ form, before }: RowsProps & { before: Channel }): boolean =>
+const isUnchanged = ({ form, before }: RowsProps & { before: Channel }): boolean =>
   hasStoredKey(before) && !needsKeyAgain(form.values, before) && form.values.key.trim() === ''
 
-/** What an upstream has answered, and to whom. */
+/** Models that an upstream returned, and the request that they answer. */
 interface Offer {
   asked: string
   models: string[]
 }
 
-/** Which upstream a form asks: of another one nothing is known. */
+/** Identifies the upstream that a form would query: the models of another one do not apply. */
 function questionOf(form: ChannelForm): string {
   const { type, base_url, key, config } = toInput(form)
   return JSON.stringify([type, base_url, key, config])
 }
 
-/** Why the upstream cannot be asked yet; undefined: it can. */
+/** Why the upstream cannot be queried yet; undefined if it can. */
 function useReason({ form, before }: RowsProps): string | undefined {
   const { t } = useTranslation()
   const hasKey = batchKeys(toInput(form.values).key ?? '').length > 0
-  if (hasKey || (before !== null && isAsStored({ form, before }))) return undefined
+  if (hasKey || (before !== null && isUnchanged({ form, before }))) return undefined
   return t('请先填写密钥')
 }
 
-/** Takes over the list of models that the upstream itself offers, and says what it does not. */
+/** Replaces the models with those that the upstream offers, and reports missing ones. */
 export function UpstreamModels({ form, before }: RowsProps) {
   const { t } = useTranslation()
   const why = useReason({ form, before })
@@ -56,13 +56,13 @@ export function UpstreamModels({ form, before }: RowsProps) {
   const { models } = form.values
   const offered = offer?.asked === questionOf(form.values) ? new Set(offer.models) : null
   const missing = offered === null ? [] : models.filter((model) => !offered.has(model))
-  // A One API server has no such address.
+  // A One API server has no such endpoint.
   if (useStatus().gatehouse === undefined) return null
 
   async function fetchModels() {
     const asked = questionOf(form.values)
-    const found = await askUpstream({ form, before })
-    // The form has gone on while the upstream thought about it.
+    const found = await fetchUpstreamModels({ form, before })
+    // The user may have changed the form during the request.
     const now = form.getValues()
     if (questionOf(now) !== asked) {
       toast.info(t('类型、地址或密钥已经改变，请重新获取'))

@@ -13,7 +13,7 @@ export function AboutPage() {
     queryKey: ['about'],
     queryFn: ({ signal }) => call('GET /api/about', {}, { signal }),
   })
-  // What came before stays while it cannot be asked for again.
+  // After a failed refresh the previous text stays.
   if (error !== null && data === undefined) {
     return (
       <Page title={t('关于')}>

@@ -5,7 +5,7 @@ import { Empty } from '../ui/states.tsx'
 import { ForeignPage } from './content.tsx'
 import { frameAddress } from './frame-address.ts'
 
-/** The operator's chat program in a frame. */
+/** The operator's chat application in a frame. */
 export function ChatPage() {
   const { t } = useTranslation()
   const link = useStatus().chat_link ?? ''
@@ -13,7 +13,7 @@ export function ChatPage() {
   if (address !== null) {
     return (
       <>
-        <h1 className="heard">{t('聊天')}</h1>
+        <h1 className="sr-only">{t('聊天')}</h1>
         <ForeignPage address={address} title={t('聊天')} />
       </>
     )

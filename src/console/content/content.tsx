@@ -2,13 +2,15 @@ import { RichText } from '../ui/rich-text.tsx'
 import styles from './content.module.css'
 import { frameAddress } from './frame-address.ts'
 
-/** What an operator configured: a page of another origin in a frame, or markdown and HTML. */
+/**
+ * Content configured by the operator: a page of another origin in a frame, or markdown and HTML.
+ */
 export function Content({ text, title }: { text: string; title: string }) {
   const address = frameAddress(text, location.origin)
   return (
     <>
-      {/* What an operator writes need not begin with a heading; a page does. */}
-      <h1 className="heard">{title}</h1>
+      {/* The operator's text may have no heading, but a page needs one. */}
+      <h1 className="sr-only">{title}</h1>
       {address === null ? (
         <article className={styles['text']}>
           <RichText text={text} />
@@ -27,7 +29,7 @@ export function ForeignPage({ address, title }: { address: string; title: string
       className={styles['frame']}
       src={address}
       title={title}
-      // The two are unsafe together on our own origin only, and no page of ours gets in here.
+      // The combination is unsafe only for pages of our own origin, which are never embedded here.
       // oxlint-disable-next-line react/iframe-missing-sandbox -- foreign pages keep their storage
       sandbox="allow-scripts allow-forms allow-popups allow-same-origin allow-downloads allow-modals"
       allow="clipboard-write"

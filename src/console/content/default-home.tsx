@@ -42,7 +42,7 @@ function FirstStep() {
   )
 }
 
-/** What the home page says as long as the operator has not written one: how to call the gateway. */
+/** Default home page, until the operator writes one: how to call the gateway. */
 export function DefaultHome() {
   const { t } = useTranslation()
   const user = useSessionUser()

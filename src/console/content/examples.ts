@@ -1,4 +1,4 @@
-/** Programs that call the gateway at `base`, to be copied. */
+/** Example programs that call the gateway at `base`, for copying. */
 
 export const environmentExample = (base: string): string =>
   `export OPENAI_BASE_URL=${base}/v1\nexport OPENAI_API_KEY=sk-…`

@@ -1,7 +1,7 @@
 /**
- * The address to show in a frame when an operator configured a link instead of a text: the whole
- * text is one `https:` address (`http:` only on this machine), on another origin than the
- * console's: a framed page of our own origin could leave its sandbox. Null: it is a text.
+ * Returns the address to show in a frame if the operator configured a link instead of a text; null
+ * for a text. A link is a single `https:` address (`http:` only on this machine) of another origin
+ * than the console's: a framed page of our own origin could escape its sandbox.
  */
 export function frameAddress(text: string, ownOrigin: string): string | null {
   const trimmed = text.trim()

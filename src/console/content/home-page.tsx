@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call } from '../app/call.ts'
-import { readStored, writeStored } from '../app/stored.ts'
+import { readStored, writeStored } from '../app/local-storage.ts'
 import { toast } from '../app/toast.ts'
 import { Loading } from '../ui/loading.tsx'
 import { Page } from '../ui/page.tsx'
@@ -11,7 +11,7 @@ import { LoadError } from '../ui/states.tsx'
 import { Content } from './content.tsx'
 import { DefaultHome } from './default-home.tsx'
 
-/** Texts shown since this page of the browser was loaded: going home again must not pile them up. */
+/** Notices shown since the console was loaded: reopening the home page must not show them twice. */
 const shownNotices = new Set<string>()
 
 /** Shows the operator's notice, each text until the reader has closed it once. */
@@ -35,7 +35,7 @@ export function HomePage() {
     queryKey: ['home-page'],
     queryFn: ({ signal }) => call('GET /api/home_page_content', {}, { signal }),
   })
-  // What came before stays while it cannot be asked for again.
+  // After a failed refresh the previous text stays.
   if (error !== null && data === undefined) {
     return (
       <Page title={t('首页')}>

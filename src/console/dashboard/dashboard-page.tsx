@@ -37,7 +37,7 @@ const ADMIN_DIMENSIONS = dimensions.map(({ name }) => name)
 const OWN_DIMENSIONS: readonly DashboardDimension[] = ['model', 'token']
 const ONE_API_DIMENSIONS: readonly DashboardDimension[] = ['model']
 
-/** What the address chooses, as far as it is on offer. */
+/** Choices from the address, as far as they are available. */
 function useChoices() {
   const { get, set } = useListState()
   const user = useSessionUser()
@@ -74,7 +74,8 @@ function useOverview(range: RangeName, by: DashboardDimension, isKnown: boolean)
       const query = rangeQuery(range, nowSeconds())
       const zone = {
         tz: Intl.DateTimeFormat().resolvedOptions().timeZone,
-        // For servers that know no such zone. The browser counts how far UTC is ahead.
+        // For servers that do not know the time zone. `getTimezoneOffset` counts minutes from local
+        // time to UTC.
         offset_minutes: MINUTES * new Date().getTimezoneOffset(),
       }
       return call('GET /api/dashboard', { query: { ...query, ...zone, by } }, options)
@@ -179,7 +180,7 @@ export function DashboardPage() {
     return (
       <Page
         title={t('概览')}
-        // Another range may be one that can be loaded.
+        // Another range may load successfully.
         actions={isKnown && <RangeButtons range={range} onRange={choices.setRange} />}
       >
         <LoadError what={t('概览')} error={error} onRetry={() => void refetch()} />
@@ -195,7 +196,7 @@ export function DashboardPage() {
         isKnown && (
           <>
             <RangeButtons range={range} onRange={choices.setRange} />
-            {/* Anew with the range: its days are those to begin with. */}
+            {/* Remounted with the range, whose days are the initial values. */}
             {choices.hasExport && <UsageExport key={range} range={range} />}
           </>
         )

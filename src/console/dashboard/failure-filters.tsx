@@ -4,10 +4,10 @@ import type { ListState } from '../app/list/list-state.ts'
 import { FilterBar, FilterField } from '../ui/filter-bar.tsx'
 import { leaveFocusBehind } from '../ui/table/focus-after.ts'
 
-/** The filters of the failed calls, as the address names them. */
+/** Filters of failed calls, by their names in the address. */
 const NAMES = ['username', 'token_name', 'model_name', 'request_id'] as const
 type FailureFilterName = (typeof NAMES)[number]
-/** Texts, empty where nothing is filtered. */
+/** Filter texts; empty if not set. */
 export type FailureFilters = Readonly<Record<FailureFilterName, string>>
 
 export const failureFilters = ({ get }: Pick<ListState, 'get'>): FailureFilters => ({
@@ -22,7 +22,7 @@ export const noFailureFilters: FailureFilters = failureFilters({ get: () => '' }
 export const isFiltered = (filters: FailureFilters): boolean =>
   NAMES.some((name) => filters[name] !== '')
 
-/** What an error has told its user can be pasted here: the id, or whose call it was. */
+/** Filters for failed calls, such as the request id from an error message. */
 export function FailureFilterBar({ state, isOfAll }: { state: ListState; isOfAll: boolean }) {
   const { t } = useTranslation()
   const filters = failureFilters(state)

@@ -27,7 +27,7 @@ import {
 import { type RangeName, rangeQuery } from './overview.ts'
 import styles from './dashboard.module.css'
 
-/** A call with its place in the page. */
+/** A call with its index in the page. */
 interface FailureRow extends FailedCall {
   id: number
 }
@@ -38,7 +38,7 @@ interface Texts {
   open: (row: FailureRow) => void
 }
 
-/** Opens the details by keyboard, as a click on the row does by mouse. */
+/** Opens the details by keyboard, like a click on the row. */
 function Reason({ row, texts }: { row: FailureRow; texts: Texts }) {
   return (
     <button
@@ -80,7 +80,7 @@ const blockOf =
     lineEnd: stampText(row.created_at),
   })
 
-/** How the call came to its end; of those refused before a channel was sought nothing is kept. */
+/** How the call was routed. Not available for calls rejected before routing. */
 function Route({ requestId }: { requestId: string }) {
   const { t } = useTranslation()
   const { data } = useQuery({
@@ -136,7 +136,7 @@ function Detail({ row, isOfAll, onClose }: DetailProps) {
   )
 }
 
-/** One call is looked for in all the time that is kept, everything else in what is in view. */
+/** A request id is searched in all stored data, other filters in the displayed range. */
 const timeOf = (range: RangeName, { request_id }: FailureFilters) =>
   request_id === '' ? rangeQuery(range, nowSeconds()) : { start_timestamp: 0, end_timestamp: 0 }
 
@@ -163,7 +163,7 @@ interface FailureListProps {
   onClose: () => void
 }
 
-/** The calls that the dashboard counts as failed, with what their clients were told. */
+/** Calls that the dashboard counts as failed, with the errors that clients received. */
 export function FailureList({ range, isOfAll, onClose }: FailureListProps) {
   const { t } = useTranslation()
   const state = useListState()

@@ -4,7 +4,7 @@ import { failureShare, growth, overviewOfWeek, rangeQuery, seriesOf } from './ov
 const HOUR = 3600
 const NOW = 1_800_001_234
 
-test('a day by the hour ends with the present hour', () => {
+test('a day by the hour ends with the current hour', () => {
   const { start_timestamp, end_timestamp, unit } = rangeQuery('24h', NOW)
   expect(unit).toBe('hour')
   expect(end_timestamp).toBeGreaterThan(NOW)
@@ -37,19 +37,19 @@ describe('seriesOf', () => {
       { name: 'c', ...figures(6), series: [] },
     ],
   }
-  test('largest first, and what has no series of its own as one', () => {
+  test('sorts by size, with the rest as one series', () => {
     expect(seriesOf(overview, 'quota')).toEqual([
       { name: 'b', count: 1, total: 15, values: [5, 10] },
       { name: 'a', count: 1, total: 9, values: [4, 5] },
       { name: null, count: 1, total: 6, values: [1, 5] },
     ])
   })
-  test('nothing of a kind is no series', () => {
+  test('omits an empty series', () => {
     expect(seriesOf(overview, 'prompt_tokens')).toEqual([])
   })
 })
 
-test('growth is in percent, and nothing where nothing was', () => {
+test('growth is in percent, and null without a previous value', () => {
   expect(growth(112, 100)).toBe(12)
   expect(growth(50, 100)).toBe(-50)
   expect(growth(5, 0)).toBeNull()
@@ -60,7 +60,7 @@ test('the share of failed calls is of all calls', () => {
   expect(failureShare({ requests: 0, failures: 0 })).toBeNull()
 })
 
-test('a week of a One API server becomes the same figures', () => {
+test('converts a week of a One API server to the same figures', () => {
   const day = (Day: string, ModelName: string, Quota: number) => ({
     Day,
     ModelName,
@@ -75,7 +75,7 @@ test('a week of a One API server becomes the same figures', () => {
       day('2027-01-09', 'a', 1),
       day('2027-01-15', 'a', 2),
       day('2027-01-15', 'b', 9),
-      // Outside of the week, as a server in another zone may say.
+      // Outside the week, as a server in another time zone may send.
       day('2027-01-01', 'a', 100),
     ],
     now,

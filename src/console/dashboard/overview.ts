@@ -3,7 +3,7 @@ import type { DashboardDimension, DashboardUnit } from '../../contract/dashboard
 import { mark } from '../app/i18n.ts'
 import { dayStart } from '../app/time.ts'
 
-/** What the dashboard asks for, and how it reads the answer. */
+/** Requests of the dashboard, and how it evaluates the responses. */
 
 const HOUR = 3600
 const DAY = 86_400
@@ -31,8 +31,8 @@ export const dimensions: readonly { name: DashboardDimension; label: string }[] 
 ]
 
 /**
- * A range up to the end of the hour that is now, so that the range before it is as far into its
- * day.
+ * A range up to the end of the current hour, so that it ends at the same time of day as the range
+ * that it is compared with.
  */
 export function rangeQuery(name: RangeName, nowSeconds: number) {
   const { unit, days } = ranges.find((range) => range.name === name) ?? ranges[1]
@@ -48,15 +48,15 @@ type Figures = Record<Metric, number>
 
 /** A name in the chart, with its value in each bucket. */
 export interface Series {
-  /** Null: all that are not shown by name. */
+  /** Null for all names that are not shown separately. */
   name: string | null
-  /** How many names it stands for. */
+  /** Number of names in the series. */
   count: number
   total: number
   values: number[]
 }
 
-/** The names with a series of their own, largest first, and the rest as one. */
+/** The names with their own series, largest first, and the rest as one. */
 export function seriesOf({ buckets, names, totals }: Overview, metric: Metric): Series[] {
   const named = names
     .filter(({ series }) => series.length > 0)
@@ -78,12 +78,12 @@ export function seriesOf({ buckets, names, totals }: Overview, metric: Metric): 
   )
 }
 
-/** By how many percent a figure has grown; null where there was nothing before. */
+/** Growth of a figure in percent; null if the previous value is 0. */
 export function growth(now: number, before: number): number | null {
   return before === 0 ? null : Math.round(((now - before) / before) * 100)
 }
 
-/** Share of calls that came to nothing, in percent with one decimal; null: there were no calls. */
+/** Share of failed calls in percent, with one decimal; null without calls. */
 export function failureShare({
   requests,
   failures,
@@ -95,7 +95,7 @@ export function failureShare({
   return calls === 0 ? null : ((failures / calls) * 100).toFixed(1)
 }
 
-/** One day of one model, as a One API server tells a week. */
+/** One day of one model, as in a One API server's week. */
 interface DayOfModel {
   Day: string
   ModelName: string
@@ -116,7 +116,7 @@ function add(into: Figures, figures: Figures): void {
   for (const { name } of metrics) into[name] += figures[name]
 }
 
-/** A week as an overview, so that both kinds of server are shown alike. */
+/** Converts a week to an overview, so that both kinds of server are displayed alike. */
 export function overviewOfWeek(rows: readonly DayOfModel[], nowSeconds: number): Overview {
   const today = nowSeconds - (nowSeconds % DAY)
   const starts = Array.from({ length: 7 }, (_, index) => today - (6 - index) * DAY)

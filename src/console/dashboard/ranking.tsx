@@ -14,7 +14,7 @@ interface RankingProps {
   by: DashboardDimension
 }
 
-/** Who or what used how much, most first. */
+/** Usage by name, most first. */
 export function Ranking({ overview, by }: RankingProps) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
@@ -22,17 +22,18 @@ export function Ranking({ overview, by }: RankingProps) {
   const what = t(dimensions.find(({ name }) => name === by)?.label ?? '')
   const most = Math.max(1, ...names.map(({ quota }) => quota))
   const count = (value: number) => value.toLocaleString('en-US')
-  // English has it amid a sentence.
+  // English uses it within a sentence.
   const title = t('{{what}}排行', { what: what.toLowerCase() })
   return (
     <Panel title={title}>
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls when narrow */}
+      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrolls in narrow
+          windows */}
       <section className={styles['tableBox']} aria-label={title} tabIndex={0}>
         <table className={styles['table']} data-ranking>
           <thead>
             <tr>
               <th scope="col">{t('名称')}</th>
-              {/* What the rows are ordered by stands first: a phone shows no more at once. */}
+              {/* The sort column comes first: phones show no more at once. */}
               <th scope="col">{t('额度')}</th>
               <th scope="col">{t('占比')}</th>
               <th scope="col" data-wide>
@@ -59,7 +60,7 @@ export function Ranking({ overview, by }: RankingProps) {
                       aria-hidden="true"
                     />
                     <RankedName named={named} by={by} />
-                    {/* On a phone, which has no room for its column. */}
+                    {/* On phones, which have no space for the column. */}
                     <small>{t('请求 {{calls}} 次', { calls: count(named.requests) })}</small>
                   </div>
                 </th>
@@ -77,7 +78,7 @@ export function Ranking({ overview, by }: RankingProps) {
   )
 }
 
-/** With the way to the channel, or to the calls of a person or token. */
+/** A name with a link to the channel, or to the calls of a user or token. */
 function RankedName({ named, by }: { named: Overview['names'][number]; by: DashboardDimension }) {
   const nameText = useNameText(by)
   const { name, user_id: userId, username } = named
@@ -97,7 +98,7 @@ function RankedName({ named, by }: { named: Overview['names'][number]; by: Dashb
   )
 }
 
-/** One decimal; little is not nothing. */
+/** One decimal; a small share is not shown as zero. */
 function shareText(part: number, whole: number): string {
   if (whole === 0) return '—'
   const percent = (part / whole) * 100

@@ -10,10 +10,12 @@ interface UsageChartProps {
 }
 
 const HEIGHT = 240
-/** Room for the longest figure of the axis. */
+/** Width for the longest value of the axis, in pixels. */
 const AXIS_WIDTH = 76
 
-/** Stacked bars. Names may hold dots, which chart keys may not: they are numbered. */
+/**
+ * Stacked bars. Series are keyed by number, because names may contain dots and chart keys may not.
+ */
 export function UsageChart({ series, texts }: UsageChartProps) {
   const data = texts.labels.map((label, bucket) => ({
     label,
@@ -40,12 +42,12 @@ export function UsageChart({ series, texts }: UsageChartProps) {
       tooltipAnimationDuration={0}
       maxBarWidth={96}
       barProps={{ isAnimationActive: false }}
-      // The figures are in the table below: the picture itself is one thing.
+      // The table has the same values accessibly; the chart is a single element.
       barChartProps={{ accessibilityLayer: false }}
     />
   )
 }
 
-/** As the classes of the legend have it. */
+/** The same colours as the classes of the legend. */
 const seriesColor = ({ name }: Pick<Series, 'name'>, index: number): string =>
   name === null ? 'var(--series-rest)' : `var(--series-${index})`

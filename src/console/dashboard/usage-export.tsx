@@ -1,13 +1,13 @@
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { callForFile } from '../app/call.ts'
-import { DownloadTask, type Watch } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
 import { dayStart, dateText, nowSeconds, parseStamp } from '../app/time.ts'
 import { StampField } from '../ui/field/stamp-field.tsx'
 import { type RangeName, rangeQuery } from './overview.ts'
 import styles from './dashboard.module.css'
 
-/** First and last day, by the seconds they begin at. */
+/** Start of the first and of the last day, in epoch seconds. */
 interface Days {
   first: number
   last: number
@@ -18,13 +18,13 @@ function daysOf(range: RangeName): Days {
   return { first: dayStart(rangeQuery(range, now).start_timestamp, 0), last: dayStart(now, 0) }
 }
 
-function usageFile({ first, last }: Days, { signal, onProgress }: Watch): Promise<Blob> {
+function usageFile({ first, last }: Days, { signal, onProgress }: DownloadControl): Promise<Blob> {
   const onBytes = (count: number) => onProgress({ unit: 'bytes', count })
   const query = { start_timestamp: first, end_timestamp: dayStart(last, -1) }
   return callForFile('GET /api/dashboard/export', { query }, { signal, background: true, onBytes })
 }
 
-/** The beginning of the day of a typed stamp. */
+/** Start of the day of an entered timestamp. */
 function parseDay(text: string): number | null {
   const seconds = parseStamp(text)
   return seconds === null ? null : dayStart(seconds, 0)
@@ -52,7 +52,7 @@ function DayField({ label, day, onDay }: DayFieldProps) {
   )
 }
 
-/** Saves what everybody has used in some days, to begin with those that are shown. */
+/** Exports the usage of all users for a range of days, by default the displayed one. */
 export function UsageExport({ range }: { range: RangeName }) {
   const { t } = useTranslation()
   const [days, setDays] = useState(() => daysOf(range))

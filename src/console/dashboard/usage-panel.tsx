@@ -18,17 +18,17 @@ async function loadChart() {
   return (await import('./usage-chart.tsx')).UsageChart
 }
 
-/** How the chart and its table write what they show. */
+/** How the chart and its table format their values. */
 export interface ChartTexts {
-  /** One for each bucket. */
+  /** One per bucket. */
   labels: string[]
   seriesName: (series: Pick<Series, 'name' | 'count'>) => string
   valueText: (value: number) => string
-  /** The same, as short as an axis needs it. */
+  /** The same, shortened for the axis. */
   axisText: (value: number) => string
 }
 
-/** Names are as they were sent; a channel is known by its number. */
+/** Formats names; a channel is shown by its number. */
 export function useNameText(by: DashboardDimension): (name: string) => string {
   const { t } = useTranslation()
   return (name) => {
@@ -37,20 +37,20 @@ export function useNameText(by: DashboardDimension): (name: string) => string {
   }
 }
 
-/** Points below which two decimals of a dollar say too little of their parts, and four. */
+/** Totals in points below which the parts need four or six decimals of a dollar. */
 const SMALL_QUOTA = 5_000_000
 const TINY_QUOTA = 50_000
 
-/** Decimals that tell the parts of an amount apart; undefined: as everywhere. */
+/** Decimals that distinguish the parts of an amount; undefined for the default. */
 export function quotaDecimals(total: number): number | undefined {
   if (total === 0 || total >= SMALL_QUOTA) return undefined
   return total < TINY_QUOTA ? 6 : 4
 }
 
-/** Letters of an amount that the axis of the chart has room for. */
+/** Maximum characters of an amount on the axis of the chart. */
 const AXIS_LENGTH = 11
 
-/** Half a day on, a label is of its own day also where the clocks were changed. */
+/** Added to a day's start, so that the label has the right date despite clock changes. */
 const HALF_DAY = 43_200
 
 function useChartTexts(
@@ -87,13 +87,13 @@ interface UsagePanelProps {
   unit: DashboardUnit
   metric: Metric
   by: DashboardDimension
-  /** What may be chosen. */
+  /** Available dimensions. */
   offered: readonly DashboardDimension[]
   onMetric: (metric: Metric) => void
   onDimension: (by: DashboardDimension) => void
 }
 
-/** Consumption over time, stacked by name, and the same as a table. */
+/** Consumption over time, stacked by name, as a chart or table. */
 export function UsagePanel(props: UsagePanelProps) {
   const { overview, unit, metric, by } = props
   const { t } = useTranslation()
@@ -174,8 +174,8 @@ interface SeriesProps {
 }
 
 /**
- * The chart, whose code comes later than its figures. If it does not come, only loading everything
- * anew helps: browsers remember that a file was not there.
+ * The chart, whose code is loaded after its data. If loading fails, only a reload helps: browsers
+ * cache the missing file.
  */
 function Chart({ title, series, texts }: SeriesProps & { title: string }) {
   const { t } = useTranslation()
@@ -199,7 +199,8 @@ function Chart({ title, series, texts }: SeriesProps & { title: string }) {
 
 function Legend({ series, texts, by }: SeriesProps & { by: DashboardDimension }) {
   const { t } = useTranslation()
-  // The server sends only totals for users and tokens: one bar, and the list below has the parts.
+  // The server sends only totals for users and tokens: the chart has one bar, and the list below
+  // the parts.
   const isWhole = series.length === 1 && series[0]?.name === null
   if (isWhole && (by === 'user' || by === 'token')) {
     return <p className={styles['note']}>{t('下表列出各项的用量')}</p>
@@ -218,7 +219,7 @@ function Legend({ series, texts, by }: SeriesProps & { by: DashboardDimension })
 function BucketTable({ title, series, texts }: SeriesProps & { title: string }) {
   const { t } = useTranslation()
   return (
-    // A wide table scrolls; with the focus on it, by the keyboard too.
+    // A wide table scrolls, by keyboard too when it has the focus.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- see above
     <section className={styles['tableBox']} aria-label={title} tabIndex={0}>
       <table className={styles['table']}>

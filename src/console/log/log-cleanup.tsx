@@ -9,7 +9,7 @@ import { TaskPopover } from '../ui/float/task-popover.tsx'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
 
-/** Deletes everybody's rows before a moment. For administrators. */
+/** Deletes log rows of all users before a moment. For administrators. */
 export function CleanupButton({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
@@ -23,7 +23,7 @@ export function CleanupButton({ list }: { list: LogList }) {
       setIsOpen(false)
       list.table.refresh()
     } catch {
-      // It has been told; the question stays, to be asked again.
+      // The failure has been reported; the dialog stays open for another attempt.
     } finally {
       setIsBusy(false)
     }

@@ -32,9 +32,9 @@ test.each([
   ['a call', aLog({ type: LogType.consume, model_name: 'gpt-4o' }), []],
   ['a test', aLog({ type: LogType.test, model_name: 'gpt-4o' }), ['prompt_tokens']],
   ['what cost something', aLog({ quota: 5 }), []],
-])('%s: from which column on its sentence takes the room of empty ones', (_what, log, from) => {
+])('%s: first column from which its text fills the empty ones', (_what, log, from) => {
   const columns = logColumns({
-    // Only ever called with a text here.
+    // Only called with a text here.
     t: ((text: string) => text) as TFunction,
     costText: String,
     isAdmin: true,

@@ -10,13 +10,13 @@ import type { LogRow } from './log-list.ts'
 import { contentText } from './text/content-text.ts'
 import styles from './log.module.css'
 
-/** How rows are written, and what opens one. */
+/** How cells are formatted, and how a row is opened. */
 export interface LogTexts {
   t: TFunction
-  /** Points as money or count, with the decimals that a single call needs. */
+  /** Formats points as money or a count, with the decimals that a single call needs. */
   costText: (quota: number) => string
   isAdmin: boolean
-  /** The language's words are long: heads need more room. */
+  /** The language has long words: heads need more space. */
   hasLongWords: boolean
   open: (row: LogRow) => void
 }
@@ -31,7 +31,7 @@ const typeNames = new Map<number, { name: string; hue: TagHue }>([
 
 export const knownTypes: readonly number[] = [...typeNames.keys()]
 
-/** The name of a log type; one that newer or other programs wrote shows its number. */
+/** Name of a log type; a type that newer or other programs wrote is shown by its number. */
 export function typeText(type: number, t: TFunction): string {
   const known = typeNames.get(type)
   return known === undefined ? t('类型 {{type}}', { type }) : t(known.name)
@@ -41,7 +41,7 @@ export function TypeTag({ type, t }: { type: number; t: TFunction }) {
   return <Tag hue={typeNames.get(type)?.hue ?? 'grey'}>{typeText(type, t)}</Tag>
 }
 
-/** Figures that mean something for calls only stay blank elsewhere. */
+/** Empty for rows that are not calls. */
 const countText = (count: number | undefined): string =>
   count === undefined || count === 0 ? '' : count.toLocaleString('en-US')
 
@@ -53,7 +53,7 @@ const isConsumption = (log: Log) => log.type === LogType.consume
 const quotaCell = (log: Log, { costText }: LogTexts): string =>
   log.quota !== 0 || isConsumption(log) ? costText(log.quota) : ''
 
-/** A test has cost nothing and counted nothing: what it came to is what the row is read for. */
+/** A test costs and counts nothing: its result is shown instead. */
 const isTest = (log: Log): boolean =>
   log.type === LogType.test && log.prompt_tokens === 0 && log.completion_tokens === 0
 
@@ -63,7 +63,7 @@ function TestResult({ log, t }: { log: Log; t: TFunction }) {
   return <TwoLines text={said}>{said}</TwoLines>
 }
 
-/** Whether all columns between the type and the content have nothing to show. */
+/** Whether all columns between type and content are empty. */
 const isSentence = (log: Log, texts: LogTexts): boolean =>
   log.token_name === '' && log.model_name === '' && quotaCell(log, texts) === ''
 
@@ -76,7 +76,7 @@ function Content({ log }: { log: Log }) {
   )
 }
 
-/** Together as wide as a window of 1024 px, where they are two lines high. */
+/** Widths for a window of 1024 px, where rows are two lines high. */
 export function logColumns(texts: LogTexts): Column<LogRow>[] {
   const { t, isAdmin, hasLongWords } = texts
   return [
@@ -221,7 +221,7 @@ export function logBlock(texts: LogTexts): (row: LogRow) => Block {
         </button>
       ),
       titleEnd: quotaCell(log, texts) || <TypeTag type={log.type} t={t} />,
-      // What tells of a call that cost nothing has said all but its model in its title.
+      // For a call without cost, the title already contains everything except the model.
       line: isTold ? log.model_name || who.join(' / ') : who.join(' / ') || content,
       lineEnd: stampText(log.created_at),
     }

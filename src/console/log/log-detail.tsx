@@ -19,7 +19,7 @@ import { LogRoute } from './log-route.tsx'
 import { contentText, isPriceText } from './text/content-text.ts'
 import styles from './log.module.css'
 
-/** What the list does not carry; null where the server has no more to tell. */
+/** Details that the list does not contain; null if the server does not provide them. */
 function useDetail(log: Log, isAdmin: boolean) {
   const knowsMore = useHasFeature()('log-detail')
   return useQuery({
@@ -28,11 +28,11 @@ function useDetail(log: Log, isAdmin: boolean) {
       const how = { signal }
       const params = { id: log.id }
       if (isAdmin) return call('GET /api/log/:id', { params }, how)
-      // How a call came to its channel is not told to users.
+      // Users do not see how a call was routed.
       return { ...(await call('GET /api/log/self/:id', { params }, how)), route: null }
     },
     enabled: knowsMore && log.id > 0,
-    // A row is never changed.
+    // Log rows never change.
     staleTime: Infinity,
   })
 }
@@ -43,7 +43,7 @@ function manner(log: Log, t: TFunction): string {
   return elapsed === '' ? way : t('{{way}}，用时 {{elapsed}}', { way, elapsed })
 }
 
-/** What of the request was left out or changed on its way to the upstream. */
+/** Parameters of the request that were omitted or changed for the upstream. */
 function noteFacts(price: PriceFactors | null, t: TFunction): Fact[] {
   const { dropped = [], adjusted = [] } = price ?? {}
   return [
@@ -56,7 +56,7 @@ interface FactTexts {
   t: TFunction
   costText: (quota: number) => string
   isAdmin: boolean
-  /** The price stands below, exactly. */
+  /** The exact price is shown below. */
   isPriced: boolean
 }
 
@@ -122,7 +122,7 @@ function Names({ price, log }: { price: PriceFactors; log: Log }) {
   )
 }
 
-/** JSON is laid out for reading; anything else, and JSON that was cut, stays as it came. */
+/** Formats JSON for reading; other text and truncated JSON stay unchanged. */
 function readable(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), null, 2)

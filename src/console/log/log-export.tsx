@@ -2,7 +2,7 @@ import { NativeSelect } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { call, callForFile } from '../app/call.ts'
-import { DownloadTask, type Watch } from '../app/download/download-task.tsx'
+import { DownloadTask, type DownloadControl } from '../app/download/download-task.tsx'
 import { mark } from '../app/i18n.ts'
 import { useHasFeature } from '../app/status.ts'
 import { Toggle } from '../ui/toggle.tsx'
@@ -22,11 +22,11 @@ interface Wanted {
   hasBodies: boolean
 }
 
-/** The file as the server makes it. */
+/** The file from the server's export. */
 function serverFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format, hasBodies }: Wanted,
-  { signal, onProgress }: Watch,
+  { signal, onProgress }: DownloadControl,
 ): Promise<Blob> {
   const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   const form = { format, tz, bodies: hasBodies ? 'true' : '' }
@@ -48,11 +48,11 @@ function serverFile(
       )
 }
 
-/** The same made here, page by page: a One API server exports nothing. */
+/** The same file built in the browser, page by page: One API has no export. */
 async function ownFile(
   { filters, endSeconds, isAdmin }: LogList,
   { format }: Wanted,
-  { signal, onProgress }: Watch,
+  { signal, onProgress }: DownloadControl,
 ): Promise<Blob> {
   const options = { signal, background: true }
   const paging = (p: number) => ({ p, before: '' })
@@ -74,7 +74,7 @@ async function ownFile(
   return new Blob([fileText(rows, format)])
 }
 
-/** Saves the filtered rows, all of them, as a file. */
+/** Exports all filtered rows as a file. */
 export function ExportButton({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()

@@ -36,7 +36,7 @@ test.each([
   expect(cellText(value)).toBe(cell)
 })
 
-test('rows as JSON, as lines of JSON and as a table', () => {
+test('formats rows as JSON, NDJSON and CSV', () => {
   const rows = [aLog(1), aLog(2)]
   expect(JSON.parse(fileText(rows, 'json'))).toEqual(rows)
   const lines = fileText(rows, 'ndjson').split('\n')
@@ -49,7 +49,7 @@ test('rows as JSON, as lines of JSON and as a table', () => {
   expect(fileText([], 'json')).toBe('[]\n')
 })
 
-test('page after page until one is not full', async () => {
+test('loads pages until one is not full', async () => {
   const counts: number[] = []
   const pages = [10, 10, 3].map((count) => Array.from({ length: count }, (_, id) => aLog(id)))
   const rows = await allRows(

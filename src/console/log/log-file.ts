@@ -3,12 +3,12 @@ import { BYTE_ORDER_MARK, csvCell, LOG_FILE_COLUMNS } from '../../contract/log-f
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { stampText } from '../app/time.ts'
 
-/** Files of log rows that are made in the browser, for servers that make none. */
+/** Log files that are built in the browser, for servers without an export. */
 
 export const fileFormats = ['json', 'csv', 'ndjson'] as const
 export type FileFormat = (typeof fileFormats)[number]
 
-/** A cell as the server writes it; figures need no guard. */
+/** A cell as the server formats it; numbers need no escaping. */
 export const cellText = (value: string | number | boolean | undefined): string =>
   typeof value === 'string' ? csvCell(value) : `"${value ?? ''}"`
 
@@ -23,7 +23,7 @@ export function fileText(rows: readonly Log[], format: FileFormat): string {
   return BYTE_ORDER_MARK + [LOG_FILE_COLUMNS.map(cellText).join(','), ...lines, ''].join('\r\n')
 }
 
-/** All rows of a list that is handed out in pages. */
+/** Loads all rows of a paged list. */
 export async function allRows(
   loadPage: (page: number) => Promise<Log[]>,
   onRows: (rows: number) => void,

@@ -3,7 +3,7 @@ import { countSet, filtersOf, toAdminQuery, toQuery } from './log-filter.ts'
 
 const none = filtersOf(() => '')
 
-test('without filters everything up to the given end', () => {
+test('without filters, requests everything up to the given end', () => {
   expect(toQuery(none, 1_700_003_600)).toEqual({
     type: 0,
     token_name: '',
@@ -16,7 +16,7 @@ test('without filters everything up to the given end', () => {
   })
 })
 
-test('others are asked for by administrators only', () => {
+test('only administrators filter by user', () => {
   const filters = { ...none, username: 'alice', channel: '7', type: '2', start: '10', end: '20' }
   expect(toQuery(filters, 99)).not.toHaveProperty('username')
   expect(toAdminQuery(filters, 99)).toEqual({
@@ -34,13 +34,13 @@ test('others are asked for by administrators only', () => {
   })
 })
 
-test('a person is asked for by id, too', () => {
+test('filters a user by id', () => {
   const asked = (username: string) => toAdminQuery({ ...none, username }, 99)
   expect(asked('#12')).toMatchObject({ username: '', user_id: 12 })
   expect(asked('#x')).toMatchObject({ username: '#x', user_id: 0 })
 })
 
-test('an address that somebody wrote by hand filters nothing it does not understand', () => {
+test('ignores invalid filters in the address', () => {
   const filters = { ...none, type: 'x', channel: '-1', start: '1e9', end: 'tomorrow' }
   expect(toAdminQuery(filters, 99)).toMatchObject({
     type: 0,
@@ -50,6 +50,6 @@ test('an address that somebody wrote by hand filters nothing it does not underst
   })
 })
 
-test('filters that are set are counted', () => {
+test('counts the filters that are set', () => {
   expect(countSet({ ...none, username: 'a', end: '1' }, ['username', 'channel'])).toBe(1)
 })

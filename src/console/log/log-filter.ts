@@ -1,6 +1,6 @@
 import { namedUser } from '../app/list/named-user.ts'
 
-/** The filters of the log page, as its address names them. */
+/** Filters of the log page, by their names in the address. */
 export type FilterName =
   | 'type'
   | 'token_name'
@@ -12,7 +12,7 @@ export type FilterName =
   | 'request_id'
   | 'request'
   | 'response'
-/** Texts, empty where nothing is filtered. */
+/** Filter texts; empty if not set. */
 export type LogFilters = Readonly<Record<FilterName, string>>
 
 export const filtersOf = (read: (name: FilterName) => string): LogFilters => ({
@@ -28,7 +28,7 @@ export const filtersOf = (read: (name: FilterName) => string): LogFilters => ({
   response: read('response'),
 })
 
-/** A number of the address; 0 for anything else, which filters nothing. */
+/** Parses a number from the address; 0 for anything else, which sets no filter. */
 export const numberOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
 
 export interface LogQuery {
@@ -42,7 +42,7 @@ export interface LogQuery {
   response: string
 }
 
-/** What is asked of the server; `endSeconds` where the address names no end. */
+/** Query of the request; `endSeconds` is used if the address has no end. */
 export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
   return {
     type: numberOf(filters.type),
@@ -56,7 +56,7 @@ export function toQuery(filters: LogFilters, endSeconds: number): LogQuery {
   }
 }
 
-/** Only administrators may look at others. */
+/** Only administrators can query other users. */
 export function toAdminQuery(filters: LogFilters, endSeconds: number) {
   return {
     ...toQuery(filters, endSeconds),
@@ -65,6 +65,6 @@ export function toAdminQuery(filters: LogFilters, endSeconds: number) {
   }
 }
 
-/** Filters that are set, for people who cannot see their fields. */
+/** Number of filters that are set, shown while their fields are hidden. */
 export const countSet = (filters: LogFilters, names: readonly FilterName[]): number =>
   names.filter((name) => filters[name] !== '').length

@@ -14,7 +14,7 @@ import { countSet, type FilterName, numberOf } from './log-filter.ts'
 import type { LogList } from './log-list.ts'
 import styles from './log.module.css'
 
-/** Days before today that a range begins with; null: from the very first row. */
+/** Days before today on which a range begins; null for no limit. */
 const ranges = [
   { label: mark('今天'), daysBefore: 0 },
   { label: mark('7 天'), daysBefore: 6 },
@@ -25,7 +25,7 @@ const ranges = [
 function TypeFilter({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const chosen = numberOf(list.filters.type)
-  // Channel tests belong to nobody: only administrators have rows of them.
+  // Channel tests have no user: only administrators have rows of them.
   const offered = knownTypes.filter((type) => list.isAdmin || type !== LogType.test)
   const types = chosen === LogType.all || offered.includes(chosen) ? offered : [...offered, chosen]
   return (
@@ -130,7 +130,7 @@ const hideable: readonly FilterName[] = [
   'end',
 ]
 
-/** On a phone the fields wait behind a button: the rows are what somebody came for. */
+/** On phones the fields are collapsed, so that the rows are visible. */
 export function LogFilterBar({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

@@ -13,12 +13,12 @@ import { type FilterName, filtersOf, type LogFilters, toAdminQuery, toQuery } fr
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Pages of the log that were turned to get here: so often the browser can go back. */
+    /** Number of page changes so far: how many steps the browser can go back. */
     turned?: number
   }
 }
 
-/** A row with its place in the page: a One API server sends ordinary users no ids. */
+/** A row with its index in the page: a One API server sends no ids to ordinary users. */
 export interface LogRow {
   id: number
   log: Log
@@ -31,13 +31,13 @@ export interface LogList {
   clearFilters: () => void
   isFiltered: boolean
   isAdmin: boolean
-  /** Where the list ends when no end is chosen: an hour from when it was last read. */
+  /** End of the list if none is chosen: one hour after it was last read. */
   endSeconds: number
   /** Changes with every other page or filter. */
   place: string
-  /** A search in captured texts stopped here: seconds; null: it did not. */
+  /** Where a search in captured texts stopped, in epoch seconds; null if it did not. */
   searchedFrom: number | null
-  /** Goes on from there. */
+  /** Continues the search from there. */
   searchOn: () => void
   first: () => void
   previous: (() => void) | undefined
@@ -49,14 +49,14 @@ const LOOK_MS = 60_000
 const endOfNow = () => nowSeconds() + AHEAD_SECONDS
 const noRows: LogRow[] = []
 
-/** Turns pages: forward from the last row in view, back by the browser's own history. */
+/** Pages forward from the last displayed row, and back through the browser's history. */
 function usePageTurns(page: number, last: Log | undefined) {
   const navigate = useNavigate()
   const router = useRouter()
   const turned = useLocation({ select: ({ state }) => state.turned ?? 0 })
   const canGoBack = useCanGoBack()
   const href = useLocation({ select: (location) => location.href })
-  // A second click before the browser has gone back would leave the list altogether.
+  // A second click before the browser has gone back would leave the list.
   const leaving = useRef('')
   useEffect(() => {
     if (leaving.current !== href) leaving.current = ''
@@ -90,8 +90,8 @@ function usePageTurns(page: number, last: Log | undefined) {
 }
 
 /**
- * An hour from when the list was asked for something else, or for the newest rows. A page that is
- * open for longer moves on: what is asked for by itself, summed up or exported has the newest rows.
+ * End of the list: one hour after the filters last changed or the newest rows were requested. It
+ * moves on while the page stays open, so that refreshes, sums and exports include the newest rows.
  */
 function useEndSeconds(filters: string) {
   const [endSeconds, setEndSeconds] = useState(endOfNow)
@@ -103,7 +103,7 @@ function useEndSeconds(filters: string) {
   }
   useEffect(() => {
     const moveOn = () => setEndSeconds((end) => (nowSeconds() < end ? end : endOfNow()))
-    // Not once in an hour: a computer that slept does not count the time.
+    // Polled more often than hourly: timers do not run while the computer sleeps.
     const timer = setInterval(moveOn, LOOK_MS)
     document.addEventListener('visibilitychange', moveOn)
     return () => {

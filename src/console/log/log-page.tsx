@@ -22,7 +22,7 @@ import styles from './log.module.css'
 
 const LogDetail = lazy(async () => ({ default: (await import('./log-detail.tsx')).LogDetail }))
 
-/** Read again, a row is another object; rows without an id are only themselves. */
+/** A reloaded row is a new object; rows without an id equal only themselves. */
 const isSame = (a: Log, b: Log): boolean => a === b || (a.id > 0 && a.id === b.id)
 
 function NoRows({ list }: { list: LogList }) {
@@ -57,7 +57,7 @@ function NoRows({ list }: { list: LogList }) {
   )
 }
 
-/** Every refusal tells its request id, but what was refused has no row here. */
+/** Every error contains its request id, but rejected requests have no row here. */
 function NoSuchRequest({ requestId }: { requestId: string }) {
   const { t } = useTranslation()
   return (
@@ -77,7 +77,7 @@ function NoSuchRequest({ requestId }: { requestId: string }) {
   )
 }
 
-/** A search in captured texts goes back a day at a time. */
+/** A search in captured texts goes back one day at a time. */
 function SearchedFrom({ list }: { list: LogList }) {
   const { t } = useTranslation()
   if (list.searchedFrom === null) return null
@@ -96,7 +96,7 @@ export function LogPage() {
   const costText = useCostText()
   const list = useLogList()
   const { table, place, isAdmin } = list
-  // With the page it was opened on: another page or filter closes it.
+  // Stored with its page: another page or filter closes it.
   const [opened, setOpened] = useState<{ row: LogRow; place: string } | null>(null)
   const inView = opened?.place === place ? opened.row : null
 

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import type { PriceFactors } from '../../contract/log-api.ts'
 import { mark } from '../app/i18n.ts'
 import type { PriceLine } from '../../contract/call-cost.ts'
-import { priceStory } from './log-price.ts'
+import { priceBreakdown } from './log-price.ts'
 import styles from './log.module.css'
 
 const kinds: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const kinds: Readonly<Record<string, string>> = {
 
 const grouped = (count: number): string => count.toLocaleString('en-US')
 
-/** `2 × 1.5`, and what it is divided by. */
+/** Formats `2 × 1.5` with its divisor. */
 const product = ({ count, ratios, per }: PriceLine): string =>
   [grouped(count), ...ratios].join(' × ') + (per === 1 ? '' : ` ÷ ${grouped(per)}`)
 
@@ -35,10 +35,10 @@ interface PriceTableProps {
   costText: (quota: number) => string
 }
 
-/** Tokens times ratios, line by line, down to the points that were charged. */
+/** Shows how the charged points follow from tokens and ratios, line by line. */
 export function PriceTable({ price, quota, costText }: PriceTableProps) {
   const { t } = useTranslation()
-  const story = priceStory(price)
+  const story = priceBreakdown(price)
   if (story === null) return <p className={styles['quiet']}>{t('计价的细节无法识别')}</p>
   const { lines, group, groupRatio, exact, total } = story
   const isRounded = exact !== grouped(total)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { PriceFactors } from '../../contract/log-api.ts'
-import { priceStory } from './log-price.ts'
+import { priceBreakdown } from './log-price.ts'
 
 const aPrice = (over: Partial<PriceFactors> = {}): PriceFactors => ({
   priced_as: 'claude-sonnet-4',
@@ -18,8 +18,8 @@ const aPrice = (over: Partial<PriceFactors> = {}): PriceFactors => ({
   ...over,
 })
 
-test('cached tokens are a line of their own, and the group counts once, for all', () => {
-  expect(priceStory(aPrice())).toEqual({
+test('cached tokens are a separate line; the group ratio applies once to all lines', () => {
+  expect(priceBreakdown(aPrice())).toEqual({
     lines: [
       { kind: 'prompt', count: 4410, ratios: ['1.5'], per: 1, points: '6,615' },
       { kind: 'cached', count: 18_000, ratios: ['1.5', '0.1'], per: 1, points: '2,700' },
@@ -32,7 +32,7 @@ test('cached tokens are a line of their own, and the group counts once, for all'
   })
 })
 
-test('decimals are exact, and rounded once, up', () => {
+test('decimals are exact and rounded up once', () => {
   const price = aPrice({
     model_ratio: '0.075',
     completion_ratio: '4',
@@ -41,11 +41,11 @@ test('decimals are exact, and rounded once, up', () => {
     cached_tokens: 0,
     completion_tokens: 7,
   })
-  expect(priceStory(price)).toMatchObject({ exact: '2.925', total: 3 })
-  expect(priceStory(price)?.lines.map(({ points }) => points)).toEqual(['0.825', '2.1'])
+  expect(priceBreakdown(price)).toMatchObject({ exact: '2.925', total: 3 })
+  expect(priceBreakdown(price)?.lines.map(({ points }) => points)).toEqual(['0.825', '2.1'])
 })
 
-test('0.1 three times is no more than 0.3', () => {
+test('three times 0.1 is exactly 0.3', () => {
   const price = aPrice({
     model_ratio: '0.1',
     completion_ratio: '1',
@@ -54,7 +54,7 @@ test('0.1 three times is no more than 0.3', () => {
     cached_tokens: 0,
     completion_tokens: 0,
   })
-  expect(priceStory(price)).toMatchObject({ exact: '3', total: 3 })
+  expect(priceBreakdown(price)).toMatchObject({ exact: '3', total: 3 })
 })
 
 test.each([
@@ -63,27 +63,27 @@ test.each([
   ['a free group costs nothing', { group_ratio: '0.0' }, 0],
   ['nothing used costs nothing', { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0 }, 0],
 ])('%s', (_, over, total) => {
-  expect(priceStory(aPrice(over))?.total).toBe(total)
+  expect(priceBreakdown(aPrice(over))?.total).toBe(total)
 })
 
-test('a prompt that is read from a free cache and written to one costs a point', () => {
+test('a prompt read from and written to a free cache costs one point', () => {
   const lines = [
     { kind: 'cached', count: 60, ratios: ['10', '0'], per: 1 },
     { kind: 'cache_write', count: 40, ratios: ['10', '0'], per: 1 },
   ]
   const used = { prompt_tokens: 100, cached_tokens: 60, completion_tokens: 0, lines }
-  expect(priceStory(aPrice(used))).toMatchObject({ exact: '0', total: 1 })
-  // Sold by the call, for nothing.
+  expect(priceBreakdown(aPrice(used))).toMatchObject({ exact: '0', total: 1 })
+  // A per-call price of zero.
   const call = [{ kind: 'call', count: 1, ratios: ['0', '500000'], per: 1 }]
-  expect(priceStory(aPrice({ ...used, lines: call, model_price: '0' }))?.total).toBe(0)
+  expect(priceBreakdown(aPrice({ ...used, lines: call, model_price: '0' }))?.total).toBe(0)
 })
 
-test('factors that are no decimals tell no story', () => {
-  expect(priceStory(aPrice({ group_ratio: '' }))).toBeNull()
-  expect(priceStory(aPrice({ cache_ratio: '1e-3' }))).toBeNull()
+test('invalid factors have no breakdown', () => {
+  expect(priceBreakdown(aPrice({ group_ratio: '' }))).toBeNull()
+  expect(priceBreakdown(aPrice({ cache_ratio: '1e-3' }))).toBeNull()
 })
 
-test('terms that the server names are taken as they are', () => {
+test('uses the terms that the server sends', () => {
   const price = aPrice({
     group_ratio: '0.5',
     lines: [
@@ -93,7 +93,7 @@ test('terms that the server names are taken as they are', () => {
       { kind: 'cached', count: 0, ratios: ['3', '0.1'], per: 1 },
     ],
   })
-  expect(priceStory(price)).toEqual({
+  expect(priceBreakdown(price)).toEqual({
     lines: [
       { kind: 'second', count: 7, ratios: ['3', '1000'], per: 60, points: '350' },
       {
@@ -120,16 +120,16 @@ test('terms that the server names are taken as they are', () => {
   })
 })
 
-test('thirds of a point are rounded up at the end, and shown with a few decimals', () => {
+test('thirds of a point are rounded up at the end, and displayed with a few decimals', () => {
   const price = aPrice({
     group_ratio: '1',
     lines: [{ kind: 'second', count: 1, ratios: ['1', '1000'], per: 60 }],
   })
-  expect(priceStory(price)).toMatchObject({ exact: '16.666666', total: 17 })
-  expect(priceStory(price)?.lines[0]?.points).toBe('16.666666')
+  expect(priceBreakdown(price)).toMatchObject({ exact: '16.666666', total: 17 })
+  expect(priceBreakdown(price)?.lines[0]?.points).toBe('16.666666')
 })
 
-test('a divisor of another version tells no story', () => {
+test('an unknown divisor has no breakdown', () => {
   const price = aPrice({ lines: [{ kind: 'second', count: 1, ratios: ['1'], per: 7 }] })
-  expect(priceStory(price)).toBeNull()
+  expect(priceBreakdown(price)).toBeNull()
 })

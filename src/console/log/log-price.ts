@@ -10,27 +10,27 @@ import type { Decimal } from '../../contract/decimal.ts'
 import type { PriceFactors } from '../../contract/log-api.ts'
 import { withoutTrailing } from '../../contract/text.ts'
 
-/** A term of the price, and what it comes to. */
-export interface ToldLine extends PriceLine {
-  /** Points, exactly, as a decimal text. */
+/** A term of the price with its result. */
+export interface BreakdownLine extends PriceLine {
+  /** Exact points as a decimal text. */
   points: string
 }
 
-/** Why a call cost what it cost. */
-export interface PriceStory {
-  lines: ToldLine[]
+/** Breakdown of a call's cost. */
+export interface PriceBreakdown {
+  lines: BreakdownLine[]
   group: string
   groupRatio: string
-  /** Points of all lines times the group's ratio, exactly. */
+  /** Exact points of all lines times the group ratio. */
   exact: string
-  /** Points, as the ledger counts them. */
+  /** Points as the ledger charged them. */
   total: number
 }
 
-/** Decimal places that a quotient without end is shown with. */
+/** Decimals shown of an infinite quotient. */
 const SHOWN_PLACES = 6
 
-/** The value divided by `parts`; thirds of a point have no last decimal and are cut. */
+/** Formats the value divided by `parts`; infinite decimals are truncated. */
 function textOf({ digits, decimals }: Decimal, parts: number): string {
   const unit = 10n ** BigInt(decimals) * BigInt(parts)
   const isWhole = digits % unit === 0n
@@ -43,13 +43,13 @@ function textOf({ digits, decimals }: Decimal, parts: number): string {
   return fraction === '' ? grouped : `${grouped}.${fraction}`
 }
 
-/** Null when the factors cannot be read: a divisor or a spelling of some later version. */
-export function priceStory(price: PriceFactors): PriceStory | null {
+/** Null if the factors are not understood, such as a divisor of a later version. */
+export function priceBreakdown(price: PriceFactors): PriceBreakdown | null {
   const lines = bookedLines(price)
   const exact = exactCost(lines, price.group_ratio)
   const total = bookedCost(price)
   if (exact === null || total === null) return null
-  const told = lines.flatMap((line): ToldLine[] => {
+  const told = lines.flatMap((line): BreakdownLine[] => {
     const product = line.count > 0 ? lineProduct(line) : null
     return product === null ? [] : [{ ...line, points: textOf(product, line.per) }]
   })

@@ -4,7 +4,7 @@ import { TraceLists } from '../app/route/route-lists.tsx'
 import { PanelPart } from '../ui/float/side-panel.tsx'
 import styles from './log.module.css'
 
-/** How the call came to its channel; most need no story. */
+/** How the call was routed; most calls need no explanation. */
 export function LogRoute({ route }: { route: RouteTrace | null }) {
   const { t } = useTranslation()
   return (

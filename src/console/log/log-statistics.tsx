@@ -21,7 +21,7 @@ function useSums(list: LogList, isWanted: boolean) {
   })
 }
 
-/** Sums of the filtered calls: asked for by a click, and hidden again by another filter. */
+/** Sums of the filtered calls: loaded on click, and hidden when a filter changes. */
 export function Statistics({ list }: { list: LogList }) {
   return (
     <div className={styles['statistics']}>
@@ -66,7 +66,7 @@ function Sums({ list }: { list: LogList }) {
     const waiting = Object.values(names).map((label) => ({ label, value }))
     return <Figures isAnswer isBusy figures={waiting} />
   }
-  // A One API server sums up nothing but quota.
+  // A One API server sums only quota.
   const counted = (label: string, count: number | undefined): Figure[] =>
     count === undefined ? [] : [{ label, value: count.toLocaleString('en-US') }]
   return (

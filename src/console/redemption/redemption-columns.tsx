@@ -9,7 +9,7 @@ import { TwoLines } from '../ui/table/two-lines.tsx'
 import { codeStates } from './redemption-state.ts'
 import styles from './redemption.module.css'
 
-/** How rows are written: the language and the quota display. */
+/** How cells are formatted: language and quota display. */
 export interface RedemptionTexts {
   t: TFunction
   quotaText: (quota: number) => string
@@ -42,10 +42,10 @@ function redeemedText(redemption: Redemption, t: TFunction): string {
   return stampText(redeemed_time) + who
 }
 
-/** Enough of a code to tell it from others. */
+/** Enough of a code to distinguish it from others. */
 export const maskedCode = (key: string): string => `${key.slice(0, 4)}…${key.slice(-4)}`
 
-/** In a window of 1024 px the actions have one line beside them, and stamps are two lines high. */
+/** Widths for a window of 1024 px, where the actions fit on one line and timestamps take two. */
 export function redemptionColumns({ t, quotaText }: RedemptionTexts): Column<Redemption>[] {
   return [
     {

@@ -16,9 +16,9 @@ import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
-import { overStored } from '../app/form/over-stored.ts'
+import { mergeEdits } from '../app/form/merge-edits.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { type Change, FormRow } from '../ui/form.tsx'
@@ -43,7 +43,7 @@ function useSave(before: Redemption | null) {
       if (before !== null) {
         const { id } = before
         const stored = await call('GET /api/redemption/:id', { params: { id } })
-        const body = { ...toInput(overStored(form, toForm(before), toForm(stored))), id }
+        const body = { ...toInput(mergeEdits(form, toForm(before), toForm(stored))), id }
         await call('PUT /api/redemption/', { body })
         return
       }
@@ -150,7 +150,7 @@ export function RedemptionEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑兑换码')}
       what={t('这个兑换码')}
       queryKey={['redemption', id]}
@@ -161,6 +161,6 @@ export function RedemptionEditPage() {
       nameOf={({ name }) => name}
     >
       {(redemption) => <RedemptionFormPage before={redemption} key={redemption.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

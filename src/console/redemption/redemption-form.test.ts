@@ -9,7 +9,7 @@ test('the form offers one code worth 100000 points', () => {
   })
 })
 
-describe('what has to be mended', () => {
+describe('validation', () => {
   const fields = (form: Partial<typeof newRedemptionForm>, isNew = true) => [
     ...formErrors({ ...newRedemptionForm, name: 'a', ...form }, isNew).keys(),
   ]
@@ -28,14 +28,14 @@ describe('what has to be mended', () => {
     expect(fields({ quota: '1', count: '100' })).toEqual([])
   })
 
-  test('a quota of 0, which creation would turn into 100; a code may be edited to it', () => {
+  test('a quota of 0 is only allowed in an edit: creation would replace it with 100', () => {
     expect(fields({ quota: '0' })).toEqual(['quota'])
     expect(fields({ quota: '0' }, false)).toEqual([])
   })
 })
 
-describe('the file of codes', () => {
-  test('has one code a line', () => {
+describe('file of codes', () => {
+  test('has one code per line', () => {
     expect(codesFile('春节', ['a', 'b'])).toEqual({ fileName: '春节.txt', text: 'a\nb\n' })
   })
 
@@ -44,7 +44,7 @@ describe('the file of codes', () => {
     ['../../etc', '___.._etc.txt'],
     ['x\r\ny', 'x__y.txt'],
     ['.hidden', '_hidden.txt'],
-    // Would show as "exe.txt" read from the right.
+    // Would be displayed as "exe.txt" because of the right-to-left mark.
     ['a\u202Eexe', 'a_exe.txt'],
     ['CON: a*?"<>|', 'CON_ a______.txt'],
     ['a.', 'a_.txt'],

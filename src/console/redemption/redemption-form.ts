@@ -7,12 +7,12 @@ import {
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
 
-/** What the form holds: texts as typed, until they are sent. */
+/** Form values: texts as entered. */
 export interface RedemptionForm {
   name: string
-  /** Points. */
+  /** In points. */
   quota: string
-  /** Creation only. */
+  /** For creation only. */
   count: string
 }
 
@@ -33,19 +33,19 @@ function countOf(text: string): number | null {
   return count !== null && count >= 1 && count <= REDEMPTION_COUNT_MAX ? count : null
 }
 
-/** Of a form without errors. */
+/** The form must be valid. */
 export const toInput = (form: RedemptionForm) => ({
   name: form.name.trim(),
   quota: pointsOf(form.quota) ?? DEFAULT_REDEMPTION_QUOTA,
 })
 
-/** Of a form without errors. */
+/** The form must be valid. */
 export const toCreation = (form: RedemptionForm) => ({
   ...toInput(form),
   count: countOf(form.count) ?? DEFAULT_REDEMPTION_COUNT,
 })
 
-/** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
+/** Errors by field, in the order of the form. Chinese, translated where displayed. */
 export function formErrors(
   form: RedemptionForm,
   isNew: boolean,
@@ -53,7 +53,7 @@ export function formErrors(
   const errors = new Map<keyof RedemptionForm, string>()
   if (form.name.trim() === '') errors.set('name', mark('请输入兑换码名称'))
   const quota = pointsOf(form.quota)
-  // Creation takes 0 for a quota that was left out.
+  // Creation treats 0 as a missing quota.
   if (isNew && (quota === null || quota === 0)) {
     errors.set('quota', mark('额度必须是 1 到 1125899906842624 的整数，例如 500000'))
   } else if (quota === null) {
@@ -65,12 +65,13 @@ export function formErrors(
   return errors
 }
 
-/** The codes as a file: named after the redemption, one a line. */
+/** File of codes, named after the redemption, one code per line. */
 export function codesFile(
   name: string,
   codes: readonly string[],
 ): { fileName: string; text: string } {
-  // Characters that some file systems refuse, and dots or blanks that hide the file or its ending.
+  // Replaces characters that some file systems reject, and dots or spaces at the ends, which hide
+  // the file or its extension.
   const safe = name
     .replace(/[\\/:*?"<>|\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '_')
     .replace(/^[. ]+|[. ]+$/g, (edge) => '_'.repeat(edge.length))

@@ -4,7 +4,7 @@ import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Redemption } from '../../contract/redemption-api.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { call, callWhole } from '../app/call.ts'
-import { EditLink } from '../app/form/list-place.tsx'
+import { EditLink } from '../app/form/list-navigation.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -34,13 +34,13 @@ function useRedemptionList() {
   })
 }
 
-// A One API server finds them in no order.
+// A One API server returns search results unsorted.
 const newestFirst = (a: Redemption, b: Redemption): number => b.id - a.id
 
 interface RowActionsProps {
   redemption: Redemption
   list: PagedList<Redemption>
-  /** Where a code goes that the clipboard does not take. */
+  /** Called with a code that could not be copied to the clipboard. */
   onUncopied: (code: string) => void
 }
 

@@ -8,9 +8,9 @@ export const codeStates: StateNames = new Map([
   [RedemptionStatus.used, { tone: 'off', name: mark('已使用') }],
 ])
 
-/** A code that was used stays used. */
+/** A used code stays used. */
 export const canToggle = (status: number): boolean => status !== RedemptionStatus.used
 
-/** The other of the two states that people choose. */
+/** The other one of the two states that users can set. */
 export const toggled = (status: number): number =>
   status === RedemptionStatus.unused ? RedemptionStatus.disabled : RedemptionStatus.unused

@@ -6,9 +6,11 @@ import { LoadError } from '../ui/states.tsx'
 import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
+import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
+import { SessionPanel } from './personal/session-panel.tsx'
 import styles from './personal/personal.module.css'
 
-/** What everybody may see and do about the own account. */
+/** Settings of the signed-in user's account. */
 export function PersonalSettings() {
   const { t } = useTranslation()
   const { data: self, error, refetch } = useQuery(selfQuery)
@@ -20,6 +22,8 @@ export function PersonalSettings() {
     <div className={styles['panels']}>
       <AccountPanel self={self} />
       <BindingPanel self={self} />
+      <SecondFactorPanel />
+      <SessionPanel />
       <ModelPanel />
     </div>
   )

@@ -16,7 +16,7 @@ import { mayManageOptions } from './setting-access.ts'
 interface Tab {
   id: string
   title: string
-  /** For those who may change settings. */
+  /** For users who may change settings. */
   isManaging?: boolean
   content: React.ComponentType
 }
@@ -70,7 +70,7 @@ const tabs: readonly Tab[] = [
   },
 ]
 
-/** The tab of the address; the first one where it names none. Null: not for this person. */
+/** The tab in the address, or the first one; null if the user may not open it. */
 function tabOf(id: string | undefined, open: readonly Tab[]): Tab | null {
   if (tabs.some((tab) => tab.id === id)) return open.find((tab) => tab.id === id) ?? null
   return open[0] ?? null
@@ -80,7 +80,7 @@ export function SettingPage() {
   const { t } = useTranslation()
   const user = useSessionUser()
   const status = useStatus()
-  // Our parser makes every query a record of texts.
+  // The router's parser makes every query a record of strings.
   const search: Record<string, string> = useSearch({ strict: false })
   const mayManage = mayManageOptions(user, status)
   const isRootOnly = isRoot(status.gatehouse?.options_min_role ?? Role.root)

@@ -10,7 +10,7 @@ interface GroupRowProps {
   onChange: (group: string) => void
 }
 
-/** Which group a token's calls belong to. Only where there is something to choose. */
+/** The group of a token's calls. Only shown if there is a choice. */
 export function GroupRow({ value, choices, onChange }: GroupRowProps) {
   const { t } = useTranslation()
   const label = ({ name, groups, ratio, isGone }: GroupChoice): string => {

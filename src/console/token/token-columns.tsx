@@ -14,12 +14,12 @@ import { remaining } from './token-order.ts'
 import { hasExpired, presentStatus } from './token-state.ts'
 import styles from './token.module.css'
 
-/** How rows are written: the language, the quota display, and the moment they are looked at. */
+/** How cells are formatted: language, quota display, and current time. */
 export interface TokenTexts {
   t: TFunction
   quotaText: (quota: number) => string
   nowSeconds: number
-  /** Null: not known, or of no account here. */
+  /** Null if unknown, or if the server has no token groups. */
   groups: ChoosableGroups | null
 }
 
@@ -30,7 +30,7 @@ const states: StateNames = new Map([
   [TokenStatus.exhausted, { tone: 'warning', name: mark('已耗尽') }],
 ])
 
-/** Its calls are refused: nobody may use its group any more. */
+/** The token's group can no longer be used, so its calls are rejected. */
 const hasLostGroup = ({ group = '' }: Token, { groups }: TokenTexts): boolean =>
   group !== '' && groups !== null && !Object.hasOwn(groups, group)
 
@@ -56,8 +56,8 @@ function remainingText(token: Token, { t, quotaText }: TokenTexts): string {
 }
 
 /**
- * In a window of 1024 px the actions have one line beside them, and stamps are two lines high; from
- * 1280 px on a stamp has one line, also in wide letters.
+ * Widths for a window of 1024 px, where the actions fit on one line and timestamps take two; from
+ * 1280 px on, a timestamp fits on one line, also in wide fonts.
  */
 export function tokenColumns(texts: TokenTexts): Column<Token>[] {
   const { t, quotaText } = texts
@@ -101,7 +101,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       cell: (token) => remainingText(token, texts),
       sortBy: remaining,
       align: 'end',
-      // From a window of 1280 px as much as a new installation gives its root.
+      // From 1280 px on, fits the quota of root on a new installation.
       width: 112,
       growth: 0.6,
     },

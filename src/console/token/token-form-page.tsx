@@ -13,7 +13,7 @@ import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
 import { QuotaInput } from '../app/form/quota-input.tsx'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { useHasFeature } from '../app/status.ts'
@@ -39,7 +39,7 @@ import { GroupRow } from './group-row.tsx'
 import { groupChoices, groupToAsk, useChoosableGroups } from './token-group.ts'
 import styles from './token.module.css'
 
-/** Creates or updates, and gives a cured token back its status. */
+/** Creates or updates a token, and re-enables it if the edit removed the cause of its stop. */
 async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boolean): Promise<void> {
   if (before === null) {
     await call('POST /api/token/', { body: toInput(form, before) })
@@ -47,7 +47,7 @@ async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boole
   }
   const stored = await call('GET /api/token/:id', { params: { id: before.id } })
   const update = toUpdate(form, before, stored)
-  // What an attempt without an answer may have booked must not be booked once more.
+  // An attempt without a response may have been booked, and must not be booked twice.
   const seen = mayBeDone ? { remain_quota_was: stored.remain_quota } : {}
   const after = await call('PUT /api/token/', { body: { ...update, ...seen } })
   if (shouldReenable(stored, after, nowSeconds())) {
@@ -83,7 +83,7 @@ const errorOf = (form: TokenFormApi, field: keyof TokenForm) => String(form.erro
 
 function ExpiryRow({ form }: { form: TokenFormApi }) {
   const { t } = useTranslation()
-  // The stamp a shortcut has set: it stays marked until somebody types another.
+  // The timestamp set by a shortcut, which stays marked until the text changes.
   const [shortcut, setShortcut] = useState<{ label: string; stamp: string } | null>(null)
   const isChosen = (label: string, seconds: number | null) =>
     seconds === null
@@ -137,7 +137,7 @@ function ExpiryRow({ form }: { form: TokenFormApi }) {
 
 const DAY = /^\d{4}-\d{2}-\d{2}/
 
-/** The day of a typed stamp, for the calendar; null if there is none. */
+/** The date of an entered timestamp for the calendar; null if invalid. */
 const dayOf = (expiry: string): string | null => DAY.exec(expiry.trim())?.[0] ?? null
 
 function QuotaRow({ form }: { form: TokenFormApi }) {
@@ -160,7 +160,7 @@ function QuotaRow({ form }: { form: TokenFormApi }) {
             isOn={isUnlimited}
             onChange={(isOn) => {
               form.setFieldValue('isUnlimited', isOn)
-              // What is typed does not count any more.
+              // The entered quota no longer applies.
               if (isOn) form.clearFieldError('quota')
             }}
           />
@@ -170,7 +170,7 @@ function QuotaRow({ form }: { form: TokenFormApi }) {
   )
 }
 
-/** `group`: whose models are offered; empty: those of the account. */
+/** `group` selects the offered models; empty for those of the account. */
 function ModelsRow({ form, group }: { form: TokenFormApi; group: string | null }) {
   const { t } = useTranslation()
   const { data: models = [] } = useQuery({
@@ -218,7 +218,7 @@ function CaptureRow({ form }: { form: TokenFormApi }) {
   )
 }
 
-/** What differs from the saved token, for the save bar. */
+/** Differences from the stored token, for the save bar. */
 function useChanges(form: TokenFormApi, initial: TokenForm): Change[] {
   const { t } = useTranslation()
   const now = form.values
@@ -311,7 +311,7 @@ export function TokenEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑令牌')}
       what={t('这个令牌')}
       queryKey={['token', id]}
@@ -320,6 +320,6 @@ export function TokenEditPage() {
       nameOf={({ name }) => name}
     >
       {(token) => <TokenFormPage before={token} key={token.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

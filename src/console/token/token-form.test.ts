@@ -36,7 +36,7 @@ const aToken = (over: Partial<Token> = {}): Token => ({
   ...over,
 })
 
-describe('a token and its form', () => {
+describe('token form', () => {
   test.each([
     ['never expires, everything allowed', aToken()],
     ['expires', aToken({ expired_time: now + 60 })],
@@ -49,14 +49,14 @@ describe('a token and its form', () => {
       aToken({ unlimited_quota: true, remain_quota: -1 }),
     ],
     ['restricted', aToken({ models: 'gpt-4o,o3', subnet: '10.0.0.0/8,2001:db8::/32' })],
-  ])('%s: saved unchanged, nothing changes', (_case, token) => {
+  ])('%s: saving it unchanged changes nothing', (_case, token) => {
     const { name, expired_time, remain_quota, unlimited_quota } = token
     const { models, subnet, capture, group } = token
     const kept = { name, expired_time, remain_quota, unlimited_quota, models, subnet, capture }
     expect(toInput(toForm(token), token)).toEqual({ ...kept, group, limits: toLimits(noLimits) })
   })
 
-  test('an edit says which quota was seen', () => {
+  test('an edit sends the previously displayed quota', () => {
     const before = aToken({ id: 7, remain_quota: 500 })
     const spent = { ...before, remain_quota: 300 }
     const update = toUpdate({ ...toForm(before), quota: '900' }, before, spent)
@@ -66,7 +66,7 @@ describe('a token and its form', () => {
     expect(toUpdate(unlimited, before, spent)).toMatchObject(kept)
   })
 
-  test('an edit leaves alone what others have changed meanwhile', () => {
+  test('an edit keeps changes that others have made meanwhile', () => {
     const before = aToken({ name: 'old', models: 'gpt-4o', remain_quota: 500 })
     const stored = { ...before, name: 'theirs', models: 'o3', remain_quota: 300 }
     expect(toUpdate({ ...toForm(before), subnet: '10.0.0.0/8' }, before, stored)).toMatchObject({
@@ -78,13 +78,13 @@ describe('a token and its form', () => {
     })
   })
 
-  test('takes what an old server leaves null', () => {
-    // Such a server breaks the contract here, which is the point.
+  test('accepts null members of an old server', () => {
+    // Old servers violate the contract here, which this test covers.
     const old = { ...aToken(), models: null, subnet: null } as unknown as Token
     expect(toForm(old)).toMatchObject({ models: [], subnet: '' })
   })
 
-  test('a new one: never expires, the default quota, no restriction', () => {
+  test('a new token never expires, has the default quota and no restriction', () => {
     expect(toInput({ ...newTokenForm, name: ' a ' }, null)).toEqual({
       name: 'a',
       expired_time: -1,
@@ -98,21 +98,21 @@ describe('a token and its form', () => {
     })
   })
 
-  test('limits are numbers of their own', () => {
+  test('limits are sent as numbers', () => {
     const limits = { ...noLimits, calls_at_once: 'two' }
     expect([...formErrors({ ...newTokenForm, name: 'a', limits }, null, now).keys()]).toEqual([
       'limits',
     ])
   })
 
-  test('the quota of an unlimited token need not make sense', () => {
+  test('ignores the quota of an unlimited token', () => {
     const form = { ...newTokenForm, name: 'a', isUnlimited: true, quota: '' }
     expect([...formErrors(form, null, now)]).toEqual([])
     expect(toInput(form, null).remain_quota).toBe(0)
   })
 })
 
-describe('rules of the form', () => {
+describe('form validation', () => {
   const wrong = (change: Partial<typeof newTokenForm>, before: Token | null = null) => [
     ...formErrors({ ...newTokenForm, name: 'a', ...change }, before, now).keys(),
   ]
@@ -130,7 +130,7 @@ describe('rules of the form', () => {
     '2030-01-31',
     '2030/01/31',
     '2030-01-31T12:00:00',
-  ])('expiry %s is understood', (expiry) => {
+  ])('expiry %s is accepted', (expiry) => {
     expect(wrong({ expiry })).toEqual([])
   })
 
@@ -140,14 +140,14 @@ describe('rules of the form', () => {
     '2030-13-01',
     '12:00',
     '0',
-    // On the wire they would mean never.
+    // On the wire these mean never.
     stampText(0),
     stampText(-1),
-  ])('expiry %s is not', (expiry) => {
+  ])('expiry %s is rejected', (expiry) => {
     expect(wrong({ expiry })).toEqual(['expiry'])
   })
 
-  test('an expiry that is over is refused, unless it was there before', () => {
+  test('rejects an expiry in the past unless it is unchanged', () => {
     const past = aToken({ expired_time: now - 60 })
     expect(wrong({ expiry: stampText(now - 60) })).toEqual(['expiry'])
     expect(wrong({ expiry: stampText(now + 60) })).toEqual([])
@@ -158,14 +158,14 @@ describe('rules of the form', () => {
     ])
   })
 
-  test('an overdrawn token can be renamed, and its quota set right, not set lower', () => {
+  test('an overdrawn token can be renamed and its quota corrected, but not lowered', () => {
     const overdrawn = aToken({ remain_quota: -120 })
     expect(wrong({ ...toForm(overdrawn), name: 'other' }, overdrawn)).toEqual([])
     expect(wrong({ ...toForm(overdrawn), quota: '10' }, overdrawn)).toEqual([])
     expect(wrong({ ...toForm(overdrawn), quota: '-121' }, overdrawn)).toEqual(['quota'])
   })
 
-  test.each(['', '-5', '1.5', 'x', '1e400'])('quota %s is refused', (quota) => {
+  test.each(['', '-5', '1.5', 'x', '1e400'])('quota %s is rejected', (quota) => {
     expect(wrong({ quota })).toEqual(['quota'])
   })
 
@@ -176,7 +176,7 @@ describe('rules of the form', () => {
     },
   )
 
-  test('the wrong block of several is named', () => {
+  test('names the invalid block of several', () => {
     const form = { ...newTokenForm, name: 'a', subnet: '10.0.0.0/8,1.2.3.4/99' }
     const errors = formErrors(form, null, now)
     expect(errors.get('subnet')?.values).toEqual({ subnet: '1.2.3.4/99' })
@@ -192,11 +192,11 @@ test.each([
   ['both are over', { expired_time: 0, remain_quota: 0 }, TokenStatus.expired],
   ['switched off', { status: TokenStatus.disabled, expired_time: 0 }, TokenStatus.disabled],
   ['stopped', { status: TokenStatus.exhausted }, TokenStatus.exhausted],
-])('a token shows what a call would meet: %s', (_case, over, status) => {
+])('shows the effective status: %s', (_case, over, status) => {
   expect(presentStatus(aToken(over), now)).toBe(status)
 })
 
-describe('the groups that a form offers', () => {
+describe('groups that the form offers', () => {
   const own = { ratio: 1, desc: '', own: true }
   const open = { ratio: 0.8, desc: '优先渠道', own: false }
   const offered = (groups: ChoosableGroups | null, stored = '') =>
@@ -214,13 +214,13 @@ describe('the groups that a form offers', () => {
     expect(offered(groups, stored)).toEqual(expected)
   })
 
-  test('models are asked for a group that may be used only', () => {
+  test('requests models only for a group that can be used', () => {
     const choices = groupChoices({ default: own, vip: open }, 'gone')
     expect(['', 'vip', 'gone'].map((name) => groupToAsk(choices, name))).toEqual(['', 'vip', null])
   })
 })
 
-describe('an edit gives a stopped token its status back', () => {
+describe('re-enabling a stopped token after an edit', () => {
   const stopped = aToken({ status: TokenStatus.exhausted, remain_quota: 0 })
   const expired = aToken({ status: TokenStatus.expired, expired_time: now - 1 })
   test.each([
@@ -241,7 +241,7 @@ describe('an edit gives a stopped token its status back', () => {
   })
 })
 
-test('rows found by search stand in the order the list would have', () => {
+test('sorts search results like the list', () => {
   const rows = [
     aToken({ id: 1, remain_quota: 5, used_quota: 9 }),
     aToken({ id: 2, unlimited_quota: true, used_quota: 1 }),
@@ -254,17 +254,17 @@ test('rows found by search stand in the order the list would have', () => {
 })
 
 describe('copies', () => {
-  test('a key on the screen shows its ends only', () => {
+  test('a displayed key shows only its ends', () => {
     expect(maskedKey(aToken())).toBe('sk-abcd…IJKL')
   })
 
-  test('environment of an OpenAI library', () => {
+  test('formats environment variables for OpenAI libraries', () => {
     expect(environmentText(aToken({ key: 'k' }), 'https://g.example')).toBe(
       'OPENAI_API_KEY=sk-k\nOPENAI_BASE_URL=https://g.example/v1\n',
     )
   })
 
-  test('a command names a model the token may use, and survives quotes', () => {
+  test('a command uses an allowed model and escapes quotes', () => {
     const text = curlText(aToken({ key: 'k', models: "o'3,x" }), 'https://g.example')
     expect(text).toContain(`"model":"o'\\''3"`)
     expect(text).toContain("'Authorization: Bearer sk-k'")
@@ -272,7 +272,7 @@ describe('copies', () => {
   })
 })
 
-test('what is copied by hand from a field of one line still runs', () => {
+test('a command from a single-line field still runs', () => {
   expect(oneLine(curlText(aToken(), 'https://gate.example'))).toMatch(
     /^curl https:\/\/gate\.example\/v1\/chat\/completions -H '[^\n]+' -d '[^\n]+'$/,
   )
@@ -281,7 +281,7 @@ test('what is copied by hand from a field of one line still runs', () => {
   )
 })
 
-test('stamps are read as they are written', () => {
+test('parses timestamps in the displayed format', () => {
   expect(parseStamp(stampText(now))).toBe(now)
   expect(stampText(now)).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
 })
@@ -291,18 +291,18 @@ test.each([
   ['2030/1/31 9:05', '2030-01-31 09:05:00'],
   ['2030/01/31 12:00', '2030-01-31 12:00:00'],
   ['2030-01-31T12:00:30.250', '2030-01-31 12:00:30'],
-])('a stamp typed as %s', (typed, stamp) => {
+])('timestamp entered as %s', (typed, stamp) => {
   expect(stampText(parseStamp(typed) ?? 0)).toBe(stamp)
 })
 
 test.each([
   ['2030-01-31T12:00:00Z', 1_896_091_200],
   ['2030-01-31 12:00+08:00', 1_896_062_400],
-])('a stamp that names its zone: %s', (typed, seconds) => {
+])('timestamp with a time zone: %s', (typed, seconds) => {
   expect(parseStamp(typed)).toBe(seconds)
 })
 
 test.each(['2030-02-31', '2030-1/31', '2030-01-31 25:00', '30-1-1', '2030-1', 'soon'])(
-  'no stamp: %s',
+  'rejects the timestamp %s',
   (typed) => expect(parseStamp(typed)).toBeNull(),
 )

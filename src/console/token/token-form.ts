@@ -4,7 +4,7 @@ import { commaList } from '../../contract/text.ts'
 import type { Token, TokenInput } from '../../contract/token-api.ts'
 import { DEFAULT_TOKEN_QUOTA, NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import type { FormError } from '../app/form/form-errors.ts'
-import { overStored } from '../app/form/over-stored.ts'
+import { mergeEdits } from '../app/form/merge-edits.ts'
 import { pointsOf } from '../app/form/points.ts'
 import { mark } from '../app/i18n.ts'
 import {
@@ -17,25 +17,25 @@ import {
 } from '../app/limit/limit-form.ts'
 import { parseStamp, stampText } from '../app/time.ts'
 
-/** What the form holds: texts as typed, until they are sent. */
+/** Form values: texts as entered. */
 export interface TokenForm {
   name: string
-  /** A stamp; empty or `-1`: never. */
+  /** A timestamp; empty or `-1` for never. */
   expiry: string
-  /** Points. */
+  /** In points. */
   quota: string
   isUnlimited: boolean
   models: string[]
   /** Comma list of CIDR blocks. */
   subnet: string
-  /** How much of its calls is kept. Servers without capture do not have the member. */
+  /** How much of its calls is captured. Servers without capture omit the member. */
   capture: CaptureMode
   limits: LimitForm
-  /** Empty: those of the account. */
+  /** Empty for the groups of the account. */
   group: string
 }
 
-/** In the order of how much they keep. */
+/** In ascending order of what they store. */
 export const captureChoices: readonly { mode: CaptureMode; label: string; hint: string }[] = [
   { mode: 'off', label: mark('不记录'), hint: '' },
   {
@@ -55,7 +55,7 @@ export const captureChoices: readonly { mode: CaptureMode; label: string; hint: 
   },
 ]
 
-/** Null seconds: never. */
+/** `seconds` is null for never. */
 export const expiryShortcuts = [
   { label: mark('永不过期'), seconds: null },
   { label: mark('一个月'), seconds: 30 * 24 * 3600 },
@@ -76,14 +76,14 @@ export const newTokenForm: TokenForm = {
   group: '',
 }
 
-/** Both commas, since people type the one of their keyboard. */
+/** Both commas: users type the one of their keyboard. */
 const COMMAS = /[,，]/
 
 export function toForm(token: Token): TokenForm {
   return {
     name: token.name,
     expiry: token.expired_time === NEVER_EXPIRES ? '' : stampText(token.expired_time),
-    // A server of the family keeps -1 with a token that has no limit.
+    // Servers of the One API family store -1 for an unlimited token.
     quota: token.unlimited_quota && token.remain_quota < 0 ? '' : String(token.remain_quota),
     isUnlimited: token.unlimited_quota,
     models: commaList(token.models),
@@ -98,16 +98,16 @@ function expirySeconds(expiry: string): number | null {
   const text = expiry.trim()
   if (text === '' || text === String(NEVER_EXPIRES)) return NEVER_EXPIRES
   const seconds = parseStamp(text)
-  // No moment before 1970 is meant by anybody, and 0 in a new token means never.
+  // Rejects times before 1970, and 0, which means never for a new token.
   return seconds !== null && seconds > 0 ? seconds : null
 }
 
-/** Of a form without errors. `before`: what is edited, null for a new token. */
+/** The form must be valid. `before`: the edited token, null for a new one. */
 export function toInput(form: TokenForm, before: Token | null): Required<TokenInput> {
   return {
     name: form.name.trim(),
     expired_time: expirySeconds(form.expiry) ?? NEVER_EXPIRES,
-    // An overdrawn token and one without a limit keep what they have.
+    // An overdrawn or unlimited token keeps its quota.
     remain_quota: pointsOf(form.quota) ?? before?.remain_quota ?? 0,
     unlimited_quota: form.isUnlimited,
     models: form.models.join(','),
@@ -119,22 +119,22 @@ export function toInput(form: TokenForm, before: Token | null): Required<TokenIn
 }
 
 /**
- * What is sent for an edit, of a form without errors: all of it, since what is missing counts as
- * empty. `seen` is what the form has begun with, `stored` what is stored now. With the quota that
- * was seen: what the token spends meanwhile stays spent.
+ * Returns the body of an edit. The form must be valid. Contains all members, since missing ones are
+ * cleared. `seen` holds the initial values, `stored` the current ones. Sends the previously
+ * displayed quota, so that what the token spends meanwhile is counted.
  */
 export function toUpdate(form: TokenForm, seen: Token, stored: Token) {
   const before = toForm(seen)
   const quota = form.quota === before.quota ? null : pointsOf(form.quota)
   return {
-    ...toInput(overStored(form, before, toForm(stored)), stored),
+    ...toInput(mergeEdits(form, before, toForm(stored)), stored),
     id: seen.id,
     remain_quota: quota ?? stored.remain_quota,
     remain_quota_was: quota === null ? stored.remain_quota : seen.remain_quota,
   }
 }
 
-/** A new token that has ended before it begins is a slip of the pen; what is stored may stay. */
+/** An expiry in the past is a mistake for a new token; a stored one may stay. */
 function expiryProblem(expiry: string, before: Token | null, nowSeconds: number): string | null {
   const seconds = expirySeconds(expiry)
   if (seconds === null) return mark('过期时间格式错误，例如 2030-01-31 12:00:00')
@@ -143,7 +143,7 @@ function expiryProblem(expiry: string, before: Token | null, nowSeconds: number)
   return isStored ? null : mark('过期时间已经过去')
 }
 
-/** What has to be mended before the form can be sent, by field. */
+/** Errors that prevent submission, by field. */
 export function formErrors(
   form: TokenForm,
   before: Token | null,
@@ -170,8 +170,8 @@ export function formErrors(
 }
 
 /**
- * Whether an edit has cured what had stopped a token. The stored status is a fact of the past that
- * a full update leaves alone, so that the form has to ask for `enabled` itself.
+ * Whether an edit removed the cause for which a token was stopped. A full update does not change
+ * the stored status, so the form must set `enabled` itself.
  */
 export function shouldReenable(before: Token, after: Token, nowSeconds: number): boolean {
   const wasStopped =

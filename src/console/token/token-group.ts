@@ -3,7 +3,7 @@ import type { ChoosableGroup } from '../../contract/token-api.ts'
 import { call } from '../app/call.ts'
 import { useHasFeature } from '../app/status.ts'
 
-/** Groups that this person may give to tokens, by name. */
+/** Groups that the user can assign to tokens, by name. */
 export type ChoosableGroups = Readonly<Record<string, ChoosableGroup>>
 
 const groupsQuery = queryOptions({
@@ -13,27 +13,27 @@ const groupsQuery = queryOptions({
   staleTime: 0,
 })
 
-/** Null until the answer comes, and with a server that has no such thing. */
+/** Null until loaded, or if the server has no token groups. */
 export function useChoosableGroups(): ChoosableGroups | null {
   const { data } = useQuery({ ...groupsQuery, enabled: useHasFeature()('token-groups') })
   return data ?? null
 }
 
-/** A group that a form offers; an empty name stands for those of the account. */
+/** A group that the form offers; an empty name means the groups of the account. */
 export interface GroupChoice {
   name: string
-  /** Names of the groups, joined; the account can have several. */
+  /** Names of the groups, joined; an account can have several. */
   groups: string
-  /** Null: calls are priced by whichever group serves them, or the group is none any more. */
+  /** Null if the price depends on the group that serves the call, or the group no longer exists. */
   ratio: number | null
   desc: string
-  /** It was given to the token and may not be used any more. */
+  /** The token's group can no longer be used. */
   isGone: boolean
 }
 
 /**
- * What a token's form offers: the account's own groups, each of several, those that are open to it,
- * and the one that the token has. Fewer than two: there is nothing to choose.
+ * Groups that a token's form offers: those of the account, others that are open to it, and the
+ * token's own. With fewer than two there is no choice.
  */
 export function groupChoices(groups: ChoosableGroups | null, stored: string): GroupChoice[] {
   if (groups === null) return []
@@ -55,6 +55,6 @@ export function groupChoices(groups: ChoosableGroups | null, stored: string): Gr
   return [account, ...others, ...(isGone ? [gone] : [])]
 }
 
-/** Whose models are offered; null: the group may not be used, or nobody knows yet. */
+/** The group whose models are offered; null if it cannot be used or is not known yet. */
 export const groupToAsk = (choices: readonly GroupChoice[], chosen: string): string | null =>
   chosen === '' || choices.some(({ name, isGone }) => name === chosen && !isGone) ? chosen : null

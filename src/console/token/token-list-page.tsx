@@ -7,7 +7,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { TOKEN_ORDERS, TokenStatus } from '../../contract/token.ts'
 import { publicBase } from '../app/base.ts'
 import { call, callWhole } from '../app/call.ts'
-import { EditLink } from '../app/form/list-place.tsx'
+import { EditLink } from '../app/form/list-navigation.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -28,7 +28,7 @@ import { curlText, environmentText, fullKey, maskedKey, oneLine } from './token-
 import { useChoosableGroups } from './token-group.ts'
 import { useMoment } from './token-moment.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
-import { presentStatus, whyNotEnable } from './token-state.ts'
+import { presentStatus, enableDenialReason } from './token-state.ts'
 
 function useTokenList() {
   const state = useListState()
@@ -57,17 +57,17 @@ function useTokenTexts(tokens: readonly Token[]): TokenTexts {
 interface RowActionsProps {
   token: Token
   list: PagedList<Token>
-  /** The moment that the row is looked at. */
+  /** Current time of the row, in epoch seconds. */
   nowSeconds: number
-  /** Where a text goes that the clipboard does not take. */
+  /** Called with a text that could not be copied to the clipboard. */
   onUncopied: (text: string) => void
 }
 
 function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
   const { t } = useTranslation()
-  // The button follows what the row says, not the stored status, which lags behind it.
+  // The button follows the displayed state: the stored status may be outdated.
   const isEnabled = presentStatus(token, nowSeconds) === TokenStatus.enabled
-  const reason = isEnabled ? '' : whyNotEnable(token, nowSeconds)
+  const reason = isEnabled ? '' : enableDenialReason(token, nowSeconds)
 
   async function copy(text: string) {
     if (await copyText(text)) toast.success(t('已复制到剪贴板！'))

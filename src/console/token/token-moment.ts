@@ -2,14 +2,14 @@ import { useEffect, useState } from 'react'
 import type { Token } from '../../contract/token-api.ts'
 import { nowSeconds } from '../app/time.ts'
 
-/** Timers count no further than some weeks; nobody looks at a list for that long. */
+/** Maximum delay of a timer, far below the limit of `setTimeout`. */
 const WAIT_MS_MAX = 86_400_000
 
-/** The moment that the states of tokens are told for; it moves on when the next one expires. */
+/** Time for which the states of tokens are displayed; it advances when the next one expires. */
 export function useMoment(tokens: readonly Token[]): number {
   const [moment, setMoment] = useState(nowSeconds)
   useEffect(() => {
-    // None but a moment that is still to come counts: never is -1.
+    // Only a time in the future counts: -1 means never.
     const ends = tokens.map((token) => token.expired_time).filter((end) => end >= moment)
     if (ends.length === 0) return undefined
     const ms = (Math.min(...ends) + 1) * 1000 - Date.now()

@@ -11,7 +11,7 @@ export const orderNames: Record<TokenOrder, string> = {
 export const toOrder = (text: string): TokenOrder =>
   TOKEN_ORDERS.find((order) => order === text) ?? ''
 
-/** The server's orders, for rows that came without one: unlimited counts as the most. */
+/** The server's orders, applied to rows that arrive unsorted; unlimited is the highest quota. */
 export const orders: Record<TokenOrder, (a: Token, b: Token) => number> = {
   '': (a, b) => b.id - a.id,
   remain_quota: (a, b) => remaining(b) - remaining(a) || b.id - a.id,

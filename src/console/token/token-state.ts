@@ -2,7 +2,7 @@ import type { Token } from '../../contract/token-api.ts'
 import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { mark } from '../app/i18n.ts'
 
-/** A call would be refused from this moment on. */
+/** From this time on calls are rejected. */
 export const hasExpired = ({ expired_time }: Token, nowSeconds: number): boolean =>
   expired_time !== NEVER_EXPIRES && expired_time < nowSeconds
 
@@ -10,17 +10,17 @@ const hasQuota = ({ unlimited_quota, remain_quota }: Token): boolean =>
   unlimited_quota || remain_quota > 0
 
 /**
- * Why a token cannot be enabled now; Chinese, translated where shown. Empty: it can. Enabling one
- * whose time or quota is over would change nothing that a caller sees.
+ * Why a token cannot be enabled; empty if it can. Chinese, translated where displayed. Enabling an
+ * expired or exhausted token would have no effect for callers.
  */
-export function whyNotEnable(token: Token, nowSeconds: number): string {
+export function enableDenialReason(token: Token, nowSeconds: number): string {
   if (hasExpired(token, nowSeconds)) return mark('令牌已过期，请先编辑过期时间')
   return hasQuota(token) ? '' : mark('令牌额度已用尽，请先编辑额度')
 }
 
 /**
- * The status that a call would meet. The stored one follows only when a call has been refused:
- * until then a token whose time or quota is over is stored as enabled.
+ * The effective status of a token. The stored status changes only when a call is rejected: until
+ * then an expired or exhausted token is stored as enabled.
  */
 export function presentStatus(token: Token, nowSeconds: number): number {
   if (token.status !== TokenStatus.enabled) return token.status

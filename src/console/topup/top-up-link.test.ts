@@ -7,14 +7,14 @@ const added = 'username=%E5%BC%A0+%E4%B8%89%26x%3D1&user_id=7&transaction_id=T'
 test.each([
   ['https://pay.example', `https://pay.example/?${added}`],
   ['https://pay.example/buy?plan=a#top', `https://pay.example/buy?plan=a&${added}#top`],
-  // Its own parameter of that name is its own business.
+  // An existing parameter of the same name is kept.
   ['http://pay.example/?user_id=0', `http://pay.example/?user_id=0&${added}`],
 ])('%s becomes %s', (link, address) => {
   expect(topUpAddress(link, payer, 'T')).toBe(address)
 })
 
 test.each(['', 'pay.example', 'javascript:alert(1)', 'data:text/html,x', '/relative'])(
-  '"%s" leads nowhere',
+  '"%s" is not a web address',
   (link) => {
     expect(topUpAddress(link, payer, 'T')).toBeNull()
   },

@@ -4,8 +4,8 @@ export interface Payer {
 }
 
 /**
- * The operator's page for payments, told who pays: `username`, `user_id` and a `transaction_id` are
- * added, its own query is kept. Null when what is configured is no web address.
+ * Address of the operator's payment page with the payer: adds `username`, `user_id` and a
+ * `transaction_id` to its query. Null if the configured link is not a web address.
  */
 export function topUpAddress(link: string, payer: Payer, transactionId: string): string | null {
   if (!URL.canParse(link)) return null

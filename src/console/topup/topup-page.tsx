@@ -74,7 +74,7 @@ function useRedeem(onDone: () => void) {
         return
       }
       toast.error(t('请求失败：{{message}}', { message: error.message }))
-      // It may be the answer alone that was lost: the balance tells.
+      // Only the response may have been lost, so the balance is refreshed.
       void client.invalidateQueries({ queryKey: selfQuery.queryKey })
     } finally {
       setIsBusy(false)

@@ -11,7 +11,7 @@ import styles from './actions.module.css'
 
 type Work = () => void | Promise<void>
 
-/** Runs work and knows whether it is still running. A failed call has said so itself. */
+/** Runs work and tracks whether it is running. A failed request has already been reported. */
 function useBusy(work: Work): [isBusy: boolean, run: () => Promise<boolean>] {
   const [isBusy, setIsBusy] = useState(false)
   const tellFailure = use(FailedAct)
@@ -35,12 +35,12 @@ function useBusy(work: Work): [isBusy: boolean, run: () => Promise<boolean>] {
 interface ActionProps {
   label: string
   onClick: Work
-  /** Why it cannot be done now: the button is off and says so. */
+  /** Reason why the action is unavailable: the button is disabled and shows it. */
   why?: string
   size?: NonNullable<ButtonProps['size']>
 }
 
-/** A button that stays busy until what it started is done. */
+/** A button that stays busy until its work is done. */
 export function Action({ label, onClick, why, size = 'xs', other }: ActionProps & OtherLabel) {
   const [isBusy, run] = useBusy(onClick)
   const menu = use(ActMenuAround)
@@ -65,11 +65,11 @@ export function Action({ label, onClick, why, size = 'xs', other }: ActionProps 
 }
 
 interface OtherLabel {
-  /** What it says at other times: it has the room of the longer word, so that nothing moves. */
+  /** The other label of the button: it reserves space for the longer one, so that nothing moves. */
   other?: string
 }
 
-/** Turns on what is off and off what is on. */
+/** A button that disables an enabled item and enables a disabled one. */
 export function ToggleAction({ isOn, ...action }: Omit<ActionProps, 'label'> & { isOn: boolean }) {
   const { t } = useTranslation()
   const words = [t('禁用'), t('启用')] as const
@@ -78,15 +78,15 @@ export function ToggleAction({ isOn, ...action }: Omit<ActionProps, 'label'> & {
 }
 
 interface ConfirmActionProps extends ActionProps {
-  /** What will happen, as a question. */
+  /** Confirmation question. */
   question: ReactNode
-  /** On the button that does it. */
+  /** Label of the confirming button. */
   confirmLabel: string
-  /** Nothing is destroyed: the act costs something, or gives a right away. */
+  /** Not destructive: the action costs something or grants a permission. */
   isHarmless?: boolean
 }
 
-/** An act that is not done with one click: asks beside its own button, and closes when done. */
+/** An action with a confirmation beside its button, which closes when done. */
 export function ConfirmAction(props: ConfirmActionProps) {
   const { label, onClick, why, question, confirmLabel, isHarmless = false, size = 'xs' } = props
   const { t } = useTranslation()
@@ -104,11 +104,11 @@ export function ConfirmAction(props: ConfirmActionProps) {
   }
   return (
     <Popover
-      // Somebody else may have done it meanwhile.
+      // Another user may have done it meanwhile.
       opened={isOpen && why === undefined}
       onChange={setIsOpen}
       position="bottom-end"
-      // A click in it is one in the menu, which would close.
+      // In a portal, a click would close the surrounding menu.
       withinPortal={menu === undefined}
       trapFocus
       returnFocus

@@ -31,28 +31,28 @@ export interface Column<Row> extends ColumnWidth {
   id: string
   head: string
   cell: (row: Row) => ReactNode
-  /** What a click on the head sorts by; without it the head is not clickable. */
+  /** Sort key of the column; without it the head is not clickable. */
   sortBy?: (row: Row) => string | number
-  /** Numbers stand at the end of their column, with their heads. */
+  /** Numbers are aligned right, with their heads. */
   align?: 'end'
-  /** Replaces this cell and those after it in a row that has nothing to show in them. */
+  /** Replaces this cell and the following ones in a row that has no content for them. */
   instead?: (row: Row) => ReactNode
 }
 
 /**
- * A row in a narrow window: two lines, each with something at its end, and the actions under them.
- * What the columns say is found here or where the row leads.
+ * A row in a narrow window: two lines, each with text at its end, and the actions below. The
+ * content of all columns is here or on the page that the row opens.
  */
 export interface Block {
-  /** Where the list shows ids. */
+  /** Only in lists that show ids. */
   id?: number
   title: ReactNode
   titleEnd?: ReactNode
   line?: ReactNode
   lineEnd?: ReactNode
-  /** What else there is to read. */
+  /** Further text. */
   detail?: ReactNode
-  /** What else can be changed in the row. */
+  /** Further controls. */
   more?: ReactNode
 }
 
@@ -61,22 +61,22 @@ export interface TableSort {
   isDescending: boolean
 }
 
-/** What a table has to know of a list; `usePagedList` answers all of it. */
+/** List data that a table needs, as `usePagedList` returns it. */
 export interface TableList<Row> {
   rows: Row[]
-  /** False: `rows` is everything loaded, and the table sorts it and cuts its page out. */
+  /** If false, `rows` contains everything loaded, and the table sorts and pages it. */
   rowsArePage: boolean
-  /** Pages known so far; without a total one more while the last loaded page is full. */
+  /** Number of known pages; without a total, one more while the last loaded page is full. */
   pageCount: number
-  /** Rows in the list; null while unknown. */
+  /** Number of rows in the list; null if unknown. */
   total: number | null
-  /** Nothing to show yet. */
+  /** No rows have been loaded yet. */
   isLoading: boolean
-  /** What is shown is being replaced. */
+  /** The displayed rows are being replaced. */
   isRefreshing: boolean
   error: Error | null
   refresh: () => void
-  /** Called with what an act on a row failed of. */
+  /** Called with the error of a failed action on a row. */
   afterFailure?: (error: unknown) => void
   state: {
     page: number
@@ -87,27 +87,27 @@ export interface TableList<Row> {
 }
 
 interface DataTableProps<Row> {
-  /** Names the table for those who do not see it. */
+  /** Accessible name of the table. */
   label: string
   list: TableList<Row>
   columns: readonly Column<Row>[]
   block: (row: Row) => Block
   rowActions?: (row: Row) => ReactNode
-  /** Pixels of the column of actions with all of them. */
+  /** Width of the actions column with all actions, in pixels. */
   actionsWidth?: number
-  /** The same with those that are not rare, where the window has no room for all. */
+  /** Width with only the frequent actions, for windows without space for all. */
   fewActionsWidth?: number
-  /** A click on the row opens it; something in the row has to do the same by keyboard. */
+  /** Opens a row by click; the row must contain an element that does the same by keyboard. */
   onOpen?: (row: Row) => void
-  /** Marks the row that is open. */
+  /** Whether the row is open, which is marked. */
   isOpen?: (row: Row) => boolean
-  /** Lets rows be chosen, by boxes before what they begin with. */
+  /** Makes rows selectable, with checkboxes at their start. */
   selection?: RowSelection<Row> | undefined
-  /** In place of rows when there are none. */
+  /** Shown if there are no rows. */
   empty: ReactNode
-  /** The list's own actions, at the left of the foot. */
+  /** Actions of the list, at the left of the footer. */
   footer?: ReactNode
-  /** In place of page numbers. */
+  /** Replaces the page numbers. */
   pager?: ReactNode
   pageSize: number
 }
@@ -115,14 +115,14 @@ interface DataTableProps<Row> {
 interface HeadProps<Row> {
   column: Column<Row>
   list: TableList<Row>
-  /** Before its word. */
+  /** Checkbox before the label. */
   box: ReactNode
 }
 
 function Head<Row>({ column, list, box }: HeadProps<Row>) {
   const { sort, sortBy } = list.state
   const isSorted = sort?.column === column.id
-  // The word is read before each cell of the column; the box would be read with it.
+  // Screen readers repeat the head before each cell, and would include the checkbox.
   const name = box === false ? undefined : column.head
   if (column.sortBy === undefined) {
     return (
@@ -156,7 +156,7 @@ function tableStyle<Row>({
     '--rows': pageSize,
     '--columns': `${widthOf(columns)}px`,
     '--actions': `${actionsWidth}px`,
-    // React types know no custom properties; these are read by the classes.
+    // React's types have no custom properties; the classes read these.
   } as CSSProperties
 }
 
@@ -181,7 +181,7 @@ function SkeletonRows<Row>(props: DataTableProps<Row>) {
   ))
 }
 
-/** Clicks on controls are theirs, and the end of a selection is no click. */
+/** Ignores clicks on controls and at the end of a text selection. */
 function isPlainClick({ target }: MouseEvent): boolean {
   const isControl = target instanceof Element && target.closest('a, button, input, select') !== null
   return !isControl && getSelection()?.isCollapsed !== false
@@ -210,7 +210,7 @@ function Table<Row extends { id: number }>(given: DataTableProps<Row> & { shown:
             ))}
             {rowActions !== undefined && (
               <th scope="col">
-                <span className="heard">{t('操作')}</span>
+                <span className="sr-only">{t('操作')}</span>
               </th>
             )}
           </tr>
@@ -246,7 +246,7 @@ function Table<Row extends { id: number }>(given: DataTableProps<Row> & { shown:
   )
 }
 
-/** Says how far a sort by head reaches, and ends it. */
+/** Shows how many rows are sorted, with a button that clears the sorting. */
 function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'columns'>) {
   const { t } = useTranslation()
   const { sort, sortBy } = list.state
@@ -269,20 +269,23 @@ function SortNote<Row>({ list, columns }: Pick<DataTableProps<Row>, 'list' | 'co
 }
 
 /**
- * Whether there is nothing to show yet. The first rows are many parts at once; they are drawn when
- * nothing else waits, and in steps, so that a slow phone goes on answering touches meanwhile.
+ * Whether the loading state is shown. The first rows are expensive, so they are rendered in a
+ * deferred step, which keeps slow phones responsive.
  */
 const useFirstRows = ({ isLoading }: { isLoading: boolean }): boolean =>
   useDeferredValue(isLoading, true) || isLoading
 
-/** The first column with room for a box. */
+/** Widens the first column for the checkbox. */
 function withBox<Row>(columns: readonly Column<Row>[]): readonly Column<Row>[] {
   const [first, ...rest] = columns
   if (first?.width === undefined) return columns
   return [{ ...first, width: first.width + BOX_WIDTH }, ...rest]
 }
 
-/** The only table: rows on a wide screen, blocks on a narrow one, one foot with actions and pages. */
+/**
+ * Table for all lists: rows in a wide window, blocks in a narrow one, with a footer for actions and
+ * pages.
+ */
 export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>) {
   const { t } = useTranslation()
   const isLoading = useFirstRows(given.list)

@@ -7,37 +7,37 @@ import { isComposing } from './field/composing.ts'
 import styles from './page.module.css'
 
 const TYPING_PAUSE_MS = 300
-/** So few letters of what was filled in give nothing of it away. */
+/** Up to this length, part of a filled-in secret reveals nothing. */
 const HARMLESS_LENGTH = 8
 
-/** Whether a filled-in text, or a good part of it, still stands among what is typed. */
+/** Whether the typed text contains the filled-in text or a large part of it. */
 const holds = (typed: string, filled: string): boolean =>
   filled !== '' &&
   (typed.includes(filled) || (typed.length > HARMLESS_LENGTH && filled.includes(typed)))
 
-/** One row of filters above a list. */
+/** A row of filters above a list. */
 export function FilterBar({ children }: { children: ReactNode }) {
   return <search className={styles['filters']}>{children}</search>
 }
 
 export interface SearchBox {
   text: string
-  /** Called with each key; the list follows when typing pauses. */
+  /** Called for each key; the list follows after a pause. */
   type: (text: string) => void
-  /** Shows what an input method has made of the keys so far; the list waits for the word. */
+  /** Shows the text that an input method composes; the list waits for its end. */
   compose: (text: string) => void
-  /** Searches at once. */
+  /** Searches immediately. */
   submit: () => void
-  /** Ends the search, and leaves the keyboard where another one can be typed. */
+  /** Clears the search and keeps the focus in the field. */
   clear: () => void
-  /** Only shows a text: it is never searched for, and so never comes into the address. */
+  /** Displays a text without searching for it, so that it does not enter the address. */
   fill: (text: string) => void
-  /** What was shown so; empty when something else was searched for since. */
+  /** Text displayed by `fill`; empty after another search. */
   filled: string
   field: RefObject<HTMLInputElement | null>
 }
 
-/** The text of a search field: follows `keyword`, and calls `onKeyword` when typing pauses. */
+/** State of a search field: follows `keyword`, and calls `onKeyword` after a pause in typing. */
 export function useSearchBox(keyword: string, onKeyword: (keyword: string) => void): SearchBox {
   const [text, setText] = useState(keyword)
   const [seen, setSeen] = useState(keyword)
@@ -46,7 +46,7 @@ export function useSearchBox(keyword: string, onKeyword: (keyword: string) => vo
   const field = useRef<HTMLInputElement>(null)
   if (keyword !== seen) {
     setSeen(keyword)
-    // Our own search, coming back as the keyword, must not overwrite newer typing.
+    // The keyword of our own search must not overwrite newer typing.
     if (keyword !== sent) setText(keyword)
   }
   const send = (typed: string) => {
@@ -90,12 +90,12 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
 
-/** A search field; `/` anywhere on the page goes to it. */
+/** A search field; pressing `/` anywhere on the page focuses it. */
 export function SearchField({ box, placeholder }: { box: SearchBox; placeholder: string }) {
   const { filled, field } = box
   useEffect(() => {
     if (filled === '') return
-    // To be copied by hand.
+    // Selected, so that the user can copy it.
     field.current?.focus()
     field.current?.select()
   }, [filled, field])
@@ -139,11 +139,11 @@ interface FilterFieldProps {
   value: string
   /** Called when Enter is pressed or the field is left. */
   onCommit: (value: string) => void
-  /** What to say of a text that is no number; without it any text will do. */
+  /** Message for a text that is not a number; if not set, any text is accepted. */
   notNumber?: string
 }
 
-/** A filter that compares whole texts: it waits until one is complete. */
+/** An exact-match filter: it applies when the text is complete. */
 export function FilterField({ label, value, onCommit, notNumber }: FilterFieldProps) {
   const [text, setText] = useState(value)
   const [seen, setSeen] = useState(value)
@@ -155,7 +155,7 @@ export function FilterField({ label, value, onCommit, notNumber }: FilterFieldPr
   const commit = () => {
     const typed = text.trim()
     setText(typed)
-    // What is typed stays, marked: dropped, the list would seem to be filtered by it.
+    // Invalid text stays and is marked: without it the list would seem to be filtered by it.
     if (typed !== value && !isWrong) onCommit(typed)
   }
   return (

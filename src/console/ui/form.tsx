@@ -22,17 +22,17 @@ import styles from './form.module.css'
 interface FormProps {
   onSubmit: () => void
   children: ReactNode
-  /** Names the form for those who do not see it. */
+  /** Accessible name of the form. */
   label: string
 }
 
-/** A surface of rows with its save bar. What keeps it from being sent gets the focus. */
+/** Rows on a surface, with a save bar. An invalid submission focuses the first invalid field. */
 export function Form({ onSubmit, children, label }: FormProps) {
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
     const form = event.currentTarget
     onSubmit()
-    // The marks of wrong fields are drawn first.
+    // The invalid fields are marked in the next frame.
     requestAnimationFrame(() => {
       form.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
     })
@@ -47,17 +47,17 @@ export function Form({ onSubmit, children, label }: FormProps) {
 interface FormRowProps {
   label: string
   hint?: ReactNode
-  /** One sentence with an example; empty: the field is fine. */
+  /** One sentence with an example; empty if the field is valid. */
   error?: string | undefined
   isRequired?: boolean
-  /** On a wide screen a long text takes the room beside it, and its hint stays below the label. */
+  /** In wide windows, a long text takes the space of the hint, which stays below the label. */
   isWide?: boolean
   children: (field: RowField) => ReactNode
 }
 
 /**
- * A label, a field and its error below it. The hint stands below the label; on a wide screen, to
- * the right of the field.
+ * A row with a label, a field and its error. The hint is below the label, or in wide windows to the
+ * right of the field.
  */
 export function FormRow(props: FormRowProps) {
   const { label, hint, error = '', isRequired = false, isWide = false, children } = props
@@ -87,13 +87,13 @@ export function FormRow(props: FormRowProps) {
 interface FormGroupRowProps {
   label: string
   hint: string
-  /** One sentence about the wrong ones of the fields; empty: all are fine. */
+  /** Error of the group; empty if all fields are valid. */
   error: string
-  /** Called with the id of that sentence. */
+  /** Called with the id of the error message. */
   children: (errorId: string) => ReactNode
 }
 
-/** A row of several fields with labels of their own: its label and hint are those of them all. */
+/** A row of several labelled fields that share a label and a hint. */
 export function FormGroupRow({ label, hint, error, children }: FormGroupRowProps) {
   const id = useId()
   return (
@@ -118,7 +118,7 @@ export function FormGroupRow({ label, hint, error, children }: FormGroupRowProps
   )
 }
 
-/** A NAME_IN_CAPITALS may go on in the next line after each of its words. */
+/** Allows a line break after each underscore of a NAME_IN_CAPITALS. */
 const breakable = (label: string): ReactNode =>
   label.split(/(?<=_)/).map((word, index) => (
     <Fragment key={`${index}${word}`}>
@@ -127,7 +127,7 @@ const breakable = (label: string): ReactNode =>
     </Fragment>
   ))
 
-/** A row that only tells. */
+/** A read-only row. */
 export function FactRow({ label, children }: { label: string; children: ReactNode }) {
   return (
     <div className={styles['row']}>
@@ -137,46 +137,46 @@ export function FactRow({ label, children }: { label: string; children: ReactNod
   )
 }
 
-/** One changed field, as people read it. */
+/** A changed field for display. */
 export interface Change {
   label: string
-  /** Absent where the values are better not shown: secrets, long texts. */
+  /** Undefined if the values are not shown: secrets, long texts. */
   from?: string
   to?: string
 }
 
 /**
- * Takes the focus when the button is let go, not when it is pressed: a field that is left may get a
- * sentence under it, and the button would be gone from under the pointer before the click.
+ * Focuses the button on release rather than on press: leaving a field may insert an error below it,
+ * which would move the button away before the click.
  */
 const focusOnRelease = {
   onMouseDown: (event: MouseEvent) => event.preventDefault(),
   onClick: (event: MouseEvent<HTMLButtonElement>) => {
-    // Enter in a field clicks too, with no pointer, and leaves the focus where it is.
+    // Enter in a field also clicks the button; then the focus stays in the field.
     if (event.detail > 0) event.currentTarget.focus()
   },
 }
 
 interface SaveBarProps {
-  /** Of the bar itself, which a question may stand beside. */
+  /** Ref to the bar, for a confirmation beside it. */
   ref?: Ref<HTMLDivElement> | undefined
   label: string
   isBusy: boolean
-  /** What the server answered last; empty: nothing wrong. */
+  /** Error of the last request; empty if it succeeded. */
   failure?: string
-  /** What the last attempt may have done nevertheless; it stays until the next one. */
+  /** Possible effect of the last attempt despite its error; shown until the next attempt. */
   doubt?: string
-  /** Shown while nothing is changed. */
+  /** Shown while there are no changes. */
   note?: string
   changes: readonly Change[]
-  /** Without changes there is nothing to save; a new thing can always be created. */
+  /** Disables saving without changes. A new record can always be created. */
   needsChanges?: boolean
-  /** Empty: there is nothing to give up. */
+  /** Empty hides the button. */
   cancelLabel: string
   onCancel: () => void
 }
 
-/** The server's refusal, until something in the form is changed: then it is about another form. */
+/** The server's error, until the form changes. */
 function useFailureUntilChange(
   bar: RefObject<HTMLDivElement | null>,
   { failure = '' }: Pick<SaveBarProps, 'failure'>,
@@ -193,7 +193,7 @@ function useFailureUntilChange(
   return shown.isOld ? '' : failure
 }
 
-/** Says what changed, gives it up or saves it. */
+/** Lists the changes, with buttons to discard and to save them. */
 export function SaveBar(props: SaveBarProps) {
   const { ref, label, isBusy, doubt = '', note, changes, needsChanges = false } = props
   const { t } = useTranslation()
@@ -205,13 +205,13 @@ export function SaveBar(props: SaveBarProps) {
     <div ref={merged} className={styles['saveBar']}>
       <div className={styles['summary']}>
         {failure !== '' ? (
-          // The toast of the failed call is the alert.
+          // Not an alert: the toast of the failed request is one.
           <p className={styles['error']}>{failure}</p>
         ) : (
           <p>{changes.length > 0 ? <ChangeList changes={changes} /> : note}</p>
         )}
         {doubt !== '' && (
-          // No toast says this.
+          // An alert, because no toast says it.
           <p role="alert" className={styles['error']}>
             {doubt}
           </p>

@@ -1,11 +1,11 @@
 import { useTranslation } from 'react-i18next'
-import { useOnItsWay } from './on-its-way.ts'
+import { useLoadingMarker } from './loading-marker.ts'
 import styles from './states.module.css'
 
-/** Holds the place of something on its way, always at the same height. */
+/** Placeholder for content that is loading, with a fixed height. */
 export function Loading({ prompt }: { prompt?: string }) {
   const { t } = useTranslation()
-  useOnItsWay()
+  useLoadingMarker()
   return (
     <output className={styles['loading']} data-loading>
       {t('正在加载{{prompt}}…', { prompt: prompt ?? t('页面') })}

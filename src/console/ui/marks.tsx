@@ -1,6 +1,6 @@
 import styles from './marks.module.css'
 
-/** Hues of tags, in alphabetical order: sums that choose one count on it. */
+/** Hues of tags in alphabetical order, on which `groupHue` depends. */
 export const tagHues = [
   'amber',
   'blue',
@@ -20,7 +20,7 @@ export const tagHues = [
 ] as const
 export type TagHue = (typeof tagHues)[number]
 
-/** A word on a wash of its hue. */
+/** A word on a background of its hue. */
 export function Tag({ hue, children }: { hue: TagHue; children: string }) {
   return (
     <span className={styles['tag']} data-hue={hue}>
@@ -29,12 +29,12 @@ export function Tag({ hue, children }: { hue: TagHue; children: string }) {
   )
 }
 
-/** A colour to know a thing by: one of the names in marks.module.css. */
+/** A colour mark, by a name defined in marks.module.css. */
 export const ColorMark = ({ color }: { color: string }) => (
   <span className={styles['colorName']} data-color={color} />
 )
 
-/** A name with its colour. */
+/** A name with its colour mark. */
 export function ColorName({ color, children }: { color: string; children: string }) {
   return (
     <span className={styles['colorName']} data-color={color}>

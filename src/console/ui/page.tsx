@@ -1,11 +1,11 @@
 import { type ReactNode, useDeferredValue, useRef } from 'react'
-import { useOnItsWay } from './on-its-way.ts'
+import { useLoadingMarker } from './loading-marker.ts'
 import { focusOn } from './table/focus-after.ts'
 import styles from './page.module.css'
 
 interface PageProps {
   title: string
-  /** One line beside the title: how many, since when. */
+  /** One line beside the title: a count, a start time. */
   facts?: ReactNode
   /** At the right; the last one is the primary action. */
   actions?: ReactNode
@@ -13,8 +13,8 @@ interface PageProps {
 }
 
 /**
- * A page under its title. What is in it comes in steps, so that a slow phone goes on answering
- * touches while a long form or a list is made.
+ * A page with a title. Its content is rendered in a deferred step, so that slow phones stay
+ * responsive while a long form or list is rendered.
  */
 export function Page({ title, facts, actions, children }: PageProps) {
   const hasBoth = facts !== undefined && actions !== undefined
@@ -34,11 +34,11 @@ export function Page({ title, facts, actions, children }: PageProps) {
 }
 
 function Coming() {
-  useOnItsWay()
+  useLoadingMarker()
   return <div data-loading />
 }
 
-/** A surface in a page, with or without a title of its own. */
+/** A surface within a page, with an optional title. */
 export function Panel({ title, children }: { title?: string; children: ReactNode }) {
   return (
     <section className={styles['panel']}>
@@ -54,11 +54,11 @@ interface HintProps {
   onClose: () => void
 }
 
-/** Something good to know above a list, until it is closed. */
+/** A note above a list that the user can close. */
 export function Hint({ children, closeLabel, onClose }: HintProps) {
   const note = useRef<HTMLDivElement>(null)
   function close() {
-    // The keyboard goes on with what comes after it.
+    // Moves the focus to the element after it.
     const next = note.current?.nextElementSibling
     if (next instanceof HTMLElement) focusOn(next)
     onClose()

@@ -3,11 +3,11 @@ import { useTranslation } from 'react-i18next'
 import styles from './data-table.module.css'
 
 interface PagerProps {
-  /** First page 0. */
+  /** Counted from 0. */
   page: number
   pageCount: number
   pageSize: number
-  /** Rows in view. */
+  /** Number of visible rows. */
   shown: number
   total: number | null
   /** Page numbers on each side of the current one. */
@@ -36,7 +36,7 @@ export function Pager(props: PagerProps) {
           </Step>
           {range.map((item, i) =>
             item === 'dots' ? (
-              // Dots have no identity but their place: before or after the current page.
+              // An ellipsis is identified by its position: before or after the current page.
               <span key={`dots-${i < 3 ? 'before' : 'after'}`} aria-hidden="true">
                 …
               </span>
@@ -65,16 +65,16 @@ export function Pager(props: PagerProps) {
 }
 
 interface StepperProps {
-  /** First page 0. */
+  /** Counted from 0. */
   page: number
   onFirst: () => void
-  /** Absent: this is the first page. */
+  /** Undefined on the first page. */
   onPrevious?: (() => void) | undefined
-  /** Absent: this is the last page, or one that is still on its way. */
+  /** Undefined on the last page, or while the next one is loading. */
   onNext?: (() => void) | undefined
 }
 
-/** For lists that know the next page only: one step at a time, or back to the beginning. */
+/** Pager for lists whose length is unknown: one page at a time, or back to the first. */
 export function Stepper({ page, onFirst, onPrevious, onNext }: StepperProps) {
   const { t } = useTranslation()
   return (
@@ -92,14 +92,14 @@ export function Stepper({ page, onFirst, onPrevious, onNext }: StepperProps) {
 }
 
 interface StepProps {
-  /** Where a sign stands for the word. */
+  /** Accessible name, if the button shows a symbol. */
   label?: string
-  /** Absent: there is nothing that way, or not yet. */
+  /** Undefined if there is no such page, or not yet. */
   onClick: (() => void) | undefined
   children: string
 }
 
-/** It keeps the focus where it leads nowhere: switched off, the keyboard would lose its place. */
+/** Stays focusable while inactive: a disabled button would lose the keyboard focus. */
 function Step({ label, onClick, children }: StepProps) {
   return (
     <button

@@ -2,7 +2,7 @@ import { useLayoutEffect, useMemo, useRef } from 'react'
 import { finishSafeHtml, toSafeHtml } from './rich/safe-html.ts'
 import styles from './rich-text.module.css'
 
-/** Shows operators' markdown or HTML. */
+/** Renders markdown or HTML that the operator wrote. */
 export function RichText({ text }: { text: string }) {
   const place = useRef<HTMLDivElement>(null)
   const html = useMemo(() => toSafeHtml(text), [text])

@@ -27,7 +27,7 @@ interface Shown<Row> {
   pageSize: number
 }
 
-/** The rows of the page in view, sorted by the clicked head. */
+/** Rows of the displayed page, sorted by the clicked column head. */
 export function useRowsInView<Row extends { id: number }>(shown: Shown<Row>): Row[] {
   const { list, columns, pageSize } = shown
   const { sort, page } = list.state

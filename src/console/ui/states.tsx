@@ -1,11 +1,11 @@
 import { Button } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
-import { useOnItsWay } from './on-its-way.ts'
+import { useLoadingMarker } from './loading-marker.ts'
 import { leaveFocusBehind } from './table/focus-after.ts'
 import styles from './states.module.css'
 
-/** Nothing here yet: one sentence, and the one action that ends the emptiness. */
+/** Empty state: one sentence, and the action that changes it. */
 export function Empty({ sentence, action }: { sentence: string; action?: ReactNode }) {
   return (
     <div className={styles['empty']}>
@@ -16,11 +16,11 @@ export function Empty({ sentence, action }: { sentence: string; action?: ReactNo
 }
 
 interface LoadErrorProps {
-  /** What could not be loaded. */
+  /** Name of what could not be loaded. */
   what: string
   error: Error
   onRetry: () => void
-  /** No toast has said it. */
+  /** Announced as an alert, because no toast did. */
   isAlert?: boolean
 }
 
@@ -37,10 +37,10 @@ export function LoadError({ what, error, onRetry, isAlert = false }: LoadErrorPr
   )
 }
 
-/** Stands for a text that is on its way; `width` in pixels. */
+/** Placeholder for a text that is loading; `width` in pixels. */
 export function Skeleton({ width = 64 }: { width?: number }) {
-  useOnItsWay()
-  // React types know no custom properties; this one is read by the class.
+  useLoadingMarker()
+  // React's types have no custom properties; the class reads this one.
   const style = { '--skeleton-width': `${width}px` } as React.CSSProperties
   return <span className={styles['skeleton']} style={style} data-loading aria-hidden="true" />
 }

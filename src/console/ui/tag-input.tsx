@@ -15,15 +15,15 @@ interface TagInputProps {
   field: RowField
   value: string[]
   onChange: (value: string[]) => void
-  /** Offered while typing; others may be typed too. */
+  /** Suggestions; other values are accepted too. */
   options: readonly string[]
   placeholder: string
 }
 
-/** Tags drawn at once: a thousand of them would make typing slow. */
+/** Maximum number of rendered tags: a thousand would make typing slow. */
 const SHOWN_MAX = 60
 
-/** Which tag is marked after a key, from the present one; null: none. Undefined: no such key. */
+/** Returns the tag to mark after a key; null to mark no tag, undefined if the key is not handled. */
 function markedAfter(
   key: string,
   tags: readonly string[],
@@ -37,12 +37,12 @@ function markedAfter(
   return undefined
 }
 
-/** Lets the keyboard go through the tags of an empty field and take one out; says what it does. */
+/** Keyboard navigation through the tags of an empty field, with removal; announces each step. */
 function useTagKeys(value: readonly string[], onChange: (value: string[]) => void) {
   const { t } = useTranslation()
   const [chosen, setMarked] = useState<string | null>(null)
   const [said, say] = useState('')
-  // It may have gone by another way.
+  // The tag may have been removed by other means.
   const marked = chosen !== null && value.includes(chosen) ? chosen : null
   const nameOf = (tag: string, tags: readonly string[]) =>
     t('{{tag}}，第 {{index}} 个，共 {{total}} 个，按 Delete 键移除', {
@@ -51,7 +51,7 @@ function useTagKeys(value: readonly string[], onChange: (value: string[]) => voi
       total: tags.length,
     })
   const removed = (tag: string) => t('已移除 {{tag}}', { tag })
-  /** Takes over other tags, and says what is gone. */
+  /** Applies new tags and announces removed ones. */
   function change(next: string[]) {
     const isKept = new Set(next)
     const [gone, ...more] = value.filter((tag) => !isKept.has(tag))
@@ -86,12 +86,12 @@ function useTagKeys(value: readonly string[], onChange: (value: string[]) => voi
 
 const bringIntoView = (tag: HTMLElement | null) => tag?.scrollIntoView({ block: 'nearest' })
 
-/** A list of short texts: chosen from a list, typed, or pasted with commas, spaces or line ends. */
+/** A list of short texts: chosen, typed, or pasted with commas, spaces or line breaks. */
 export function TagInput({ field, value, onChange, options, placeholder }: TagInputProps) {
   const { t } = useTranslation()
   const [isWhole, setIsWhole] = useState(false)
   const { marked, said, change, onKeyDown, unmark } = useTagKeys(value, onChange)
-  // The last ones are in view: that is where new ones arrive. The marked one is in view as well.
+  // The last tags are shown, where new ones are added, and the marked one.
   const firstShown = Math.max(0, value.length - SHOWN_MAX)
   const isInView = marked === null || value.indexOf(marked) >= firstShown
   const hidden = isWhole || !isInView ? [] : value.slice(0, firstShown)
@@ -133,7 +133,7 @@ export function TagInput({ field, value, onChange, options, placeholder }: TagIn
         )}
         classNames={{ pillsList: styles['tags'] ?? '', options: styles['offered'] ?? '' }}
       />
-      <output className="heard">{said}</output>
+      <output className="sr-only">{said}</output>
       {hidden.length > 0 && (
         <p className={styles['more']}>
           {t('共 {{total}} 个，只显示最后 {{count}} 个', {

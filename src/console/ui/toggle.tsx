@@ -5,9 +5,9 @@ import type { RowField } from './field/row-field.tsx'
 import styles from './form.module.css'
 
 interface ToggleProps {
-  /** Of the row whose label says what it is for. */
+  /** Field of the row whose label describes the switch. */
   field?: RowField
-  /** Beside the switch, where the row has no label that says it. */
+  /** Label beside the switch, if the row's label does not describe it. */
   label?: string
   isOn: boolean
   onChange: (isOn: boolean) => void

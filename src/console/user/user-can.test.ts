@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { whyNot } from './user-can.ts'
+import { denialReason } from './user-can.ts'
 
 const user = { id: 3, role: 1 }
 const admin = { id: 2, role: 10 }
@@ -22,12 +22,12 @@ test.each([
   ['edit', root, root, true],
   ['edit', root, otherRoot, false],
 ] as const)('%s by %o of %o: %s', (act, actor, target, isOpen) => {
-  expect(whyNot(act, actor, target) === '').toBe(isOpen)
+  expect(denialReason(act, actor, target) === '').toBe(isOpen)
 })
 
 test.each(['promote', 'demote', 'delete', 'disable', 'enable'] as const)(
-  'nobody may %s root',
+  'no user may %s root',
   (act) => {
-    expect(whyNot(act, root, root)).toContain('超级管理员')
+    expect(denialReason(act, root, root)).toContain('超级管理员')
   },
 )

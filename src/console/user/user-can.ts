@@ -8,8 +8,11 @@ interface Ranked {
   role: number
 }
 
-/** Why this act on a user is not open to the actor; Chinese, translated where shown. Empty: it is. */
-export function whyNot(act: UserAct, actor: Ranked, user: Ranked): string {
+/**
+ * Returns why the actor may not do this to the user; empty if they may. Chinese, translated where
+ * displayed.
+ */
+export function denialReason(act: UserAct, actor: Ranked, user: Ranked): string {
   if (isRoot(user.role) && act !== 'edit') return mark('超级管理员不能被提升、降级、禁用或删除')
   if (isRoot(actor.role) && isRoot(user.role) && actor.id !== user.id) {
     return mark('不能修改其他超级管理员')

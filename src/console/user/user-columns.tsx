@@ -12,11 +12,11 @@ import { TwoLines } from '../ui/table/two-lines.tsx'
 import { shortName } from './user-order.ts'
 import styles from './user.module.css'
 
-/** How rows are written: the language and the quota display. */
+/** How cells are formatted: language and quota display. */
 export interface UserTexts {
   t: TFunction
   quotaText: (quota: number) => string
-  /** The language's words are long: their columns take room from others. */
+  /** The language has long words: their columns take space from others. */
   hasLongWords: boolean
 }
 
@@ -27,7 +27,7 @@ const states: StateNames = new Map([
 
 const State = ({ user }: { user: User }) => <StateName states={states} status={user.status} />
 
-/** Administrators stand out. */
+/** Highlights administrators. */
 function RoleMark({ user, t }: { user: User; t: TFunction }) {
   const name = t(roleName(user.role))
   if (!isAdmin(user.role)) return name
@@ -36,7 +36,7 @@ function RoleMark({ user, t }: { user: User; t: TFunction }) {
 
 const Groups = ({ user }: { user: User }) => <GroupTags groups={groupNames(user.group)} wraps />
 
-/** An address that breaks before its domain where it has to break. */
+/** An email address that breaks before its domain. */
 function Address({ email }: { email: string }) {
   const end = email.indexOf('@') + 1
   return (
@@ -48,12 +48,12 @@ function Address({ email }: { email: string }) {
   )
 }
 
-/** What a cell without a value shows. */
-const Nothing = () => <span className={styles['quiet']}>—</span>
+/** Placeholder for an empty cell. */
+const EmptyCell = () => <span className={styles['quiet']}>—</span>
 
 /**
- * In a window of 1440 px the growths give each head one line with its mark of order, a name its
- * twelve letters, and in Chinese an address of twenty letters and two groups one line.
+ * Widths for a window of 1440 px: each head fits on one line with its sort mark, a username shows
+ * twelve letters, and in Chinese an address of twenty letters and two groups fit on one line.
  */
 export function userColumns(texts: UserTexts): Column<User>[] {
   const { t, quotaText, hasLongWords } = texts
@@ -82,7 +82,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       id: 'display_name',
       head: t('显示名称'),
       cell: (user) => (
-        <TwoLines text={user.display_name}>{user.display_name || <Nothing />}</TwoLines>
+        <TwoLines text={user.display_name}>{user.display_name || <EmptyCell />}</TwoLines>
       ),
       sortBy: (user) => user.display_name,
       width: hasLongWords ? 62 : 76,
@@ -93,7 +93,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       head: t('邮箱'),
       cell: (user) => (
         <TwoLines text={user.email}>
-          {user.email === '' ? <Nothing /> : <Address email={user.email} />}
+          {user.email === '' ? <EmptyCell /> : <Address email={user.email} />}
         </TwoLines>
       ),
       sortBy: (user) => user.email,
@@ -114,7 +114,7 @@ export function userColumns(texts: UserTexts): Column<User>[] {
       cell: (user) => <Balance quota={user.quota} />,
       sortBy: (user) => user.quota,
       align: 'end',
-      // Root of a new installation has thirteen digits.
+      // The quota of root on a new installation has thirteen digits.
       width: 135,
       growth: 0,
     },

@@ -14,10 +14,10 @@ import { shownErrors } from '../app/form/form-errors.ts'
 import { FormPage } from '../app/form/form-page.tsx'
 import { submitOf, useFormSave } from '../app/form/form-save.ts'
 import { NameRow } from '../app/form/name-row.tsx'
-import { overStored } from '../app/form/over-stored.ts'
+import { mergeEdits } from '../app/form/merge-edits.ts'
 import { QuotaInput } from '../app/form/quota-input.tsx'
 import { OwedNote } from '../app/label/owed.tsx'
-import { StoredThing } from '../app/form/stored-thing.tsx'
+import { StoredRecord } from '../app/form/stored-record.tsx'
 import { areLimitsChanged } from '../app/limit/limit-form.ts'
 import { LimitRows } from '../app/limit/limit-rows.tsx'
 import { sessionUser } from '../app/session.ts'
@@ -34,6 +34,7 @@ import {
   toUpdate,
   type UserForm,
 } from './user-form.ts'
+import { SecondFactorRow } from './second-factor-row.tsx'
 import styles from './user.module.css'
 
 type UserFormApi = UseFormReturnType<UserForm>
@@ -48,9 +49,9 @@ function useSave(before: User | null) {
         return
       }
       const params = { id: before.id }
-      // What an attempt without an answer may have booked must not be booked once more.
+      // An attempt without a response may have been booked, and must not be booked twice.
       const stored = mayBeDone ? await call('GET /api/user/:id', { params }) : before
-      const wanted = overStored(form, toForm(before), toForm(stored))
+      const wanted = mergeEdits(form, toForm(before), toForm(stored))
       await call('PUT /api/user/', { body: toUpdate(wanted, stored) })
     },
     isNew: before === null,
@@ -63,7 +64,7 @@ function useSave(before: User | null) {
 interface NameRowsProps {
   form: UserFormApi
   isNew: boolean
-  /** The signed-in user's own row: a new password asks for the present one, on another page. */
+  /** The signed-in user's own record: a new password requires the current one, on another page. */
   isOwn: boolean
 }
 
@@ -117,7 +118,7 @@ function NameRows({ form, isNew, isOwn }: NameRowsProps) {
   )
 }
 
-/** What only an administrator decides. */
+/** Fields that only administrators can set. */
 function StandingRows({ form }: { form: UserFormApi }) {
   const { t } = useTranslation()
   const { data: groups = [] } = useQuery({
@@ -153,7 +154,7 @@ function StandingRows({ form }: { form: UserFormApi }) {
   )
 }
 
-/** How the user signs in beside the password; only what there is. */
+/** The user's linked sign-in methods besides the password. */
 function BoundRows({ user }: { user: User }) {
   const { t } = useTranslation()
   const bound = [
@@ -172,7 +173,7 @@ function BoundRows({ user }: { user: User }) {
     ))
 }
 
-/** What differs from the saved user, for the save bar. */
+/** Differences from the stored user, for the save bar. */
 function useChanges(form: UserFormApi, initial: UserForm): Change[] {
   const { t } = useTranslation()
   const now = form.values
@@ -232,6 +233,7 @@ function UserFormPage({ before }: { before: User | null }) {
           )}
           <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
           <BoundRows user={before} />
+          {before.second_factor === true && <SecondFactorRow user={before} />}
         </>
       )}
     </FormPage>
@@ -246,7 +248,7 @@ export function UserEditPage() {
   const { t } = useTranslation()
   const { id = '' } = useParams({ strict: false })
   return (
-    <StoredThing
+    <StoredRecord
       title={t('编辑用户')}
       what={t('这个用户')}
       queryKey={['user', id]}
@@ -255,6 +257,6 @@ export function UserEditPage() {
       nameOf={({ username }) => username}
     >
       {(user) => <UserFormPage before={user} key={user.id} />}
-    </StoredThing>
+    </StoredRecord>
   )
 }

@@ -31,7 +31,7 @@ const fieldsOf = (form: Partial<typeof newUserForm>, before: User | null) => [
   ...formErrors({ ...(before === null ? newUserForm : toForm(before)), ...form }, before).keys(),
 ]
 
-test('an edit sends what was changed, and the quota with the one that was seen', () => {
+test('an edit sends changed fields, and the quota with its previously displayed value', () => {
   const form = { ...toForm(user), username: ' bob ', groups: ['svip'], quota: '600000' }
   expect(toUpdate(form, user)).toEqual({
     id: 7,
@@ -47,7 +47,7 @@ test('an edit sends what was changed, and the quota with the one that was seen',
   expect(toUpdate(toForm(user), user)).toEqual(untouched)
 })
 
-test('limits are sent when one was changed', () => {
+test('sends limits if one was changed', () => {
   const before = { ...user, limits: standing }
   const changed = { ...toForm(before), limits: { ...noLimits, calls_at_once: '4' } }
   expect(toUpdate(changed, before).limits).toEqual({ ...none, calls_at_once: 4 })
@@ -56,7 +56,7 @@ test('limits are sent when one was changed', () => {
   expect(fieldsOf({ limits: wrong }, user)).toEqual(['limits'])
 })
 
-test('a new user has a name, a display name and a password', () => {
+test('a new user is sent with a name, a display name and a password', () => {
   const form = { ...newUserForm, username: ' bob', password: ' spaces count ' }
   expect(toCreation(form)).toEqual({
     username: 'bob',
@@ -65,7 +65,7 @@ test('a new user has a name, a display name and a password', () => {
   })
 })
 
-describe('what has to be mended', () => {
+describe('validation', () => {
   test('of a new user', () => {
     expect(fieldsOf({}, null)).toEqual(['username', 'password'])
     expect(fieldsOf({ username: 'a', password: '1234567' }, null)).toEqual(['password'])
@@ -84,7 +84,7 @@ describe('what has to be mended', () => {
     }
   })
 
-  test('a balance below zero may stay', () => {
+  test('accepts an unchanged balance below zero', () => {
     expect(fieldsOf({}, { ...user, quota: -5 })).toEqual([])
     expect(toUpdate(toForm({ ...user, quota: -5 }), { ...user, quota: -5 })).toMatchObject({
       quota: -5,

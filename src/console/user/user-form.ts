@@ -12,14 +12,14 @@ import {
   type LimitForm,
 } from '../app/limit/limit-form.ts'
 
-/** What the forms hold: texts as typed, until they are sent. */
+/** Form values: texts as entered. */
 export interface UserForm {
   username: string
   display_name: string
-  /** Empty while editing: stays as it is. */
+  /** Empty in an edit means unchanged. */
   password: string
   groups: string[]
-  /** Points. */
+  /** In points. */
   quota: string
   limits: LimitForm
 }
@@ -42,7 +42,7 @@ export const toForm = (user: User): UserForm => ({
   limits: toLimitForm(user.limits),
 })
 
-/** Of a form without errors. */
+/** The form must be valid. */
 export const toCreation = ({ username, display_name, password }: UserForm) => ({
   username: username.trim(),
   display_name: display_name.trim(),
@@ -50,9 +50,9 @@ export const toCreation = ({ username, display_name, password }: UserForm) => ({
 })
 
 /**
- * What is sent for an edit, of a form without errors. Members that are not sent stay as they are,
- * whoever has changed them meanwhile. The quota always goes along, with the one that was seen: a
- * One API server takes its absence for 0, ours books the difference between them.
+ * Returns the body of an edit. The form must be valid. Omitted members stay unchanged, even if
+ * another user has changed them meanwhile. The quota is always sent, with the previously displayed
+ * value: a One API server takes its absence for 0; Gatehouse books the difference.
  */
 export function toUpdate(form: UserForm, before: User) {
   const was = toForm(before)
@@ -71,7 +71,7 @@ export function toUpdate(form: UserForm, before: User) {
   }
 }
 
-/** What has to be mended, by field, in the order of the form; Chinese, translated where shown. */
+/** Errors by field, in the order of the form. Chinese, translated where displayed. */
 export function formErrors(form: UserForm, before: User | null): Map<keyof UserForm, string> {
   const errors = new Map<keyof UserForm, string>()
   if (form.username.trim() === '') errors.set('username', mark('请输入用户名'))
@@ -80,7 +80,7 @@ export function formErrors(form: UserForm, before: User | null): Map<keyof UserF
   } else if ([...form.password].length < PASSWORD_LENGTH_MIN) {
     errors.set('password', mark('密码长度不得小于 8 位！'))
   }
-  // A balance that was below zero when it was adopted may stay as it is.
+  // A negative balance from an adopted database may stay as it is.
   const isUntouched = before !== null && form.quota === String(before.quota)
   if (before !== null && !isUntouched && pointsOf(form.quota) === null) {
     errors.set('quota', mark('额度必须是 0 到 1125899906842624 的整数，例如 500000'))

@@ -6,7 +6,7 @@ import type { User } from '../../contract/user-api.ts'
 import { type ManageAction, Role, USER_ORDERS, UserStatus } from '../../contract/user.ts'
 import { call, callWhole } from '../app/call.ts'
 import { currentLanguage } from '../app/i18n.ts'
-import { EditLink } from '../app/form/list-place.tsx'
+import { EditLink } from '../app/form/list-navigation.tsx'
 import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
@@ -21,7 +21,7 @@ import { FilterBar, SearchField, useSearchBox } from '../ui/filter-bar.tsx'
 import { Page } from '../ui/page.tsx'
 import { Empty } from '../ui/states.tsx'
 import { RowActs } from '../ui/table/row-acts.tsx'
-import { whyNot } from './user-can.ts'
+import { denialReason } from './user-can.ts'
 import { userBlock, userColumns } from './user-columns.tsx'
 import { orderNames, orders, toOrder } from './user-order.ts'
 
@@ -42,11 +42,11 @@ function RowActions({ user, list }: { user: User; list: PagedList<User> }) {
   const { t } = useTranslation()
   const actor = useSessionUser() ?? { id: 0, role: Role.guest }
   const why = (act: ManageAction | 'edit') => {
-    const reason = whyNot(act, actor, user)
+    const reason = denialReason(act, actor, user)
     return reason === '' ? {} : { why: t(reason) }
   }
 
-  /** The row takes the role and status that come back. */
+  /** The row takes the role and status from the response. */
   async function manage(action: ManageAction) {
     const body = { username: user.username, action }
     const { role, status } = await call('POST /api/user/manage', { body })

@@ -11,7 +11,7 @@ test.each([
   expect(shortName(name)).toBe(shown)
 })
 
-test('an order that nobody knows is the usual one', () => {
+test('an unknown order falls back to the default', () => {
   expect(toOrder('request_count')).toBe('request_count')
   expect(toOrder('password')).toBe('')
 })

@@ -12,7 +12,7 @@ export const orderNames: Record<UserOrder, string> = {
 export const toOrder = (text: string): UserOrder =>
   USER_ORDERS.find((order) => order === text) ?? ''
 
-/** The server's orders, for rows that came without one. */
+/** The server's orders, applied to rows that arrive unsorted. */
 export const orders: Record<UserOrder, (a: User, b: User) => number> = {
   '': (a, b) => b.id - a.id,
   quota: (a, b) => b.quota - a.quota || b.id - a.id,
@@ -23,7 +23,7 @@ export const orders: Record<UserOrder, (a: User, b: User) => number> = {
 const NAME_LENGTH_MAX = 15
 const ELLIPSIS = '...'
 
-/** A name in 15 characters: 12 of them and three dots when it is longer. */
+/** Shortens a name to 15 characters: 12 of it and three dots. */
 export function shortName(name: string): string {
   const characters = [...name]
   if (characters.length <= NAME_LENGTH_MAX) return name

@@ -1,7 +1,7 @@
 import { QUOTA_MAX } from '../quota.ts'
 import type { OptionRow } from './option-row.ts'
 
-/** Options about models: what they cost, and what they can do. */
+/** Options about models: prices and capabilities. */
 export const modelOptions = {
   DefaultModelRatio: {
     group: 'ratio',
@@ -26,7 +26,7 @@ export const modelOptions = {
     title: { zh: '模型倍率', en: 'Model ratio' },
     hint: {
       zh: '倍率 1 即每 1M tokens 2 美元；删去的内置模型仍按内置倍率计费',
-      en: 'A ratio of 1 is $2 per 1M tokens; built-in models left out here keep their built-in ratio',
+      en: 'A ratio of 1 is $2 per 1M tokens; built-in models that are not listed keep their built-in ratio',
     },
   },
   CompletionRatio: {
@@ -163,7 +163,7 @@ export const modelOptions = {
     title: { zh: '长上下文价格', en: 'Long-context prices' },
     hint: {
       zh: '提示超过 above 个 tokens 时，模型倍率、补全倍率和缓存倍率各乘以多少',
-      en: 'What the model, completion and cache ratios are multiplied by when the prompt has more tokens than "above"',
+      en: 'Factors for the model, completion and cache ratios when the prompt has more tokens than "above"',
     },
     isOurs: true,
   },

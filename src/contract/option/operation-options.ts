@@ -37,7 +37,10 @@ export const operationOptions = {
     max: 100,
     step: 1,
     title: { zh: '失败重试次数', en: 'Retries' },
-    hint: { zh: '换一个渠道再试的次数', en: 'How many times another channel is tried' },
+    hint: {
+      zh: '换一个渠道再试的次数',
+      en: 'How many times a failed call is retried on another channel',
+    },
   },
   StrictParameters: {
     group: 'general',
@@ -46,7 +49,7 @@ export const operationOptions = {
     title: { zh: '拒绝上游不支持的参数', en: 'Refuse unsupported parameters' },
     hint: {
       zh: '关闭时去掉 seed、stop 等上游没有的参数，并在响应头 X-Gatehouse-Dropped 中列出',
-      en: 'If off, parameters that the upstream does not have, such as seed or stop, are left out and listed in the response header X-Gatehouse-Dropped',
+      en: 'When off, parameters that the upstream does not support, such as seed or stop, are removed and listed in the response header X-Gatehouse-Dropped',
     },
     isOurs: true,
   },
@@ -57,7 +60,7 @@ export const operationOptions = {
     title: { zh: '去掉模型无法使用的内置工具', en: 'Drop unsupported built-in tools' },
     hint: {
       zh: '渠道类型的编号，* 表示所有类型；例如 Codex 默认启用的 web_search。留空则拒绝这样的请求',
-      en: 'Numbers of channel types, * for all; such as web_search, which Codex enables by default. If empty, such requests are refused',
+      en: 'Channel type numbers, * for all. Drops tools such as web_search, which Codex enables by default; if empty, such requests are refused',
     },
     placeholder: { zh: '例如 50,36 或 *', en: 'For example 50,36 or *' },
     isOurs: true,
@@ -71,7 +74,7 @@ export const operationOptions = {
       { value: 'en', title: { zh: '英文', en: 'English' } },
     ],
     title: { zh: '错误提示的默认语言', en: 'Default language of errors' },
-    hint: { zh: '用于没有指明语言的程序', en: 'For programs that name no language' },
+    hint: { zh: '用于没有指明语言的程序', en: 'For programs that do not specify a language' },
     isOurs: true,
   },
   DisplayInCurrencyEnabled: {
@@ -118,7 +121,7 @@ export const operationOptions = {
     max: 36_500,
     step: 1,
     unit: { zh: '天', en: 'days' },
-    title: { zh: '日志保留天数', en: 'Days that logs are kept' },
+    title: { zh: '日志保留天数', en: 'Days to keep logs' },
     hint: {
       zh: '更早的日志会自动删除，无法恢复；余额和统计不受影响。0 为一直保留',
       en: 'Older logs are deleted automatically and cannot be restored; balances and statistics stay. 0 keeps them forever',
@@ -134,10 +137,10 @@ export const operationOptions = {
     max: 36_500,
     step: 1,
     unit: { zh: '天', en: 'days' },
-    title: { zh: '请求与响应保留天数', en: 'Days that captured calls are kept' },
+    title: { zh: '请求与响应保留天数', en: 'Days to keep captured calls' },
     hint: {
       zh: '只有开启了记录的令牌才会保存请求与响应',
-      en: 'Requests and responses are kept only for tokens that ask for it',
+      en: 'Requests and responses are stored only for tokens with capture turned on',
     },
     deletes: { zh: '请求与响应', en: 'requests and responses' },
     isOurs: true,
@@ -150,10 +153,10 @@ export const operationOptions = {
     max: 1024,
     step: 1,
     unit: { zh: 'KiB', en: 'KiB' },
-    title: { zh: '请求与响应记录上限', en: 'Longest captured text' },
+    title: { zh: '请求与响应记录上限', en: 'Maximum captured text' },
     hint: {
       zh: '超过的部分从中间省略；0 为不记录任何请求与响应',
-      en: 'Longer text is cut in the middle; 0 captures nothing, whatever tokens ask for',
+      en: 'Longer text is cut in the middle; 0 turns capture off for all tokens',
     },
     isOurs: true,
   },
@@ -182,7 +185,7 @@ export const operationOptions = {
     title: { zh: '额度提醒阈值', en: 'Low-quota threshold' },
     hint: {
       zh: '低于此额度时发邮件提醒用户',
-      en: 'Users whose quota falls below this are reminded by email',
+      en: 'Users are notified by email when their quota falls below this',
     },
   },
   AutomaticDisableChannelEnabled: {
@@ -214,7 +217,7 @@ export const operationOptions = {
     title: { zh: '按回复上限预扣', en: 'Reserve the whole reply' },
     hint: {
       zh: '余额不足以支付最长的回复时，回复长度会限制在余额之内；关闭后可能欠费',
-      en: 'If the balance cannot pay for the longest reply, the reply is limited to what it covers; when off, accounts may owe',
+      en: 'If the balance cannot pay for the longest reply, the reply is limited to what it covers; when off, accounts can go into debt',
     },
     isOurs: true,
   },
@@ -252,7 +255,7 @@ export const operationOptions = {
     title: { zh: '预算时区', en: 'Budget time zone' },
     hint: {
       zh: '令牌和用户的预算从此时区的零点开始计算',
-      en: 'Budgets of tokens and users begin at midnight in this zone',
+      en: 'Budgets of tokens and users reset at midnight in this time zone',
     },
     placeholder: { zh: '例如 Asia/Shanghai', en: 'e.g. Asia/Shanghai' },
     isOurs: true,

@@ -11,27 +11,30 @@ export type OptionRow<Key extends string = string> = OptionTexts & OptionKind<Ke
 interface OptionTexts {
   /** The form of the settings that shows it; rows of a group are shown in their order here. */
   group: OptionGroupId
-  /** Label of its field; refusals and the audit use it too. */
+  /** Label of its field, also used by errors and the audit. */
   title: Words
   hint?: Words
   placeholder?: Words
-  /** One API has no such option: the form leaves the field out where the server does not send it. */
+  /** One API does not have the option: the form omits the field if the server does not send it. */
   isOurs?: true
 }
 
 /**
- * What values it takes, and by which control it is edited. Values travel and are stored as text.
+ * Values of the option, and the control that edits it. Values are sent and stored as text.
  * `default` is the value of an option that was never saved.
  */
 type OptionKind<Key extends string> =
   | {
       kind: 'flag'
       default: 'true' | 'false'
-      /** Option that must hold something before the flag can be turned on; the server checks it. */
+      /** Option that must be set before the flag can be turned on; enforced by the server. */
       needs?: Key
-      /** Further ones that only the form asks for: scripts made for One API save in any order. */
+      /**
+       * Further required options that only the form enforces: scripts made for One API save in any
+       * order.
+       */
       needsInForm?: readonly Key[]
-      /** What the form asks before it is turned off, and the button that does it. */
+      /** Confirmation before it is turned off, and the label of its button. */
       confirmOff?: { question: Words; label: Words }
     }
   | {
@@ -41,17 +44,20 @@ type OptionKind<Key extends string> =
       max: number
       /** Whole numbers if it is one. */
       step: number
-      /** `points`: the form shows what they are worth in dollars. */
+      /** `points`: the form shows their value in dollars. */
       unit?: Words | 'points'
-      /** Days that something is kept, 0 forever: the form asks before fewer are saved. */
+      /**
+       * Retention in days, 0 for unlimited: the form asks for confirmation before a lower value is
+       * saved.
+       */
       deletes?: Words
     }
-  /** A number, or nothing. */
+  /** A number, or empty. */
   | { kind: 'optionalNumber'; default: string; min: number; max: number }
   | { kind: 'choice'; default: string; choices: readonly { value: string; title: Words }[] }
   /** A single line. */
   | { kind: 'line'; default: string }
-  /** Never sent back: `secrets_set` says which ones hold a value. */
+  /** Never sent back: `secrets_set` lists the ones that are set. */
   | {
       kind: 'secret'
       default: ''
@@ -61,14 +67,14 @@ type OptionKind<Key extends string> =
        */
       sentTo?: readonly Key[]
     }
-  /** An http(s) address, or nothing. */
+  /** An http(s) address, or empty. */
   | {
       kind: 'address'
       default: ''
-      /** Paths are appended to it: it ends without a slash. */
+      /** Paths are appended to it, so it has no trailing slash. */
       isBase?: true
     }
-  /** What an `<img>` may show: an address, a file of the console, or the image as a data URL. */
+  /** A source for `<img>`: an address, a file of the console, or a data URL. */
   | { kind: 'picture'; default: '' }
   /** The sender of mails: an email address, with or without a name. */
   | { kind: 'sender'; default: '' }
@@ -87,5 +93,5 @@ type OptionKind<Key extends string> =
   | { kind: 'usableGroups'; default: string; rows: number }
   /** JSON from a model to its tiers; `default-price-tiers.json` holds the defaults. */
   | { kind: 'priceTiers'; rows: number }
-  /** JSON from a model to what it can do, in the schema of models.dev. */
+  /** JSON from a model to its capabilities, in the schema of models.dev. */
   | { kind: 'modelCapabilities'; default: ''; rows: number }

@@ -6,7 +6,7 @@ import { systemOptions } from './system-options.ts'
 
 const rows = { ...operationOptions, ...modelOptions, ...systemOptions, ...contentOptions }
 
-/** An option that is not in the tables of this folder does not exist. */
+/** All option keys. Other keys are rejected. */
 export type OptionKey = keyof typeof rows
 
 /** Keys of options of one kind. */

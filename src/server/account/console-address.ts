@@ -2,8 +2,8 @@ import type { App } from '../app.ts'
 import { withoutTrailing } from '../../contract/text.ts'
 
 /**
- * Address of a console page for a mail. Never from the call's own headers, which whoever asks for a
- * mail to somebody else's mailbox may choose.
+ * Returns the address of a console page for a mail. Never derived from the request's headers, which
+ * the person who requests a mail to another mailbox controls.
  */
 export function consoleAddress(
   { options, config }: Pick<App, 'options' | 'config'>,

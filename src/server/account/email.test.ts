@@ -4,7 +4,7 @@ import { addressKeyOf, addressRefusal } from './email.ts'
 test.each([
   ['Some.One@Example.TEST', 'some.one@example.test'],
   ['a+tag@b.c', 'a+tag@b.c'],
-  // The Kelvin sign becomes a k in lower case, and is another mailbox.
+  // The Kelvin sign becomes a k in lower case, but is another mailbox.
   ['\u212Aate@b.c', '\u212Aate@b.c'],
   ['ÄÖ@b.c', 'ÄÖ@b.c'],
 ])('%s is looked up as %s', (email, key) => {
@@ -23,6 +23,6 @@ test.each([
   ['a@x.b.c', 'b.c', 'email_domain_not_allowed'],
   ['a@xb.c', 'b.c', 'email_domain_not_allowed'],
   ['b.c@x.y', 'b.c', 'email_domain_not_allowed'],
-])('%j with the domains %j: %s', (email, domains, code) => {
+])('%j with the allowed domains %j: %s', (email, domains, code) => {
   expect(addressRefusal(email, domains)?.code).toBe(code)
 })

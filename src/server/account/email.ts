@@ -2,19 +2,19 @@ import type { Refusal } from '../../contract/errors.ts'
 import { fieldRefusal } from '../user/user.ts'
 
 /**
- * The spelling under which an address is looked up. Only A to Z change: other letters that lower
- * case makes equal may belong to different mailboxes.
+ * Spelling under which an address is looked up. Only A to Z are lowercased: other letters that
+ * become equal in lower case may belong to different mailboxes.
  */
 export const addressKeyOf = (email: string): string =>
   email.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
 
-/** Why this is not an address that mail goes to, or null. */
+/** Returns why mail cannot be sent to this address, or null. */
 export function addressRefusal(email: string, allowedDomains: string | null): Refusal | null {
   const refusal = fieldRefusal({ email: email === '' ? '@' : email })
   return refusal ?? (allowedDomains === null ? null : domainRefusal(email, allowedDomains))
 }
 
-/** The whole domain must be listed: neither a longer one nor a part below it will do. */
+/** The whole domain must be listed; neither a longer name nor a subdomain matches. */
 function domainRefusal(email: string, allowedDomains: string): Refusal | null {
   const domains = allowedDomains
     .split(',')

@@ -7,14 +7,17 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
-/** Stands where Cloudflare does: takes an answer once, if it begins with `good`. */
+/**
+ * Replaces Cloudflare's siteverify endpoint: accepts a response token once, if it starts with
+ * `good`.
+ */
 interface Verifier {
   url: string
   asked: { path: string; form: Record<string, string> }[]
   close(): void
 }
 
-/** What it does with an answer of this name, instead of a verdict. */
+/** Faulty replies to response tokens of this name. */
 const ODDITIES: Record<string, (response: http.ServerResponse) => void> = {
   broken: (response) => response.end('{"success": tr'),
   silent: (response) => response.end(''),
@@ -44,7 +47,7 @@ async function startVerifier(): Promise<Verifier> {
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo
   return { url: `http://127.0.0.1:${port}`, asked, close: () => server.close() }
 }
@@ -83,7 +86,7 @@ forEachDatabase('the human check', (open) => {
   const cookieOf = ({ headers }: TestAnswer): string =>
     String(headers['set-cookie'] ?? '').split(';')[0] ?? ''
 
-  test('lets an answer pass that its provider knows, and tells it who asks', async () => {
+  test('accepts a token that the provider verifies, and sends it the client address', async () => {
     const answer = await register('good 1+&=')
     expect(answer.json).toEqual({ success: true, message: '' })
     expect(verifier.asked).toEqual([
@@ -105,7 +108,7 @@ forEachDatabase('the human check', (open) => {
     ['no answer', null, '请先完成人机验证'],
     ['an empty answer', '', '请先完成人机验证'],
     ['a wrong answer', 'bad', '人机验证没有通过'],
-  ])('%s: refused, and nothing is done', async (_what, turnstile, sentence) => {
+  ])('%s: rejected without any change', async (_what, turnstile, sentence) => {
     const before = await server.database.read.selectFrom('users').select('id').execute()
     const answer = await register(turnstile)
     expect(answer.message).toContain(sentence)
@@ -113,14 +116,14 @@ forEachDatabase('the human check', (open) => {
     expect(await server.database.read.selectFrom('users').select('id').execute()).toEqual(before)
   })
 
-  test('an answer passes once only', async () => {
+  test('a token is accepted only once', async () => {
     expect((await register('good once')).json['success']).toBe(true)
     expect((await register('good once')).message).toContain('人机验证没有通过')
   })
 
-  // Whoever cannot be verified does not pass, or blocking the provider would open the door.
+  // A failed verification must not pass, or blocking the provider would disable the check.
   test.each(Object.keys(ODDITIES))(
-    'a provider whose answer is %s lets nobody pass',
+    'a provider with a %s reply lets no client pass',
     async (odd) => {
       const answer = await register(odd)
       expect(answer.json['success']).toBe(false)
@@ -129,7 +132,7 @@ forEachDatabase('the human check', (open) => {
     },
   )
 
-  test('who passed stays so for ten minutes, without another answer', async () => {
+  test('a passed check is valid for ten minutes without another token', async () => {
     const cookie = cookieOf(await register('good for ten minutes'))
     verifier.asked.length = 0
     expect((await register(null, cookie)).json['success']).toBe(true)
@@ -141,7 +144,7 @@ forEachDatabase('the human check', (open) => {
   })
 
   test.each(['human_check=', 'human_check=made-up', 'human_check=../../x'])(
-    'the cookie %s is worth nothing',
+    'the cookie %s is rejected',
     async (cookie) => {
       expect((await register(null, cookie)).message).toContain('请先完成人机验证')
     },
@@ -157,14 +160,14 @@ forEachDatabase('the human check', (open) => {
       expect((await call(`&turnstile=good-${path}`)).json['success']).toBe(true)
     })
 
-    test('not signing in', async () => {
+    test('does not apply to sign-in', async () => {
       const { username, password } = await aUser(server)
       const body = { username, password }
       const answer = await server.call('POST', '/api/user/login', { body })
       expect(answer.json['success']).toBe(true)
     })
 
-    test('nothing while it is off', async () => {
+    test('does not apply while it is off', async () => {
       await server.app.options.set('TurnstileCheckEnabled', 'false')
       expect((await register(null)).json['success']).toBe(true)
       expect(verifier.asked).toEqual([])

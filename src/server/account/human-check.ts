@@ -8,8 +8,8 @@ import { sha256 } from '../secrets.ts'
 import { insertHumanCheck, isHumanCheckValid } from './human-check-store.ts'
 
 /**
- * Cookie of a visitor who passed. The check is kept on our side and ends there after ten minutes:
- * an answer of the widget serves once, and registering takes two calls.
+ * Cookie of a visitor who passed. The server stores the passed check for ten minutes, because a
+ * Turnstile token is valid once and registration takes two requests.
  */
 const HUMAN_COOKIE = 'human_check'
 const LIFE_SECONDS = 600
@@ -19,8 +19,8 @@ const VERIFY_ANSWER_BYTES_MAX = 16 * 1024
 const VERIFY_PATH = '/turnstile/v0/siteverify'
 
 /**
- * Lets people pass while the check is on. Throws `human_check_needed`, `human_check_failed`,
- * `human_check_unreachable`: whoever cannot be verified does not pass.
+ * Requires a passed check while it is enabled. Throws `human_check_needed`, `human_check_failed`,
+ * `human_check_unreachable`. If the verification fails for any reason, the client does not pass.
  */
 export async function passHumanCheck(
   app: App,
@@ -43,7 +43,10 @@ export async function passHumanCheck(
   setCookie(app, call, { name: HUMAN_COOKIE, value: id, maxAge: LIFE_SECONDS })
 }
 
-/** Cloudflare's siteverify: a form of secret, answer and address; `success` in the answer. */
+/**
+ * Calls Cloudflare's siteverify: a form with secret, response and remote IP; the JSON reply has
+ * `success`.
+ */
 async function isHuman(
   { options, config, egress, trace }: App,
   answer: string,
@@ -64,7 +67,7 @@ async function isHuman(
     })
     const verdict = jsonMembers(text)?.['success']
     if (typeof verdict === 'boolean') return verdict
-    trace.warn({ status }, 'the human check answered something else')
+    trace.warn({ status }, 'unexpected response of the human check')
   } catch (error) {
     if (!(error instanceof HttpCallFailed)) throw error
     trace.warn({ reason: error.reason }, 'the human check cannot be reached')

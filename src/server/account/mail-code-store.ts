@@ -4,7 +4,7 @@ import type { MailCodeRow } from '../db/schema.ts'
 
 type StoredMailCode = Selectable<MailCodeRow>
 
-/** Stores a code; one that was mailed before for the same purpose and address counts no longer. */
+/** Stores a code and replaces an earlier one for the same purpose and address. */
 export async function putMailCode(db: Queries, code: StoredMailCode): Promise<void> {
   const { code_hash, user_id, attempts_left, expires_at } = code
   await db
@@ -28,8 +28,8 @@ interface MailCodeKey {
 }
 
 /**
- * Counts an attempt, then tells what to compare with: in one statement, so that many guesses at
- * once are as many attempts. Undefined when there is no code, or none that still counts.
+ * Counts an attempt and returns the stored code, in one statement, so that parallel guesses all
+ * count. Returns undefined if there is no valid code.
  */
 export const takeAttempt = (
   db: Queries,
@@ -46,7 +46,7 @@ export const takeAttempt = (
     .returningAll()
     .executeTakeFirst()
 
-/** It was no guess. */
+/** Takes back a counted attempt. */
 export async function giveAttemptBack(db: Queries, codeHash: string): Promise<void> {
   await db
     .updateTable('mail_codes')
@@ -55,7 +55,7 @@ export async function giveAttemptBack(db: Queries, codeHash: string): Promise<vo
     .execute()
 }
 
-/** Uses a code up. False when somebody else just did. */
+/** Uses up a code. Returns false if another caller just did. */
 export async function deleteMailCode(
   db: Queries,
   { purpose, address, codeHash }: MailCodeKey & { codeHash: string },

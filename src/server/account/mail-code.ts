@@ -14,37 +14,37 @@ import {
 } from './mail-code-store.ts'
 
 /**
- * Codes that prove that somebody reads a mailbox. They live in the database, so that any process
- * takes what another one sent; only a slow hash of them does, so that a copy of the database opens
- * nothing. A code serves once, for ten minutes, and is gone after five wrong attempts; how many are
- * sent to one address is limited (`http/rate-limit.ts`).
+ * Codes that prove access to a mailbox. They are stored in the database, so that any process
+ * accepts a code sent by another, and only as slow hashes, so that a copy of the database is
+ * useless. A code is valid once and for ten minutes, and is deleted after five wrong attempts. The
+ * number of codes sent to one address is limited (`http/rate-limit.ts`).
  */
 
 type Purpose = 'verify' | 'reset'
 
-/** Seconds, the wire's. */
+/** In seconds; defined by the wire. */
 const LIFE_SECONDS = 600
 const ATTEMPTS_MAX = 5
 
-/** Without signs that look alike. */
+/** Without characters that look alike. */
 const CODE_SIGNS = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
-/** Characters, as its users know it. */
+/** Number of characters that One API's users expect. */
 const CODE_LENGTH = 6
 
-/** What people type over from a mail. */
+/** Returns a code that users type from a mail. */
 export const newMailCode = (): string =>
   Array.from({ length: CODE_LENGTH }, () => CODE_SIGNS[randomInt(CODE_SIGNS.length)]).join('')
 
-/** What stands in a link. */
+/** Returns a code for a link. */
 export const newLinkCode = newHexSecret
 
-/** How a code is compared: typed in any case, with blanks from copying. */
+/** Normalizes a code for comparison: ignores case and whitespace from copying. */
 const plainCode = (code: string): string => code.replaceAll(/\s/g, '').toUpperCase()
 
 export const hashMailCode = ({ passwords }: App, code: string, caller: string): Promise<string> =>
   passwords.hash(plainCode(code), caller)
 
-/** From now on this code counts for the address, and no earlier one. */
+/** Stores a code for the address in place of an earlier one. */
 export async function keepMailCode(
   { database, clock }: App,
   code: { purpose: Purpose; email: string; codeHash: string; userId?: number },
@@ -62,19 +62,19 @@ export async function keepMailCode(
 }
 
 export interface RightCode {
-  /** Whom a reset code is for; 0 for the others. */
+  /** User id that a reset code is for; 0 for other codes. */
   userId: number
   /**
-   * Uses the code up, inside of the transaction that does what it allows. Throws the same refusal
-   * when somebody else was faster.
+   * Uses up the code, inside the transaction of the action that it allows. Throws the same error if
+   * another request was faster.
    */
   use(trx: Queries): Promise<void>
 }
 
-/** Longest text that is compared; a longer one is no code. */
+/** Maximum length of a submitted code; the rest is cut off. */
 const CODE_TEXT_MAX = 64
 
-/** Compares a code. Throws `wrong`, after the same time whether there is a code or not. */
+/** Checks a code. Throws `wrong`, after the same time whether a code exists or not. */
 export async function checkMailCode(
   { database, clock, passwords }: App,
   given: { purpose: Purpose; email: string; code: string; caller: string },
@@ -87,7 +87,7 @@ export async function checkMailCode(
   try {
     isWrong = !(await passwords.verify(code, stored?.code_hash ?? null, given.caller))
   } finally {
-    // Right, or not even compared: it was no guess.
+    // The code was right or was not compared, so it does not count as a guess.
     if (stored !== undefined && !isWrong) await giveAttemptBack(database.write, stored.code_hash)
   }
   if (stored === undefined || isWrong) throw new AppError(wrong)

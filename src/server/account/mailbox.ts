@@ -6,13 +6,13 @@ import { isEmailOfOthers } from '../user/user-store.ts'
 import { addressKeyOf, addressRefusal } from './email.ts'
 import { checkMailCode, type RightCode } from './mail-code.ts'
 
-/** Domains that new addresses must be of, as a comma list; null: any. */
+/** Allowed domains of new addresses, comma-separated; null for any domain. */
 const allowedDomains = ({ options }: App): string | null =>
   options.flag('EmailDomainRestrictionEnabled') ? options.text('EmailDomainWhitelist') : null
 
 /**
- * Whether this kind of mail may go to an address now. What it throws tells nothing about accounts:
- * `email_invalid`, `email_domain_not_allowed`, `mail_unset`, `too_many_mails`.
+ * Checks whether this kind of mail may be sent to an address now. The errors reveal nothing about
+ * accounts: `email_invalid`, `email_domain_not_allowed`, `mail_unset`, `too_many_mails`.
  */
 export async function mayMailTo(
   app: App,
@@ -29,7 +29,7 @@ export async function mayMailTo(
 }
 
 /**
- * Checks that whoever calls reads the mailbox. Throws `email_code_needed`, `email_invalid`,
+ * Checks that the caller has access to the mailbox. Throws `email_code_needed`, `email_invalid`,
  * `email_domain_not_allowed`, `email_code_wrong`.
  */
 export async function proveMailbox(
@@ -41,7 +41,7 @@ export async function proveMailbox(
   return checkMailCode(app, { purpose: 'verify', email, code, caller }, 'email_code_wrong')
 }
 
-/** Throws `email_taken` when anybody but this user has the address. */
+/** Throws `email_taken` if another user has the address. */
 export async function refuseTakenAddress(
   trx: Queries,
   email: string,

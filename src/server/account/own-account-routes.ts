@@ -14,7 +14,7 @@ import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
 import { addressRefusal } from './email.ts'
 import { proveMailbox, refuseTakenAddress } from './mailbox.ts'
 
-/** What users do about their own account, besides what `user/account-routes.ts` has. */
+/** Routes for a user's own account, in addition to `user/account-routes.ts`. */
 export const ownAccountRoutes = (app: App): Route[] => {
   const { database } = app
   return [
@@ -28,7 +28,7 @@ export const ownAccountRoutes = (app: App): Route[] => {
     }),
     serve(accountApi.bindEmail, async (call) => {
       const { actor, query } = call
-      // Mail to the address may reset the password.
+      // A mail to this address can reset the password.
       requireSession(actor)
       const email = query.email.trim()
       const caller = hashingCaller(call)
@@ -51,13 +51,13 @@ export const ownAccountRoutes = (app: App): Route[] => {
   ]
 }
 
-/** The user's invite code; made, when there is none yet. */
+/** Returns the user's invite code; creates it if missing. */
 async function inviteCode({ database }: App, user: StoredUser): Promise<string> {
   if (user.aff_code) return user.aff_code
   for (const length of AFF_CODE_LENGTHS) {
     const outcome = await setInviteCode(database.write, user.id, newAffCode(length))
     if (outcome === 'taken') continue
-    // Of two calls at once one has set it; both answer that one.
+    // Of two concurrent requests one has set the code; both return that code.
     const code = (await findUser(database.write, user.id))?.aff_code
     if (code) return code
   }

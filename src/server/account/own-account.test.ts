@@ -36,30 +36,33 @@ forEachDatabase('the own account', (open) => {
       .executeTakeFirstOrThrow()
 
   describe('GET /api/user/aff', () => {
-    test('answers the invite code that the user has', async () => {
+    test('returns the user’s invite code', async () => {
       const { aff_code } = await row()
       expect((await call('GET', '/api/user/aff')).data).toBe(aff_code)
     })
 
-    // Root of a first start has none, and neither have users of some adopted databases.
-    test.each(['', null])('makes one where there is %j, once for all callers', async (aff_code) => {
-      // Only one row may hold the empty text.
-      const others = server.database.write.updateTable('users').set({ aff_code: null })
-      await others.where('aff_code', '=', '').execute()
-      const { write } = server.database
-      await write.updateTable('users').set({ aff_code }).where('id', '=', user.id).execute()
-      const answers = await Promise.all(
-        Array.from({ length: 8 }, () => call('GET', '/api/user/aff')),
-      )
-      const codes = new Set(answers.map(({ data }) => data))
-      expect(codes.size).toBe(1)
-      expect([...codes][0]).toMatch(/^[0-9A-Za-z]{4,12}$/)
-      expect((await row()).aff_code).toBe([...codes][0])
-    })
+    // Root and users of some adopted databases have no invite code at first.
+    test.each(['', null])(
+      'creates one if it is %j, the same for all concurrent requests',
+      async (aff_code) => {
+        // Only one row may contain the empty text.
+        const others = server.database.write.updateTable('users').set({ aff_code: null })
+        await others.where('aff_code', '=', '').execute()
+        const { write } = server.database
+        await write.updateTable('users').set({ aff_code }).where('id', '=', user.id).execute()
+        const answers = await Promise.all(
+          Array.from({ length: 8 }, () => call('GET', '/api/user/aff')),
+        )
+        const codes = new Set(answers.map(({ data }) => data))
+        expect(codes.size).toBe(1)
+        expect([...codes][0]).toMatch(/^[0-9A-Za-z]{4,12}$/)
+        expect((await row()).aff_code).toBe([...codes][0])
+      },
+    )
   })
 
   describe('DELETE /api/user/self', () => {
-    test('leaves the row without its name, ends the session once it was told, and closes every door', async () => {
+    test('keeps the row without its name, reports the deletion to the session once, and revokes all access', async () => {
       const accessToken = await anAccessToken(server, user.id)
       expect((await call('DELETE', '/api/user/self')).json).toEqual({ success: true, message: '' })
       const deleted = await row()
@@ -77,7 +80,7 @@ forEachDatabase('the own account', (open) => {
       expect(signIn.json['success']).toBe(false)
     })
 
-    test('root cannot', async () => {
+    test('root cannot delete itself', async () => {
       user = await aUser(server, { role: Role.root })
       expect((await call('DELETE', '/api/user/self')).message).toContain('不能删除超级管理员')
       expect((await row()).status).toBe(UserStatus.enabled)
@@ -85,7 +88,7 @@ forEachDatabase('the own account', (open) => {
   })
 
   describe('PUT /api/user/self', () => {
-    test('a new password ends the other sessions, and this one goes on', async () => {
+    test('a new password ends the other sessions, not this one', async () => {
       const other = `session=${await server.app.sessions.start(user.id, false)}`
       const answer = await call('PUT', '/api/user/self', { password: 'password-2' })
       expect(answer.json['success']).toBe(true)
@@ -94,7 +97,7 @@ forEachDatabase('the own account', (open) => {
       expect(others.status).toBe(401)
     })
 
-    test('a name that somebody has changes nothing, the password neither', async () => {
+    test('a name that is taken changes nothing, not even the password', async () => {
       const { username } = await aUser(server)
       const { password } = await row()
       const answer = await call('PUT', '/api/user/self', { username, password: 'password-2' })
@@ -102,7 +105,7 @@ forEachDatabase('the own account', (open) => {
       expect((await row()).password).toBe(password)
     })
 
-    test('a wrong old password is refused; who has none need not know it', async () => {
+    test('a wrong old password is rejected; a user without a password needs none', async () => {
       const body = { password: 'password-2', old_password: 'wrong' }
       expect((await call('PUT', '/api/user/self', body)).message).toContain('当前密码不正确')
       const { write } = server.database
@@ -123,7 +126,7 @@ forEachDatabase('the own account', (open) => {
       return /^[2-9A-Z]{6}$/m.exec(text)?.[0] ?? ''
     }
 
-    test('takes the address with its code, which serves once', async () => {
+    test('sets the address if the code is right, once', async () => {
       const email = `${randomText(8)}@example.test`
       const code = await codeFor(email)
       const answer = await bind(email, code)
@@ -137,14 +140,14 @@ forEachDatabase('the own account', (open) => {
       ['without a code', 'a@example.test', '', '请输入邮箱地址和验证码'],
       ['with another code', 'a@example.test', 'AAAAAA', '验证码错误或已过期'],
       ['with two addresses', 'a@example.test,b@example.test', 'AAAAAA', '邮箱地址无效'],
-    ])('%s: refused', async (_what, email, code, sentence) => {
+    ])('%s: rejected', async (_what, email, code, sentence) => {
       await server.call('GET', '/api/verification?email=a@example.test')
       await mailbox.next()
       expect((await bind(email, code)).message).toContain(sentence)
       expect((await row()).email).toBe('')
     })
 
-    test('an address that somebody took meanwhile is refused', async () => {
+    test('an address that was taken meanwhile is rejected', async () => {
       const email = `${randomText(8)}@example.test`
       const code = await codeFor(email)
       await aUser(server, { email: email.toUpperCase() })
@@ -152,7 +155,7 @@ forEachDatabase('the own account', (open) => {
       expect((await row()).email).toBe('')
     })
 
-    test('needs a session', async () => {
+    test('requires a session', async () => {
       const answer = await server.call('GET', '/api/oauth/email/bind?email=a@b.c&code=AAAAAA')
       expect(answer.status).toBe(401)
     })
@@ -188,7 +191,7 @@ forEachDatabase('POST /api/mail/test', (open) => {
   afterEach(() => server.app.options.set('MessagePusherAddress', ''))
   const send = (body: unknown, as = admin) => server.call('POST', '/api/mail/test', { as, body })
 
-  test('sends to the named address, or to the caller’s own', async () => {
+  test('sends to the given address, or to the caller’s own', async () => {
     expect((await send({ email: 'someone@example.test' })).json['success']).toBe(true)
     expect((await mailbox.next()).receivers).toEqual(['someone@example.test'])
     admin = await aUser(server, { role: Role.admin, email: 'admin@example.test' })
@@ -196,14 +199,14 @@ forEachDatabase('POST /api/mail/test', (open) => {
     expect((await mailbox.next()).receivers).toEqual(['admin@example.test'])
   })
 
-  test('refuses who has no address and names none', async () => {
+  test('rejects a caller without an address who gives no recipient', async () => {
     admin = await anAdmin(server)
     expect((await send({})).message).toContain('您的账户没有绑定邮箱，请填写收件人')
     expect((await send({ email: ' ' })).message).toContain('请填写收件人')
     expect((await send({ email: 'nobody' })).message).toContain('邮箱地址无效')
   })
 
-  test('a notice goes to root', async () => {
+  test('sends a notice to root', async () => {
     expect((await send({ notice: true })).message).toContain('超级管理员没有绑定邮箱')
     await server.database.write
       .updateTable('users')
@@ -214,7 +217,7 @@ forEachDatabase('POST /api/mail/test', (open) => {
     expect((await mailbox.next()).receivers).toEqual(['root@example.test'])
   })
 
-  test('a notice goes to the message pusher where there is one', async () => {
+  test('sends a notice to the message pusher if it is configured', async () => {
     const pushed: unknown[] = []
     let answer = '{"success":true,"message":""}'
     const pusher = http.createServer((request, response) => {
@@ -226,7 +229,7 @@ forEachDatabase('POST /api/mail/test', (open) => {
       })
     })
     await new Promise<void>((resolve) => pusher.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const { port } = pusher.address() as AddressInfo
     await server.app.options.set('MessagePusherAddress', `http://127.0.0.1:${port}/push`)
     await server.app.options.set('MessagePusherToken', 'token-of-the-pusher')
@@ -245,7 +248,7 @@ forEachDatabase('POST /api/mail/test', (open) => {
     expect((await send({ notice: true })).message).toContain('消息推送没有成功')
   })
 
-  test('is for those who may change the settings', async () => {
+  test('requires permission to change the settings', async () => {
     const strict = await startTestServer(open, { OPTIONS_MIN_ROLE: '100' })
     const as = await anAdmin(strict)
     const body = { email: 'a@example.test' }

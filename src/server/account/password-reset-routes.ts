@@ -16,17 +16,17 @@ import { passHumanCheck } from './human-check.ts'
 import { checkMailCode, hashMailCode, keepMailCode, newLinkCode } from './mail-code.ts'
 import { mayMailTo } from './mailbox.ts'
 
-/** Characters of a password that we make up. */
+/** Length of a generated password. */
 const NEW_PASSWORD_LENGTH = 16
 
-/** How people get back into their account. */
+/** Routes to reset a forgotten password. */
 export const passwordResetRoutes = (app: App): Route[] => [
   serve(accountApi.requestReset, async (call) => {
     await passHumanCheck(app, call, call.query.turnstile)
     const email = call.query.email.trim()
     await mayMailTo(app, 'reset', email)
-    // Whether anybody has the address is looked up after the answer has left: neither its words
-    // nor its time can tell.
+    // The lookup of the address happens after the response is sent, so that neither its text nor
+    // its time reveals whether an account exists.
     const isAccepted = app.background.run('mail', 'a password reset', () =>
       mailResetLink(app, email, { language: call.language, caller: hashingCaller(call) }),
     )
@@ -45,12 +45,12 @@ export const passwordResetRoutes = (app: App): Route[] => [
     await app.database.write.transaction().execute(async (trx) => {
       await right.use(trx)
       const user = await findUser(trx, right.userId)
-      // In these ten minutes the person may have been promoted, banned or got another address.
+      // The user may have been promoted, banned or given another address since the code was sent.
       if (user === undefined || !mayReset(app, user) || !hasAddress(user, email)) {
         throw new AppError('reset_link_invalid')
       }
       await updateUser(trx, user.id, { password: passwordHash })
-      // Whoever was in does not stay in, by whatever door.
+      // Ends all existing access.
       await deleteSessionsOf(trx, user.id)
       await deleteAccessToken(trx, user.id)
     })
@@ -63,15 +63,16 @@ const hasAddress = (user: StoredUser, email: string): boolean =>
   addressKeyOf(user.email ?? '') === addressKeyOf(email)
 
 /**
- * Administrators are not reset by mail where they may change the settings: one of them could name a
- * mail server of their own and read another one's mail. Root gives them another password.
+ * Administrators cannot reset their password by mail if they may change the settings: one of them
+ * could configure a mail server of their own and read another administrator's mail. Root sets their
+ * password instead.
  */
 const mayReset = ({ config }: App, user: StoredUser): boolean =>
   user.status === UserStatus.enabled && (!isAdmin(user.role) || isRoot(config.OPTIONS_MIN_ROLE))
 
 /**
- * An address that nobody has, or one that an adopted database holds twice, gets a code too, which
- * nobody is told: so much work either way, and afterwards a row to compare guesses with.
+ * An unknown address, or one that an adopted database contains twice, gets a code too, which is not
+ * sent. The work is the same in all cases, and later guesses are compared with a stored code.
  */
 async function mailResetLink(
   app: App,
@@ -82,7 +83,7 @@ async function mailResetLink(
     mayReset(app, user),
   )
   const [user] = owners.length === 1 ? owners : []
-  // As it is stored: what was typed may only look the same.
+  // Uses the stored address: the typed one may only look the same.
   const address = user?.email || email
   const code = newLinkCode()
   const codeHash = await hashMailCode(app, code, caller)

@@ -29,7 +29,7 @@ forEachDatabase('resetting a password', (open) => {
   const signIn = (username: string, password: string) =>
     server.call('POST', '/api/user/login', { body: { username, password } })
 
-  /** Asks, and takes the link from the mail. */
+  /** Requests a reset and returns the link from the mail. */
   async function linkFor(email: string): Promise<URL> {
     expect((await ask(email)).json).toEqual({ success: true, message: '' })
     const { parsed } = await mailbox.next()
@@ -38,7 +38,7 @@ forEachDatabase('resetting a password', (open) => {
   }
   const tokenOf = (link: URL): string => link.searchParams.get('token') ?? ''
 
-  test('mails a link to the console, and the link gives a new password', async () => {
+  test('mails a link to the console, and the link sets a new password', async () => {
     const email = `first.last+tag${newAddress()}`
     const user = await aUser(server, { email })
     const link = await linkFor(email)
@@ -51,7 +51,7 @@ forEachDatabase('resetting a password', (open) => {
     expect((await signIn(user.username, PASSWORD)).json['success']).toBe(false)
   })
 
-  // Who was in with the old password must be out.
+  // Existing access with the old password must end.
   test('ends the sessions and the system access token', async () => {
     const email = newAddress()
     const user = await aUser(server, { email })
@@ -64,7 +64,7 @@ forEachDatabase('resetting a password', (open) => {
     expect((await self({ accessToken })).json['success']).toBe(false)
   })
 
-  test('a link serves once, also when it is opened twice at the same time', async () => {
+  test('a link is valid once, even if it is opened twice in parallel', async () => {
     const email = newAddress()
     await aUser(server, { email })
     const token = tokenOf(await linkFor(email))
@@ -73,7 +73,7 @@ forEachDatabase('resetting a password', (open) => {
     expect((await reset(email, token)).message).toContain('重置链接无效或已过期')
   })
 
-  test('after ten minutes the link is no more', async () => {
+  test('a link expires after ten minutes', async () => {
     const email = newAddress()
     await aUser(server, { email })
     const token = tokenOf(await linkFor(email))
@@ -86,7 +86,7 @@ forEachDatabase('resetting a password', (open) => {
     ['no token', { token: '' }, '无效的参数'],
     ['another token', { token: 'f'.repeat(32) }, '重置链接无效或已过期'],
     ['the address of somebody else', { email: 'other@example.test' }, '重置链接无效或已过期'],
-  ])('%s is refused, and changes nothing', async (_what, over, sentence) => {
+  ])('%s is rejected and changes nothing', async (_what, over, sentence) => {
     const email = newAddress()
     const user = await aUser(server, { email })
     await aUser(server, { email: `x${email}` })
@@ -96,7 +96,7 @@ forEachDatabase('resetting a password', (open) => {
     expect((await signIn(user.username, PASSWORD)).json['success']).toBe(true)
   })
 
-  test('five wrong tokens, and the link is worth nothing', async () => {
+  test('a link is invalid after five wrong tokens', async () => {
     const email = newAddress()
     await aUser(server, { email })
     const token = tokenOf(await linkFor(email))
@@ -104,7 +104,7 @@ forEachDatabase('resetting a password', (open) => {
     expect((await reset(email, token)).message).toContain('重置链接无效或已过期')
   })
 
-  test('a code for registering resets nothing', async () => {
+  test('a code for registration cannot reset a password', async () => {
     const email = newAddress()
     await server.call('GET', `/api/verification?email=${email}`)
     const [code = ''] = /^[2-9A-Z]{6}$/m.exec((await mailbox.next()).parsed.text ?? '') ?? []
@@ -112,14 +112,14 @@ forEachDatabase('resetting a password', (open) => {
     expect((await reset(email, code)).message).toContain('重置链接无效或已过期')
   })
 
-  describe('what happens in between counts', () => {
+  describe('changes since the link was sent', () => {
     test.each([
       ['was banned', { status: UserStatus.disabled }],
       ['was deleted', { status: UserStatus.deleted }],
       ['became root', { role: Role.root }],
       ['became an administrator', { role: Role.admin }],
       ['got another address', { email: 'another@example.test' }],
-    ])('the user %s: no new password', async (_what, changes) => {
+    ])('a user who %s gets no new password', async (_what, changes) => {
       const email = newAddress()
       const { id } = await aUser(server, { email })
       const token = tokenOf(await linkFor(email))
@@ -133,9 +133,10 @@ forEachDatabase('resetting a password', (open) => {
     })
   })
 
-  describe('who has an account is not told', () => {
-    // The look-up waits until the answer has left: nothing it finds can show in words or in time.
-    test('the answer comes before anybody looks', async () => {
+  describe('accounts are not revealed', () => {
+    // The lookup waits until the response is sent, so its result cannot affect the text or the
+    // time.
+    test('the response is sent before the lookup', async () => {
       const email = newAddress()
       await aUser(server, { email })
       const { background } = server.app
@@ -162,17 +163,17 @@ forEachDatabase('resetting a password', (open) => {
       ['nobody', {}],
       ['a banned user', { status: UserStatus.disabled }],
       ['a deleted user', { status: UserStatus.deleted }],
-      // Administrators may set the mail server, so they could read what is mailed to others.
+      // Administrators may set the mail server, so they could read the mail of others.
       ['root', { role: Role.root }],
       ['an administrator', { role: Role.admin }],
-    ])('to %s no mail goes, and all else is the same', async (_what, over) => {
+    ])('%s gets no mail, and everything else is the same', async (_what, over) => {
       const email = newAddress()
       if (Object.keys(over).length > 0) await aUser(server, { email, ...over })
       const before = mailbox.mails.length
       expect((await ask(email)).json).toEqual({ success: true, message: '' })
       await server.app.background.idle()
       expect(mailbox.mails).toHaveLength(before)
-      // Guesses at a code are compared with one, at the same cost.
+      // Guesses are compared with a stored code, at the same cost.
       const codes = await server.database.read
         .selectFrom('mail_codes')
         .select(['user_id', 'attempts_left'])
@@ -181,7 +182,7 @@ forEachDatabase('resetting a password', (open) => {
       expect(codes).toEqual([{ user_id: 0, attempts_left: 5 }])
     })
 
-    test('an address that two accounts have is nobody’s', async () => {
+    test('an address of two accounts gets no mail', async () => {
       const email = newAddress()
       await aUser(server, { email })
       await aUser(server, { email })
@@ -192,8 +193,8 @@ forEachDatabase('resetting a password', (open) => {
     })
   })
 
-  // An address that lower-casing makes equal to somebody's may be another person's mailbox.
-  test('mail goes to the address as it is stored', async () => {
+  // An address that becomes equal in lower case may be another person's mailbox.
+  test('mail is sent to the stored spelling of the address', async () => {
     const name = `kate-${randomText(6).toLowerCase()}`
     await aUser(server, { email: `${name.toUpperCase()}@example.test` })
     const before = mailbox.mails.length
@@ -205,15 +206,15 @@ forEachDatabase('resetting a password', (open) => {
   })
 })
 
-forEachDatabase('where only root changes settings', (open) => {
-  test.each([Role.root, Role.admin])('role %i is reset by mail too', async (role) => {
+forEachDatabase('if only root may change settings', (open) => {
+  test.each([Role.root, Role.admin])('role %i can reset the password by mail', async (role) => {
     const server = await startTestServer(open, { OPTIONS_MIN_ROLE: '100' })
     const mailbox = await startMailbox()
     await mailThrough(server, mailbox)
     await aUser(server, { email: 'root@example.test', role })
     await server.call('GET', '/api/reset_password?email=root@example.test')
     const { parsed } = await mailbox.next()
-    // Without an address of its own, the server is where it listens.
+    // Without a configured address, links use the server's own port.
     expect(parsed.text).toMatch(/http:\/\/localhost:\d+\/user\/reset\?email=root%40example\.test/)
     await server.close()
     await mailbox.close()

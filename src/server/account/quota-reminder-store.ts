@@ -2,13 +2,13 @@ import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { isPresent } from '../user/present-user-store.ts'
 
-/** A user's balance with what open calls hold back, and what the user was told about it. */
+/** A user's balance including points reserved by open calls, and the last reminder sent. */
 export interface RemindedUser {
   id: number
   username: string
   email: string | null
   balance: number
-  /** 0 when there is no row yet. */
+  /** 0 if there is no row yet. */
   level: number
   low_at: number
   exhausted_at: number
@@ -41,7 +41,10 @@ export const findRemindedUsers = (
 
 type ReminderState = Pick<RemindedUser, 'level' | 'low_at' | 'exhausted_at'>
 
-/** Moves on from the state that was read. False when another process was faster. */
+/**
+ * Updates the state if it is still the one that was read. Returns false if another process was
+ * faster.
+ */
 export async function moveReminder(
   db: Queries,
   userId: number,

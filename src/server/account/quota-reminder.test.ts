@@ -10,7 +10,7 @@ import { findRemindedUsers } from './quota-reminder-store.ts'
 
 const { none, low, exhausted } = ReminderLevel
 
-describe('what a balance calls for, with a threshold of 1000', () => {
+describe('reminders due for a balance, with a threshold of 1000', () => {
   test.each([
     ['it is as much as the threshold', { balance: 1000, charged: 10 }, none, false],
     ['it has just fallen below', { balance: 999, charged: 10 }, low, true],
@@ -66,7 +66,7 @@ forEachDatabase('quota reminders', (open) => {
 
   const spend = (cost: number, reserved = cost, on = server) =>
     aSettledCall(on, { userId: user.id, tokenId, cost, reserved })
-  /** Subjects of the mails that came to the user, once all is quiet. */
+  /** Subjects of the mails sent to the user, after all background work is done. */
   async function subjects(on = server): Promise<string[]> {
     await on.app.background.idle()
     const email = user.username
@@ -74,7 +74,7 @@ forEachDatabase('quota reminders', (open) => {
       .filter(({ parsed }) => parsed.text?.includes(email))
       .map(({ parsed }) => parsed.subject ?? '')
   }
-  /** Makes a change of the user's row and waits until the processes know of it. */
+  /** Changes the user's row and waits until all processes have reloaded it. */
   async function changed(body: object): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     server.database.onAnnouncement((message) => {
@@ -88,7 +88,7 @@ forEachDatabase('quota reminders', (open) => {
   const LOW = 'Gatehouse 额度提醒 / Gatehouse: your quota is running low'
   const EXHAUSTED = 'Gatehouse 额度已用尽 / Gatehouse: your quota is used up'
 
-  test('one mail when the balance falls below, one more when it is used up', async () => {
+  test('one mail when the balance falls below the threshold, another when it is used up', async () => {
     await spend(400)
     expect(await subjects()).toEqual([])
     await spend(200)
@@ -102,15 +102,15 @@ forEachDatabase('quota reminders', (open) => {
     expect(await subjects()).toEqual([LOW, EXHAUSTED])
   })
 
-  test('many calls at once cross it once', async () => {
+  test('many concurrent calls cross the threshold once', async () => {
     await Promise.all(Array.from({ length: 30 }, () => spend(20, 40)))
     expect(await subjects()).toEqual([LOW])
     await Promise.all(Array.from({ length: 30 }, () => spend(30)))
     expect(await subjects()).toEqual([LOW, EXHAUSTED])
   })
 
-  // Reserved points come back: a balance that is only held back has not fallen.
-  test('what open calls hold back is still there', async () => {
+  // Reserved points are returned, so a balance that is only reserved has not fallen.
+  test('points reserved by open calls still count', async () => {
     const { ledger, clock, node } = server.app
     const requestId = `held-${randomText(8)}`
     const nowSeconds = clock.nowSeconds()
@@ -120,7 +120,7 @@ forEachDatabase('quota reminders', (open) => {
     await ledger.release(requestId)
   })
 
-  test('after a top-up it begins anew, at most once a day', async () => {
+  test('reminders start again after a top-up, at most once a day', async () => {
     await spend(600)
     expect(await subjects()).toEqual([LOW])
     await changed({ quota: 2000 })
@@ -134,13 +134,13 @@ forEachDatabase('quota reminders', (open) => {
     expect(await subjects()).toEqual([LOW, LOW])
     await changed({ quota: 2000 })
     await subjects()
-    // It was ahead, and is put right.
+    // Simulates a clock that was ahead and is corrected.
     server.clock.advanceSeconds(-2 * 86_400)
     await spend(1500)
     expect(await subjects()).toEqual([LOW, LOW, LOW])
   })
 
-  // Or a fall that several processes share, each with too little to cause it, would go unmailed.
+  // Otherwise a fall shared by several processes, each too small on its own, would send no mail.
   test.each([
     ['an admin', () => changed({ quota: 2000 })],
     [
@@ -150,7 +150,7 @@ forEachDatabase('quota reminders', (open) => {
         await server.call('POST', '/api/user/topup', { as: user, body: { key } })
       },
     ],
-  ])('enough points from %s: what was told is about another time', async (_what, add) => {
+  ])('after enough points from %s reminders start again', async (_what, add) => {
     const toldLevel = async () => {
       const [row] = await findRemindedUsers(server.database.read, [user.id])
       return row?.level
@@ -162,18 +162,18 @@ forEachDatabase('quota reminders', (open) => {
     await expect.poll(toldLevel, { timeout: 5000 }).toBe(none)
   })
 
-  test('somebody else’s edit of a low balance mails nothing', async () => {
+  test('an admin’s edit of a low balance sends no mail', async () => {
     await changed({ quota: 10 })
     expect(await subjects()).toEqual([])
   })
 
-  test('none with a threshold of 0', async () => {
+  test('a threshold of 0 disables reminders', async () => {
     await server.app.options.set('QuotaRemindThreshold', '0')
     await spend(1500)
     expect(await subjects()).toEqual([])
   })
 
-  test('none to who has no address; once there is one, with the next call', async () => {
+  test('a user without an address gets no mail until one is set and the next call settles', async () => {
     const set = (email: string) =>
       server.database.write.updateTable('users').set({ email }).where('id', '=', user.id).execute()
     await set('')
@@ -184,8 +184,8 @@ forEachDatabase('quota reminders', (open) => {
     expect(await subjects()).toEqual([LOW])
   })
 
-  test('a mail that did not leave is tried again, in time and without another call', async () => {
-    // Only the server's own looking is hurried.
+  test('a failed mail is retried later without another call', async () => {
+    // Only the server's own timer is accelerated.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const own = await startTestServer(() => Promise.resolve(location))
     const tick = () => vi.advanceTimersByTime(60_000)
@@ -206,12 +206,12 @@ forEachDatabase('quota reminders', (open) => {
     await mailThrough(server, mailbox)
   })
 
-  test('a flood of mails does not end it', async () => {
+  test('a full mail queue does not lose the reminder', async () => {
     const held = Promise.withResolvers<void>()
     const { background } = server.app
     while (background.run('mail', 'held', () => held.promise));
     await spend(600)
-    // Its time comes while nothing more is taken.
+    // The retry is due while the queue is full.
     await new Promise((resolve) => setTimeout(resolve, 700))
     held.resolve()
     expect(await subjects()).toEqual([LOW])
@@ -219,9 +219,9 @@ forEachDatabase('quota reminders', (open) => {
     expect(await subjects()).toEqual([LOW, EXHAUSTED])
   })
 
-  test('of two processes one mails', async () => {
+  test('only one of two processes sends the mail', async () => {
     if (location.engine === 'sqlite') {
-      // One process serves a SQLite file; a restart must not tell again.
+      // SQLite has one process; a restart must not send the mail again.
       await spend(600)
       expect(await subjects()).toEqual([LOW])
       const again = await startTestServer(() => Promise.resolve(location))
@@ -231,7 +231,7 @@ forEachDatabase('quota reminders', (open) => {
       return
     }
     const second = await startTestServer(() => Promise.resolve(location))
-    // Days have passed on the first one's clock.
+    // Sets the second clock to that of the first, which is days ahead.
     second.clock.advanceSeconds(server.clock.nowSeconds() - second.clock.nowSeconds())
     await Promise.all([spend(300), spend(300, 300, second)])
     await Promise.all([spend(1), spend(1, 1, second)])

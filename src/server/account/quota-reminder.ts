@@ -8,34 +8,34 @@ import { consoleAddress } from './console-address.ts'
 import { findRemindedUsers, moveReminder, type RemindedUser } from './quota-reminder-store.ts'
 
 /**
- * Mail to users whose balance falls below the threshold, and when it is used up. A settled call
- * costs one comparison; whoever ends below is looked at in the background, together with others of
- * the same second. What was told is a row, moved on by compare-and-set, so that of many calls and
- * many processes one mails. A mail that does not leave moves it back, and is tried again
- * later.
+ * Sends mail to users whose balance falls below the threshold, and again when it is used up. A
+ * settled call costs one comparison. Users below the threshold are checked in the background,
+ * batched for half a second. The last reminder is stored in a row that is updated with
+ * compare-and-set, so that of many calls and processes only one sends the mail. If sending fails,
+ * the row is reset and the mail is retried later.
  */
 
 export const ReminderLevel = { none: 0, low: 1, exhausted: 2 } as const
 type Level = (typeof ReminderLevel)[keyof typeof ReminderLevel]
 
-/** Seconds between two mails of one kind to one user, however often the balance goes up and down. */
+/** Minimum seconds between two mails of one kind to one user. */
 const REMINDER_PAUSE_SECONDS = 86_400
-/** When a mail that did not leave is tried again: after twice as long each time. */
+/** Delay before the first retry of a failed mail; doubles with each retry. */
 const RETRY_MS = 600_000
 const RETRY_MS_MAX = REMINDER_PAUSE_SECONDS * 1000
-/** How often is looked whether one is due. */
+/** Interval of checks for due retries. */
 const LOOK_MS = 60_000
 
 interface Observation {
   balance: number
   threshold: number
-  /** What the user was told last. */
+  /** Level of the last reminder. */
   level: number
-  /** Points that the calls took that brought us here. */
+  /** Points charged by the calls since the last check. */
   charged: number
 }
 
-/** What the balance calls for, and whether it is news. */
+/** Returns the level of the balance, and whether a mail is due. */
 export function reminderDue({ balance, threshold, level, charged }: Observation): {
   level: Level
   isNews: boolean
@@ -46,20 +46,20 @@ export function reminderDue({ balance, threshold, level, charged }: Observation)
       : balance < threshold
         ? ReminderLevel.low
         : ReminderLevel.none
-  // It was sufficient just before: whatever was told earlier was about another time.
+  // The balance was sufficient before these calls, so an earlier reminder no longer counts.
   const wasSufficient = balance + charged >= threshold
   return { level: now, isNews: now > (wasSufficient ? ReminderLevel.none : level) }
 }
 
-/** How long users are collected before they are looked at. */
+/** Milliseconds for which users are collected before they are checked. */
 const COLLECT_MS = 500
-/** Users looked at in one statement. */
+/** Users checked in one statement. */
 const LOOK_UP_MAX = 500
 
-/** Listens to settled calls and to changed balances. */
+/** Subscribes to settled calls and changed balances. */
 export function startQuotaReminders(app: App): void {
   const { options, ledger, database, background, clock } = app
-  /** Points charged by user; a balance that somebody changed is looked at too, but for no mail. */
+  /** Points charged by user. A balance that an admin changed is checked too, but sends no mail. */
   const waiting = new Map<number, { charged: number; mayMail: boolean }>()
   const unsent: Unsent = new Map()
   let isCollecting = false
@@ -95,13 +95,13 @@ export function startQuotaReminders(app: App): void {
     const [, id] = /^user:(\d+)$/.exec(message) ?? []
     if (id !== undefined && canMail(app)) look(Number(id), 0, false)
   })
-  // Whoever has used everything up makes no further call that could bring it about.
+  // A user without balance makes no further call that could trigger the retry.
   setInterval(() => {
     for (const [userId, missed] of unsent) if (isDue(missed)) look(userId, 0, true)
   }, LOOK_MS).unref()
 }
 
-/** Mails that did not leave, by user. */
+/** Failed mails by user. */
 type Unsent = Map<number, UnsentMail>
 
 interface UnsentMail {
@@ -134,7 +134,7 @@ async function moveOn(
   const nowSeconds = app.clock.nowSeconds()
   const isExhausted = due.level === ReminderLevel.exhausted
   const lastAt = isExhausted ? user.exhausted_at : user.low_at
-  // A mail of the future was sent by a clock that was ahead.
+  // A last mail in the future was sent by a clock that was ahead.
   const mails = due.isNews && Math.abs(nowSeconds - lastAt) >= REMINDER_PAUSE_SECONDS
   const { low_at, exhausted_at } = user
   const from = { level: user.level, low_at, exhausted_at }
@@ -149,13 +149,13 @@ async function moveOn(
   const waitMs = Math.min(2 * lastMs, RETRY_MS_MAX)
   const moveBack = async (): Promise<void> => {
     app.unsent.set(user.id, { waitMs, retryAtMs: app.clock.monotonicMs() + waitMs })
-    // Below what was to be told, whatever the row said of an earlier time.
+    // Below the level of this reminder, even if the row has a level from an earlier fall.
     const untold = { ...from, level: Math.min(from.level, due.level - 1) }
     await moveReminder(app.database.write, user.id, { from: to, to: untold })
   }
   const { email } = user
   const letter = reminderLetter(app, user, isExhausted)
-  // Each in its own turn: one mailbox that does not take mail must not keep others waiting.
+  // Each mail is a separate task, so that one failing mailbox does not delay the others.
   const isAccepted = app.background.run('mail', 'a quota reminder', async () => {
     try {
       await mail(app, email, letter)
@@ -168,7 +168,7 @@ async function moveOn(
   if (!isAccepted) await moveBack()
 }
 
-/** Decimals of an amount of money: reminders are about small ones. */
+/** Decimals of a money amount; reminders are about small amounts. */
 const MONEY_DECIMALS = 4
 
 function reminderLetter(app: App, user: RemindedUser, isExhausted: boolean): Letter {

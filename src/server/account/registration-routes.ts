@@ -13,7 +13,7 @@ import { passHumanCheck } from './human-check.ts'
 import { hashMailCode, keepMailCode, newMailCode } from './mail-code.ts'
 import { mayMailTo, proveMailbox, refuseTakenAddress } from './mailbox.ts'
 
-/** What visitors do to get an account. */
+/** Routes for registration. */
 export const registrationRoutes = (app: App): Route[] => {
   const { options, database } = app
   return [
@@ -45,8 +45,8 @@ export const registrationRoutes = (app: App): Route[] => {
       const email = call.query.email.trim()
       await mayMailTo(app, 'verify', email)
       const code = newMailCode()
-      // A new address and one in use cost the same work and one mail, so that nobody but the
-      // mailbox can tell them apart. The code of one in use is told to nobody.
+      // A new address and one in use cause the same work and one mail, so that only the mailbox's
+      // owner can distinguish them. The code for an address in use is not sent.
       const codeHash = await hashMailCode(app, code, hashingCaller(call))
       await keepMailCode(app, { purpose: 'verify', email, codeHash })
       const isInUse = (await findUsersByEmail(database.read, email)).length > 0
@@ -58,7 +58,10 @@ export const registrationRoutes = (app: App): Route[] => {
   ]
 }
 
-/** The address of a new user, where one is asked for, with the use of its code. */
+/**
+ * Returns the email address of a new user if verification is enabled, with the step that uses up
+ * its code.
+ */
 async function mailboxOf(
   app: App,
   body: { email?: string | undefined; verification_code?: string | undefined },

@@ -64,7 +64,7 @@ forEachDatabase('registering', (open) => {
     return code
   }
 
-  test('makes an ordinary account with a first token, and signs nobody in', async () => {
+  test('creates an ordinary account with a first token, without signing in', async () => {
     const username = randomText(12)
     const answer = await register({ username, password: PASSWORD, password2: 'ignored' })
     expect(answer.json).toEqual({ success: true, message: '' })
@@ -92,7 +92,7 @@ forEachDatabase('registering', (open) => {
     expect((await signIn(username)).json['success']).toBe(true)
   })
 
-  test('members of the body that are not asked for change nothing', async () => {
+  test('unknown body members are ignored', async () => {
     const username = randomText(12)
     const extra = { role: 100, status: 2, quota: 1e9, group: 'vip', id: 1, email: 'a@b.c' }
     await register({ username, password: PASSWORD, ...extra })
@@ -127,7 +127,7 @@ forEachDatabase('registering', (open) => {
       expect(await rowOf(username)).toBeUndefined()
     })
 
-    test('a name that somebody has', async () => {
+    test('a name that is taken', async () => {
       const { username } = await aUser(server)
       const answer = await register({ username, password: PASSWORD })
       expect(answer.message).toContain('已被使用')
@@ -136,7 +136,7 @@ forEachDatabase('registering', (open) => {
     test.each([
       ['RegisterEnabled', '管理员关闭了新用户注册'],
       ['PasswordRegisterEnabled', '管理员关闭了密码注册'],
-    ])('everybody while %s is off', async (option, sentence) => {
+    ])('every request while %s is off', async (option, sentence) => {
       await options({ [option]: 'false' })
       const username = randomText(10)
       expect((await register({ username, password: PASSWORD })).message).toContain(sentence)
@@ -144,7 +144,7 @@ forEachDatabase('registering', (open) => {
     })
   })
 
-  test('of 50 at once with one name, one gets it, with one bonus and one token', async () => {
+  test('of 50 parallel requests for one name one succeeds, with one bonus and one token', async () => {
     await options({ QuotaForNewUser: '7' })
     const username = randomText(12)
     const answers = await Promise.all(
@@ -164,7 +164,7 @@ forEachDatabase('registering', (open) => {
   })
 
   describe('points', () => {
-    test('for newcomers, invited ones and whoever invited them, each with its log row', async () => {
+    test('for new users, invited users and their inviter, each with a log row', async () => {
       await options({ QuotaForNewUser: '100', QuotaForInvitee: '20', QuotaForInviter: '3' })
       const inviter = await aUser(server, { quota: 1000 })
       const { data: aff_code } = await server.call('GET', '/api/user/aff', { as: inviter })
@@ -182,16 +182,19 @@ forEachDatabase('registering', (open) => {
       ])
     })
 
-    test.each(['', 'nobody-has-this', null])('an invite code %j brings none', async (aff_code) => {
-      await options({ QuotaForNewUser: '0', QuotaForInvitee: '20', QuotaForInviter: '3' })
-      const username = randomText(12)
-      expect((await register({ username, password: PASSWORD, aff_code })).message).toBe('')
-      const row = await rowOf(username)
-      expect(row).toMatchObject({ quota: 0, inviter_id: 0 })
-      expect(await logsOf(row?.id ?? 0)).toEqual([])
-    })
+    test.each(['', 'nobody-has-this', null])(
+      'an invite code %j brings no bonus',
+      async (aff_code) => {
+        await options({ QuotaForNewUser: '0', QuotaForInvitee: '20', QuotaForInviter: '3' })
+        const username = randomText(12)
+        expect((await register({ username, password: PASSWORD, aff_code })).message).toBe('')
+        const row = await rowOf(username)
+        expect(row).toMatchObject({ quota: 0, inviter_id: 0 })
+        expect(await logsOf(row?.id ?? 0)).toEqual([])
+      },
+    )
 
-    test('none, and no row that says so, when the amounts are 0', async () => {
+    test('no bonus and no log row if the amounts are 0', async () => {
       const inviter = await aUser(server)
       const { data: aff_code } = await server.call('GET', '/api/user/aff', { as: inviter })
       const username = randomText(12)
@@ -208,7 +211,7 @@ forEachDatabase('registering', (open) => {
     const withCode = (over: Record<string, unknown>) =>
       register({ username: randomText(12), password: PASSWORD, ...over })
 
-    test('the account has the address', async () => {
+    test('the account has the verified address', async () => {
       const email = `${randomText(8)}@example.test`
       const username = randomText(12)
       const verification_code = await codeFor(email)
@@ -217,14 +220,14 @@ forEachDatabase('registering', (open) => {
       expect((await signIn(email)).data).toMatchObject({ username })
     })
 
-    test('case of address and code, and blanks around, do not matter', async () => {
+    test('case and whitespace of address and code are ignored', async () => {
       const email = `${randomText(8)}@example.test`
       const code = await codeFor(email.toUpperCase())
       const verification_code = ` ${code.slice(0, 3)} ${code.slice(3).toLowerCase()}\n`
       expect((await withCode({ email: ` ${email} `, verification_code })).message).toBe('')
     })
 
-    test('a code serves once', async () => {
+    test('a code is valid once', async () => {
       const email = `${randomText(8)}@example.test`
       const verification_code = await codeFor(email)
       await withCode({ email, verification_code })
@@ -232,7 +235,7 @@ forEachDatabase('registering', (open) => {
       expect(again.message).toBe('验证码错误或已过期')
     })
 
-    test('an address that somebody took meanwhile is refused, and its code stays good', async () => {
+    test('an address that was taken meanwhile is rejected, and its code stays valid', async () => {
       const email = `${randomText(8)}@example.test`
       const username = randomText(12)
       const verification_code = await codeFor(email)
@@ -244,7 +247,7 @@ forEachDatabase('registering', (open) => {
       expect((await withCode({ username, email, verification_code })).message).toBe('')
     })
 
-    test('of ten at once with one code, one gets an account', async () => {
+    test('of ten parallel requests with one code one succeeds', async () => {
       const email = `${randomText(8)}@example.test`
       const verification_code = await codeFor(email)
       const answers = await Promise.all(
@@ -253,7 +256,7 @@ forEachDatabase('registering', (open) => {
       expect(answers.filter(({ json }) => json['success'] === true)).toHaveLength(1)
     })
 
-    test('a name that is taken uses no code up', async () => {
+    test('a name that is taken does not use up the code', async () => {
       const email = `${randomText(8)}@example.test`
       const { username } = await aUser(server)
       const verification_code = await codeFor(email)
@@ -271,20 +274,20 @@ forEachDatabase('registering', (open) => {
       ['another code', { verification_code: 'AAAAAA' }, '验证码错误或已过期'],
       ['a code of another address', { email: 'other@example.test' }, '验证码错误或已过期'],
       ['a very long code', { verification_code: 'A'.repeat(10_000) }, '验证码错误或已过期'],
-    ])('%s is refused', async (_what, over, sentence) => {
+    ])('%s is rejected', async (_what, over, sentence) => {
       const email = `${randomText(8)}@example.test`
       const verification_code = await codeFor(email)
       expect((await withCode({ email, verification_code, ...over })).message).toContain(sentence)
     })
 
-    test('after ten minutes the code is no more', async () => {
+    test('a code expires after ten minutes', async () => {
       const email = `${randomText(8)}@example.test`
       const verification_code = await codeFor(email)
       server.clock.advanceSeconds(600)
       expect((await withCode({ email, verification_code })).message).toBe('验证码错误或已过期')
     })
 
-    test('a new code takes the place of the old one', async () => {
+    test('a new code replaces the old one', async () => {
       const email = `${randomText(8)}@example.test`
       const first = await codeFor(email)
       const second = await codeFor(email)
@@ -293,8 +296,8 @@ forEachDatabase('registering', (open) => {
       expect((await withCode({ email, verification_code: second })).message).toBe('')
     })
 
-    // Six characters are not many: whoever guesses must not have more than five tries.
-    test('five wrong guesses, also at once, and the right code is worth nothing', async () => {
+    // Six characters are few: a guesser must not have more than five attempts.
+    test('after five wrong guesses, also parallel ones, the right code is rejected', async () => {
       const email = `${randomText(8)}@example.test`
       const verification_code = await codeFor(email)
       const guesses = Array.from({ length: 20 }, () =>
@@ -304,7 +307,7 @@ forEachDatabase('registering', (open) => {
       expect((await withCode({ email, verification_code })).message).toBe('验证码错误或已过期')
     })
 
-    test('codes are in the database as slow hashes only', async () => {
+    test('the database contains only slow hashes of codes', async () => {
       const email = `${randomText(8)}@example.test`
       const code = await codeFor(email)
       const rows = await server.database.read.selectFrom('mail_codes').selectAll().execute()
@@ -313,14 +316,14 @@ forEachDatabase('registering', (open) => {
     })
   })
 
-  describe('asking for a code', () => {
+  describe('requesting a code', () => {
     let owner: TestUser
     beforeAll(async () => {
       owner = await aUser(server, { email: 'Owner@example.test' })
     })
 
-    // Otherwise anybody could find out who has an account here.
-    test('answers the same for an address that is in use; its mailbox learns it', async () => {
+    // Otherwise anyone could find out which addresses have an account.
+    test('the response for an address in use is the same; only its mailbox gets a notice', async () => {
       const known = await askForCode('oWNER@example.test')
       const told = (await mailbox.next()).parsed
       const unknown = await askForCode('nobody@example.test')
@@ -331,7 +334,7 @@ forEachDatabase('registering', (open) => {
       expect(told.text).not.toMatch(/^[2-9A-HJ-NP-Z]{6}$/m)
     })
 
-    test('answers in the language of the caller', async () => {
+    test('uses the caller’s language', async () => {
       await server.call('GET', '/api/verification?email=someone@example.test', {
         headers: { 'accept-language': 'en' },
       })
@@ -344,7 +347,7 @@ forEachDatabase('registering', (open) => {
       ['a@b.c,d@e.f', '邮箱地址无效'],
       ['a@b.c\r\nBcc: d@e.f', '邮箱地址无效'],
       [`${'a'.repeat(50)}@b.c`, '邮箱地址无效'],
-    ])('refuses %j', async (email, sentence) => {
+    ])('rejects %j', async (email, sentence) => {
       const before = mailbox.mails.length
       expect((await askForCode(email)).message).toContain(sentence)
       expect(mailbox.mails).toHaveLength(before)
@@ -358,7 +361,7 @@ forEachDatabase('registering', (open) => {
       ['a@notallowed.test', false],
       ['a@allowed.test.evil.test', false],
       ['allowed.test@evil.test', false],
-    ])('with a list of domains, %s may: %s', async (email, may) => {
+    ])('with a list of domains, %s is allowed: %s', async (email, may) => {
       await options({
         EmailDomainWhitelist: 'Allowed.test, also.test',
         EmailDomainRestrictionEnabled: 'true',
@@ -371,19 +374,19 @@ forEachDatabase('registering', (open) => {
   })
 })
 
-forEachDatabase('mail that cannot go out', (open) => {
+forEachDatabase('mail that cannot be sent', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open)
   })
   afterAll(() => server.close())
 
-  test('says that no server is set up', async () => {
+  test('reports a missing mail server', async () => {
     const answer = await server.call('GET', '/api/verification?email=a@example.test')
     expect(answer.message).toContain('没有设置邮件服务器')
   })
 
-  test('says what failed, and nothing of the settings', async () => {
+  test('reports the failure without revealing settings', async () => {
     const mailbox = await startMailbox()
     await mailThrough(server, mailbox)
     await mailbox.close()
@@ -393,7 +396,7 @@ forEachDatabase('mail that cannot go out', (open) => {
 })
 
 forEachDatabase('mails to one address', (open) => {
-  test('are five an hour; other addresses are not concerned', async () => {
+  test('are limited to five an hour, independent of other addresses', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const mailbox = await startMailbox()
     await mailThrough(server, mailbox)

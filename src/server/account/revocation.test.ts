@@ -11,10 +11,10 @@ import { expectWithinASecond } from '../test/within-a-second.ts'
 import { findUser } from '../user/user-store.ts'
 
 /**
- * On PostgreSQL two processes share the database; SQLite has one, which is then both. What ends on
- * the one ends on the other, by all three ways in.
+ * On PostgreSQL two processes share the database; on SQLite a single process takes both roles.
+ * Access revoked on one must end on the other, for all ways to authenticate.
  */
-forEachDatabase('what is taken away', (open) => {
+forEachDatabase('revoked access', (open) => {
   let location: DatabaseLocation
   let told: TestServer
   let other: TestServer
@@ -37,14 +37,14 @@ forEachDatabase('what is taken away', (open) => {
     user = await aUser(told, { role: Role.admin, quota: 1000 })
     accessToken = await anAccessToken(told, user.id)
     key = (await aToken(told, user.id, { unlimited_quota: true })).key
-    // Everybody has the rows in memory that are kept there.
+    // Fills the caches of both processes.
     expect(await ways()).toEqual({ cookie: true, accessToken: true, key: true, admin: true })
   })
 
   const opens = async (as: TestCaller, path = '/api/user/self'): Promise<boolean> =>
     (await other.call('GET', path, { as })).json['success'] === true
 
-  /** Which ways in are open on the other process. */
+  /** Ways to authenticate that work on the other process. */
   async function ways() {
     const models = await other.call('GET', '/v1/models', {
       headers: { authorization: `Bearer sk-${key}` },
@@ -66,24 +66,24 @@ forEachDatabase('what is taken away', (open) => {
 
   const NOTHING = { cookie: false, accessToken: false, key: false, admin: false }
 
-  test('a ban closes all of them, and lifting it opens those that are no sessions', async () => {
+  test('a ban ends all access; lifting it restores all but the sessions', async () => {
     await manage('disable')
     await expectSoon(NOTHING)
     await manage('enable')
     await expectSoon({ cookie: false, accessToken: true, key: true })
   })
 
-  test('deleting a user closes all of them', async () => {
+  test('deleting a user ends all access', async () => {
     await manage('delete')
     await expectSoon(NOTHING)
   })
 
-  test('deleting oneself closes all of them', async () => {
+  test('deleting the own account ends all access', async () => {
     await told.call('DELETE', '/api/user/self', { as: user })
     await expectSoon(NOTHING)
   })
 
-  test('a demotion takes the rights, and leaves the way in', async () => {
+  test('a demotion removes the rights, not the access', async () => {
     await manage('demote')
     await expectSoon({ admin: false, accessToken: true, key: true })
   })
@@ -97,24 +97,28 @@ forEachDatabase('what is taken away', (open) => {
     expect(await opens({ cookie })).toBe(true)
   })
 
-  test('a password that an administrator sets ends them too', async () => {
+  test('a password set by an administrator ends them too', async () => {
     const body = { id: user.id, password: 'password-2' }
     await told.call('PUT', '/api/user/', { as: root, body })
     await expectSoon({ cookie: false, accessToken: false, key: true })
   })
 
-  test('a session that is being made with the old password is none', async () => {
+  test('a session that is being created with the old password is invalid', async () => {
     const before = await findUser(told.database.read, user.id)
     await told.call('PUT', '/api/user/', {
       as: root,
       body: { id: user.id, password: 'password-2' },
     })
-    await expect(other.app.sessions.start(user.id, false, before)).rejects.toMatchObject({
+    await expect(
+      other.app.sessions.start(user.id, false, { comparedWith: before }),
+    ).rejects.toMatchObject({
       code: 'wrong_credentials',
     })
     await manage('disable')
     const banned = await findUser(told.database.read, user.id)
-    await expect(other.app.sessions.start(user.id, false, banned)).rejects.toMatchObject({
+    await expect(
+      other.app.sessions.start(user.id, false, { comparedWith: banned }),
+    ).rejects.toMatchObject({
       code: 'wrong_credentials',
     })
   })
@@ -123,32 +127,35 @@ forEachDatabase('what is taken away', (open) => {
     ['a token', 'POST', '/api/token/', { name: 'late' }],
     ['a password', 'PUT', '/api/user/self', { password: 'password-3' }],
     ['a code', 'POST', '/api/redemption/', { name: 'late', quota: 1, count: 1 }],
-  ])('a call that holds its body back gets no %s afterwards', async (_what, method, path, body) => {
-    const late = holdBack(other.url, { method, path, cookie: user.cookie ?? '', body })
-    await late.isWaiting
-    await told.call('PUT', '/api/user/', {
-      as: root,
-      body: { id: user.id, password: 'password-2' },
-    })
-    expect(await late.finish()).toMatchObject({ success: false })
-    const body2 = { username: user.username, password: 'password-2' }
-    expect((await other.call('POST', '/api/user/login', { body: body2 })).json['success']).toBe(
-      true,
-    )
-  })
+  ])(
+    'a request whose body arrives after the revocation gets no %s',
+    async (_what, method, path, body) => {
+      const late = holdBack(other.url, { method, path, cookie: user.cookie ?? '', body })
+      await late.isWaiting
+      await told.call('PUT', '/api/user/', {
+        as: root,
+        body: { id: user.id, password: 'password-2' },
+      })
+      expect(await late.finish()).toMatchObject({ success: false })
+      const body2 = { username: user.username, password: 'password-2' }
+      expect((await other.call('POST', '/api/user/login', { body: body2 })).json['success']).toBe(
+        true,
+      )
+    },
+  )
 
   test('signing out ends the session', async () => {
     await told.call('GET', '/api/user/logout', { as: user })
     await expectSoon({ cookie: false, accessToken: true })
   })
 
-  test('a new access token ends the old one', async () => {
+  test('a new access token revokes the old one', async () => {
     await told.call('GET', '/api/user/token', { as: user })
     await expectSoon({ cookie: true, accessToken: false })
   })
 
-  describe('codes that one process mailed', () => {
-    test('are taken by the other, once', async () => {
+  describe('codes mailed by one process', () => {
+    test('are accepted by the other, once', async () => {
       const mailbox = await startMailbox()
       await mailThrough(told, mailbox)
       const email = `either-${user.username}@example.test`
@@ -166,7 +173,7 @@ forEachDatabase('what is taken away', (open) => {
   })
 })
 
-/** A call whose last byte is sent when told; resolves to the answer. */
+/** Sends a request whose last byte is sent on demand; resolves to the response. */
 function holdBack(
   url: string,
   { method, path, cookie, body }: { method: string; path: string; cookie: string; body: object },

@@ -37,20 +37,20 @@ import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carr
 import { readBytesAsTexts } from './text-store.ts'
 
 /**
- * Takes over a database that One API has written. All of it is one transaction: whoever kills the
- * process in the middle finds the database as One API left it. One API's columns keep what they
- * hold, so that One API can open the database again.
+ * Adopts a database that One API has written, in one transaction: if the process is killed, the
+ * database is unchanged. One API's columns keep their values, so that One API can open the database
+ * again.
  */
 
-/** Why a database is not ours to use; for the operator. */
+/** A reason not to use a database, for the operator. */
 export class AdoptionError extends Error {}
 
-/** Log rows summed up in one statement. */
+/** Log rows summed up per statement. */
 const LOGS_PER_CHUNK = 100_000
 
 /**
  * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
- * when tables of One API's names or of ours are there that are another program's.
+ * if another program has tables with names of One API's or our tables.
  */
 export async function adoptIfOneApi(
   database: UnpreparedDatabase,
@@ -61,7 +61,7 @@ export async function adoptIfOneApi(
   await beginLargeWork(db, engine)
   await alone(db, engine, async (trx) => {
     const { tables, origin } = await readOrigin(trx, engine)
-    // Another process has just done it.
+    // Another process has just adopted it.
     if (!isToBeAdopted(origin)) return
     const [obstacle] = engine === 'postgres' ? await findObstacles(trx) : []
     if (obstacle !== undefined) throw new AdoptionError(sentenceOf(obstacle))
@@ -71,11 +71,11 @@ export async function adoptIfOneApi(
     progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
     const copy = await database.backUp?.(stamp)
-    if (copy !== undefined) progress(`a copy of it as it was: ${copy}`)
+    if (copy !== undefined) progress(`copied the original file to ${copy}`)
     await adoptWithin(trx, database, { tables, progress })
   })
   await endLargeWork(db, engine)
-  progress('the database is adopted')
+  progress('the database was adopted')
 }
 
 async function lockAll(
@@ -93,7 +93,7 @@ function isToBeAdopted(origin: Origin): boolean {
   return origin.kind === 'one-api'
 }
 
-/** Everything that turns One API's tables into ours, in the given transaction. */
+/** Converts One API's tables to ours, in the given transaction. */
 export async function adoptWithin(
   trx: Transaction<Schema>,
   { engine, runScript }: Pick<BareDatabase, 'engine' | 'runScript'>,
@@ -101,10 +101,10 @@ export async function adoptWithin(
 ): Promise<void> {
   for (const missing of missingColumns(tables)) await addColumn(trx, engine, missing)
   await mendRows(trx, engine, progress)
-  // Figures that are out of any range are gone by now.
+  // Figures out of range have been corrected before.
   if (engine === 'postgres') await correctColumns(trx, progress)
   const logRows = tables.has('logs') ? await countRows(trx, 'logs') : 0
-  progress(`making tables and indexes (${logRows} log rows)`)
+  progress(`creating tables and indexes (${logRows} log rows)`)
   await migrateWithin(trx, engine, runScript)
   const { seconds } = await readMoment(trx, engine)
   const carried = [
@@ -114,10 +114,10 @@ export async function adoptWithin(
   ]
   for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))
-  if (grouped > 0) progress(`${grouped} groups of single tokens are carried over`)
+  if (grouped > 0) progress(`${grouped} token groups were taken over`)
   const served = await makeAbilities(trx)
-  if (served > 0) progress(`${served} channels had no abilities; they are made from their models`)
-  progress('opening the books')
+  if (served > 0) progress(`${served} channels had no abilities; created them from their models`)
+  progress('creating the ledger')
   await writeOpenings(trx, seconds)
   const lastLogId = await sumLogs(trx, { logRows, progress })
   await raiseIdCounters(trx, engine)
@@ -128,17 +128,17 @@ async function correctColumns(trx: Transaction<Schema>, progress: Progress): Pro
   const odd = await oddColumns(trx)
   const changes = typeChanges(odd)
   if (changes.length === 0) return
-  progress(`columns get other types: ${changes.join(', ')}`)
+  progress(`changing column types: ${changes.join(', ')}`)
   await correctTypes(trx, odd)
 }
 
-/** PostgreSQL does not change what a view or a trigger depends on. */
+/** PostgreSQL cannot change columns that a view or a trigger depends on. */
 const DEPENDED_ON = '0A000'
 
 /**
- * The same for a PostgreSQL database that is ours already: an earlier version left the types as
- * they were, and a relative of One API that had it again meanwhile has made them narrow. A view of
- * the operator's that reads such a column stops it and not the start.
+ * Corrects column types of an existing Gatehouse database on PostgreSQL: an earlier version kept
+ * the types, or a related program that used the database meanwhile has narrowed them. If an
+ * operator's view reads such a column, the type stays and startup continues.
  */
 export async function keepColumnsWide(
   { db, engine }: Pick<BareDatabase, 'db' | 'engine'>,
@@ -149,14 +149,13 @@ export async function keepColumnsWide(
     await alone(db, engine, (trx) => correctColumns(trx, progress))
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === DEPENDED_ON)) throw error
-    progress(`they stay as they are, and figures end early: ${error.message}`)
+    progress(`the column types were not changed, so their range stays limited: ${error.message}`)
   }
 }
 
 /**
- * The few values that cannot stay: ids and figures that nobody can count with, bytes where texts
- * belong, and rows that a relative of One API has taken out of use in columns that are not read
- * here.
+ * Corrects the few values that cannot stay: ids and figures out of range, bytes in text columns,
+ * and rows that a program related to One API has disabled in columns that are not read here.
  */
 async function mendRows(
   trx: Transaction<Schema>,
@@ -166,28 +165,31 @@ async function mendRows(
   const tables = await readTables(trx, engine)
   const { seconds: nowSeconds } = await readMoment(trx, engine)
   for (const table of oneApiTableNames) {
-    // Before figures are cut: ids are named in some of them.
+    // Before figures are corrected, because some of them are ids.
     const renumbered = await replaceWrongIds(trx, table, tables)
-    if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they have new ones`)
+    if (renumbered > 0) progress(`${renumbered} ${table} had ids out of range; they got new ones`)
   }
   for (const table of oneApiTableNames) {
     const spelled = engine === 'sqlite' ? await readBytesAsTexts(trx, table, tables) : 0
-    if (spelled > 0) progress(`${spelled} ${table} had bytes for texts; they are texts now`)
+    if (spelled > 0)
+      progress(`${spelled} ${table} had bytes in text columns; they were converted to text`)
     const cut = await cutWrongFigures(trx, table, { engine, tables })
-    if (cut > 0) progress(`${cut} ${table} had figures that cannot be counted with; they are cut`)
+    if (cut > 0)
+      progress(
+        `${cut} ${table} had fractional figures or figures out of range; they were corrected`,
+      )
   }
   const unknown = unknownColumns(tables)
-  if (unknown.length > 0)
-    progress(`columns that are not One API's, left alone: ${unknown.join(', ')}`)
+  if (unknown.length > 0) progress(`unknown columns, not changed: ${unknown.join(', ')}`)
   for (const [table, count] of await retireDeleted(trx, { tables, nowSeconds })) {
-    if (count > 0) progress(`${count} ${table} were deleted or over; they are out of use here too`)
+    if (count > 0)
+      progress(`${count} ${table} were deleted or expired; they cannot be used here either`)
   }
   const restricted = await restrictTokens(trx, tables)
-  if (restricted > 0)
-    progress(`${restricted} lists of models or addresses of tokens are carried over`)
+  if (restricted > 0) progress(`${restricted} model and address lists of tokens were taken over`)
 }
 
-/** Answers the highest id among the log rows. */
+/** Returns the highest id of the log rows. */
 async function sumLogs(
   trx: Transaction<Schema>,
   { logRows, progress }: { logRows: number; progress: Progress },

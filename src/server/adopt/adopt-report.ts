@@ -27,13 +27,13 @@ import { relativeOf, typeHere } from './relative/channel-type.ts'
 import { priceTables } from './relative/price-store.ts'
 import { relativeFindings } from './relative/relative-finding-store.ts'
 
-/** What adoption would find and do, for the operator to read before it happens. */
+/** Report of what adoption would find and change, before it runs. */
 export interface AdoptionReport {
   origin: Origin
   lines: string[]
 }
 
-/** Looks and changes nothing. */
+/** Creates the report; changes nothing. */
 export async function reportAdoption({
   db,
   engine,
@@ -41,7 +41,7 @@ export async function reportAdoption({
   const { tables, origin } = await readOrigin(db, engine)
   if (origin.kind === 'empty') return { origin, lines: ['The database is empty.'] }
   if (origin.kind === 'gatehouse')
-    return { origin, lines: ['The database is Gatehouse’s already.'] }
+    return { origin, lines: ['The database already belongs to Gatehouse.'] }
   if (origin.kind === 'foreign') {
     return { origin, lines: [`${capitalized(origin.reason)}.`] }
   }
@@ -89,8 +89,8 @@ async function rowsByTable(db: BareDatabase['db'], tables: FoundTables): Promise
     (name) => !isOneApiTable(name) && !name.startsWith('sqlite_'),
   )
   const columns = unknownColumns(tables)
-  if (columns.length > 0) lines.push(`  other columns, left alone: ${columns.join(', ')}`)
-  if (others.length > 0) lines.push(`  other tables, left alone: ${others.toSorted().join(', ')}`)
+  if (columns.length > 0) lines.push(`  other columns, not changed: ${columns.join(', ')}`)
+  if (others.length > 0) lines.push(`  other tables, not changed: ${others.toSorted().join(', ')}`)
   return lines
 }
 
@@ -103,16 +103,16 @@ function changesOf(
   const prices = priceTables(tables)
   return [
     engine === 'sqlite'
-      ? 'a copy of the file is made beside it first'
-      : 'all of it is one transaction; make a backup of your own first',
+      ? 'the file is copied first, into the same folder'
+      : 'everything happens in one transaction; make your own backup first',
     ...(newTables.length === 0 ? [] : [`tables are added: ${newTables.join(', ')}`]),
     ...(added.length === 0 ? [] : [`columns are added: ${added.join(', ')}`]),
     ...(types.length === 0
       ? []
-      : [`columns get other types, so that all that belongs there fits: ${types.join(', ')}`]),
-    ...(prices.length === 0 ? [] : [`${prices.join(' and ')} become the options that say so here`]),
-    'tables and columns of our own, and indexes on logs, are added',
-    'every user, token and channel gets an opening row in the ledger; no balance moves',
+      : [`column types change, so that all valid values fit: ${types.join(', ')}`]),
+    ...(prices.length === 0 ? [] : [`${prices.join(' and ')} become the corresponding options`]),
+    'Gatehouse’s tables and columns, and indexes on logs, are added',
+    'every user, token and channel gets an opening row in the ledger; no balance changes',
     'consumption is summed up by hour and day from the log rows',
   ]
 }
@@ -123,13 +123,13 @@ async function oddRoots(db: BareDatabase['db']): Promise<Finding[]> {
   const what =
     ids.length === 0
       ? 'users are root; gatehouse reset-root needs one'
-      : 'users are root: each may do everything'
+      : 'users are root: each has all permissions'
   return [{ what, count: ids.length, samples: ids.slice(0, 5) }]
 }
 
 type Channels = Awaited<ReturnType<typeof channelTraits>>
 
-/** The channels with the types that they will have here. */
+/** Returns the channels with their types in this program. */
 function hereOf(tables: FoundTables, channels: Channels): Channels {
   const relative = relativeOf(tables)
   if (relative === null) return channels
@@ -143,15 +143,15 @@ function oddChannels(channels: Channels): Finding[] {
   const idsOf = (odd: Channels): string[] => odd.map(({ id }) => id)
   return [
     about(
-      'channels have a type that is not known here; with an address of their own they are called as OpenAI’s, else they serve nothing',
+      'channels have an unknown type; those with their own address are called like OpenAI’s, the others serve nothing',
       idsOf(channels.filter(({ type }) => !known.has(type))),
     ),
     about(
-      'channels have a type whose service is gone or out of use',
+      'channels have a type whose service has ended or is obsolete',
       idsOf(channels.filter(({ type }) => dead.has(type))),
     ),
     about(
-      'channels have a model mapping that is no JSON object; it maps nothing',
+      'channels have a model mapping that is not a JSON object; it is ignored',
       idsOf(channels.filter(({ mapping }) => !isMapping(mapping))),
     ),
   ].filter(({ count }) => count > 0)
@@ -167,13 +167,13 @@ function isMapping(text: string): boolean {
   }
 }
 
-/** Values are not repeated: some are secrets. */
+/** Values are not repeated, because some are secrets. */
 async function oddOptions(db: BareDatabase['db']): Promise<Finding[]> {
   const stored = await storedOptions(db)
   const unknown = stored.map(({ key }) => key).filter((key) => !isOptionKey(key))
   const findings: Finding[] = []
   if (unknown.length > 0) {
-    const what = 'options are not known here; their rows stay and have no effect'
+    const what = 'options are unknown; their rows stay and have no effect'
     findings.push({ what, count: unknown.length, samples: unknown.toSorted().slice(0, 5) })
   }
   for (const { key, value } of stored) {
@@ -181,7 +181,7 @@ async function oddOptions(db: BareDatabase['db']): Promise<Finding[]> {
     const problem = optionSpec(key).check(value)
     if (problem === null) continue
     findings.push({
-      what: `option has a value that does not fit: ${problem.en}`,
+      what: `option has an invalid value: ${problem.en}`,
       count: 1,
       samples: [key],
     })

@@ -15,9 +15,9 @@ import {
 import { oddColumns, unreadable } from './postgres/column-type-store.ts'
 import { hasSchema } from './postgres/obstacle-store.ts'
 
-/** What adoption reads of a database's structure, and what it adds to One API's own tables. */
+/** Reads a database's structure for adoption, and extends One API's tables. */
 
-/** Every table of the database, or of the schema that is used, with its columns in order. */
+/** Returns every table of the database, or of the current schema, with its columns in order. */
 export async function readTables(db: Queries, engine: Engine): Promise<Map<string, Set<string>>> {
   const { rows } =
     engine === 'sqlite'
@@ -38,7 +38,7 @@ export async function readTables(db: Queries, engine: Engine): Promise<Map<strin
   return tables
 }
 
-/** What a database has and whose it is, what cannot be read of it included. */
+/** Returns the tables of a database and its origin, including reasons why it cannot be used. */
 export async function readOrigin(
   db: Queries,
   engine: Engine,
@@ -49,24 +49,24 @@ export async function readOrigin(
   return { tables, origin: reason === null ? origin : { kind: 'foreign', reason } }
 }
 
-/** Why nobody can work with what is there, in words; null: one can. */
+/** Returns why the database cannot be used, or null. */
 async function unusable(
   db: Queries,
   engine: Engine,
   { tables, origin }: { tables: FoundTables; origin: Origin },
 ): Promise<string | null> {
   if (engine === 'postgres' && !(await hasSchema(db))) {
-    return 'the search_path of the role that is signed in names no schema that it may use'
+    return 'the search_path of the connected role contains no schema that it may use'
   }
   if (origin.kind !== 'one-api') return null
   const wanting = await columnsToFill(db, engine, tables)
   if (wanting.length > 0) {
-    return `columns that Gatehouse does not know must be filled and have no default: ${wanting.join(', ')}; give them one, or let them be empty, and start again`
+    return `unknown columns are required and have no default: ${wanting.join(', ')}; set a default or allow null, then start again`
   }
   return engine === 'postgres' ? unreadable(await oddColumns(db)) : null
 }
 
-/** Columns of others without which no row can be written to a table of One API's. */
+/** Returns foreign columns that must be filled in every new row of One API's tables. */
 async function columnsToFill(db: Queries, engine: Engine, tables: FoundTables): Promise<string[]> {
   const { rows } =
     engine === 'sqlite'
@@ -87,8 +87,8 @@ async function columnsToFill(db: Queries, engine: Engine, tables: FoundTables): 
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Keeps everybody else away until the transaction ends. False when somebody holds on to a table.
- * SQLite's transaction has the file to itself already.
+ * Locks the tables for other clients until the transaction ends. Returns false if another client
+ * holds a lock. On SQLite the transaction already locks the file.
  */
 export async function lockTables(
   trx: Queries,
@@ -126,7 +126,7 @@ const SQL_TYPES: Record<Engine, Record<OneApiColumn['kind'], string>> = {
   },
 }
 
-/** Adds a column that an older version does not have, as its successor would. */
+/** Adds a column that an older version lacks, as the newer version would. */
 export async function addColumn(
   trx: Queries,
   engine: Engine,
@@ -140,7 +140,10 @@ export async function addColumn(
   `.execute(trx)
 }
 
-/** Sorting and indexing millions of rows belongs on the disk. SQLite wants to know beforehand. */
+/**
+ * Sorting and indexing millions of rows needs temporary files on disk, which SQLite
+ * requires in advance.
+ */
 export async function beginLargeWork(db: Queries, engine: Engine): Promise<void> {
   if (engine === 'sqlite') await sql`PRAGMA temp_store = FILE`.execute(db)
 }
@@ -148,14 +151,14 @@ export async function beginLargeWork(db: Queries, engine: Engine): Promise<void>
 export async function endLargeWork(db: Queries, engine: Engine): Promise<void> {
   if (engine !== 'sqlite') return
   await sql`PRAGMA temp_store = MEMORY`.execute(db)
-  // The write-ahead log holds all that was written; it would keep that size.
+  // The write-ahead log contains everything written and would keep that size.
   await sql`PRAGMA wal_checkpoint(TRUNCATE)`.execute(db)
 }
 
 /**
- * Abilities follow from the channels. Where there are none at all, be it that a version had no such
- * table or that a dump left it out, no channel would serve anything. Answers how many channels got
- * theirs.
+ * Creates abilities from the channels if the table is empty, because an old version had no such
+ * table or a dump omitted it; otherwise no channel would serve a model. Returns the number of
+ * channels.
  */
 export async function makeAbilities(trx: Queries): Promise<number> {
   if ((await countRows(trx, 'abilities')) > 0) return 0
@@ -164,7 +167,7 @@ export async function makeAbilities(trx: Queries): Promise<number> {
   return channels.length
 }
 
-/** The database's time, seconds, and the same as text for a file's name, UTC. */
+/** Returns the database's time in seconds, and as text in UTC for a file name. */
 export async function readMoment(
   db: Queries,
   engine: Engine,
@@ -176,7 +179,7 @@ export async function readMoment(
   const { rows } = await sql<{ seconds: number; stamp: string }>`
     SELECT ${nowSeconds(engine)} AS seconds, ${stamp} AS stamp`.execute(db)
   const [moment] = rows
-  if (moment === undefined) throw new Error('the database does not know the time')
+  if (moment === undefined) throw new Error('the database returned no time')
   return moment
 }
 
@@ -186,7 +189,7 @@ export async function countRows(db: Queries, table: string): Promise<number> {
   return rows[0]?.count ?? 0
 }
 
-/** Lets new ids start above every id that was ever given out, as far as anything tells. */
+/** Raises id counters above every id that was ever used, as far as known. */
 export async function raiseIdCounters(trx: Queries, engine: Engine): Promise<void> {
   for (const table of oneApiTableNames) {
     if (!hasIds(table)) continue
@@ -210,8 +213,8 @@ async function raiseCounter(
 }
 
 /**
- * While One API has a SQLite file again, it gives out ids of its own: ours go on above them. On
- * PostgreSQL both take them from one sequence.
+ * Raises our id counters above the ids that One API has assigned while it used the SQLite file
+ * again. On PostgreSQL both use the same sequence.
  */
 export async function passIdsOfOthers(db: Queries): Promise<void> {
   for (const table of oneApiTableNames) {
@@ -232,7 +235,7 @@ async function raiseSequence(
     SELECT pg_get_serial_sequence(${table}, 'id') AS name`.execute(trx)
   let sequence = rows[0]?.name ?? null
   if (sequence === null) {
-    // Tools that move data between databases leave ids without a sequence.
+    // Tools that move data between databases leave id columns without a sequence.
     sequence = `gh_${table}_id_seq`
     const made = sql.ref(sequence)
     await sql`CREATE SEQUENCE ${made} OWNED BY ${sql.table(table)}.id`.execute(trx)
@@ -246,7 +249,7 @@ async function raiseSequence(
       false)`.execute(trx)
 }
 
-/** Facts of the adoption that bound what `reconcile` can compare. */
+/** Stores facts of the adoption that limit what `reconcile` compares. */
 export async function saveFacts(trx: Queries, facts: Record<string, number>): Promise<void> {
   const rows = Object.entries(facts).map(([name, value]) => ({ name, value: String(value) }))
   await trx.insertInto('settings').values(rows).execute()

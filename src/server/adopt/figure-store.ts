@@ -11,14 +11,14 @@ import {
 } from './one-api-tables.ts'
 
 /**
- * Figures that no program can count with. People write a row of nines where they mean "no end", and
- * One API takes whatever its 64 bits hold; ours end where JavaScript's numbers do. A single row
- * beyond that would make every list it stands in fail. SQLite also keeps fractions and words in
- * columns of whole numbers, which One API cannot read back either. A channel's balance is no whole
- * number, and may be none at all.
+ * Corrects figures out of range. People enter a row of nines for "no end", and One API accepts any
+ * 64-bit value; this program's figures are limited to JavaScript's exact integers. A single row
+ * beyond them would fail every list with it. SQLite may also contain fractions and texts in integer
+ * columns, which One API cannot read either. A channel's balance need not be an integer, and may be
+ * null.
  */
 
-/** Ids are no figures: a row whose id is out of range gets another, by `id-store.ts`. */
+/** Ids are not corrected here: `id-store.ts` replaces ids out of range. */
 const figuresOf = (table: OneApiTable, tables: FoundTables) =>
   oneApiTables[table].filter(
     ({ name, kind }) =>
@@ -27,7 +27,7 @@ const figuresOf = (table: OneApiTable, tables: FoundTables) =>
       tables.get(table)?.has(name) === true,
   )
 
-/** PostgreSQL counts NaN as more than any number. */
+/** PostgreSQL sorts NaN above all numbers. */
 const isOutOfRange = (column: string) =>
   sql<boolean>`(${sql.ref(column)} > ${sql.lit(Number.MAX_SAFE_INTEGER)}
     OR ${sql.ref(column)} < ${sql.lit(Number.MIN_SAFE_INTEGER)})`
@@ -38,7 +38,7 @@ const isOfOtherType = (column: string, kind: ColumnKind) =>
     ? sql<boolean>`typeof(${sql.ref(column)}) NOT IN ('real', 'integer', 'null')`
     : sql<boolean>`typeof(${sql.ref(column)}) NOT IN ('integer', 'null')`
 
-/** Whether a row has such a figure; null where none can be: a table without the columns. */
+/** Returns the condition for rows with such a figure; null if the table lacks the columns. */
 export function hasWrongFigure(
   table: OneApiTable,
   { engine, tables }: { engine: Engine; tables: FoundTables },
@@ -60,15 +60,15 @@ const countable = ({ name, kind }: OneApiColumn, engine: Engine) => {
     ELSE ${value} END`
 }
 
-/** SQLite keeps the words that other databases have for true. */
+/** SQLite may contain the words for true of other databases. */
 const truth = (column: string) =>
   sql`CASE WHEN lower(CAST(${sql.ref(column)} AS text)) IN ('t', 'true', 'yes', 'on') THEN 1
     WHEN ${sql.ref(column)} IS NULL THEN NULL
     ELSE CAST(${sql.ref(column)} AS real) <> 0 END`
 
 /**
- * Cuts them: fractions go, words become 0, and what is out of range becomes the most, or least,
- * there can be. Answers how many rows of the table were changed.
+ * Corrects figures: fractions are cut, texts become 0, and values out of range become the nearest
+ * limit. Returns the number of changed rows.
  */
 export async function cutWrongFigures(
   trx: Queries,

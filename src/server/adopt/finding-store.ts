@@ -10,29 +10,29 @@ import { oneApiTableNames, type FoundTables, type OneApiTable } from './one-api-
 import { isGroupChosen, isGroupGiven, isMarkedDeleted } from './relative/carry-over-store.ts'
 import { hasBytes } from './text-store.ts'
 
-/** Rows of a One API database that work differently from what one would expect of them. */
+/** Rows of a One API database with unexpected behavior after adoption. */
 export interface Finding {
-  /** What is odd, after a number: `users have a negative balance`. */
+  /** Description that follows a number: `users have a negative balance`. */
   what: string
-  /** How many rows. */
+  /** Number of rows. */
   count: number
-  /** The first few, by id or name. */
+  /** The first rows, by id or name. */
   samples: string[]
 }
 
 interface Question {
   what: string
   table: OneApiTable
-  /** Columns that the question needs; older versions may lack them. */
+  /** Required columns; older versions may lack them. */
   needs: [OneApiTable, string][]
-  /** What a row is called in the report; `id` by default. */
+  /** Name of a row in the report; `id` by default. */
   subject?: RawBuilder<unknown>
   where: RawBuilder<unknown>
 }
 
 export const SAMPLES = 5
 
-/** A finding about rows whose names are known, of which so many are shown. */
+/** Returns a finding about rows with known names, of which the first ones are shown. */
 export const about = (what: string, names: readonly string[], shown = SAMPLES): Finding => ({
   what,
   count: names.length,
@@ -41,7 +41,7 @@ export const about = (what: string, names: readonly string[], shown = SAMPLES): 
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`
 
-/** What no two rows may share. A database that lost its indexes may hold it twice. */
+/** Columns that must be unique. A database without its indexes may contain duplicates. */
 const UNIQUE = [
   ['users', 'username'],
   ['users', 'access_token'],
@@ -51,42 +51,42 @@ const UNIQUE = [
 ] as const
 
 const sharedQuestions = UNIQUE.map(([table, column]): Question => ({
-  what: `${table} share their ${column} with another; adopting stops until each has its own`,
+  what: `${table} have the same ${column} as another; adoption stops until each is unique`,
   table,
   needs: [[table, column]],
   where: sql`${sql.ref(column)} IN (SELECT ${sql.ref(column)} FROM ${sql.table(table)}
       GROUP BY ${sql.ref(column)} HAVING count(*) > 1)`,
 }))
 
-/** What stops adopting, and what relatives of One API have that works otherwise here. */
+/** Findings that stop adoption, and features of related programs that work differently here. */
 const structuralQuestions: Question[] = [
   ...sharedQuestions,
   ...(['users', 'tokens', 'channels', 'redemptions'] as const).map((table): Question => ({
-    what: `${table} are marked as deleted; they are taken out of use`,
+    what: `${table} are marked as deleted; they cannot be used here either`,
     table,
     needs: [[table, 'deleted_at']],
     where: isMarkedDeleted,
   })),
   {
-    what: 'tokens name a group of their own; it stays, and calls are refused while the owner may not use it (UserUsableGroups)',
+    what: 'tokens have their own group; it stays, and calls are refused unless the owner may use it (UserUsableGroups)',
     table: 'tokens',
     needs: [['tokens', 'group']],
     where: isGroupGiven,
   },
   {
-    what: 'tokens let their group be chosen for each call; here it is that of their user',
+    what: 'tokens choose their group per call; here they use the group of their user',
     table: 'tokens',
     needs: [['tokens', 'group']],
     where: isGroupChosen,
   },
   {
-    what: 'users have points for invitations that they have not taken yet; these stay where they are and are in no balance here (users.aff_quota)',
+    what: 'users have points for invitations that they have not transferred yet; these stay in users.aff_quota and are in no balance here',
     table: 'users',
     needs: [['users', 'aff_quota']],
     where: sql`coalesce(CAST(aff_quota AS text), '0') NOT IN ('', '0')`,
   },
   {
-    what: 'codes are good until a time; here they stay good once that time is not over yet',
+    what: 'codes have an expiry time; those that have not expired yet become valid without limit',
     table: 'redemptions',
     needs: [['redemptions', 'expired_time']],
     where: sql`coalesce(CAST(expired_time AS text), '0') NOT IN ('', '0')`,
@@ -95,27 +95,27 @@ const structuralQuestions: Question[] = [
 
 const QUESTIONS: readonly Question[] = [
   {
-    what: 'users have a negative balance; it stays as it is',
+    what: 'users have a negative balance; it is not changed',
     table: 'users',
     needs: [],
     where: sql`quota < 0`,
   },
   {
-    what: 'limited tokens have a negative quota; it stays as it is',
+    what: 'limited tokens have a negative quota; it is not changed',
     table: 'tokens',
     needs: [['tokens', 'unlimited_quota']],
-    // Not every database has a flag there before it is adopted.
+    // The column is not a boolean in every database before adoption.
     where: sql`remain_quota < 0
       AND coalesce(CAST(unlimited_quota AS text), '0') NOT IN ('1', 'true')`,
   },
   {
-    what: 'tokens belong to users that are gone; they are refused, as before',
+    what: 'tokens belong to missing users; they are refused, as before',
     table: 'tokens',
     needs: [],
     where: sql`coalesce(user_id, 0) NOT IN (${idIn('users')})`,
   },
   {
-    what: 'e-mail addresses are shared by several users; whoever signs in by one is the oldest of them',
+    what: 'e-mail addresses belong to several users; signing in with one signs in the oldest of them',
     table: 'users',
     needs: [['users', 'email']],
     subject: sql`email`,
@@ -126,19 +126,19 @@ const QUESTIONS: readonly Question[] = [
         WHERE same.email = users.email AND same.status <> ${sql.lit(UserStatus.deleted)})`,
   },
   {
-    what: 'users have a role that does not exist; what they may do goes by the next lower one',
+    what: 'users have an unknown role; they have the permissions of the next lower one',
     table: 'users',
     needs: [],
     where: sql`coalesce(role, 0) NOT IN (${sql.lit(Role.user)}, ${sql.lit(Role.admin)}, ${sql.lit(Role.root)})`,
   },
   {
-    what: 'users have a password that is no bcrypt hash; they cannot sign in by password',
+    what: 'users have a password that is not a bcrypt hash; they cannot sign in with a password',
     table: 'users',
     needs: [],
     where: sql`password <> '' AND password NOT LIKE '$2_$%'`,
   },
   {
-    what: 'channels have a base address that ends in /v1; One API added a second one, here it counts as given',
+    what: 'channels have a base address that ends in /v1; One API added a second one, here it is used unchanged',
     table: 'channels',
     needs: [['channels', 'base_url']],
     where: sql`base_url LIKE '%/v1' OR base_url LIKE '%/v1/'`,
@@ -150,7 +150,7 @@ const QUESTIONS: readonly Question[] = [
     where: sql`status = ${sql.lit(ChannelStatus.enabled)} AND coalesce(models, '') = ''`,
   },
   {
-    what: 'abilities belong to channels that are gone; they are ignored',
+    what: 'abilities belong to missing channels; they are ignored',
     table: 'abilities',
     needs: [],
     subject: sql`channel_id`,
@@ -158,11 +158,11 @@ const QUESTIONS: readonly Question[] = [
   },
 ]
 
-/** `nowSeconds` bounds the times that can be right. */
+/** `nowSeconds` limits plausible times. */
 const questions = (nowSeconds: number): Question[] => [
   ...QUESTIONS,
   {
-    what: 'log rows have no time, or one in the future; lists show them at that time',
+    what: 'log rows have no time, or a time in the future; lists show them at that time',
     table: 'logs',
     needs: [],
     where: sql`coalesce(created_at, 0) <= 0
@@ -170,7 +170,7 @@ const questions = (nowSeconds: number): Question[] => [
   },
 ]
 
-/** Values that adopting changes. */
+/** Values that adoption changes. */
 function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
   return oneApiTableNames.flatMap((table): Question[] => {
     const figures = tables.has(table) ? hasWrongFigure(table, { engine, tables }) : null
@@ -185,19 +185,19 @@ function valueQuestions(engine: Engine, tables: FoundTables): Question[] {
         'have ids out of range; they get new ones',
         hasIds(table) && tables.has(table) ? hasWrongId : null,
       ),
-      ...asked('have bytes where texts belong; they become the texts they spell', bytes),
-      ...asked('have figures that are no whole numbers or out of range; they are cut', figures),
+      ...asked('have bytes in text columns; they are converted to text', bytes),
+      ...asked('have fractional figures or figures out of range; they are corrected', figures),
     ]
   })
 }
 
-/** What rows of tables without ids are called. */
+/** Names of rows in tables without ids. */
 const SUBJECTS: Partial<Record<OneApiTable, RawBuilder<unknown>>> = {
   options: sql.ref('key'),
   abilities: sql.ref('channel_id'),
 }
 
-/** Answers what is odd in the database, nothing for what is not. */
+/** Returns what is unusual in the database. */
 export async function findOddRows(
   db: Queries,
   scope: { engine: Engine; tables: FoundTables; nowSeconds: number },
@@ -208,11 +208,11 @@ export async function findOddRows(
   return findings.filter(({ count }) => count > 0)
 }
 
-/** What two rows share and must not: adopting would fail on it. */
+/** Returns duplicates that would make adoption fail. */
 export const findShared = (db: Queries, tables: FoundTables): Promise<Finding[]> =>
   answers(db, sharedQuestions, tables)
 
-/** `3 users share their username … (1, 2, …)`. */
+/** Formats a finding: `3 users have the same username … (1, 2, …)`. */
 export function sentenceOf({ what, count, samples }: Finding): string {
   const rest = count > samples.length ? ', …' : ''
   return `${count} ${what}${samples.length === 0 ? '' : ` (${samples.join(', ')}${rest})`}`
@@ -246,10 +246,10 @@ async function ask(db: Queries, { what, table, subject, where }: Question): Prom
   }
 }
 
-// What follows is read as text: nothing is mended yet, and any value may stand there.
+// Read as text: nothing is corrected yet, so a column may contain any value.
 const asText = (column: string) => sql<string | null>`CAST(${sql.ref(column)} AS text)`
 
-/** Ids of the users with the highest role, the oldest first. */
+/** Returns the ids of the users with the highest role, oldest first. */
 export async function rootIds(db: Queries): Promise<string[]> {
   const rows = await db
     .selectFrom('users')
@@ -261,7 +261,7 @@ export async function rootIds(db: Queries): Promise<string[]> {
   return rows.map(({ found }) => found ?? '')
 }
 
-/** What is to be judged by reading it: types and model mappings of channels. */
+/** Returns types and model mappings of channels, to be checked in code. */
 export async function channelTraits(
   db: Queries,
   tables: FoundTables,

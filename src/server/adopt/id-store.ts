@@ -2,11 +2,11 @@ import { sql, type RawBuilder } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import type { FoundTables, OneApiTable } from './one-api-tables.ts'
 
-/** Ids of rows: where they are named, and new ones for those that no program here can name. */
+/** Handles ids of rows: where they are referenced, and new ids for those out of range. */
 
 type Place = readonly [table: OneApiTable, column: string]
 
-/** Where ids of a table are named; rows of it that are gone may still be named there. */
+/** Columns that reference ids of a table; deleted rows may still be referenced. */
 const MENTIONS: Partial<Record<OneApiTable, readonly Place[]>> = {
   users: [
     ['tokens', 'user_id'],
@@ -24,10 +24,10 @@ export const mentionsOf = (table: OneApiTable): readonly Place[] => MENTIONS[tab
 
 export const hasIds = (table: OneApiTable): boolean => table !== 'options' && table !== 'abilities'
 
-/** An id beyond this is no id but rubbish; counting on from there would soon end. */
+/** A higher id is invalid; counting on from there would soon overflow. */
 const ID_MAX = 1_000_000_000_000
 
-/** The highest id in each of the places, 0 where there is none. */
+/** Returns the highest id of each of the places; 0 if empty. */
 export const highestIds = (places: readonly Place[]): RawBuilder<number>[] =>
   places.map(
     ([table, column]) => sql<number>`
@@ -35,16 +35,16 @@ export const highestIds = (places: readonly Place[]): RawBuilder<number>[] =>
         WHERE ${sql.ref(column)} < ${sql.lit(ID_MAX)})`,
   )
 
-/** A number that JavaScript has no exact form for. */
+/** An id that JavaScript cannot represent exactly. */
 export const hasWrongId = sql<boolean>`(id > ${sql.lit(Number.MAX_SAFE_INTEGER)}
   OR id < ${sql.lit(Number.MIN_SAFE_INTEGER)})`
 
-/** Rows that are read at once. */
+/** Rows read per statement. */
 const ROWS_PER_STEP = 1000
 
 /**
- * Gives such rows new ids above all others, wherever they are named. Answers how many there were.
- * Ids of rows that are gone stay where they are.
+ * Gives such rows new ids above all others, and updates their references. Returns their number. Ids
+ * of deleted rows stay.
  */
 export async function replaceWrongIds(
   trx: Queries,
@@ -57,7 +57,7 @@ export async function replaceWrongIds(
   )
   let count = 0
   for (;;) {
-    // As texts: as numbers they could not be told apart.
+    // Read as text, because as numbers they could not be distinguished.
     const { rows } = await sql<{ id: string }>`
       SELECT CAST(id AS text) AS id FROM ${sql.table(table)} WHERE ${hasWrongId}
       ORDER BY id LIMIT ${sql.lit(ROWS_PER_STEP)}`.execute(trx)

@@ -17,9 +17,8 @@ const ROWS_PER_LINE = 100_000
 
 /**
  * Loads MySQL or MariaDB dumps of One API into an empty database and adopts it, all in one
- * transaction. Most installations are one dump; where the log has a database of its own, they are
- * two. Throws `DumpError` for a dump that cannot be loaded, `AdoptionError` when the database is
- * not empty.
+ * transaction. Most installations have one dump, those with a separate log database two. Throws
+ * `DumpError` for an invalid dump, `AdoptionError` if the database is not empty.
  */
 export async function loadDumps(
   database: Omit<BareDatabase, 'close'>,
@@ -32,16 +31,18 @@ export async function loadDumps(
     const { origin } = await readOrigin(trx, engine)
     if (origin.kind === 'foreign') throw new AdoptionError(origin.reason)
     if (origin.kind !== 'empty') {
-      throw new AdoptionError('the database is not empty; a dump is loaded into an empty one')
+      throw new AdoptionError(
+        'the database is not empty; a dump can only be loaded into an empty database',
+      )
     }
     const [oneApiScript] = migrations(engine)
     if (oneApiScript === undefined) throw new Error('the first migration is missing')
-    // Without our indexes, which are made at the end in one go.
+    // Without our indexes, which are created at the end.
     await runScript(oneApiScript.script, trx)
     await widenTexts(trx, engine)
     const prices: PriceRows = new Map()
     const users = await loadRows(trx, { database, dumps, prices, progress })
-    if (users === 0) throw new DumpError('the dump holds no users of One API')
+    if (users === 0) throw new DumpError('the dump contains no users of One API')
     const tables = await readTables(trx, engine)
     await adoptWithin(trx, database, { tables, progress })
     if (relativeOf(tables) === 'One Hub') {
@@ -49,25 +50,26 @@ export async function loadDumps(
     } else for (const table of prices.keys()) progress(leftOut(table))
     for (const { given, served } of await groupsByCapitals(trx)) {
       progress(
-        `users of the group ${given} find no channel: channels say ${served}, and MySQL alone takes capitals for small letters`,
+        `users of the group ${given} have no channel: channels have the group ${served}, and only MySQL ignores upper and lower case`,
       )
     }
   })
   await endLargeWork(db, engine)
-  progress(dumps.length > 1 ? 'the dumps are loaded' : 'the dump is loaded')
+  progress(dumps.length > 1 ? 'the dumps were loaded' : 'the dump was loaded')
 }
 
-const leftOut = (table: string): string => `table ${table} is not One API's and is left out`
+const leftOut = (table: string): string =>
+  `table ${table} does not belong to One API and is skipped`
 
 interface Loading {
   database: Omit<BareDatabase, 'close'>
   dumps: readonly AsyncIterable<Buffer>[]
-  /** Gets those of One Hub. */
+  /** Receives prices of One Hub. */
   prices: PriceRows
   progress: Progress
 }
 
-/** Answers how many users there were. */
+/** Returns the number of users. */
 async function loadRows(
   trx: Transaction<Schema>,
   { database, dumps, prices, progress }: Loading,
@@ -104,8 +106,8 @@ async function loadRows(
     }
   }
   for (const [table, count] of counts) progress(`${table}: ${count} rows`)
-  if (twice > 0) progress(`${twice} log rows were in two dumps; they are loaded once`)
-  if (dropped.size > 0) progress(`columns left out: ${[...dropped].toSorted().join(', ')}`)
+  if (twice > 0) progress(`${twice} log rows were in two dumps; they were loaded once`)
+  if (dropped.size > 0) progress(`skipped columns: ${[...dropped].toSorted().join(', ')}`)
   for (const line of linesOf(repairs)) progress(line)
   return counts.get('users') ?? 0
 }
@@ -114,8 +116,12 @@ function linesOf({ undecodable, nuls, misfits }: Repairs): string[] {
   return [
     ...(undecodable === 0
       ? []
-      : [`${undecodable} texts hold bytes that are no text; a replacement character stands there`]),
-    ...(nuls === 0 ? [] : [`${nuls} texts held NUL characters, which are left out`]),
-    ...(misfits === 0 ? [] : [`${misfits} numbers were none, or had fractions; they are cut`]),
+      : [
+          `${undecodable} texts contained invalid bytes; they were replaced by replacement characters`,
+        ]),
+    ...(nuls === 0 ? [] : [`${nuls} texts contained NUL characters, which were removed`]),
+    ...(misfits === 0
+      ? []
+      : [`${misfits} numbers were invalid or had fractions; they were corrected`]),
   ]
 }

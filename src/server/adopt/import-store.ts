@@ -13,7 +13,7 @@ import {
 } from './one-api-tables.ts'
 import { RELATIVE_COLUMNS } from './relative/carry-over-store.ts'
 
-/** The columns of a dumped table that One API has; the positions of their values. */
+/** Returns the columns of a dumped table that One API has, with the positions of their values. */
 function wantedColumns(
   table: OneApiTable,
   columns: readonly string[],
@@ -23,7 +23,7 @@ function wantedColumns(
   )
   if (lacking !== undefined) {
     throw new DumpError(
-      `the dump is of another program: its table ${table} has no column ${lacking.name}`,
+      `the dump is from another program: its table ${table} has no column ${lacking.name}`,
     )
   }
   return [...oneApiTables[table], ...relativeColumns(table)].flatMap((column) => {
@@ -35,7 +35,7 @@ function wantedColumns(
 const relativeColumns = (table: OneApiTable): OneApiColumn[] =>
   (RELATIVE_COLUMNS[table] ?? []).map((name) => ({ name, kind: 'text' }))
 
-/** Makes room for what adoption reads of a relative's rows. */
+/** Adds the columns of a related program that adoption reads. */
 export async function addRelativeColumns(
   trx: Queries,
   engine: Engine,
@@ -50,11 +50,11 @@ export async function addRelativeColumns(
 }
 
 /**
- * MySQL held longer texts in the columns of a relative than PostgreSQL lets into One API's. Done
- * while the tables are empty.
+ * Widens text columns while the tables are empty: in MySQL the columns of a related program may
+ * contain longer texts than One API's columns on PostgreSQL.
  */
 export async function widenTexts(trx: Queries, engine: Engine): Promise<void> {
-  // SQLite does not look at lengths.
+  // SQLite does not check lengths.
   if (engine === 'sqlite') return
   for (const table of oneApiTableNames) {
     const changes = oneApiTables[table]
@@ -64,7 +64,7 @@ export async function widenTexts(trx: Queries, engine: Engine): Promise<void> {
   }
 }
 
-/** Inserts rows of a dump. Answers the dumped columns that had no place. */
+/** Inserts rows of a dump. Returns the dumped columns without a counterpart. */
 export async function insertDumped(
   trx: Queries,
   engine: Engine,
@@ -83,8 +83,10 @@ export async function insertDumped(
     await trx.executeQuery(CompiledQuery.raw(insert, values))
   } catch (error) {
     if (!isUniqueViolation(error, table)) throw error
-    const what = `two rows of ${table} share what only one may have`
-    throw new DumpError(`${what}, in one dump or in two that both hold ${table}`, { cause: error })
+    const what = `two rows of ${table} have the same unique value`
+    throw new DumpError(`${what}, in one dump or in two that both contain ${table}`, {
+      cause: error,
+    })
   }
   const known = new Set(wanted.map(({ column }) => column.name))
   return dumped.columns.filter((name) => !known.has(name))
@@ -106,7 +108,9 @@ function insertion(
   return `INSERT INTO ${table} (${names}) VALUES ${tuples.join(', ')}`
 }
 
-/** Groups of users that no channel serves, and that one serves whose capitals are others. */
+/**
+ * Returns groups of users without channels, if a channel serves a group that differs only in case.
+ */
 export async function groupsByCapitals(trx: Queries): Promise<{ given: string; served: string }[]> {
   const { rows } = await sql<{ given: string; served: string }>`
     SELECT given."group" AS given, min(served."group") AS served

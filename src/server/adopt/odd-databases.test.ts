@@ -220,7 +220,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     const first = await open()
     await first.run('ALTER TABLE channels DROP COLUMN models')
     await expect(openDatabase(first.location)).rejects.toThrow(
-      'channels has no column models, or to One API before 0.4; start a later one on it first',
+      'channels has no column models, or to One API before 0.4; start a later version on it first',
     )
   })
 
@@ -230,7 +230,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     await database.run('ALTER TABLE users ADD COLUMN limited integer')
     const before = await oneApiRows(database)
     const sentence =
-      'nother program has taken names that Gatehouse needs: table sessions, column users.limited; rename them'
+      'nother program uses names that Gatehouse needs: table sessions, column users.limited; rename them'
     const bare = await openBare(database.location, { readonly: true })
     const { origin, lines } = await reportAdoption(bare)
     await bare.close()
@@ -250,12 +250,11 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
         name text, quota integer, created_time integer, redeemed_time integer, batch text NOT NULL);
       DROP TABLE redemptions`)
     await database.run('ALTER TABLE made RENAME TO redemptions')
-    const sentence =
-      'olumns that Gatehouse does not know must be filled and have no default: redemptions.batch;'
+    const sentence = 'nknown columns are required and have no default: redemptions.batch;'
     const bare = await openBare(database.location, { readonly: true })
-    expect((await reportAdoption(bare)).lines).toEqual([expect.stringContaining(`C${sentence}`)])
+    expect((await reportAdoption(bare)).lines).toEqual([expect.stringContaining(`U${sentence}`)])
     await bare.close()
-    await expect(openDatabase(database.location)).rejects.toThrow(`c${sentence}`)
+    await expect(openDatabase(database.location)).rejects.toThrow(`u${sentence}`)
     await database.run('ALTER TABLE redemptions DROP COLUMN batch')
     await adopt(database)
     await expectListsAnswer(database)
@@ -345,7 +344,7 @@ test('bytes where a SQLite file should have texts become the texts they spell', 
   const { lines } = await reportAdoption(bare)
   await bare.close()
   expect(lines).toContain(
-    '  2 options have bytes where texts belong; they become the texts they spell (ModelRatio, SystemName)',
+    '  2 options have bytes in text columns; they are converted to text (ModelRatio, SystemName)',
   )
   await adopt(database)
   expect(
@@ -402,7 +401,7 @@ test('what PostgreSQL would not let be changed is told before', async () => {
   await expect(adopt(database)).rejects.toThrow(three)
   await database.run(`DROP TRIGGER regrouped ON users; DROP POLICY vips ON users;
     ALTER TABLE channels DROP COLUMN groups`)
-  expect(await told()).not.toContain('adopting stops')
+  expect(await told()).not.toContain('adoption stops')
   await sql`SET ROLE pg_read_all_data`.execute(bare.db)
   expect(await told()).toContain('7 tables belong to another role')
 })

@@ -2,8 +2,8 @@ import type { Engine } from '../db/migrate.ts'
 import { takenNames } from './taken-names.ts'
 
 /**
- * The tables of the One API family as its last version has them. Older versions lack columns, and
- * what they have stays as it is.
+ * One API's tables in its last version. Older versions lack columns; existing columns are not
+ * changed.
  */
 
 export type ColumnKind = 'whole' | 'real' | 'flag' | 'text' | 'char32' | 'char48'
@@ -11,9 +11,9 @@ export type ColumnKind = 'whole' | 'real' | 'flag' | 'text' | 'char32' | 'char48
 export interface OneApiColumn {
   name: string
   kind: ColumnKind
-  /** Literal of SQL; absent: NULL. */
+  /** SQL literal; absent for NULL. */
   otherwise?: string
-  /** Every version has it: a table without it is somebody else's. */
+  /** Present in every version: a table without it belongs to another program. */
   isCore?: true
 }
 
@@ -37,7 +37,7 @@ const core = (name: string, kind: ColumnKind, otherwise?: string): OneApiColumn 
 })
 const EMPTY = "''"
 
-/** In the order of the server's own migration; columns in theirs. */
+/** In the order of the server's own migration, as are their columns. */
 export const oneApiTables: Record<OneApiTable, readonly OneApiColumn[]> = {
   channels: [
     core('id', 'whole'),
@@ -60,7 +60,7 @@ export const oneApiTables: Record<OneApiTable, readonly OneApiColumn[]> = {
     column('priority', 'whole', '0'),
     column('config', 'text'),
     column('system_prompt', 'text'),
-    // Ours and its relatives', which mean the same by it; One API has none.
+    // Exists here and in related programs, with the same meaning; One API lacks it.
     column('test_model', 'text'),
   ],
   tokens: [
@@ -142,25 +142,25 @@ export const oneApiTableNames = Object.keys(oneApiTables) as OneApiTable[]
 export const isOneApiTable = (name: string): name is OneApiTable =>
   Object.hasOwn(oneApiTables, name)
 
-/** Tables without which there is nothing to adopt. */
+/** Tables required for adoption. */
 const ESSENTIAL: readonly OneApiTable[] = ['users', 'tokens', 'channels']
 
-/** Tables and their columns, as a database has them. */
+/** Tables of a database with their columns. */
 export type FoundTables = ReadonlyMap<string, ReadonlySet<string>>
 
 export type Origin =
   | { kind: 'empty' }
   | { kind: 'gatehouse' }
   | { kind: 'one-api' }
-  /** It holds tables of One API's names or of ours that are another program's. A sentence. */
+  /** Tables with One API's or our names belong to another program. `reason` is a sentence. */
   | { kind: 'foreign'; reason: string }
 
-/** Whose database it is. Tables of other names are nobody's business. */
+/** Returns the origin of a database. Tables with other names are ignored. */
 export function originOf(tables: FoundTables, engine: Engine): Origin {
   if (tables.has('schema_migrations') && tables.has('ledger')) return { kind: 'gatehouse' }
   const taken = takenNames(tables, engine)
   if (taken.length > 0) {
-    const reason = `another program has taken names that Gatehouse needs: ${taken.join(', ')}; rename them, or move them to another database, and start again`
+    const reason = `another program uses names that Gatehouse needs: ${taken.join(', ')}; rename them, or move them to another database, and start again`
     return { kind: 'foreign', reason }
   }
   const present = oneApiTableNames.filter((name) => tables.has(name))
@@ -170,9 +170,11 @@ export function originOf(tables: FoundTables, engine: Engine): Origin {
       (wanted) => wanted.isCore === true && tables.get(name)?.has(wanted.name) !== true,
     )
     if (missing !== undefined) {
-      // One API's first versions knew no models of channels.
+      // The first versions of One API had no models in channels.
       const older =
-        missing.name === 'models' ? ', or to One API before 0.4; start a later one on it first' : ''
+        missing.name === 'models'
+          ? ', or to One API before 0.4; start a later version on it first'
+          : ''
       return belongsToAnother(`its table ${name} has no column ${missing.name}${older}`)
     }
   }
@@ -187,7 +189,10 @@ const belongsToAnother = (why: string): Origin => ({
   reason: `the database belongs to another program: ${why}`,
 })
 
-/** Columns that an older version lacks, by table. Tables that are absent as a whole are not named. */
+/**
+ * Returns columns that an older version lacks, by table. Completely missing tables are not
+ * included.
+ */
 export function missingColumns(
   tables: FoundTables,
 ): { table: OneApiTable; column: OneApiColumn }[] {
@@ -200,7 +205,7 @@ export function missingColumns(
   })
 }
 
-/** What the columns tell about the program that wrote them. */
+/** Derives from the columns which version wrote them. */
 export function versionHint(tables: FoundTables): string {
   const has = (table: OneApiTable, name: string): boolean => tables.get(table)?.has(name) === true
   if (has('logs', 'system_prompt_reset')) return 'One API 0.6.11 or newer'
@@ -210,7 +215,7 @@ export function versionHint(tables: FoundTables): string {
   return 'One API before 0.6.6'
 }
 
-/** Columns that One API does not have, nor we, as `table.column`. */
+/** Returns columns that neither One API nor this program has, as `table.column`. */
 export function unknownColumns(tables: FoundTables): string[] {
   return oneApiTableNames.flatMap((table) => {
     const known = new Set(oneApiTables[table].map(({ name }) => name))

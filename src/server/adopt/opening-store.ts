@@ -5,15 +5,15 @@ import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 
 /**
- * The books of a database that had none. Nothing moves: every balance stays as it is, and gets the
- * ledger row that explains it. `reconcile` says how such rows are read.
+ * Opens the ledger of a database without one. All balances stay, and each gets the ledger row that
+ * explains it. `reconcile` describes how such rows are read.
  */
 
-/** A figure as a whole number; what is missing counts as 0, as One API reads it. */
+/** A figure as an integer; null counts as 0, as in One API. */
 const whole = (column: string) => sql<number>`CAST(coalesce(${sql.ref(column)}, 0) AS bigint)`
 const asText = (column: string) => sql<string>`CAST(${whole(column)} AS text)`
 
-/** One `opening` row for each user, token and channel. */
+/** Writes one `opening` row for each user, token and channel. */
 export async function writeOpenings(trx: Queries, nowSeconds: number): Promise<void> {
   await sql`
     INSERT INTO ledger (created_at, kind, user_id, user_amount, detail)
@@ -21,7 +21,7 @@ export async function writeOpenings(trx: Queries, nowSeconds: number): Promise<v
       '{"used_quota":' || ${asText('used_quota')}
         || ',"request_count":' || ${asText('request_count')} || '}'
     FROM users ORDER BY id`.execute(trx)
-  // Unlimited ones too: what they have left is booked like any other's, it is only not asked for.
+  // Includes unlimited tokens: their remaining quota is booked but not checked.
   await sql`
     INSERT INTO ledger (created_at, kind, user_id, token_id, user_amount, token_amount, detail)
     SELECT ${sql.lit(nowSeconds)}, 'opening', ${whole('user_id')}, id, 0, ${whole('remain_quota')},
@@ -32,7 +32,7 @@ export async function writeOpenings(trx: Queries, nowSeconds: number): Promise<v
     SELECT ${sql.lit(nowSeconds)}, 'opening', 0, id, 0,
       '{"used_quota":' || ${asText('used_quota')} || '}'
     FROM channels ORDER BY id`.execute(trx)
-  // A code that says it was used in the future would look like one that credited nobody.
+  // A code used in the future would look like one without a credit.
   await sql`
     INSERT INTO ledger (created_at, kind, user_id, user_amount, request_id)
     SELECT ${sql.lit(nowSeconds)}, 'opening', 0, 0, 'redeem:' || CAST(id AS text)
@@ -40,7 +40,9 @@ export async function writeOpenings(trx: Queries, nowSeconds: number): Promise<v
     ORDER BY id`.execute(trx)
 }
 
-/** The last of the next `count` log ids after `after`, or null when there are no more rows. */
+/**
+ * Returns the last of the next `count` log ids after `after`, or null if there are no more rows.
+ */
 export async function lastLogIdOfChunk(
   trx: Queries,
   { after, count }: { after: number; count: number },
@@ -52,7 +54,7 @@ export async function lastLogIdOfChunk(
   return rows[0]?.last ?? null
 }
 
-/** A time of the log as the first second of its hour or day. One without a time is of the first. */
+/** Start of the hour or day of a log row; rows without a time belong to the first one. */
 const startOf = (unit: number) => {
   const at = sql`CASE WHEN created_at > 0 THEN CAST(created_at AS bigint) ELSE 0 END`
   return sql`${at} - (${at}) % ${sql.lit(unit)}`
@@ -91,7 +93,9 @@ const ROLLUPS: { table: string; keys: Record<string, ReturnType<typeof startOf>>
 
 const SUMS = ['quota', 'prompt_tokens', 'completion_tokens']
 
-/** Adds the consumption rows with ids above `after` and up to `last` to the sums by hour and day. */
+/**
+ * Adds the consumption rows with ids above `after` and up to `last` to the hourly and daily sums.
+ */
 export async function addToRollups(
   trx: Queries,
   { after, last }: { after: number; last: number },

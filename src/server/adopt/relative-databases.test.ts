@@ -40,8 +40,8 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
         WHERE id = 11;
       UPDATE redemptions SET quota = 999999999999999999 WHERE id = 2;
       UPDATE logs SET quota = 9223372036854775807 WHERE id = 11`)
-    expect(await reportOf(database)).toMatch(/1 users have figures.*out of range.*\(2\)/)
-    expect(await adopt(database)).toMatch(/1 tokens had figures that cannot be counted with/)
+    expect(await reportOf(database)).toMatch(/1 users have fractional figures.*out of range.*\(2\)/)
+    expect(await adopt(database)).toMatch(/1 tokens had fractional figures or figures out of range/)
     expect(
       await database.rows(`SELECT (SELECT quota FROM users WHERE id = 2) AS u,
         (SELECT quota FROM redemptions WHERE id = 2) AS r,
@@ -60,9 +60,9 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     await database.run(`DROP INDEX idx_tokens_key;
       UPDATE tokens SET "key" = (SELECT "key" FROM tokens WHERE id = 11) WHERE id = 12`)
     const found = await reportOf(database)
-    expect(found).toMatch(/2 tokens share their key with another.*\(11, 12\)/)
+    expect(found).toMatch(/2 tokens have the same key as another.*\(11, 12\)/)
     await expect(adopt(database)).rejects.toThrow(
-      /^2 tokens share their key with another.*\(11, 12\)/,
+      /^2 tokens have the same key as another.*\(11, 12\)/,
     )
     expect(await reportOf(database)).toBe(found)
   })
@@ -71,15 +71,15 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const database = await open()
     await database.run(RELATIVE)
     const before = await reportOf(database)
-    expect(before).toMatch(/other columns, left alone: .*tokens\.model_limits/)
+    expect(before).toMatch(/other columns, not changed: .*tokens\.model_limits/)
     // It is read here too.
-    expect(before).not.toMatch(/left alone: .*channels\.test_model/)
+    expect(before).not.toMatch(/not changed: .*channels\.test_model/)
     expect(before).toMatch(/1 tokens are marked as deleted.*\(11\)/)
-    expect(before).toMatch(/1 tokens name a group of their own.*\(13\)/)
-    expect(before).toMatch(/1 tokens let their group be chosen.*\(14\)/)
+    expect(before).toMatch(/1 tokens have their own group.*\(13\)/)
+    expect(before).toMatch(/1 tokens choose their group per call.*\(14\)/)
     const said = await adopt(database)
-    expect(said).toContain('2 lists of models or addresses of tokens')
-    expect(said).toContain('1 groups of single tokens are carried over')
+    expect(said).toContain('2 model and address lists of tokens')
+    expect(said).toContain('1 token groups were taken over')
     expect(await database.rows('SELECT * FROM token_groups')).toEqual([
       { token_id: expect.toSatisfy((id: unknown) => Number(id) === 13), group: 'vip' },
     ])
@@ -295,7 +295,7 @@ test.each(NEW_DATABASES)(
       VALUES (2,1,'k',1,'c','m',18446744073709551615,'-99999999999999999999');
     ${LOGS} (1,1,1700000000,5,'',1.5e20), (2,1,1700000000,5,'',1e30), (3,1,1700000000,5,'',1e17);`,
     )
-    expect(said).toMatch(/1 channels had figures that cannot be counted with/)
+    expect(said).toMatch(/1 channels had fractional figures or figures out of range/)
     await adopt(database)
     expect(await database.rows('SELECT weight, priority FROM channels WHERE id = 2')).toEqual([
       { weight: big(MOST), priority: big(-MOST) },
@@ -314,7 +314,7 @@ test.each(NEW_DATABASES)(
       `${LOGS} (1,1,1800000000,2,'new',4), (2,NULL,1700000001,2,'in both',2),
       (3,1,1800000002,2,'newer',8);`,
     )
-    expect(said).toContain('1 log rows were in two dumps; they are loaded once')
+    expect(said).toContain('1 log rows were in two dumps; they were loaded once')
     await adopt(database)
     expect(await database.rows('SELECT id, content FROM logs ORDER BY id')).toEqual([
       { id: 1, content: 'old' },

@@ -1,18 +1,18 @@
 import { migrations, type Engine } from '../db/migrate.ts'
 import type { FoundTables } from './one-api-tables.ts'
 
-/** Columns of the table that says which migrations were applied. */
+/** Columns of the table with the applied migrations. */
 const MIGRATION_COLUMNS = ['version', 'name', 'applied_at']
 
 /**
- * Names that our migrations give to new tables and columns and that are there already, read from
- * the scripts, so that those of later ones count too. For a database that is not ours yet.
+ * Returns names of new tables and columns of our migrations that already exist. They are read from
+ * the scripts, so that later ones are included. For a database that is not ours yet.
  */
 export function takenNames(tables: FoundTables, engine: Engine): string[] {
   const found = foundNames(tables, engine)
   const scripts = migrations(engine).map(({ script }) => script)
   const newTables = scripts.flatMap((script) =>
-    // The first makes One API's own tables, if they are not there.
+    // The first script creates One API's own tables if they are missing.
     [...script.matchAll(/^CREATE\s+TABLE (?!IF\b)"?(\w+)/gm)].map(([, table = '']) => table),
   )
   const newColumns = scripts.flatMap((script) =>
@@ -20,7 +20,7 @@ export function takenNames(tables: FoundTables, engine: Engine): string[] {
       ([, table = '', column = '']) => `${table}.${column}`,
     ),
   )
-  // An earlier start of ours may have been killed before the first of our tables.
+  // An earlier start of this program may have been killed before it created the first table.
   const isOurs = MIGRATION_COLUMNS.every((name) => found.has(`schema_migrations.${name}`))
   return [
     ...[...newTables, ...(isOurs ? [] : ['schema_migrations'])]
@@ -30,7 +30,7 @@ export function takenNames(tables: FoundTables, engine: Engine): string[] {
   ]
 }
 
-/** Tables, and columns behind their table's name and a dot. Capitals are nothing to SQLite. */
+/** Returns tables, and columns as `table.column`. SQLite ignores case. */
 function foundNames(tables: FoundTables, engine: Engine): Set<string> {
   const names = [...tables].flatMap(([table, columns]) => [
     table,

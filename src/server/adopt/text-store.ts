@@ -3,8 +3,8 @@ import type { Queries } from '../db/database.ts'
 import { oneApiTables, type FoundTables, type OneApiTable } from './one-api-tables.ts'
 
 /**
- * SQLite keeps bytes in columns of texts as bytes, which tools that move data leave there. They
- * read as no text, and a list with one such row would fail. What they spell stays.
+ * Converts bytes in text columns of SQLite, which tools that move data leave there. They cannot be
+ * read as text, and a list with one such row would fail. Their content stays.
  */
 
 const textsOf = (table: OneApiTable, tables: FoundTables): string[] =>
@@ -15,14 +15,17 @@ const textsOf = (table: OneApiTable, tables: FoundTables): string[] =>
 
 const isBytes = (column: string) => sql<boolean>`typeof(${sql.ref(column)}) = 'blob'`
 
-/** Whether a row of a SQLite file has bytes for a text; null: the table is not there. */
+/**
+ * Returns the condition for rows of a SQLite file with bytes in a text column; null if the table is
+ * missing.
+ */
 export function hasBytes(table: OneApiTable, tables: FoundTables): RawBuilder<boolean> | null {
   const columns = textsOf(table, tables)
   if (columns.length === 0) return null
   return sql<boolean>`(${sql.join(columns.map(isBytes), sql` OR `)})`
 }
 
-/** Turns such bytes of a SQLite file into the texts they spell. Answers how many rows had some. */
+/** Converts such bytes to text. Returns the number of changed rows. */
 export async function readBytesAsTexts(
   trx: Queries,
   table: OneApiTable,

@@ -6,7 +6,9 @@ import { aChannel, aRedemption, aUser, type TestUser } from '../test/factories.t
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-/** What admins change is written down in the same transaction: what cannot be, is not done. */
+/**
+ * Changes by admins are audited in the same transaction: if the audit fails, so does the change.
+ */
 forEachDatabase('a change that cannot be audited', (open) => {
   let server: TestServer
   let root: TestUser
@@ -72,7 +74,7 @@ forEachDatabase('a change that cannot be audited', (open) => {
     ['PUT', () => '/api/option/', () => ({ key: 'About', value: 'x' })],
   ]
 
-  test.each(CHANGES)('%s %s leaves everything as it was', async (method, path, body) => {
+  test.each(CHANGES)('%s %s changes nothing', async (method, path, body) => {
     const before = await everything()
     const answer = await server.call(method, path(), {
       as: root,

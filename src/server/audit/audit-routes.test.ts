@@ -26,7 +26,7 @@ forEachDatabase('the audit', (open) => {
       .map((row) => Object(row))
   const newest = async () => (await entries())[0]
 
-  /** The newest row is the one that this answer's call has written. */
+  /** Expects that this request wrote the newest row. */
   async function expectAudited(answer: TestAnswer, row: object) {
     expect(answer.json).toMatchObject({ success: true, message: '' })
     expect(await newest()).toEqual({
@@ -42,8 +42,8 @@ forEachDatabase('the audit', (open) => {
     })
   }
 
-  describe('keeps who did what, from where, in which call', () => {
-    test('a new user', async () => {
+  describe('records actor, change, address and request id', () => {
+    test('of a new user', async () => {
       const username = randomText(8)
       const answer = await call('POST', '/api/user/', { username, password: 'password-2' })
       await expectAudited(answer, {
@@ -54,7 +54,7 @@ forEachDatabase('the audit', (open) => {
       })
     })
 
-    test('a change of a user: what changed, the password masked, the quota as booked', async () => {
+    test('of a changed user: the changed members, the masked password, the booked quota', async () => {
       const user = await aUser(server, { quota: 1000 })
       const answer = await call('PUT', '/api/user/', {
         id: user.id,
@@ -89,7 +89,7 @@ forEachDatabase('the audit', (open) => {
       await expectAudited(answer, { action: `user.${action}`, ...target, before, after })
     })
 
-    test('a deleted user, under the name it had', async () => {
+    test('of a deleted user, with its former name', async () => {
       const user = await aUser(server, { quota: 7 })
       const body = { username: user.username, action: 'delete' }
       await expectAudited(await call('POST', '/api/user/manage', body), {
@@ -100,8 +100,8 @@ forEachDatabase('the audit', (open) => {
       })
     })
 
-    // Otherwise an admin could give points to itself and nobody would see it.
-    test('granted points, the granter’s own and those for nobody too', async () => {
+    // Otherwise an admin could grant itself points unnoticed.
+    test('of granted points, also to the actor or an unknown user', async () => {
       const grant = (userId: number, remark?: string) =>
         call('POST', '/api/topup', { user_id: userId, quota: 5, remark })
       await expectAudited(await grant(admin.id, 'gift'), {
@@ -120,7 +120,7 @@ forEachDatabase('the audit', (open) => {
       })
     })
 
-    test('codes: made without showing them, changed, disabled, deleted', async () => {
+    test('of codes: created without their texts, changed, disabled, deleted', async () => {
       const made = await call('POST', '/api/redemption/', { name: 'gift', quota: 5, count: 2 })
       await expectAudited(made, {
         action: 'redemption.create',
@@ -150,7 +150,7 @@ forEachDatabase('the audit', (open) => {
       })
     })
 
-    test('channels: keys and secrets of the configuration masked', async () => {
+    test('of channels: keys and secrets of the configuration masked', async () => {
       const name = randomText(8)
       const config = JSON.stringify({ region: 'eu', sk: 'very secret' })
       const body = { type: 1, name, key: 'sk-upstream', models: 'm', group: 'default', config }
@@ -175,7 +175,7 @@ forEachDatabase('the audit', (open) => {
       expect(JSON.stringify(await entries())).not.toContain('very secret')
     })
 
-    test('settings, by the member that changed; secrets masked', async () => {
+    test('of settings, by changed member; secrets masked', async () => {
       const set = (key: string, value: string) => call('PUT', '/api/option/', { key, value })
       await set('GroupRatio', '{"default":1,"vip":1}')
       await expectAudited(await set('GroupRatio', '{"default":1,"vip":2}'), {
@@ -193,7 +193,7 @@ forEachDatabase('the audit', (open) => {
       })
     })
 
-    test('what is refused, or changes nothing, is not there', async () => {
+    test('but not of rejected requests or without a change', async () => {
       const user = await aUser(server)
       const before = await newest()
       await call('POST', '/api/user/manage', { username: 'root', action: 'delete' })
@@ -206,11 +206,11 @@ forEachDatabase('the audit', (open) => {
   })
 
   describe('GET /api/audit/', () => {
-    test('is root’s', async () => {
+    test('is for root only', async () => {
       expect((await call('GET', '/api/audit/')).json['success']).toBe(false)
     })
 
-    test('goes on from the last row that was seen, whatever arrives meanwhile', async () => {
+    test('continues after the last row of a page, even if rows are added meanwhile', async () => {
       const user = await aUser(server)
       const flip = (count: number) =>
         Array.from({ length: count }, (_, index) => (index % 2 === 0 ? 'disable' : 'enable'))
@@ -254,7 +254,7 @@ forEachDatabase('the audit', (open) => {
       expect(await actions(`${mine}%25`)).toEqual([])
     })
 
-    test('refuses a place that is none', async () => {
+    test('rejects an invalid position', async () => {
       expect((await call('GET', '/api/audit/?before=x', undefined, root)).json['success']).toBe(
         false,
       )

@@ -18,6 +18,6 @@ const answered = ({ old_values, new_values, ...row }: StoredAudit) => ({
   after: members(new_values),
 })
 
-/** `recordAudit` wrote it: JSON of an object, or nothing. */
+/** `recordAudit` wrote it: a JSON object, or null. */
 const members = (json: string | null): Record<string, unknown> | null =>
   json === null ? null : { ...Object(JSON.parse(json)) }

@@ -7,7 +7,7 @@ import { auditedChange, type AuditedChange } from './audit.ts'
 
 export type StoredAudit = Selectable<AuditRow>
 
-/** Who changed something: what a handler is called with will do. */
+/** Author of a change; the context of a handler has these members. */
 export interface AuditAuthor {
   actor: { id: number; user: { username: string } }
   address: string
@@ -17,23 +17,22 @@ export interface AuditAuthor {
 export interface AuditedAct extends AuditedChange {
   nowSeconds: number
   action: AuditAction
-  /** Id 0 for what has none; the name as it was before. */
+  /** Id is 0 for a target without id; the name is the one before the change. */
   target: { id: number; name: string }
 }
 
-/** Rows of one statement. */
+/** Number of rows per statement. */
 const ROWS_PER_STATEMENT = 500
 
 /**
- * Writes down what somebody changed; call it in the transaction of the change. Of two states only
- * the members that differ are kept, secrets masked, so whole rows may be passed; where nothing
- * differs, nothing is written. A side that does not exist (before a creation, after a deletion) is
- * null.
+ * Records a change; call it in the transaction of the change. Stores only the members that differ,
+ * with secrets masked, so whole rows may be passed. Stores nothing if there is no difference. A
+ * side that does not exist (before a creation, after a deletion) is null.
  */
 export const recordAudit = (db: Queries, author: AuditAuthor, act: AuditedAct): Promise<void> =>
   recordAudits(db, author, [act])
 
-/** The same for many changes of one call. */
+/** Records several changes of one request. */
 export async function recordAudits(
   db: Queries,
   author: AuditAuthor,
@@ -66,7 +65,7 @@ function auditRow(
   }
 }
 
-/** Exact matches joined by "and"; empty or 0: no filter. */
+/** Exact matches joined by "and"; empty or 0 for no filter. */
 export interface AuditFilter {
   actor: string
   target: string
@@ -75,7 +74,7 @@ export interface AuditFilter {
   end_timestamp: number
 }
 
-/** Rows newest first, after a position or after so many rows. */
+/** Returns rows, newest first, after a position or by page number. */
 export function auditPage(
   db: Queries,
   filter: AuditFilter,
@@ -98,14 +97,14 @@ export function auditPage(
     .execute()
 }
 
-/** By name, or by id when the word is a number. */
+/** By name, or by id if the word is a number. */
 function named(who: 'actor' | 'target', word: string) {
   const name = sql<boolean>`${sql.ref(`${who}_name`)} = ${word}`
   if (!/^\d{1,15}$/.test(word)) return name
   return sql<boolean>`(${name} OR ${sql.ref(`${who}_id`)} = ${Number(word)})`
 }
 
-/** The actions that a whole action or a noun means; an unknown word means itself. */
+/** Returns the actions of a noun or a full action; an unknown word stands for itself. */
 function actionsOf(word: string): string[] {
   const known = AUDIT_ACTIONS.filter((action) => action === word || action.startsWith(`${word}.`))
   return known.length === 0 ? [word] : known

@@ -3,18 +3,18 @@ import { SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { AUDIT_SECRET } from '../../contract/audit.ts'
 import { auditedChange } from './audit.ts'
 
-test('of two states only what differs is kept', () => {
+test('stores only the members that differ', () => {
   const before = { id: 1, name: 'a', group: 'x', quota: 5 }
   const after = { id: 1, name: 'b', group: 'x', quota: 5 }
   expect(auditedChange({ before, after })).toEqual({ before: { name: 'a' }, after: { name: 'b' } })
 })
 
-test('two equal states are no change', () => {
+test('equal states are no change', () => {
   expect(auditedChange({ before: { a: 1, b: null }, after: { a: 1 } })).toBeNull()
   expect(auditedChange({ before: {}, after: {} })).toBeNull()
 })
 
-test('what came or went is kept whole', () => {
+test('created and deleted objects are stored completely', () => {
   expect(auditedChange({ before: null, after: { name: 'a' } })).toEqual({
     before: null,
     after: { name: 'a' },
@@ -25,7 +25,7 @@ test('what came or went is kept whole', () => {
   })
 })
 
-test('a secret shows that it changed, or is not set, and nothing else', () => {
+test('a secret only shows whether it changed or is not set', () => {
   const before = { key: 'sk-old', password: '', SMTPToken: 'old', access_token: null }
   const after = { key: 'sk-new', password: 'hash', SMTPToken: '', access_token: 't' }
   expect(auditedChange({ before, after })).toEqual({
@@ -39,7 +39,7 @@ test('a secret shows that it changed, or is not set, and nothing else', () => {
   })
 })
 
-test('texts that hold objects are looked into: prices by model, secrets of a config', () => {
+test('JSON texts are compared by member: prices by model, secrets of a config', () => {
   const before = {
     ModelRatio: '{"gpt-4o": 1.25, "o3": 1}',
     config: '{"region":"eu","sk":"secret","ak":"name"}',
@@ -57,7 +57,7 @@ test('texts that hold objects are looked into: prices by model, secrets of a con
   })
 })
 
-test.each(SECRET_CONFIG_MEMBERS)('no value of %s in a config is kept', (member) => {
+test.each(SECRET_CONFIG_MEMBERS)('no value of %s in a config is stored', (member) => {
   for (const [old, now] of [
     ['hidden-1', 'hidden-2'],
     [{ 'X-Key': 'hidden-1' }, { 'X-Key': 'hidden-2', 'X-Other': 'hidden-3' }],
@@ -76,7 +76,7 @@ test.each(SECRET_CONFIG_MEMBERS)('no value of %s in a config is kept', (member) 
   }
 })
 
-test('names of every object are names like others', () => {
+test('names of built-in object members are treated like others', () => {
   const before = { ModelRatio: '{"__proto__": 1, "constructor": 2}' }
   const after = { ModelRatio: '{"__proto__": 5, "constructor": 2}' }
   const change = auditedChange({ before, after })

@@ -2,7 +2,7 @@ import { AUDIT_SECRET } from '../../contract/audit.ts'
 import { SECRET_CONFIG_MEMBERS } from '../../contract/channel.ts'
 import { isOptionKey, isSecretOption } from '../../contract/option/options.ts'
 
-/** A row before and after; null: there was, or is, none. */
+/** State before and after a change; null if the object did not or does not exist. */
 export interface AuditedChange {
   before: object | null
   after: object | null
@@ -10,7 +10,7 @@ export interface AuditedChange {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** Members that hold a secret, wherever they stand. */
+/** Names of secret members, at any depth. */
 const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'password',
   'access_token',
@@ -18,13 +18,16 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   ...SECRET_CONFIG_MEMBERS,
 ])
 
-/** Longer texts are cut, in characters: the audit says what changed, it is no copy of the data. */
+/**
+ * Longer texts are cut to this many characters: the audit records changes, it is not a copy of the
+ * data.
+ */
 const TEXT_LENGTH_MAX = 2000
 
 /**
- * What the audit keeps of a change: of two states only the members that differ, of texts that hold
- * JSON objects (ratio maps, a channel's `config`) only the members within that differ; secrets
- * masked, long texts cut. Null when nothing changed.
+ * Returns the recorded form of a change: only the members that differ, also within texts that
+ * contain JSON objects (ratio maps, a channel's `config`). Secrets are masked and long texts cut.
+ * Returns null if nothing changed.
  */
 export function auditedChange({ before, after }: AuditedChange): AuditedChange | null {
   if (before === null || after === null) {
@@ -35,7 +38,7 @@ export function auditedChange({ before, after }: AuditedChange): AuditedChange |
   return { before: kept(changed.before), after: kept(changed.after) }
 }
 
-/** The members that differ; one that is missing on a side is null there. */
+/** Returns the members that differ; a missing one is null on that side. */
 function differences(before: Members, after: Members): { before: Members; after: Members } {
   const old: [string, unknown][] = []
   const now: [string, unknown][] = []
@@ -52,7 +55,7 @@ function differences(before: Members, after: Members): { before: Members; after:
       now.push([name, to ?? null])
     }
   }
-  // `fromEntries` makes own members of any name, `__proto__` too.
+  // `fromEntries` creates own members for any name, also `__proto__`.
   return { before: Object.fromEntries(old), after: Object.fromEntries(now) }
 }
 
@@ -62,7 +65,7 @@ const isMembers = (value: unknown): value is Members =>
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one ?? null) === JSON.stringify(other ?? null)
 
-/** A text that holds a JSON object, as that object; whatever else as it is. */
+/** Parses a text that contains a JSON object; returns any other value unchanged. */
 function unpacked(value: unknown): unknown {
   if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return value
   try {

@@ -4,11 +4,11 @@ import type { Config } from '../config.ts'
 import { configuredFile } from '../database-file.ts'
 import { SECRET_FILE, type BackupKind, type BackupPlan, type GivenSettings } from './make-backup.ts'
 
-/** Where backups of these settings are kept. */
+/** Folder of the backups. */
 export const backupFolder = (config: Config): string =>
   config.BACKUP_DIR ?? path.join(config.DATA_DIR, 'backups')
 
-/** What a backup of the server with these settings consists of. */
+/** Returns what a backup of the server with these settings contains. */
 export function planBackup(
   config: Config,
   environment: GivenSettings,
@@ -25,7 +25,7 @@ export function planBackup(
   }
 }
 
-/** The session secret that a server on SQLite has made for itself; null before its first start. */
+/** The session secret that a server on SQLite has generated; null before its first start. */
 function storedSecret(config: Config): string | null {
   const file = path.join(config.DATA_DIR, SECRET_FILE)
   return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : null

@@ -39,7 +39,7 @@ const figure = async (name: string): Promise<string | undefined> => {
   return text.split('\n').find((line) => line.startsWith(name))
 }
 
-test('one of several processes makes a backup a day; the newest are kept, and those by hand', async () => {
+test('one of several processes makes a backup a day; the newest and the manual ones are kept', async () => {
   expect(await figure('gatehouse_backup_last_success')).toMatch(/seconds 0$/)
   const [one, other] = [startDailyBackup(server.app, {}), startDailyBackup(server.app, {})]
   await Promise.all([one.look(), other.look()])
@@ -68,11 +68,11 @@ test('one of several processes makes a backup a day; the newest are kept, and th
   await Promise.all([one.stop(), other.stop()])
 })
 
-test('a failure is in the output and the metrics, is mailed once, and is tried again in an hour', async () => {
+test('a failure is logged, counted in the metrics, mailed once, and retried after an hour', async () => {
   server.clock.advanceSeconds(SECONDS_PER_DAY)
   const daily = startDailyBackup(server.app, {})
   fs.renameSync(folder, `${folder}-aside`)
-  // The folder's name is taken by a file.
+  // A file has the folder's name.
   fs.writeFileSync(folder, '')
   await daily.look()
   await daily.look()
@@ -97,7 +97,7 @@ test('a failure is in the output and the metrics, is mailed once, and is tried a
   await daily.stop()
 })
 
-test('a backup that was broken off is removed a day later', async () => {
+test('an interrupted backup is removed a day later', async () => {
   const left = path.join(folder, '.gatehouse-daily-20270101T000000Z.part')
   fs.mkdirSync(left)
   fs.utimesSync(left, 1_790_000_000, 1_790_000_000)
@@ -107,7 +107,7 @@ test('a backup that was broken off is removed a day later', async () => {
   expect(fs.existsSync(left)).toBe(false)
   expect(daily.failures()).toBe(0)
   const count = names().length
-  // A process that stops in the middle has begun one and completed none.
+  // A process that stopped in between has started a backup and not completed it.
   await server.database.write
     .updateTable('settings')
     .set({ value: String(server.clock.nowSeconds() + 1) })

@@ -8,31 +8,34 @@ import { notifyRoot } from '../mail/notice.ts'
 import { backUp, deleteOldBackups, megabytes, type GivenSettings } from './make-backup.ts'
 import { backupFolder, planBackup } from './backup-plan.ts'
 
-/** How often is looked whether a backup is due. */
+/** Interval of the checks whether a backup is due. */
 const LOOK_MS = 60_000
-/** After what time a backup that was not completed is tried again. */
+/** Seconds after which an incomplete backup is retried. */
 const RETRY_SECONDS = SECONDS_PER_HOUR
 
-/** When a daily backup was begun last: of processes that look at the same time, one moves it. */
+/**
+ * Setting with the start time of the last daily backup; updated with compare-and-set, so that only
+ * one process starts it.
+ */
 const BEGUN_AT = 'daily_backup_begun_at'
-/** When one was complete last. */
+/** Setting with the time of the last complete one. */
 const DONE_AT = 'daily_backup_done_at'
 
 export interface DailyBackup {
-  /** Epoch seconds of the last complete one; null if there is none. */
+  /** Epoch seconds of the last complete backup; null if there was no backup. */
   lastDone(): Promise<number | null>
-  /** How many have failed since this process started. */
+  /** Number of failures since this process started. */
   failures(): number
   /** Makes a backup if one is due. Never rejects. */
   look(): Promise<void>
-  /** Resolves when none is being made. */
+  /** Resolves when no backup is running. */
   stop(): Promise<void>
 }
 
 /**
- * Makes a backup a day and keeps the newest `BACKUP_KEEP`; the first one a minute after the first
- * start with it. A failure is in the program's output and the metrics, is mailed to root once, and
- * is tried again after an hour.
+ * Makes a daily backup and keeps the newest `BACKUP_KEEP`; the first one a minute after the first
+ * start with this setting. A failure is logged and counted in the metrics, mailed to root once, and
+ * retried after an hour.
  */
 export function startDailyBackup(app: App, environment: GivenSettings): DailyBackup {
   const { config, database, trace } = app
@@ -42,7 +45,7 @@ export function startDailyBackup(app: App, environment: GivenSettings): DailyBac
 
   async function look(): Promise<void> {
     const isDue = await begin(app).catch((error: unknown) => {
-      trace.warn({ err: error }, 'a daily backup did not begin')
+      trace.warn({ err: error }, 'could not start the daily backup')
       return false
     })
     if (!isDue) return
@@ -77,14 +80,17 @@ export function startDailyBackup(app: App, environment: GivenSettings): DailyBac
   }
 }
 
-/** Claims the backup that is due for this process. False: none is, or another process has it. */
+/**
+ * Claims a due backup for this process. Returns false if none is due or another process has claimed
+ * it.
+ */
 async function begin({ clock, database }: App): Promise<boolean> {
   const nowSeconds = clock.nowSeconds()
   const from = await readOrCreateSetting(database.write, BEGUN_AT, '0')
   const done = Number((await readSetting(database.write, DONE_AT)) ?? 0)
-  // One that failed, or whose process stopped, is begun again sooner.
+  // A failed backup, or one whose process stopped, is retried sooner.
   const pauseSeconds = done < Number(from) ? RETRY_SECONDS : SECONDS_PER_DAY
-  // One of the future was begun by a clock that was ahead.
+  // A start time in the future comes from a clock that was ahead.
   if (Math.abs(nowSeconds - Number(from)) < pauseSeconds) return false
   return moveSetting(database.write, BEGUN_AT, { from, to: String(nowSeconds) })
 }
@@ -98,15 +104,18 @@ async function make(app: App, environment: GivenSettings): Promise<void> {
   await moveSetting(database.write, DONE_AT, { from, to: String(clock.nowSeconds()) })
   const deleted = deleteOldBackups(folder, config.BACKUP_KEEP)
   const facts = { folder: backup.folder, size: megabytes(backup.bytes), deleted }
-  trace.info(facts, 'a daily backup was made and checked')
+  trace.info(facts, 'daily backup made and checked')
   const differences = backup.report?.count ?? 0
   if (differences > 0) {
-    trace.error({ differences }, 'the books of the daily backup differ: run gatehouse reconcile')
+    trace.error(
+      { differences },
+      'the ledger of the daily backup has differences: run gatehouse reconcile',
+    )
   }
 }
 
 function tellRoot(app: App): void {
-  app.background.run('mail', 'a letter about the daily backup', async () => {
+  app.background.run('mail', 'mail about the daily backup', async () => {
     try {
       await notifyRoot(app, dailyBackupLetter(systemName(app), backupFolder(app.config)))
     } catch (error) {

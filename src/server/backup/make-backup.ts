@@ -6,8 +6,8 @@ import { checkPages, copySqlite } from '../db/sqlite-copy-store.ts'
 import { reconcile, type ReconcileReport } from '../ledger/reconcile.ts'
 
 /**
- * A backup is a folder that only its owner can read. It has its final name only when it is complete
- * and checked.
+ * Makes backups. A backup is a folder that only its owner can read. It gets its final name only
+ * after it is complete and checked.
  */
 export const DATABASE_FILE = 'gatehouse.db'
 export const SECRET_FILE = 'session-secret'
@@ -18,11 +18,11 @@ export type GivenSettings = Readonly<Record<string, string | undefined>>
 export interface BackupPlan {
   /** SQLite file of the server; null on PostgreSQL, whose rows are saved by `pg_dump`. */
   file: string | null
-  /** Signs cookies; null if it is in the database. */
+  /** Secret that signs cookies; null if it is in the database. */
   secret: string | null
-  /** Environment of the server; its settings go along, other variables do not. */
+  /** Environment of the server; only its settings are saved. */
   environment: GivenSettings
-  /** Where the backup's own folder is made. */
+  /** Parent folder of the backup. */
   folder: string
   kind: BackupKind
   now: Date
@@ -34,23 +34,23 @@ export type BackupKind = 'manual' | 'daily'
 export interface Backup {
   folder: string
   bytes: number
-  /** What `reconcile` says of the copy; null without a database in it. */
+  /** Result of `reconcile` on the copy; null without a database in it. */
   report: ReconcileReport | null
 }
 
-/** The disk has no room for a copy. */
+/** The disk has too little space for a copy. */
 export class NoRoom extends Error {}
 
 const PREFIX: Record<BackupKind, string> = { manual: 'gatehouse-', daily: 'gatehouse-daily-' }
 const UNFINISHED = /^\.gatehouse-.*\.part$/
-/** A backup that has not grown for so long was broken off. */
+/** An unfinished backup that has not changed for this time was interrupted. */
 const BROKEN_OFF_MS = 24 * 60 * 60 * 1000
 
-/** Time of a backup as its name has it: UTC, sorted by name. */
+/** Time in the name of a backup: UTC, sortable. */
 export const stampOf = (now: Date): string =>
   `${now.toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`
 
-/** Makes a backup beside a running server. Throws, and leaves nothing, when it cannot be made. */
+/** Makes a backup beside a running server. If it fails, throws and leaves nothing behind. */
 export async function backUp(plan: BackupPlan): Promise<Backup> {
   const name = `${PREFIX[plan.kind]}${stampOf(plan.now)}`
   const folder = path.join(plan.folder, name)
@@ -80,7 +80,7 @@ async function copyAndCheck(file: string, folder: string): Promise<ReconcileRepo
   return reconcileFile(copy)
 }
 
-/** Recomputes the books of a SQLite file that no server uses. */
+/** Reconciles the ledger of a SQLite file that no server uses. */
 export async function reconcileFile(file: string): Promise<ReconcileReport> {
   const { db, close } = await openBare({ engine: 'sqlite', path: file }, { readonly: true })
   try {
@@ -90,7 +90,7 @@ export async function reconcileFile(file: string): Promise<ReconcileReport> {
   }
 }
 
-/** Deletes the oldest daily backups beyond `keep`; others stay. Answers the names of the deleted. */
+/** Deletes the oldest daily backups beyond `keep`; others stay. Returns the deleted names. */
 export function deleteOldBackups(folder: string, keep: number): string[] {
   const daily = fs.readdirSync(folder).filter((name) => name.startsWith(PREFIX.daily))
   const old = daily.toSorted().slice(0, Math.max(0, daily.length - keep))
@@ -106,13 +106,13 @@ function removeBrokenOff(folder: string, now: Date): void {
   }
 }
 
-/** Bytes that a copy may take: the file, and what its write-ahead log adds to it. */
+/** Maximum size of a copy in bytes: the file plus its write-ahead log. */
 export const bytesOf = (file: string): number =>
   [file, `${file}-wal`]
     .map((name) => fs.statSync(name, { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, size) => sum + size, 0)
 
-/** Throws `NoRoom` when a folder's disk has less than so many bytes for this user. */
+/** Throws `NoRoom` if a folder's disk has less than this many bytes for this user. */
 export function mustHaveRoom(folder: string, bytes: number): void {
   const { bavail, bsize } = fs.statfsSync(folder)
   const free = bavail * bsize
@@ -127,7 +127,7 @@ export const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)}
 const sizeOf = (folder: string): number =>
   fs.readdirSync(folder).reduce((sum, name) => sum + fs.statSync(path.join(folder, name)).size, 0)
 
-/** Writes a file that only its owner can read, and waits until it is on the disk. */
+/** Writes a file that only its owner can read, and flushes it to disk. */
 export function writeSecretFile(file: string, text: string): void {
   const handle = fs.openSync(file, 'wx', 0o600)
   try {
@@ -138,9 +138,9 @@ export function writeSecretFile(file: string, text: string): void {
   }
 }
 
-/** A new name survives a power cut only once its folder is on the disk. */
+/** Flushes a folder to disk, so that a new name in it survives a power failure. */
 export function syncFolder(folder: string): void {
-  // Windows does not open folders.
+  // Windows cannot open folders.
   if (process.platform === 'win32') return
   const handle = fs.openSync(folder, 'r')
   try {
@@ -150,17 +150,17 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** The settings that are set, in the form of a `.env` file. */
+/** Returns the configured settings as a `.env` file. */
 function settingsText(environment: GivenSettings): string {
   const lines = Object.keys(settings).flatMap((name) => {
     const value = environment[name]
     if (value === undefined || value === '') return []
-    if (/[\r\n]/.test(value)) return [`# ${name}: left out, its value has line breaks`]
+    if (/[\r\n]/.test(value)) return [`# ${name}: skipped, because its value has line breaks`]
     return [`${name}=${quoted(value)}`]
   })
   return ['# Settings of the server at the time of this backup.', ...lines, ''].join('\n')
 }
 
-/** As `readEnvFile` reads it back. */
+/** Quotes a value so that `readEnvFile` reads it back. */
 const quoted = (value: string): string =>
   value.includes("'") ? (value.includes('"') ? value : `"${value}"`) : `'${value}'`

@@ -3,8 +3,8 @@ import type { StoredChannel } from './channel-store.ts'
 import { heldKeys, type HeldKey } from './key/channel-key.ts'
 
 /**
- * What the audit keeps of a change to a channel. Of several keys also the ends, by which people
- * tell them apart: the keys themselves are masked.
+ * Returns the audit row of a changed channel. For several keys it includes their last characters,
+ * because the keys themselves are masked.
  */
 export const channelUpdate = (
   before: StoredChannel,
@@ -22,7 +22,7 @@ export const channelUpdate = (
     : { before, after }),
 })
 
-/** That keys which were set aside are used again, or that some are set aside by hand. */
+/** Returns the audit row for keys that were paused or resumed by hand. */
 export const keySwitch = (
   channel: StoredChannel,
   { keys, isOn }: { keys: readonly HeldKey[]; isOn: boolean },

@@ -2,15 +2,14 @@ import { CONFIG_MEMBERS, OVERRIDE_MEMBERS, SECRET_CONFIG_MEMBERS } from '../../c
 import type { ConfigMember } from '../../contract/channel-types.ts'
 
 /**
- * The `config` column: a JSON object text whose secret members are written and never read back. A
- * caller that edits a channel sends them empty, which means "as they are".
+ * The `config` column: a JSON object as text, whose secret members can be written but not read. In
+ * an edit an empty secret means unchanged.
  */
 
 export type ConfigObject = Readonly<Record<string, unknown>>
 
 /**
- * The object of a JSON text; empty text is an empty object, anything else that is no object is
- * null.
+ * Parses a JSON object. Empty text is an empty object; anything else that is not an object is null.
  */
 export function parseConfigObject(text: string | null): ConfigObject | null {
   if (text === null || text.trim() === '') return {}
@@ -28,21 +27,21 @@ const SECRETS: ReadonlySet<string> = new Set(SECRET_CONFIG_MEMBERS)
 
 const isSet = (value: unknown): boolean => value !== undefined && value !== null && value !== ''
 
-/** Secret members that hold a value. */
+/** Returns the secret members that have a value. */
 export const secretsSet = (config: ConfigObject): string[] =>
   SECRET_CONFIG_MEMBERS.filter((member) => isSet(config[member]))
 
 const OVERRIDES: ReadonlySet<string> = new Set(OVERRIDE_MEMBERS)
 
-/** Credentials among them, which can stand for a key or be a part of it. */
+/** Returns the credentials among them, which can be a key or part of one. */
 export const credentialsIn = (config: ConfigObject): string[] =>
   SECRET_CONFIG_MEMBERS.filter((member) => !OVERRIDES.has(member))
     .map((member) => config[member])
     .filter((value): value is string => typeof value === 'string' && value !== '')
 
 /**
- * What is stored after `given` was sent for a channel that holds `stored`. Members that are not
- * mentioned stay; a stored secret that comes back empty stays too, and `null` takes a member away.
+ * Returns the configuration to store after an edit. Members that are not given stay, and so does a
+ * stored secret that is given as an empty text; `null` removes a member.
  */
 export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigObject {
   const isKeptSecret = (member: string) => SECRETS.has(member) && isSet(stored[member])
@@ -54,7 +53,7 @@ export function mergedConfig(stored: ConfigObject, given: ConfigObject): ConfigO
   return Object.fromEntries([...rest, ...kept])
 }
 
-/** Without the secrets that hold a value, but for those named. */
+/** Removes the secrets that have a value, except the named ones. */
 export const withoutSecretMembers = (config: ConfigObject, kept: readonly string[]): ConfigObject =>
   Object.fromEntries(
     Object.entries(config).filter(
@@ -62,7 +61,10 @@ export const withoutSecretMembers = (config: ConfigObject, kept: readonly string
     ),
   )
 
-/** The text to store. `written`: where it comes from; of an empty text no empty object is made. */
+/**
+ * Returns the text to store. `written` is the original text; an empty one is not turned into an
+ * empty object.
+ */
 export const configText = (config: ConfigObject, written: string | null | undefined): string =>
   isBlank(written) && Object.keys(config).length === 0 ? '' : JSON.stringify(config)
 
@@ -71,8 +73,8 @@ const isBlank = (text: string | null | undefined): boolean => (text ?? '').trim(
 const KNOWN: ReadonlySet<string> = new Set([...CONFIG_MEMBERS, ...OVERRIDE_MEMBERS])
 
 /**
- * What is answered: the members the wire knows, secrets blank. A text that cannot be read is
- * withheld.
+ * Returns the configuration for responses: members of the wire, with empty secrets. An
+ * invalid text is withheld.
  */
 export function answeredConfig(text: string | null): string {
   const config = parseConfigObject(text)
@@ -83,7 +85,7 @@ export function answeredConfig(text: string | null): string {
   return JSON.stringify(Object.fromEntries(shown))
 }
 
-/** The members that a key can be composed of. */
+/** Returns the members that a key can be composed of. */
 export const configTexts = (config: ConfigObject): Partial<Record<ConfigMember, string>> =>
   Object.fromEntries(
     Object.entries(config).filter(

@@ -9,19 +9,25 @@ import { GROUP_NAME_LENGTH_MAX } from '../../contract/user.ts'
 import { parseConfigObject } from './channel-config.ts'
 import { overridesRefusal } from './overrides.ts'
 
-/** What people may write into a channel. */
+/** Validates the input for channels. */
 
-/** Characters. The database's index over the column holds no more than this many of four bytes. */
+/** In characters; the column's index holds no more characters of four bytes. */
 const NAME_LENGTH_MAX = 200
-/** Characters of one model's name, wherever it comes from: log rows and sums are indexed by it. */
+/**
+ * Maximum length of a model name in characters, from any source, because log rows and rollups are
+ * indexed by it.
+ */
 export const MODEL_LENGTH_MAX = 256
-/** Rows (group, model, channel) that one call may bring about; keeps its transaction short. */
+/** Maximum number of abilities (group, model, channel) per request; keeps its transaction short. */
 export const ABILITIES_MAX = 100_000
 
-/** In a key nothing invisible means anything; it comes from copying, and no header can carry it. */
+/**
+ * Invisible characters are never part of a key. They come from copying, and headers cannot contain
+ * them.
+ */
 const UNREADABLE_IN_KEY = /[\p{Cc}\p{Cs}\p{Cf}]/u
 
-/** The first member that breaks a rule, or null. Absent and empty members are not looked at. */
+/** Returns the first invalid member, or null. Absent and empty members are not checked. */
 export function channelRefusal(input: Partial<ChannelInput>): Refusal | null {
   const { status = 0, model_mapping = '', config = '' } = input
   if (status !== 0 && !isChannelStatus(status)) return { code: 'channel_status_invalid' }
@@ -51,14 +57,17 @@ function textRefusal(input: Partial<ChannelInput>): Refusal | null {
   return field === undefined ? null : { code: 'text_unreadable', params: fieldPlaces(field) }
 }
 
-/** Why this key, which is one line, cannot be one. */
+/** Returns why a one-line key is invalid, or null. */
 export const keyRefusal = (key: string): Refusal | null =>
   UNREADABLE_IN_KEY.test(key) ? { code: 'text_unreadable', params: fieldPlaces('key') } : null
 
-/** Characters of a wrong address that its refusal repeats. */
+/** Maximum number of characters of a wrong address in an error. */
 const SHOWN_ADDRESS_MAX = 200
 
-/** Names are looked up and classified when they are called; a literal address is known now. */
+/**
+ * Host names are resolved and classified when they are called; a literal address can be checked
+ * now.
+ */
 function addressRefusal(text: string): Refusal | null {
   const address = trimBaseUrl(text)
   if (address === '') return null
@@ -74,7 +83,7 @@ function addressRefusal(text: string): Refusal | null {
 function isBaseAddress(text: string): boolean {
   if (!URL.canParse(text) || /[?#\s\\]/.test(text)) return false
   const { protocol, username, password } = new URL(text)
-  // What stands in an address is shown to whoever sees the channel: no place for a password.
+  // Addresses are shown to everyone who sees the channel, so they must not contain a password.
   return (protocol === 'http:' || protocol === 'https:') && username === '' && password === ''
 }
 
@@ -83,7 +92,7 @@ const isOverlongModel = (model: string): boolean => length(model) > MODEL_LENGTH
 const isModelName = (model: unknown): boolean =>
   typeof model === 'string' && !isOverlongModel(model) && isReadable(model)
 
-/** Nothing, or a JSON object from names to names. */
+/** Whether the text is empty or a JSON object that maps names to names. */
 function isModelMapping(text: string): boolean {
   const mapping = parseConfigObject(text)
   return mapping !== null && Object.entries(mapping).flat().every(isModelName)

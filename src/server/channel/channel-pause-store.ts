@@ -5,17 +5,17 @@ import type { Schema } from '../db/schema.ts'
 import { newHexSecret } from '../secrets.ts'
 
 /**
- * What the program remembers of the channels that it has disabled, and whom it has still to tell.
- * Written in the transaction that changes the status.
+ * Stores the state of automatically disabled channels and pending notices to root. Written in the
+ * transaction that changes the status.
  */
 
 export type ChannelPause = Selectable<Schema['channel_pauses']>
 export type ChannelNotice = Selectable<Schema['channel_notices']>
 
 /**
- * Begins a pause; one that is left from before is begun anew. Calls find out whether an account is
- * still refused. Of one that is slow, or has no balance, they would be served all the same, which
- * is not what was asked: no call tries it.
+ * Starts a pause; replaces an earlier one. Calls test whether an account is still refused. A
+ * channel that is slow or has no balance would serve them, against the operator's setting, so no
+ * call tries it.
  */
 export async function beginPause(
   trx: Queries,
@@ -33,7 +33,7 @@ export async function beginPause(
     .execute()
 }
 
-/** A person has mended the channel: the next call tries it. */
+/** Schedules a trial with the next call, after an admin has repaired the channel. */
 export async function tryAtOnce(trx: Queries, channelId: number): Promise<void> {
   await trx
     .updateTable('channel_pauses')
@@ -42,7 +42,10 @@ export async function tryAtOnce(trx: Queries, channelId: number): Promise<void> 
     .execute()
 }
 
-/** Why the program has disabled the channel; null: it has not, or nothing is known of it. */
+/**
+ * Returns why the channel was disabled automatically, or null if it was not or the cause is
+ * unknown.
+ */
 export async function pauseCauseOf(db: Queries, channelId: number): Promise<string | null> {
   const pause = await db
     .selectFrom('channel_pauses')
@@ -61,23 +64,26 @@ export async function endPause(trx: Queries, channelId: number): Promise<void> {
 const TRIAL_DELAY_SECONDS = 300
 const TRIAL_DELAY_SECONDS_MAX = 6 * 3600
 
-/** How long a disabled channel is left alone after so many trials: twice as long each time. */
+/**
+ * Returns the delay before the next trial of a disabled channel, in seconds; it doubles with each
+ * trial.
+ */
 export const trialDelaySeconds = (trials: number): number =>
   Math.min(TRIAL_DELAY_SECONDS * 2 ** trials, TRIAL_DELAY_SECONDS_MAX)
 
-/** The trial of what no call is to try, as what somebody has switched off: the year 9999. */
+/** Time of a trial that calls must never make, as for a manual pause: the year 9999. */
 export const NEVER_TRIED_SECONDS = 253_402_300_799
 
 /**
- * Whether a trial's time has come. One that lies further ahead than any is put off was noted by a
- * clock that was ahead.
+ * Whether a trial is due. One further ahead than the longest delay was stored by a clock that was
+ * ahead.
  */
 export const isTrialDue = (nextTrialSeconds: number, nowSeconds: number): boolean =>
   nextTrialSeconds <= nowSeconds ||
   (nextTrialSeconds > nowSeconds + 2 * TRIAL_DELAY_SECONDS_MAX &&
     nextTrialSeconds !== NEVER_TRIED_SECONDS)
 
-/** Pauses of those of these channels that are still as the program has left them. */
+/** Returns the pauses of those channels that are still automatically disabled. */
 export const openPauses = (db: Queries, ids: readonly number[]): Promise<ChannelPause[]> =>
   db
     .selectFrom('channel_pauses')
@@ -88,8 +94,8 @@ export const openPauses = (db: Queries, ids: readonly number[]): Promise<Channel
     .execute()
 
 /**
- * Takes the trial that is due, so that of many processes one makes it. Answers when the next is
- * due; null: there is no pause any more.
+ * Claims a due trial, so that only one of several processes makes it. Returns the time of the next
+ * one, or null if the pause has ended.
  */
 export async function takeTrial(
   db: Queries,
@@ -113,7 +119,7 @@ export async function takeTrial(
   return { isOurs: taken.numUpdatedRows > 0n, nextTrialAt }
 }
 
-/** Whether some group would be left without a channel for some model if this one went. */
+/** Whether a model of a group would have no channel without this one. */
 export async function isLastOfSomething(db: Queries, channelId: number): Promise<boolean> {
   const row = await db
     .selectFrom('abilities as own')
@@ -144,7 +150,7 @@ export async function insertNotice(trx: Queries, notice: Omit<ChannelNotice, 'id
     .execute()
 }
 
-/** The oldest that nobody has been told of. */
+/** Returns the oldest pending notices. */
 export const openNotices = (db: Queries, limit: number): Promise<ChannelNotice[]> =>
   db
     .selectFrom('channel_notices')

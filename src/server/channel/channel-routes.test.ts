@@ -35,7 +35,9 @@ forEachDatabase('channel routes', (open) => {
       .executeTakeFirstOrThrow()
     return row.key
   }
-  /** What the relay may use: `group model priority`, a disabled one with a minus in front. */
+  /**
+   * Abilities that the relay may use: `group model priority`; a disabled one has a leading minus.
+   */
   const abilities = async (id: number) => {
     const rows = await server.database.read
       .selectFrom('abilities')
@@ -51,7 +53,7 @@ forEachDatabase('channel routes', (open) => {
   }
 
   describe('POST /api/channel/', () => {
-    test('creates a channel and says nothing else', async () => {
+    test('creates a channel without further content in the response', async () => {
       const answer = await call('POST', '/api/channel/', {
         name: 'main',
         type: 1,
@@ -104,7 +106,7 @@ forEachDatabase('channel routes', (open) => {
       ])
     })
 
-    test('one for each line of the key', async () => {
+    test('creates one channel per line of the key', async () => {
       await call('POST', '/api/channel/', {
         name: 'batch',
         key: 'sk-a\r\nsk-b\n\nsk-c\n',
@@ -117,7 +119,7 @@ forEachDatabase('channel routes', (open) => {
       for (const { id } of channels) expect(await abilities(id)).toEqual(['default m 0'])
     })
 
-    test('a key given twice makes one channel, and the answer says so', async () => {
+    test('a key given twice creates one channel, and the response reports it', async () => {
       const answer = await call('POST', '/api/channel/', { name: 'x', key: 'sk-a\nsk-b\nsk-a' })
       expect(answer.json).toEqual({
         success: true,
@@ -127,8 +129,8 @@ forEachDatabase('channel routes', (open) => {
       expect(await list()).toHaveLength(2)
     })
 
-    test('as many as a call may, with all that follows from them', async () => {
-      // As long as OpenAI's keys of projects are.
+    test('creates the maximum number of channels, with their abilities', async () => {
+      // As long as OpenAI's project keys.
       const key = (index: number): string => `sk-proj-${'x'.repeat(152)}${index}`
       const keys = Array.from({ length: 1000 }, (_, index) => key(index)).join('\n')
       const models = Array.from({ length: 20 }, (_, index) => `m${index}`).join()
@@ -157,7 +159,7 @@ forEachDatabase('channel routes', (open) => {
         { key: 'k', test_model: 'm'.repeat(257) },
         '（test_model）无效：最多 256 个字符',
       ],
-    ])('refuses %s and creates nothing', async (_what, body, sentence) => {
+    ])('rejects %s and creates nothing', async (_what, body, sentence) => {
       const answer = await call('POST', '/api/channel/', body)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
       expect(answer.message).toContain(sentence)
@@ -166,7 +168,7 @@ forEachDatabase('channel routes', (open) => {
   })
 
   describe('reading', () => {
-    test('ten a page, newest first, with the total', async () => {
+    test('ten per page, newest first, with the total', async () => {
       for (let index = 0; index < 11; index += 1) await aChannel(server, { name: `c${index}` })
       const first = await call('GET', '/api/channel/?p=0')
       expect(first.headers['x-total-count']).toBe('11')
@@ -176,7 +178,7 @@ forEachDatabase('channel routes', (open) => {
       expect((await call('GET', '/api/channel/?p=1')).data).toMatchObject([{ name: 'c0' }])
     })
 
-    test('search by id, by a part of the name, by the whole key', async () => {
+    test('search by id, by a part of the name, or by the whole key', async () => {
       const first = await aChannel(server, { name: 'Alpha', key: 'sk-one' })
       const second = await aChannel(server, { name: 'alphabet', key: 'sk-two' })
       const find = async (keyword: string) => {
@@ -196,7 +198,7 @@ forEachDatabase('channel routes', (open) => {
       expect(await find('')).toEqual([second, first])
     })
 
-    test('filters by status, type and group, also beside a keyword; the summary counts all', async () => {
+    test('filters by status, type and group, also with a keyword; the summary counts all', async () => {
       const plain = await aChannel(server, { name: 'plain', group: '' })
       const vip = await aChannel(server, { name: 'vip one', group: 'svip, vip', type: 14 })
       const off = await aChannel(server, { name: 'off', group: 'vip,default', status: 2 })
@@ -228,7 +230,7 @@ forEachDatabase('channel routes', (open) => {
       })
     })
 
-    test('rows of an adopted database with nothing in their columns are answered', async () => {
+    test('rows of an adopted database with empty columns are returned', async () => {
       const id = await aChannel(server)
       await server.database.write
         .updateTable('channels')
@@ -261,7 +263,7 @@ forEachDatabase('channel routes', (open) => {
       expect((await update(id, { priority: 1 })).data).toMatchObject({ priority: 1, models: '' })
     })
 
-    test('the catalogue of models is a bare list', async () => {
+    test('the model catalog is a plain list', async () => {
       const { json } = await call('GET', '/api/channel/models')
       expect(json).toMatchObject({ success: true, message: '', object: 'list' })
       expect([json['data']].flat()).toContainEqual(
@@ -271,7 +273,7 @@ forEachDatabase('channel routes', (open) => {
   })
 
   describe('PUT /api/channel/', () => {
-    test('a status alone changes it and what the relay may use', async () => {
+    test('a status alone changes only the status and the abilities', async () => {
       const id = await aChannel(server, { models: 'a,b', priority: 3, key: 'sk-hidden' })
       const answer = await update(id, { status: ChannelStatus.disabled })
       expect(answer.data).toMatchObject({ id, status: 2, priority: 3, key: '', key_set: true })
@@ -287,7 +289,7 @@ forEachDatabase('channel routes', (open) => {
       expect(await abilities(id)).toEqual(['vip b -2', 'vip c -2'])
     })
 
-    test('weight 0 and priority 0 are set; an empty address too, with its key', async () => {
+    test('weight 0 and priority 0 are stored; an empty address too, if the key is given', async () => {
       const id = await aChannel(server, { weight: 5, priority: 5, other: 'o', system_prompt: 's' })
       await update(id, {
         weight: 0,
@@ -306,7 +308,7 @@ forEachDatabase('channel routes', (open) => {
       })
     })
 
-    test('an echo of the whole object changes nothing', async () => {
+    test('sending the whole object back changes nothing', async () => {
       const id = await aChannel(server, { config: '{"ak":"A","region":"r"}', models: 'a' })
       const before = await stored(id)
       const { data } = await update(id, {
@@ -327,8 +329,8 @@ forEachDatabase('channel routes', (open) => {
       expect(row?.config).toBe('{"ak":"A","region":"r"}')
     })
 
-    // Otherwise whoever may edit channels could have any stored key sent to a server of theirs.
-    test('another address needs the key again', async () => {
+    // Otherwise an admin who may edit channels could have a stored key sent to their own server.
+    test('a new address requires the key again', async () => {
       const id = await aChannel(server, { key: 'sk-hidden' })
       const refused = await update(id, { base_url: 'https://thief.example', name: 'changed' })
       expect(refused.message).toContain('重新填写密钥')
@@ -350,7 +352,7 @@ forEachDatabase('channel routes', (open) => {
       expect((await call('PUT', '/api/channel/', { name: 'x' })).message).toContain('id')
     })
 
-    test('two changes at once are both written, and abilities fit the row', async () => {
+    test('two concurrent changes are both written, and the abilities match the row', async () => {
       const id = await aChannel(server, { models: 'a' })
       await Promise.all([
         update(id, { models: 'a,b' }),
@@ -363,7 +365,7 @@ forEachDatabase('channel routes', (open) => {
   })
 
   describe('DELETE /api/channel/', () => {
-    test('one channel with its abilities; again it succeeds as well', async () => {
+    test('one channel with its abilities; the second request succeeds as well', async () => {
       const id = await aChannel(server)
       const kept = await aChannel(server)
       for (let time = 0; time < 2; time += 1) {
@@ -374,14 +376,14 @@ forEachDatabase('channel routes', (open) => {
       expect(await abilities(id)).toEqual([])
     })
 
-    test.each(['0', 'abc', '-1'])('no channel has the id %s: refused', async (id) => {
+    test.each(['0', 'abc', '-1'])('rejects the invalid id %s', async (id) => {
       const kept = await aChannel(server)
       expect((await call('DELETE', `/api/channel/${id}`)).json['success']).toBe(false)
       expect((await list()).map((channel) => channel.id)).toContain(kept)
     })
 
-    // Whatever holds the one that writes for long, keeps every call waiting for as long.
-    test('many disabled ones a few at a time, each in the audit', async () => {
+    // A long transaction of the only writer delays every call.
+    test('many disabled channels in small transactions, each with an audit row', async () => {
       const made: number[] = []
       for (let count = 0; count < 45; count += 1) {
         made.push(await aChannel(server, { status: ChannelStatus.disabled }))
@@ -403,7 +405,7 @@ forEachDatabase('channel routes', (open) => {
       expect(audited.map(({ target_id }) => target_id)).toEqual(made)
     })
 
-    test('all disabled ones, by whomever, and their number', async () => {
+    test('all disabled channels, manual or automatic, and returns their number', async () => {
       const byHand = await aChannel(server, { status: ChannelStatus.disabled })
       const byProgram = await aChannel(server, { status: ChannelStatus.autoDisabled })
       const kept = await aChannel(server)
@@ -413,7 +415,7 @@ forEachDatabase('channel routes', (open) => {
       expect((await call('DELETE', '/api/channel/disabled')).data).toBe(0)
     })
 
-    test('an id is never given to another channel', async () => {
+    test('an id is never reused', async () => {
       const id = await aChannel(server)
       await call('DELETE', `/api/channel/${id}`)
       expect(await aChannel(server)).toBeGreaterThan(id)

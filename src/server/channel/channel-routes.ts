@@ -33,10 +33,10 @@ import { pausedKeyCounts, withOneKey } from './key/channel-key-store.ts'
 import { knownModels } from './model-catalogue.ts'
 import { readUpstreamModels } from './upstream/upstream-models.ts'
 
-/** How channels are called, and when to stop testing them. */
+/** Tools to call channels, and the signal to stop testing them. */
 export interface ChannelTools {
   probe: ProbeChannel
-  /** The way out that relayed calls take too. */
+  /** Egress of relayed calls. */
   egress: Egress
   stopping?: AbortSignal
 }
@@ -114,10 +114,13 @@ function readingRoutes({ database }: App): Route[] {
   ]
 }
 
-/** With what they serve, thousands of rows: settlements wait for each transaction. */
+/**
+ * Channels per transaction: their abilities are thousands of rows, and settlements wait for each
+ * transaction.
+ */
 const DELETED_AT_ONCE = 20
 
-/** The relay reads what has changed into its map after each of these. */
+/** The relay reloads changed channels after each of these. */
 function changingRoutes({ database, clock }: App): Route[] {
   return [
     serve(channelApi.create, async (call) => {
@@ -174,7 +177,7 @@ function changingRoutes({ database, clock }: App): Route[] {
       await database.write.transaction().execute(async (trx) => {
         const channel = await lockChannel(trx, call.params.id)
         await deleteChannels(trx, [call.params.id])
-        // Deleting what is gone succeeds, as its clients know it.
+        // Deleting an unknown channel succeeds, as clients expect.
         if (channel !== null) await recordAudit(trx, call, channelDeletion(channel, nowSeconds))
       })
       await announceChannels(database, [call.params.id])
@@ -184,7 +187,7 @@ function changingRoutes({ database, clock }: App): Route[] {
 
 function testRoutes(app: App, { probe, stopping }: ChannelTools): Route[] {
   const tests = createChannelTests(app, probe, stopping)
-  // Here, because a process has one of them: it knows of its own run.
+  // Created here, because there is one per process, which tracks its own run.
   testRegularly(app, tests, stopping)
   return [
     ...batchRoutes(app, tests),
@@ -214,7 +217,7 @@ function balanceRoutes(app: App, { egress, stopping }: ChannelTools): Route[] {
   ]
 }
 
-/** Longest list of models that is read. */
+/** Maximum size of a model list in bytes. */
 const MODELS_BYTES_MAX = 8 * 2 ** 20
 
 function upstreamModelRoutes(app: App, { egress }: ChannelTools): Route[] {
@@ -230,7 +233,7 @@ function upstreamModelRoutes(app: App, { egress }: ChannelTools): Route[] {
     serve(channelApi.newUpstreamModels, async ({ body }) => {
       refuse(channelRefusal(body))
       const { type = 0, base_url = '', key = '', config = '' } = body
-      // Of a batch the first key asks.
+      // Of several keys the first is used.
       const [first = ''] = key.trim().split('\n')
       refuse(keyRefusal(first.trim()))
       return { data: await modelsOf({ type, base_url, key: first.trim(), config }) }

@@ -8,22 +8,22 @@ import { withoutChannelSecrets, withoutKeys } from './secrets.ts'
 import { beginPause, endPause, insertNotice } from './channel-pause-store.ts'
 import { moveChannelStatus, type StoredChannel } from './channel-store.ts'
 
-/** Why the program changes a status, as a letter names it. */
+/** Cause of an automatic change of status, for the notice. */
 export type StatusCause = 'refused' | 'slow' | 'balance' | 'tested' | 'answered' | 'filled'
 
 interface StatusChange {
   channel: StoredChannel
   to: number
   cause: StatusCause
-  /** Why, in Chinese, as log rows are; it may repeat what an upstream said. */
+  /** Reason in Chinese, as in log rows; may repeat text of the upstream. */
   reason: string
   requestId: string
 }
 
 /**
- * Disables or enables a channel on the program's own account: its abilities follow, a log row says
- * why, root is to be told, and the relay hears of it. False: somebody has changed the status
- * meanwhile, and nothing happens.
+ * Disables or enables a channel automatically, with its abilities. Writes a log row with the reason
+ * and a notice to root, and informs the relay. Returns false without any change if the status was
+ * changed meanwhile.
  */
 export async function changeStatusByProgram(
   { database, clock }: Pick<App, 'database' | 'clock'>,
@@ -41,7 +41,7 @@ export async function changeStatusByProgram(
     const notice = { channel_id: id, name, status: to, cause, reason: told }
     await insertNotice(trx, { created_at: nowSeconds, ...notice })
     await insertLog(trx, {
-      // Nobody's row: only administrators see it.
+      // A row without user, visible to administrators only.
       userId: 0,
       username: '',
       type: LogType.system,

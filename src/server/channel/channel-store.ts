@@ -15,7 +15,7 @@ import { followChannel, forgetKeys } from './key/channel-key-store.ts'
 export type StoredChannel = Selectable<ChannelRow>
 
 /**
- * A channel and its abilities: which models it serves to which groups. Both change in one
+ * Stores channels and their abilities, the models they serve to each group. Both change in one
  * transaction.
  */
 
@@ -36,9 +36,9 @@ export async function channelPage(
   return { rows, total: total.count }
 }
 
-/** 0 and `''`, like an absent filter, mean any. */
+/** 0, `''` and an absent filter match any channel. */
 function filteredChannels(db: Queries, { status = 0, type = 0, group = '' }: ChannelFilters) {
-  // No group means the default one, as in `groupNames`.
+  // An empty group means the default one, as in `groupNames`.
   const groups = sql<string>`coalesce(nullif(trim("group"), ''), ${DEFAULT_GROUP})`
   return db
     .selectFrom('channels')
@@ -47,7 +47,7 @@ function filteredChannels(db: Queries, { status = 0, type = 0, group = '' }: Cha
     .$if(group !== '', (query) => query.where(hasMember(groups, group)))
 }
 
-/** By id, by a part of the name, or by a whole key. */
+/** Finds channels by id, by a part of the name, or by a whole key. */
 export async function searchChannels(
   db: Queries,
   { keyword, ...filters }: ChannelFilters & { keyword: string },
@@ -71,7 +71,7 @@ export async function findChannel(db: Queries, id: number): Promise<StoredChanne
   return row ?? null
 }
 
-/** Those of the named channels that are there. */
+/** Returns those of the given channels that exist. */
 export async function findChannels(db: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
   const found: StoredChannel[] = []
   for (const chunk of chunksOf(ids)) {
@@ -80,20 +80,23 @@ export async function findChannels(db: Queries, ids: readonly number[]): Promise
   return found.toSorted((a, b) => a.id - b.id)
 }
 
-/** Every channel, enabled or not. */
+/** Returns every channel, enabled or not. */
 export const allChannels = (db: Queries): Promise<StoredChannel[]> =>
   db.selectFrom('channels').selectAll().orderBy('id').execute()
 
-/** What a channel serves to a group, or would. */
+/** Models of a channel for a group, enabled or not. */
 export interface GroupAbilities {
   channel_id: number
   group: string
   enabled: boolean
-  /** With commas between, of which a model has none. */
+  /** Comma-separated; model names contain no commas. */
   models: string
 }
 
-/** What these channels serve, or would; for the relay's map. A row for each model is too many. */
+/**
+ * Returns the abilities of these channels for the relay's map. Grouped, because one row per model
+ * would be too many.
+ */
 export const abilitiesOf = (db: Queries, ids: readonly number[]): Promise<GroupAbilities[]> =>
   db
     .selectFrom('abilities')
@@ -103,7 +106,7 @@ export const abilitiesOf = (db: Queries, ids: readonly number[]): Promise<GroupA
     .orderBy('channel_id')
     .execute()
 
-/** How many channels there are of each status. */
+/** Returns the number of channels by status. */
 export async function countByStatus(db: Queries): Promise<Map<number, number>> {
   const rows = await db
     .selectFrom('channels')
@@ -113,7 +116,7 @@ export async function countByStatus(db: Queries): Promise<Map<number, number>> {
   return new Map(rows.map(({ status, count }) => [status, Number(count)]))
 }
 
-/** The types that channels have, and the groups that they serve, sorted. */
+/** Returns the types and groups of all channels, sorted. */
 export async function channelKinds(db: Queries): Promise<{ types: number[]; groups: string[] }> {
   const [types, lists] = await Promise.all([
     db.selectFrom('channels').select('type').distinct().orderBy('type').execute(),
@@ -123,7 +126,7 @@ export async function channelKinds(db: Queries): Promise<{ types: number[]; grou
   return { types: types.map(({ type }) => type), groups: [...groups].toSorted() }
 }
 
-/** Ids of all channels, or of those that are disabled, oldest first. */
+/** Returns the ids of all or of the disabled channels, oldest first. */
 export async function channelIdsIn(db: Queries, scope: 'all' | 'disabled'): Promise<number[]> {
   const rows = await db
     .selectFrom('channels')
@@ -134,7 +137,7 @@ export async function channelIdsIn(db: Queries, scope: 'all' | 'disabled'): Prom
   return rows.map(({ id }) => id)
 }
 
-/** Ids of the channels of these types, oldest first. */
+/** Returns the ids of the channels of these types, oldest first. */
 export async function channelIdsOfTypes(db: Queries, types: readonly number[]): Promise<number[]> {
   const rows = await db
     .selectFrom('channels')
@@ -147,10 +150,10 @@ export async function channelIdsOfTypes(db: Queries, types: readonly number[]): 
 
 const DISABLED: readonly number[] = [ChannelStatus.disabled, ChannelStatus.autoDisabled]
 
-/** Rows of one statement: a statement takes some ten thousand values at most. */
+/** Rows per statement; a statement takes at most some ten thousand values. */
 const ROWS_PER_STATEMENT = 500
 
-/** Inserts channels and their abilities. Answers the ids in the given order. */
+/** Inserts channels and their abilities. Returns the ids in the given order. */
 export async function insertChannels(
   trx: Queries,
   channels: readonly ChannelFields[],
@@ -200,31 +203,28 @@ function chunksOf<T>(rows: readonly T[]): T[][] {
   return chunks
 }
 
-/** The row, held until the transaction ends: nobody changes it between the look and the write. */
+/** Returns the row and locks it until the transaction ends, so that it cannot change meanwhile. */
 export async function lockChannel(trx: Queries, id: number): Promise<StoredChannel | null> {
   const [row] = await lockChannels(trx, [id])
   return row ?? null
 }
 
-/** The same for many, in the order of their ids; those that are not there are left out. */
+/** Locks several rows in the order of their ids; unknown ids are omitted. */
 export async function lockChannels(trx: Queries, ids: readonly number[]): Promise<StoredChannel[]> {
   const found: StoredChannel[] = []
   for (const chunk of chunksOf([...new Set(ids)].toSorted((a, b) => a - b))) {
     const rows = trx.selectFrom('channels').selectAll().where('id', 'in', chunk).orderBy('id')
-    // On SQLite the transaction has the file.
+    // On SQLite the transaction already holds the file's write lock.
     const isShared = trx.getExecutor().adapter instanceof PostgresAdapter
     found.push(...(await (isShared ? rows.forUpdate() : rows).execute()))
   }
   return found
 }
 
-/** Where a channel calls, and as whom. */
+/** Columns that determine the upstream and the account. */
 export const ACCOUNT = ['type', 'key', 'base_url', 'other', 'config'] as const
 
-/**
- * Writes the given columns and no other, and the abilities that follow from the row. Answers the
- * row.
- */
+/** Writes only the given columns, and the abilities that follow from the row. Returns the row. */
 export async function updateChannel(
   trx: Queries,
   stored: StoredChannel,
@@ -243,8 +243,8 @@ export async function updateChannel(
 }
 
 /**
- * Moves a channel from one status to another, its abilities with it. False when it had another
- * status by then: a person's word is not overwritten by the program's.
+ * Changes the status of a channel with its abilities. Returns false if it no longer has the status
+ * `from`, so that an automatic change never overwrites a manual one.
  */
 export async function moveChannelStatus(
   trx: Queries,
@@ -266,8 +266,8 @@ export async function moveChannelStatus(
 }
 
 /**
- * Gives many channels one status, as a person's word: what they serve stays and is only switched.
- * `channels`: those that have another one.
+ * Sets the status of several channels manually; their abilities stay and are only switched.
+ * `channels` are those with another status.
  */
 export async function switchChannels(
   trx: Queries,
@@ -279,7 +279,7 @@ export async function switchChannels(
     const ids = chunk.map(({ id }) => id)
     await trx.updateTable('channels').set({ status }).where('id', 'in', ids).execute()
     await trx.updateTable('abilities').set({ enabled }).where('channel_id', 'in', ids).execute()
-    // Whoever enables a channel wants all of its keys in use.
+    // Enabling a channel resumes all of its keys.
     if (enabled) await forgetKeys(trx, ids)
   }
 }
@@ -291,20 +291,20 @@ export async function deleteChannels(trx: Queries, ids: readonly number[]): Prom
   }
 }
 
-/** What is kept of channels beside their rows. */
+/** Deletes the data of channels outside their rows. */
 async function forgetChannels(trx: Queries, ids: readonly number[]): Promise<void> {
   await trx.deleteFrom('abilities').where('channel_id', 'in', ids).execute()
   await trx.deleteFrom('channel_pauses').where('channel_id', 'in', ids).execute()
   await forgetKeys(trx, ids)
 }
 
-/** Deletes those that a person or the program has disabled. Answers the rows that were. */
+/** Deletes channels that were disabled manually or automatically. Returns their rows. */
 export async function deleteDisabledChannels(
   trx: Queries,
   ids: readonly number[],
 ): Promise<StoredChannel[]> {
   const locked = await lockChannels(trx, ids)
-  // One may have been enabled meanwhile.
+  // A channel may have been enabled meanwhile.
   const disabled = locked.filter(({ status }) => DISABLED.includes(status))
   await deleteChannels(
     trx,
@@ -313,7 +313,7 @@ export async function deleteDisabledChannels(
   return disabled
 }
 
-/** `responseTimeMs` 0: the test failed. */
+/** `responseTimeMs` is 0 if the test failed. */
 export async function saveTestResult(
   db: Queries,
   { id, responseTimeMs, nowSeconds }: { id: number; responseTimeMs: number; nowSeconds: number },

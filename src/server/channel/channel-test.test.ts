@@ -12,8 +12,8 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const { enabled, disabled, autoDisabled } = ChannelStatus
 
-forEachDatabase('a server that stops', (open) => {
-  test('does not wait for channels that are being tested', async () => {
+forEachDatabase('a stopping server', (open) => {
+  test('does not wait for channel tests', async () => {
     const server = await startTestServer(open)
     const upstream = await startFakeUpstream()
     const admin = await anAdmin(server)
@@ -27,10 +27,10 @@ forEachDatabase('a server that stops', (open) => {
       await new Promise((resolve) => setTimeout(resolve, 5))
       asked.push(...upstream.seen())
     }
-    // It would wait a minute for each.
+    // The test would wait a minute for each.
     const [answer] = await Promise.all([one, server.close()])
     expect(answer.json).toMatchObject({ success: false, model: 'hang' })
-    // The second one of the run was not asked any more.
+    // The second channel of the run was not called.
     expect(upstream.seen()).toEqual([])
     await upstream.close()
   })
@@ -63,14 +63,14 @@ forEachDatabase('testing channels', (open) => {
   const askedModels = () => upstream.seen().map(({ body }) => Object(body).model)
 
   describe('GET /api/channel/test/:id', () => {
-    test('asks a vendor as calls of users do', async () => {
-      // MiniMax writes reasoning into the reply unless it is asked for apart.
+    test('calls a vendor in the same way as users’ calls', async () => {
+      // MiniMax writes reasoning into the reply unless it is requested separately.
       const minimax = { base_url: upstream.url, models: 'MiniMax-M2', type: 27 }
       await get(`/api/channel/test/${await aChannel(server, minimax)}`)
       expect(upstream.seen()).toMatchObject([{ body: { reasoning_split: true } }])
     })
 
-    test('calls the upstream and says how long it took', async () => {
+    test('calls the upstream and returns the duration', async () => {
       const id = await aChannel(server, {
         base_url: upstream.url,
         models: 'gpt-4o-mini',
@@ -81,7 +81,7 @@ forEachDatabase('testing channels', (open) => {
       const elapsedMs = performance.now() - beganMs
       expect(answer.json).toEqual({
         success: true,
-        // What the model replied: consoles of the family show it.
+        // The model's reply, which One API's consoles show.
         message: expect.stringMatching(/./),
         time: expect.any(Number),
         model: 'gpt-4o-mini',
@@ -107,7 +107,7 @@ forEachDatabase('testing channels', (open) => {
       ])
     })
 
-    test('asks for the query’s model, else the chosen one, else the first', async () => {
+    test('uses the query’s model, else the configured one, else the first', async () => {
       const id = await aChannel(server, { base_url: upstream.url, models: 'first,second' })
       await get(`/api/channel/test/${id}`)
       await server.call('PUT', '/api/channel/', { as: admin, body: { id, test_model: 'second' } })
@@ -116,7 +116,7 @@ forEachDatabase('testing channels', (open) => {
       expect(askedModels()).toEqual(['first', 'second', 'third'])
     })
 
-    test('the upstream and the log get the mapped name, the answer has the asked one', async () => {
+    test('the upstream and the log get the mapped name, the response has the requested one', async () => {
       const id = await aChannel(server, {
         base_url: upstream.url,
         models: 'ours',
@@ -127,7 +127,7 @@ forEachDatabase('testing channels', (open) => {
       expect(await testLogs()).toMatchObject([{ model_name: 'theirs' }])
     })
 
-    test('a failure is a sentence with the members of a success', async () => {
+    test('a failure has a message and the members of a success', async () => {
       const id = await aChannel(server, {
         base_url: upstream.url,
         models: 'fail-500',
@@ -145,21 +145,21 @@ forEachDatabase('testing channels', (open) => {
       expect(await channel(id)).toMatchObject({
         response_time: 0,
         test_time: server.clock.nowSeconds(),
-        // A person looks at the result; the program changes nothing.
+        // A manual test changes no status.
         status: enabled,
       })
       const [row] = await testLogs()
-      // The row's own words, and then what the upstream said: not the whole answer once more.
+      // The row's own text, then the upstream's message without repeating the prefix.
       expect(row.content).toBe(`渠道「broken」${answer.message}`)
       expect(row.content).toMatch(/^渠道「broken」测试失败：(?!测试失败)./)
     })
 
     test.each([
-      // The administrator has to tell a limit from a bill that is not paid.
+      // Administrators need to distinguish a rate limit from an unpaid bill.
       ['fail-429', 'upstream says 429', 'upstream says 429'],
       ['fail-empty', '上游的响应无法解析', 'The upstream response cannot be parsed'],
       ['fail-cut', '无法连接上游', 'The upstream cannot be reached'],
-    ])('a failure is told in one language: %s', async (model, zh, en) => {
+    ])('a failure is reported in one language: %s', async (model, zh, en) => {
       const id = await aChannel(server, { base_url: upstream.url, models: model, name: 'one' })
       const path = `/api/channel/test/${id}`
       const headers = { 'accept-language': 'en' }
@@ -171,7 +171,7 @@ forEachDatabase('testing channels', (open) => {
       expect(row.content).toBe(`渠道「one」测试失败：${zh}`)
     })
 
-    test('nobody there, no TLS, a proxy that wants a password: the word for it is told', async () => {
+    test('a closed port, missing TLS and a proxy that requires a password are reported as such', async () => {
       const proxy = http.createServer().on('connect', (_request, socket) => {
         socket.end('HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n')
       })
@@ -189,7 +189,7 @@ forEachDatabase('testing channels', (open) => {
       proxy.close()
     })
 
-    test('a key that the upstream repeats is in no answer and no log row', async () => {
+    test('a key that the upstream repeats is in no response and no log row', async () => {
       const key = 'sk-canary-0123456789'
       const id = await aChannel(server, {
         base_url: upstream.url,
@@ -205,7 +205,7 @@ forEachDatabase('testing channels', (open) => {
       for (const { text } of answers) expect(text).not.toContain(key)
     })
 
-    test('nobody listening, an unknown channel, a type that cannot be tested', async () => {
+    test('a closed port, an unknown channel and a type that cannot be tested', async () => {
       const dead = await aChannel(server, { base_url: 'http://127.0.0.1:9', models: 'm' })
       expect((await get(`/api/channel/test/${dead}`)).json).toMatchObject({
         success: false,
@@ -241,7 +241,7 @@ forEachDatabase('testing channels', (open) => {
       for (const [key, value] of before) await server.app.options.set(key, value)
     }
 
-    test('visits all of them and counts', async () => {
+    test('tests all channels and counts them', async () => {
       await aChannel(server, { base_url: upstream.url, models: 'one' })
       await aChannel(server, { base_url: upstream.url, models: 'fail-401' })
       await aChannel(server, { base_url: upstream.url, models: 'two', status: disabled })
@@ -259,7 +259,7 @@ forEachDatabase('testing channels', (open) => {
       expect(await testLogs()).toHaveLength(3)
     })
 
-    test('or those that are named, and tells why the first one failed', async () => {
+    test('or the given ones, and reports the first failure', async () => {
       const good = await aChannel(server, { base_url: upstream.url, models: 'one' })
       const bad = await aChannel(server, {
         name: 'bad',
@@ -280,7 +280,7 @@ forEachDatabase('testing channels', (open) => {
       expect(askedModels()).not.toContain('two')
     })
 
-    test('or the disabled ones only', async () => {
+    test('or only the disabled ones', async () => {
       await aChannel(server, { base_url: upstream.url, models: 'one' })
       await aChannel(server, { base_url: upstream.url, models: 'two', status: disabled })
       await aChannel(server, { base_url: upstream.url, models: 'three', status: autoDisabled })
@@ -303,7 +303,7 @@ forEachDatabase('testing channels', (open) => {
       await held.close()
     })
 
-    test('disables what is too slow, when that is wanted', async () => {
+    test('disables slow channels if configured', async () => {
       const held = await startHeldUpstream()
       const slow = await aChannel(server, { base_url: held.url, models: 'too-slow' })
       const quick = await aChannel(server, { base_url: upstream.url, models: 'quick' })
@@ -334,7 +334,7 @@ forEachDatabase('testing channels', (open) => {
       await held.close()
     })
 
-    test('disables what its upstream does not accept any more, when that is wanted', async () => {
+    test('disables channels refused by their upstream if configured', async () => {
       const refused = await aChannel(server, {
         base_url: upstream.url,
         models: 'fail-key',
@@ -361,8 +361,8 @@ forEachDatabase('testing channels', (open) => {
       )
     })
 
-    // What a person has disabled stays so, however well it works.
-    test('enables again only what the program disabled, when that is wanted', async () => {
+    // Manually disabled channels stay disabled, even if a test passes.
+    test('enables only automatically disabled channels if configured', async () => {
       const byHand = await aChannel(server, { base_url: upstream.url, status: disabled })
       const byProgram = await aChannel(server, {
         base_url: upstream.url,
@@ -388,7 +388,7 @@ forEachDatabase('testing channels', (open) => {
       expect((await get('/api/user/available_models')).data).toContain('back')
     })
 
-    test('a channel that a person disables meanwhile is left alone', async () => {
+    test('a channel that is disabled manually meanwhile is not changed', async () => {
       const held = await startHeldUpstream()
       const id = await aChannel(server, { base_url: held.url, models: 'held' })
       await withOptions(
@@ -406,7 +406,7 @@ forEachDatabase('testing channels', (open) => {
       await held.close()
     })
 
-    test('a channel deleted meanwhile does not stop the others', async () => {
+    test('a channel deleted meanwhile does not stop the run', async () => {
       const held = await startHeldUpstream()
       await aChannel(server, { base_url: held.url, models: 'held' })
       const gone = await aChannel(server, { base_url: upstream.url, models: 'gone' })

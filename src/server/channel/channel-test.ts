@@ -25,11 +25,11 @@ import { pauseTestedKey, resumeKey, withOneKey } from './key/channel-key-store.t
 import { changeStatusByProgram } from './channel-status.ts'
 import { channelIdsIn, findChannel, saveTestResult, type StoredChannel } from './channel-store.ts'
 
-/** What a small real call through a channel came to. */
+/** Result of a small real call through a channel. */
 export type ProbeOutcome =
   | {
       ok: true
-      /** What the model replied. */
+      /** The model's reply. */
       text: string
       elapsedMs: number
     }
@@ -38,11 +38,11 @@ export type ProbeOutcome =
       code: ErrorCode
       params?: ErrorParams
       elapsedMs: number
-      /** How the upstream named its refusal, where it did answer. */
+      /** The upstream's error, if it responded. */
       verdict?: UpstreamVerdict
     }
 
-/** Makes the call. Answers every failure of the upstream as an outcome; `signal` ends it early. */
+/** Makes the call. Failures of the upstream are returned as an outcome; `signal` aborts it. */
 export type ProbeChannel = (
   channel: StoredChannel,
   model: string,
@@ -51,35 +51,35 @@ export type ProbeChannel = (
 
 export interface TestedChannel {
   outcome: ProbeOutcome
-  /** The model that was asked for, before the channel's mapping. */
+  /** Requested model, before the channel's mapping. */
   model: string
 }
 
 interface JudgedChannel extends TestedChannel {
-  /** Its key was refused and set aside, and others are left. */
+  /** Whether the tested key was refused and paused, and others are left. */
   othersLeft: boolean
 }
 
-/** Tests channels by hand, one or all. */
+/** Manual tests of one or all channels. */
 export interface ChannelTests {
   /**
-   * Throws `not_found`. Disables nothing: a person looks at the result; but what the program has
-   * disabled may come back by it.
+   * Tests one channel. Throws `not_found`. Never disables it, because an admin sees the result, but
+   * may enable an automatically disabled one.
    */
   testOne(id: number, model: string, requestId: string): Promise<TestedChannel>
   /**
-   * Starts a run over all or all disabled channels and does not wait. Throws
+   * Starts a run over all or all disabled channels without waiting for it. Throws
    * `channel_test_running`.
    */
   startAll(scope: 'all' | 'disabled', requestId: string): Promise<void>
-  /** The same over these. */
+  /** Starts a run over the given channels. */
   startChosen(ids: readonly number[], requestId: string): Promise<void>
   state(language: Language): Promise<RunState>
 }
 
-/** Longest that one channel is waited for. */
+/** Time limit per channel. */
 const PROBE_TIMEOUT_MS = 60_000
-/** Characters of a model's reply that the log keeps. */
+/** Maximum number of characters of a model's reply in the log. */
 const REPLY_LENGTH_MAX = 200
 
 export function createChannelTests(
@@ -100,7 +100,7 @@ export function createChannelTests(
     const signal = stopping === undefined ? timeout : AbortSignal.any([timeout, stopping])
     const { channel: asking, keyId } = await withOneKey(database.read, channel)
     const outcome = await probe(asking, model, signal)
-    // A test that the stopping server broke off says nothing of the channel.
+    // A test aborted by the stopping server has no result.
     if (!outcome.ok && stopping?.aborted === true) return { outcome, model, othersLeft: false }
     const othersLeft = keyId !== '' && (await followKey(channel, outcome, keyId))
     const sent = mappedModel(channel.model_mapping, model)
@@ -109,12 +109,12 @@ export function createChannelTests(
     await database.write.transaction().execute(async (trx) => {
       await saveTestResult(trx, {
         id: channel.id,
-        // A call that succeeds within a millisecond was tested nevertheless.
+        // A successful call within a millisecond must not count as failed.
         responseTimeMs: outcome.ok ? Math.max(1, elapsedMs) : 0,
         nowSeconds,
       })
       await insertLog(trx, {
-        // Nobody's row: only administrators see it.
+        // A row without user, visible to administrators only.
         userId: 0,
         username: '',
         type: LogType.test,
@@ -132,8 +132,8 @@ export function createChannelTests(
   }
 
   /**
-   * One of several keys that answers is in use, one that is refused is set aside. Answers whether
-   * it was, and others are left.
+   * Resumes the tested key if it works, or pauses it if it was refused. Returns whether it was
+   * paused and others are left.
    */
   async function followKey(
     channel: StoredChannel,
@@ -157,7 +157,7 @@ export function createChannelTests(
     return left > 0
   }
 
-  /** The status that a test gives its channel; null: it keeps its own. */
+  /** Returns the status after a test, or null if unchanged. */
   const statusAfter = (channel: StoredChannel, outcome: ProbeOutcome): number | null =>
     statusAfterTest(channel.status, outcome, {
       disables: options.flag('AutomaticDisableChannelEnabled'),
@@ -218,7 +218,7 @@ export function createChannelTests(
 
 type FailedProbe = Extract<ProbeOutcome, { ok: false }>
 
-/** As its test by hand would say it. */
+/** Same text as for a manual test. */
 const failureOf = (channel: StoredChannel, { code, params }: FailedProbe): VisitFailure =>
   visitFailure(channel, { code, ...(params === undefined ? {} : { params }) }, (text) =>
     withoutChannelSecrets(text, channel),
@@ -226,7 +226,7 @@ const failureOf = (channel: StoredChannel, { code, params }: FailedProbe): Visit
 
 const secondsText = (ms: number): string => (ms / 1000).toFixed(2)
 
-/** Log rows are Chinese, as all of theirs are. */
+/** Returns the log text, in Chinese like all log rows. */
 function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
   const name = channel.name ?? ''
   if (!outcome.ok) {
@@ -238,12 +238,12 @@ function testLogText(channel: StoredChannel, outcome: ProbeOutcome): string {
   return logText(logRows.test_passed, { name, reply })
 }
 
-/** As the reason of a disabled channel, which says that it was a test. */
+/** Reason for a disabled channel, which states that a test failed. */
 const disablingText = (outcome: FailedProbe): string =>
   outcome.code === 'channel_test_failed'
     ? logText(logReasons.test_failed, { reason: failureText(outcome) })
     : errorText(outcome.code, 'zh', outcome.params)
 
-/** What went wrong; that the test has failed is said already. */
+/** Reason of the failure, without repeating that a test failed. */
 const failureText = ({ code, params }: FailedProbe): string =>
   code === 'channel_test_failed' ? String(params?.['detailZh']) : errorText(code, 'zh', params)

@@ -61,7 +61,7 @@ describe('channelRefusal', () => {
     ['half of a character', { models: 'a,\uD800' }, 'text_unreadable'],
     ['a mapping to a line break', { model_mapping: '{"a":"b\\r\\nc"}' }, 'channel_mapping_invalid'],
     ['an endless group', { group: `default,${'g'.repeat(33)}` }, 'invalid_field'],
-  ])('refuses %s', (_what, members, code) => {
+  ])('rejects %s', (_what, members, code) => {
     expect(channelRefusal(input(members))?.code).toBe(code)
   })
 
@@ -88,7 +88,7 @@ const created = (members: Record<string, unknown>) => {
 }
 
 describe('newChannels', () => {
-  test('one channel for each line of the key, all else the same', () => {
+  test('one channel per line of the key, with the same fields', () => {
     const channels = created({ name: 'batch', key: ' sk-a\r\nsk-b\n\n  \nsk-c', models: 'm' })
     expect(channels.map(({ key }) => key)).toEqual(['sk-a', 'sk-b', 'sk-c'])
     expect(new Set(channels.map(({ name, models }) => `${name} ${models}`))).toEqual(
@@ -96,14 +96,14 @@ describe('newChannels', () => {
     )
   })
 
-  test('a key that stands in two lines makes one channel, and is counted', () => {
+  test('a key on two lines creates one channel, and is counted', () => {
     const checked = newChannels(input({ key: 'sk-a\r\n sk-a \nsk-b\nsk-a' }))
     if (!checked.ok) throw new Error(checked.refusal.code)
     expect(checked.value.channels.map(({ key }) => key)).toEqual(['sk-a', 'sk-b'])
     expect(checked.value.duplicates).toBe(2)
   })
 
-  test('one channel that holds them all, where its type can', () => {
+  test('one channel with all keys, if its type allows it', () => {
     const lines = 'sk-b\n sk-a \r\nsk-b'
     expect(created({ key: lines, key_mode: 'together' }).map(({ key }) => key)).toEqual([
       'sk-b\nsk-a',
@@ -113,7 +113,7 @@ describe('newChannels', () => {
     expect(created(typed).map(({ key }) => key)).toEqual([`us|project|${adc}`])
   })
 
-  test('what is not said has the wire’s defaults', () => {
+  test('omitted members get the wire’s defaults', () => {
     expect(created({ key: 'sk-a' })).toEqual([
       {
         type: 0,
@@ -134,8 +134,8 @@ describe('newChannels', () => {
     ])
   })
 
-  // Whoever compares what is stored with what was sent finds no difference.
-  test('lists are stored as they were sent; an address without its slash', () => {
+  // A comparison of stored and sent values finds no difference.
+  test('lists are stored unchanged, an address without its trailing slash', () => {
     const lists = { models: 'a, b ,a,,c', group: 'vip, default,vip' }
     const [channel] = created({ key: 'k', ...lists, base_url: ' https://a.example/v1// ' })
     expect(channel).toMatchObject({ ...lists, base_url: 'https://a.example/v1' })
@@ -144,8 +144,8 @@ describe('newChannels', () => {
     expect(changes({ models: ' ,', group: ',' })).toEqual({})
   })
 
-  // Consoles of the family send this text with every channel, and compare it with what comes back.
-  test('a configuration without secrets is stored as it was sent', () => {
+  // One API's consoles send this text with every channel, and compare it with the response.
+  test('a configuration without secrets is stored unchanged', () => {
     for (const config of ['{"region":"","sk":"","ak":"","vertex_ai_adc":""}', '{}', '']) {
       expect(created({ key: 'k', config })).toMatchObject([{ config }])
       expect(answeredChannel({ ...stored, config })).toMatchObject({ config, config_set: [] })
@@ -154,7 +154,7 @@ describe('newChannels', () => {
     }
   })
 
-  test('a key that is composed of fields is one key, whatever its lines', () => {
+  test('a key composed of fields is one key, even with line breaks', () => {
     const adc = '{\n "type": "service_account"\n}'
     const typed = created({ type: 42, key: `us|project|${adc}` })
     expect(typed.map(({ key }) => key)).toEqual([`us|project|${adc}`])
@@ -189,7 +189,7 @@ describe('newChannels', () => {
       { key: manyKeys(1000), models: Array.from({ length: 101 }, (_, i) => `m${i}`).join() },
       'invalid_field',
     ],
-  ])('refuses %s', (_what, members, code) => {
+  ])('rejects %s', (_what, members, code) => {
     expect(newChannels(input(members))).toMatchObject({ ok: false, refusal: { code } })
   })
 })
@@ -240,8 +240,9 @@ describe('channelChanges', () => {
     expect(changes(members)).toEqual(expected)
   })
 
-  // A database that others wrote may hold what we would refuse; it can be edited nevertheless.
-  test('what is stored already needs no permission to stay', () => {
+  // A database written by another program may contain invalid values; it can be edited
+  // nevertheless.
+  test('unchanged values are not checked', () => {
     const row = { ...stored, base_url: 'https://a.example/?x=1', name: 'a\tb' }
     expect(changes({ base_url: row.base_url, name: row.name, priority: 3 }, row)).toEqual({
       base_url: 'https://a.example/?x=1',
@@ -262,14 +263,14 @@ describe('channelChanges', () => {
     expect(changes(members)).toEqual(key === undefined ? {} : { key })
   })
 
-  test('models times groups are bounded, too', () => {
+  test('the number of models times groups is limited', () => {
     const list = (count: number) => Array.from({ length: count }, (_, i) => `n${i}`).join()
     expect(changes({ models: list(1000), group: list(100) })).toBeTypeOf('object')
     expect(changes({ models: list(1001), group: list(100) })).toBe('invalid_field')
   })
 
-  // The stored key would be sent to wherever the new address is.
-  describe('sending the channel elsewhere needs its key again', () => {
+  // The stored key would be sent to the new address.
+  describe('a new destination requires the key again', () => {
     test.each([
       ['another address', { base_url: 'https://b.example' }],
       ['no address, which is the type’s own', { base_url: '' }],
@@ -283,24 +284,24 @@ describe('channelChanges', () => {
     })
 
     // Programs for One API change a type and send an empty key, which keeps the stored one.
-    test('but not for a type that leaves the address as it is', () => {
+    test('but not a new type with the same address', () => {
       expect(changes({ type: 14 })).toEqual({ type: 14 })
       const ofType = (type: number) => ({ ...stored, type, base_url: '' })
       expect(changes({ type: 14, key: '' }, ofType(1))).toBe('channel_key_needed_again')
       expect(changes({ base_url: 'https://api.openai.com' }, ofType(1))).toEqual({
         base_url: 'https://api.openai.com',
       })
-      // Neither has an address of its own.
+      // Neither has a default address.
       expect(changes({ type: 8 }, ofType(3))).toBe('channel_key_needed_again')
     })
 
-    test('but not when none is stored', () => {
+    test('but not if no key is stored', () => {
       expect(changes({ base_url: 'https://b.example' }, { ...stored, key: '' })).toEqual({
         base_url: 'https://b.example',
       })
     })
 
-    test('the secrets of its configuration as well', () => {
+    test('and also the secrets of its configuration', () => {
       const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r"}' }
       const move = { base_url: 'https://b.example', key: 'k' }
       expect(changes({ ...move }, row)).toBe('channel_key_needed_again')
@@ -311,8 +312,8 @@ describe('channelChanges', () => {
       })
     })
 
-    // Forms of the family leave such members behind, and none of ours shows them here.
-    test('secrets that its type does not use are dropped instead', () => {
+    // One API's forms leave such members behind, and our forms do not show them.
+    test('secrets that the type does not use are dropped', () => {
       const row = { ...stored, config: '{"region":"r","ak":"A","sk":"S","vertex_ai_adc":""}' }
       const moves = [
         [{ base_url: 'https://b.example' }, '{"region":"r","vertex_ai_adc":""}'],
@@ -328,14 +329,14 @@ describe('channelChanges', () => {
       expect(changes({ key: 'k' }, row)).toEqual({ key: 'k' })
     })
 
-    test('headers serve every type, and are entered again', () => {
+    test('headers apply to every type, and must be entered again', () => {
       const row = { ...stored, config: '{"header_override":{"x-key":"H"}}' }
       const move = { base_url: 'https://b.example', key: 'k' }
       expect(changes(move, row)).toBe('channel_key_needed_again')
       expect(changes({ ...move, config: '{"header_override":null}' }, row)).toMatchObject(move)
     })
 
-    test('another type leaves the former type’s secrets behind', () => {
+    test('another type drops the former type’s secrets', () => {
       const row = { ...stored, type: 33, config: '{"ak":"A","sk":"S","region":"r"}' }
       expect(changes({ type: 14, key: 'k' }, row)).toEqual({
         type: 14,
@@ -345,7 +346,7 @@ describe('channelChanges', () => {
     })
   })
 
-  test('a part of a key that was sent whole is not changed where nobody would read it', () => {
+  test('changing a part of a key that was given as a whole is rejected', () => {
     const row = { ...stored, type: 33, key: 'A|S|r', config: '{"region":"r"}' }
     expect(changes({ config: '{"sk":"S2"}' }, row)).toBe('channel_key_missing')
     expect(changes({ config: '{"region":"r2"}' }, row)).toBe('channel_key_missing')
@@ -358,7 +359,7 @@ describe('channelChanges', () => {
     expect(changes({ config: '{"ak":"A2","sk":"S2"}' }, row)).toMatchObject({ key: 'A2|S2|r' })
   })
 
-  test('an API key of Bedrock takes the place of both parts, and is given up for both', () => {
+  test('a Bedrock API key replaces both parts, and is replaced by them', () => {
     const row = { ...stored, type: 33, key: 'A|S|r', config: '{"ak":"A","sk":"S","region":"r"}' }
     const alone = { key: 'ABSKx|r', config: '{"ak":"ABSKx","region":"r"}' }
     expect(changes({ config: '{"ak":"ABSKx","sk":""}' }, row)).toEqual(alone)
@@ -395,7 +396,7 @@ describe('channelChanges', () => {
       expect(changes({ name: 'x' }, row)).toEqual({ name: 'x' })
     })
 
-    test('a stored text that is no JSON is replaced', () => {
+    test('a stored text that is not JSON is replaced', () => {
       expect(changes({ config: '{"region":"r"}' }, { ...stored, config: 'broken' })).toMatchObject({
         config: '{"region":"r"}',
       })
@@ -404,7 +405,7 @@ describe('channelChanges', () => {
 })
 
 describe('answeredChannel', () => {
-  test('carries no secret, but says which are set', () => {
+  test('contains no secret, but states which are set', () => {
     const answered = answeredChannel({
       ...stored,
       config: '{"ak":"A","sk":"","vertex_ai_adc":"{}","region":"r","unknown":"u"}',
@@ -439,7 +440,7 @@ test.each([
   expect(modelToTest({ ...stored, test_model }, asked)).toBe(expected)
 })
 
-test('modelToTest: a channel without models has none', () => {
+test('modelToTest: empty for a channel without models', () => {
   expect(modelToTest({ ...stored, models: null }, '')).toBe('')
 })
 
@@ -454,7 +455,7 @@ describe('isHardRefusal', () => {
     [200, '', 'invalid_api_key', true],
     [403, 'model_not_allowed', '', false],
     [429, 'rate_limit_error', '', false],
-    // Somebody's question or the upstream's own trouble, whatever names it is given.
+    // Problems of the request or of the upstream, with any error name.
     [400, 'authentication_error', '', false],
     [404, '', 'invalid_api_key', false],
     [422, 'forbidden', '', false],

@@ -25,7 +25,7 @@ import {
 } from './channel-config.ts'
 import { ABILITIES_MAX, channelRefusal, keyRefusal, tooMany } from './channel-input.ts'
 
-/** The columns of a channel that its rules read. */
+/** Columns of a channel that its rules read. */
 export interface ChannelState {
   type: number
   key: string
@@ -37,7 +37,7 @@ export interface ChannelState {
   test_model: string | null
 }
 
-/** The columns that people set. */
+/** Columns that admins set. */
 export interface ChannelFields {
   type: number
   key: string
@@ -57,23 +57,23 @@ export interface ChannelFields {
 
 export type ChannelChanges = Partial<ChannelFields>
 
-/** Channels that one call creates. */
+/** Maximum number of channels created by one request. */
 const BATCH_MAX = 1000
-/** Keys that one channel holds. */
+/** Maximum number of keys per channel. */
 const KEYS_MAX = 200
 
-/** A value, or why there is none. */
+/** A value, or the reason why it is invalid. */
 export type Checked<T> = { ok: true; value: T } | { ok: false; refusal: Refusal }
 
 const refused = (refusal: Refusal): { ok: false; refusal: Refusal } => ({ ok: false, refusal })
 
-/** The channels that a creation asks for, and how many lines repeated an earlier one's key. */
+/** Channels to create, and the number of duplicate key lines. */
 export interface NewChannels {
   channels: ChannelFields[]
   duplicates: number
 }
 
-/** One channel for each line of the key, all else the same; or one that holds them all. */
+/** Returns one channel per line of the key with the same fields, or one with all keys. */
 export function newChannels(input: ChannelInput): Checked<NewChannels> {
   const refusal = channelRefusal(input)
   if (refusal !== null) return refused(refusal)
@@ -113,19 +113,19 @@ export function newChannels(input: ChannelInput): Checked<NewChannels> {
   return { ok: true, value: { channels, duplicates: lines.length - different.length } }
 }
 
-/** A comma list as it was sent: its items are read where they are needed. Empty: it has none. */
+/** Returns a comma-separated list as sent; it is parsed where needed. Empty if it has no items. */
 const sentList = (text = ''): string => (commaList(text).length === 0 ? '' : text.trim())
 
 /**
- * The keys in a text, one a line. A key that is composed of form fields is one key, whatever its
- * lines: the credentials in it may be JSON as people paste it.
+ * Returns the keys in a text, one per line. A key composed of form fields is one key, even with
+ * line breaks, because it may contain pasted JSON credentials.
  */
 function channelKeys(type: number, text: string, config: ConfigObject): string[] {
   if (mayHoldSeveralKeys(type)) return keyLines(text)
   return keysOf(type, text.trim() || composeKey(type, configTexts(config)))
 }
 
-/** The members that differ from what is stored: what is there already needs no permission. */
+/** Returns the members that differ from the stored ones; unchanged values are not checked. */
 function changedMembers(stored: ChannelState, input: ChannelInput): Partial<ChannelInput> {
   const was = new Map<string, unknown>(Object.entries(stored))
   return Object.fromEntries(
@@ -134,9 +134,9 @@ function changedMembers(stored: ChannelState, input: ChannelInput): Partial<Chan
 }
 
 /**
- * What an update writes. Each member has the wire's own meaning of "empty": some can be emptied,
- * for others (and for the key) empty means unchanged. Members that only the server writes are not
- * read at all.
+ * Returns the columns that an update writes. The wire defines the meaning of "empty" per member:
+ * some can be emptied, for others (and for the key) it means unchanged. Members that only the
+ * server writes are ignored.
  */
 export function channelChanges(stored: ChannelState, input: ChannelInput): Checked<ChannelChanges> {
   const type = input.type || stored.type
@@ -162,7 +162,7 @@ export function channelChanges(stored: ChannelState, input: ChannelInput): Check
   return withCredentials(stored, input, changes)
 }
 
-/** Why these lines cannot be the keys of one channel. */
+/** Returns why these lines cannot be the keys of one channel, or null. */
 function keysRefusal(stored: ChannelState, input: ChannelInput): Refusal | null {
   const lines = keyLines(input.key ?? '')
   const wrong = lines.map(keyRefusal).find((found) => found !== null) ?? null
@@ -171,7 +171,7 @@ function keysRefusal(stored: ChannelState, input: ChannelInput): Refusal | null 
   return wrong ?? (isTooMany ? tooMany('key', KEYS_MAX) : null)
 }
 
-/** The key column after a change: one key a line, each once. Empty: it stays. */
+/** Returns the new key column: one key per line, without duplicates. Empty if unchanged. */
 function changedKey(type: number, stored: ChannelState, input: ChannelInput): string {
   const given = keysOf(type, input.key ?? '')
   const isAdded = input.key_mode === 'add' && given.length > 0
@@ -179,9 +179,9 @@ function changedKey(type: number, stored: ChannelState, input: ChannelInput): st
 }
 
 /**
- * Adds key and configuration. A stored secret goes only where it was entered for: whoever sends the
- * channel elsewhere (another address, another proxy, a type with another address) enters it again,
- * or could read it there.
+ * Adds key and configuration. A stored secret is only sent to the destination it was entered for. A
+ * change of the destination (another address, another proxy, a type with another address) requires
+ * it again, because it could be read there.
  */
 function withCredentials(
   stored: ChannelState,
@@ -194,9 +194,9 @@ function withCredentials(
   const isOtherType = type !== stored.type
   const { proxy } = mergedConfig(storedConfig, given)
   const moves = goesElsewhere(stored, changes) || textOf(proxy) !== textOf(storedConfig['proxy'])
-  // Secrets that serve the former type, or none, are forgotten: nobody needs to enter them again.
+  // Drops secrets of the former type, so that they need not be entered again.
   const used = isOtherType ? [] : secretsUsed(type)
-  // A proxy belongs to this place and not to the type: forgotten, calls would go by another way.
+  // A proxy belongs to the location and not to the type; without it calls would take another route.
   const kept = moves ? withoutSecretMembers(storedConfig, [...used, 'proxy']) : storedConfig
   const config = withoutSpared(type, mergedConfig(kept, given))
   const key = changedKey(type, stored, input)
@@ -211,7 +211,8 @@ function withCredentials(
     }
   }
   const composed = input.config === undefined ? '' : composeKey(type, configTexts(config))
-  // Of a key that was sent whole no part can be changed: it would be kept where nobody reads it.
+  // A key that was given as a whole has no separate parts to change: the part would be stored
+  // unused.
   const isPart = channelType(type).key.composedOf.some(
     (part) => textOf(given[part]) !== '' && textOf(given[part]) !== textOf(storedConfig[part]),
   )
@@ -224,8 +225,8 @@ function withCredentials(
 }
 
 /**
- * Whether calls go to another address than before. A key that is composed of fields is no key for
- * another type, and an address that hangs on them is not known here.
+ * Whether the destination of calls changes. A composed key is invalid for another type, and an
+ * address derived from its fields is not known here.
  */
 function goesElsewhere(stored: ChannelState, changes: ChannelChanges): boolean {
   const { type = stored.type, base_url = stored.base_url } = changes
@@ -236,19 +237,19 @@ function goesElsewhere(stored: ChannelState, changes: ChannelChanges): boolean {
   return before !== after || (isOtherType && after === '')
 }
 
-/** The channel's own address, or that of its type; '': neither is known. */
+/** Returns the channel's own address, or that of its type; '' if neither is known. */
 const addressOf = (
   type: number,
   { base_url, key }: Pick<ChannelState, 'base_url' | 'key'>,
 ): string => rootUrl(type, trimBaseUrl(base_url ?? '')) || defaultBaseUrl(type, key)
 
-/** A part that the key leaves out is forgotten: nobody could use it, or would enter it again. */
+/** Drops a part that the composed key omits, because it would be unused. */
 function withoutSpared(type: number, config: ConfigObject): ConfigObject {
   const spared = sparedField(type, configTexts(config))
   return Object.fromEntries(Object.entries(config).filter(([member]) => member !== spared))
 }
 
-/** Secret members of the configuration that a channel of this type uses where it stands. */
+/** Returns the secret configuration members that a channel of this type uses. */
 const secretsUsed = (type: number): string[] => [
   ...channelType(type).fields.flatMap((field) => (field.secret ? [field.config] : [])),
   'header_override',
@@ -261,7 +262,7 @@ type AnsweredSecrets = Pick<
   'key_set' | 'key_count' | 'config' | 'config_set'
 >
 
-/** The channel as it is answered: without its secrets, but with whether they are set. */
+/** Returns the channel for a response: without its secrets, but with flags whether they are set. */
 export function answeredChannel<R extends ChannelState>(
   row: R,
 ): Omit<R, 'key' | 'config'> & AnsweredSecrets {
@@ -276,34 +277,34 @@ export function answeredChannel<R extends ChannelState>(
 }
 
 /**
- * The model a test calls: the one asked for, the channel's own choice, its first. Empty: it has
- * none.
+ * Returns the model for a test: the requested one, the configured one, or the first. Empty if the
+ * channel has no models.
  */
 export const modelToTest = (channel: ChannelState, asked: string): string =>
   asked.trim() || channel.test_model?.trim() || (commaList(channel.models)[0] ?? '')
 
-/** The name under which the channel's upstream is asked for a model. */
+/** Returns the upstream name of a model. */
 export const mappedModel = (mapping: string | null, model: string): string =>
   textOf(parseConfigObject(mapping)?.[model]) || model
 
-/** The settings that let a test change a channel's status. */
+/** Settings that allow a test to change a channel's status. */
 export interface AutomaticRules {
   disables: boolean
   enables: boolean
-  /** Seconds; an enabled channel that takes longer is disabled. 0: never. */
+  /** In seconds; an enabled channel that takes longer is disabled. 0 for never. */
   slowSeconds: number
 }
 
-/** How an upstream named its refusal: HTTP status, and the error's own type and code. */
+/** Error of an upstream: HTTP status, and the error's own type and code. */
 export interface UpstreamVerdict {
   status: number
   type: string
   code: string
 }
 
-/** The account or its key is not accepted any more, whatever is asked with it. */
+/** The account or its key is no longer accepted for any request. */
 const HARD_STATUSES: ReadonlySet<number> = new Set([401, 402])
-/** Statuses that speak of the question or of the moment, whatever else is said. */
+/** Statuses about the request or a temporary problem, regardless of the error's name. */
 const SOFT_STATUSES: ReadonlySet<number> = new Set([400, 404, 413, 422])
 const HARD_TYPES: ReadonlySet<string> = new Set([
   'insufficient_quota',
@@ -316,38 +317,38 @@ const HARD_CODES: ReadonlySet<string> = new Set([
   'account_deactivated',
   'insufficient_quota',
 ])
-/** From here on a status speaks of the upstream's own trouble. */
+/** From this status on, the upstream itself has a problem. */
 const SERVER_FAULT = 500
 
 /**
- * Whether a refusal is about the channel's account, so that every call would meet it. Its words do
- * not count: they may repeat what somebody asked.
+ * Whether an error concerns the channel's account, so that every call would get it. Error messages
+ * are ignored, because they may repeat the request.
  */
 export function isHardRefusal({ status, type, code }: UpstreamVerdict): boolean {
   if (SOFT_STATUSES.has(status) || status >= SERVER_FAULT) return false
   return HARD_STATUSES.has(status) || HARD_TYPES.has(type) || HARD_CODES.has(code)
 }
 
-/** Codes and types that leave no doubt, and the status of a bill that is not paid. */
+/** Unambiguous codes and types, and the status of an unpaid bill. */
 const CERTAIN_WORDS: ReadonlySet<string> = new Set([...HARD_CODES, 'authentication_error'])
 const PAYMENT_REQUIRED = 402
 
 /**
- * Whether one hard refusal is enough to act upon. Others (a 401 or 403 that names no reason) may be
- * about one model, one region or one request.
+ * Whether one such error is enough to disable the channel. Others (a 401 or 403 without a reason)
+ * may concern one model, one region or one request.
  */
 export const isCertainRefusal = ({ status, type, code }: UpstreamVerdict): boolean =>
   isHardRefusal({ status, type, code }) &&
   (status === PAYMENT_REQUIRED || CERTAIN_WORDS.has(type) || CERTAIN_WORDS.has(code))
 
-/** What a test came to, as far as it says something of the channel. */
+/** Result of a test, as far as it concerns the channel. */
 export type TestVerdict =
   | { ok: true; elapsedMs: number }
   | { ok: false; elapsedMs: number; verdict?: UpstreamVerdict }
 
 /**
- * The status that a test of many gives a channel, or null: it keeps its own. Only what the program
- * disabled is enabled again by it; what a person disabled stays so.
+ * Returns the status after a test, or null if unchanged. Only automatically disabled channels are
+ * enabled again; manually disabled ones stay.
  */
 export function statusAfterTest(
   status: number,

@@ -6,23 +6,23 @@ import { defaultModels, defaultModelsByType } from './default-models.ts'
 const allTypes: readonly number[] = Object.values(ChannelTypeNumber)
 
 describe('defaultModels', () => {
-  test('every type has models, but bots and the raw proxy', () => {
+  test('every type has models, except bots and the raw proxy', () => {
     for (const type of allTypes.filter((known) => known !== 34 && known !== 43)) {
       const models = defaultModels(type)
       expect(models?.length, `type ${type}`).toBeGreaterThan(0)
       expect(new Set(models).size, `type ${type}`).toBe(models?.length)
-      // The channel stores them in one comma list.
+      // The channel stores them in a comma-separated list.
       for (const model of models ?? []) expect(model).toMatch(/^[^\s,]+$/)
     }
     expect(defaultModels(34)).toEqual([])
     expect(defaultModels(43)).toBeNull()
   })
 
-  test('an unknown type has none to offer', () => {
+  test('an unknown type has no models', () => {
     for (const type of [0, -1, 9999, 1.5, NaN]) expect(defaultModels(type)).toBeNull()
   })
 
-  test('what resells or imitates OpenAI offers what OpenAI does', () => {
+  test('resellers and compatible services of OpenAI have OpenAI’s models', () => {
     for (const type of [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 21, 22, 50]) {
       expect(defaultModels(type)).toEqual(defaultModels(1))
     }
@@ -40,13 +40,13 @@ describe('defaultModels', () => {
     )
   })
 
-  test('Ark is offered the ids that it knows, each with a price', () => {
+  test('Ark has only ids that it accepts, each with a price', () => {
     const models = defaultModels(40) ?? []
     expect(models.filter((model) => !/^[a-z\d-]+-\d{6}$/.test(model))).toEqual([])
     expect(models.filter((model) => !defaultRatios().ModelRatio.has(model))).toEqual([])
   })
 
-  test('most of what is offered has a price', () => {
+  test('most default models have a price', () => {
     const { ModelRatio } = defaultRatios()
     const offered = [...new Set(Object.values(defaultModelsByType()).flatMap((list) => list ?? []))]
     const priced = offered.filter((model) => ModelRatio.has(model))
@@ -54,7 +54,7 @@ describe('defaultModels', () => {
   })
 })
 
-test('the answer of GET /api/models has every type under its number as text', () => {
+test('GET /api/models returns every type with its number as text', () => {
   const answer = defaultModelsByType()
   expect(Object.keys(answer)).toEqual(allTypes.map(String))
   expect(answer['34']).toEqual([])

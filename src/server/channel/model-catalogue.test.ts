@@ -5,17 +5,17 @@ import { describeModels, knownModel, knownModels } from './model-catalogue.ts'
 
 test('a known model is described exactly as on the wire', () => {
   expect(knownModel('gpt-4o-mini')).toEqual(recordedModel())
-  // Text against text: clients have seen the members in this order.
+  // Compared as text, because clients have always received the members in this order.
   expect(JSON.stringify(knownModel('gpt-4o-mini'))).toBe(JSON.stringify(recordedModel()))
 })
 
-test('a model nobody knows by name has no description of its own', () => {
+test('an unknown model has no description of its own', () => {
   for (const id of ['nothing', 'constructor', '__proto__', '']) {
     expect(knownModel(id)).toBeUndefined()
   }
 })
 
-test('every model that a channel type offers is known', () => {
+test('every default model of a channel type is known', () => {
   const known = new Set(knownModels().map((model) => model.id))
   expect(known).toEqual(
     new Set(Object.values(defaultModelsByType()).flatMap((models) => models ?? [])),
@@ -52,7 +52,7 @@ test("describeModels: known ones in the built-in order, then the operator's own,
   expect(describeModels([])).toEqual([])
 })
 
-/** What the recorded server answered for `GET /v1/models/gpt-4o-mini`. */
+/** Recorded response of a One API server to `GET /v1/models/gpt-4o-mini`. */
 function recordedModel(): unknown {
   const file = new URL('../../../fixtures/recordings/relay.json', import.meta.url)
   // The recordings are our own fixture with this shape.

@@ -1,6 +1,6 @@
 /**
- * How models are described to clients: `GET /v1/models`, `GET /v1/models/:model` and the
- * console's `GET /api/channel/models`. The description is fixed; only the owner differs.
+ * Descriptions of models for clients: `GET /v1/models`, `GET /v1/models/:model` and the console's
+ * `GET /api/channel/models`. They are constant except for the owner.
  */
 import { vendors } from '../relay/vendors/list.ts'
 import { byOwnerRank } from '../relay/vendors/vendor.ts'
@@ -23,11 +23,11 @@ interface ModelPermission {
 export interface ModelDescription {
   readonly id: string
   readonly object: 'model'
-  /** Epoch seconds; the same for every model, as clients have always been told. */
+  /** Epoch seconds; the same for every model, as in One API. */
   readonly created: number
-  /** Who serves it in the first place; `custom` for a model only the operator knows. */
+  /** Original vendor; `custom` for a model only the operator has configured. */
   readonly owned_by: string
-  /** One fixed element; `null` for a model only the operator knows. */
+  /** One constant element; `null` for a model only the operator has configured. */
   readonly permission: ModelPermission[] | null
   readonly root: string
   readonly parent: null
@@ -69,7 +69,7 @@ function describe(id: string, owner: string | null): ModelDescription {
 
 let catalogue: ReadonlyMap<string, ModelDescription> | undefined
 
-/** Built once, on the first question. */
+/** Built once, on first use. */
 function knownById(): ReadonlyMap<string, ModelDescription> {
   if (catalogue) return catalogue
   const models = new Map<string, ModelDescription>()
@@ -82,10 +82,10 @@ function knownById(): ReadonlyMap<string, ModelDescription> {
   return models
 }
 
-/** Every model known by name, makers' models first. */
+/** Returns every model known by name, makers' models first. */
 export const knownModels = (): ModelDescription[] => [...knownById().values()]
 
-/** A model known by name, or `undefined`. */
+/** Returns a model known by name, or `undefined`. */
 export function knownModel(id: string): ModelDescription | undefined {
   const known = knownById().get(id)
   if (known !== undefined) return known
@@ -94,8 +94,8 @@ export function knownModel(id: string): ModelDescription | undefined {
 }
 
 /**
- * Descriptions of these models, each once: those known by name in the catalogue's order, then the
- * others in the order given.
+ * Returns descriptions of these models without duplicates: known ones in the catalog's order, then
+ * the others in the given order.
  */
 export function describeModels(ids: Iterable<string>): ModelDescription[] {
   const known = knownById()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { NO_OVERRIDES, overrideSecrets, overridesOf, overridesRefusal } from './overrides.ts'
 
-describe('what a channel may override', () => {
+describe('overrides of a channel', () => {
   test.each([
     ['nothing', {}],
     ['empty members', { proxy: '', header_override: null, param_override: '' }],
@@ -26,13 +26,13 @@ describe('what a channel may override', () => {
     'http://169.254.169.254',
     'http://[fd00:ec2::254]:80',
     7,
-  ])('not as proxy: %s', (proxy) => {
+  ])('rejected as proxy: %s', (proxy) => {
     expect(overridesRefusal({ proxy })).toEqual({ code: 'channel_proxy_invalid' })
     expect(overridesOf({ proxy }).proxy).toBeUndefined()
   })
 
   test.each(['socks5://proxy.example', 'SOCKS5H://proxy.example:1080', 'socks4://10.0.0.1'])(
-    'not a proxy of another kind: %s',
+    'rejected as a proxy of another kind: %s',
     (proxy) => {
       expect(overridesRefusal({ proxy })).toEqual({ code: 'channel_proxy_socks' })
       expect(overridesOf({ proxy }).proxy).toBeUndefined()
@@ -46,7 +46,7 @@ describe('what a channel may override', () => {
     ['X-A', { 'X-A': 'one\r\nX-B: two' }],
     ['X-A', { 'X-A': 7 }],
     ['bad name', { 'bad name': 'x' }],
-  ])('not as header: %s', (name, header_override) => {
+  ])('rejected as header: %s', (name, header_override) => {
     const code = 'channel_header_override_invalid'
     expect(overridesRefusal({ header_override })).toEqual({ code, params: { name } })
     expect(overridesOf({ header_override }).headers).toEqual({})
@@ -56,14 +56,14 @@ describe('what a channel may override', () => {
     ['model', { model: 'dearer' }],
     ['stream', { stream: true }],
     ['messages', { messages: [] }],
-  ])('not as parameter: %s', (name, param_override) => {
+  ])('rejected as parameter: %s', (name, param_override) => {
     const code = 'channel_param_override_invalid'
     expect(overridesRefusal({ param_override })).toEqual({ code, params: { name } })
     expect(overridesOf({ param_override }).params).toEqual({})
   })
 })
 
-test.each(['X-A: b', ['X-A'], 1])('overrides that are no object: %j', (value) => {
+test.each(['X-A: b', ['X-A'], 1])('overrides that are not an object: %j', (value) => {
   expect(overridesRefusal({ header_override: value })).toEqual({
     code: 'channel_header_override_shape',
   })
@@ -76,7 +76,7 @@ test.each(['X-A: b', ['X-A'], 1])('overrides that are no object: %j', (value) =>
   })
 })
 
-test('an adopted text keeps what is usable', () => {
+test('valid parts of an adopted text are kept', () => {
   const config = { header_override: { 'X-Good': 'yes', Host: 'no' }, param_override: { top_p: 1 } }
   expect(overridesOf(config)).toEqual({
     proxy: undefined,
@@ -86,7 +86,7 @@ test('an adopted text keeps what is usable', () => {
   expect(overridesOf({ region: 'eu' })).toBe(NO_OVERRIDES)
 })
 
-test('what nobody is to read: the proxy with its password, and long values of headers', () => {
+test('secrets are the proxy with its password, and long header values', () => {
   const config = {
     proxy: 'http://me:p%40ssword@inner.example:3128',
     header_override: { 'x-key': 'secret-value', 'x-flag': 'true' },

@@ -2,20 +2,20 @@ import type { Refusal } from '../../contract/errors.ts'
 import { addressClass } from '../egress/address-class.ts'
 import type { ConfigObject } from './channel-config.ts'
 
-/** What a channel changes in every request that goes out by it, as its `config` has it. */
+/** Changes that a channel makes to every upstream request, from its `config`. */
 export interface Overrides {
-  /** Address of the HTTP proxy to take; undefined: the usual way. */
+  /** Address of the HTTP proxy; undefined for the default. */
   proxy: string | undefined
-  /** By name in small letters; '': the header is left out. */
+  /** By lower-case name; '' omits the header. */
   headers: Readonly<Record<string, string>>
   /** Members that replace those of the body. */
   params: Readonly<Record<string, unknown>>
 }
 
-/** What most channels have. */
+/** Used by most channels. */
 export const NO_OVERRIDES: Overrides = { proxy: undefined, headers: {}, params: {} }
 
-/** Headers that belong to the connection, or to how the answer is read. */
+/** Headers of the connection, or of how the response is read. */
 const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -30,7 +30,7 @@ const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'transfer-encoding',
   'upgrade',
 ])
-/** Members by which a call is routed, priced and read; they are not a channel's to change. */
+/** Members that route, price and read a call; a channel must not change them. */
 const RESERVED_PARAMS: ReadonlySet<string> = new Set([
   'model',
   'stream',
@@ -41,11 +41,14 @@ const RESERVED_PARAMS: ReadonlySet<string> = new Set([
   'contents',
 ])
 const HEADER_NAME = /^[!#$%&'*+.^`|~\w-]{1,100}$/
-/** Visible characters, blanks between them, and what Latin-1 adds. */
+/** Visible ASCII, blanks, and Latin-1. */
 const HEADER_VALUE = /^[\x20-\x7e\xa0-\xff]*$/
 const HEADER_VALUE_MAX = 8192
 
-/** The first of the three members that cannot be, or null. Empty ones are not looked at. */
+/**
+ * Returns the refusal of the first invalid member of the three, or null. Empty ones are not
+ * checked.
+ */
 export function overridesRefusal(config: ConfigObject): Refusal | null {
   const { proxy, header_override: headers, param_override: params } = config
   if (isGiven(proxy) && !isProxy(proxy)) {
@@ -68,7 +71,7 @@ export function overridesRefusal(config: ConfigObject): Refusal | null {
   return null
 }
 
-/** What is stored, as far as it is usable: an adopted text may be none that we would have stored. */
+/** Returns the valid parts of the stored overrides; an adopted text may contain invalid ones. */
 export function overridesOf(config: ConfigObject): Overrides {
   const { proxy, header_override: headers, param_override: params } = config
   if (!isGiven(proxy) && !isGiven(headers) && !isGiven(params)) return NO_OVERRIDES
@@ -84,7 +87,7 @@ export function overridesOf(config: ConfigObject): Overrides {
   }
 }
 
-/** A request's headers as the channel wants them otherwise. */
+/** Applies the channel's header overrides to a request. */
 export function overriddenHeaders(
   headers: Record<string, string>,
   { headers: others }: Overrides,
@@ -99,10 +102,10 @@ export function overriddenHeaders(
   return Object.fromEntries([...kept, ...set])
 }
 
-/** Shorter values are words that an error may well use. */
+/** Shorter values may be words that occur in errors. */
 const SECRET_LENGTH_MIN = 8
 
-/** What an upstream's words must not tell of them. */
+/** Returns secrets to remove from upstream messages. */
 export function overrideSecrets({ proxy, headers }: Overrides): string[] {
   const values = Object.values(headers).filter((value) => value.length >= SECRET_LENGTH_MIN)
   if (proxy === undefined) return values
@@ -115,7 +118,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Characters of a name that a refusal repeats. */
+/** Maximum number of characters of a name in an error. */
 const SHOWN_MAX = 100
 const shown = (name: unknown): string => String(name).slice(0, SHOWN_MAX)
 
@@ -139,7 +142,7 @@ function isDecodable(text: string): boolean {
 const isSocks = (value: unknown): boolean =>
   typeof value === 'string' && /^\s*socks[45]?[ah]?:\/\//i.test(value)
 
-/** Name and password may stand in it. */
+/** Accepts an address with user name and password. */
 function isProxy(value: unknown): value is string {
   if (typeof value !== 'string' || !URL.canParse(value) || /\s/.test(value)) return false
   const { protocol, hostname, pathname, search, hash, username, password } = new URL(value)

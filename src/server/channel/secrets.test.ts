@@ -8,7 +8,7 @@ describe('cleaning a text', () => {
     ['HTTP://HOST/x then', '*** then'],
     ['nothing of the kind', 'nothing of the kind'],
     ['risk-taking is fine', 'risk-taking is fine'],
-    // Whose account it is.
+    // Account names.
     [
       'User: arn:aws:iam::123456789012:user/gatehouse-prod is not authorized to perform: x',
       'User: *** is not authorized to perform: x',
@@ -30,7 +30,7 @@ describe('cleaning a text', () => {
     expect(withoutSecrets(text, [])).toBe(clean)
   })
 
-  test('a channel’s address is a secret in every part, an empty one is none', () => {
+  test('every part of a channel’s address is a secret, except an empty one', () => {
     const secrets = secretsOf({ type: 1, key: 'k', baseUrl: 'https://inner.example:8443/v1' })
     expect(withoutSecrets('dial inner.example:8443 and inner.example', secrets)).toBe(
       'dial *** and ***',
@@ -41,7 +41,7 @@ describe('cleaning a text', () => {
     expect(withoutSecrets(`no route for /accounts/${account.user_id}/ai`, cloudflare)).toBe(
       'no route for /accounts/***/ai',
     )
-    // A neighbour's name may be an ordinary word.
+    // The host name in a local network may be an ordinary word.
     const neighbour = secretsOf({ type: 1, key: 'k', baseUrl: 'http://chat:8000' })
     expect(withoutSecrets('chat failed at chat:8000', neighbour)).toBe('chat failed at ***')
   })
@@ -50,7 +50,7 @@ describe('cleaning a text', () => {
 const KEYS = 'sk-first\nfastgpt-0123456789abcdef.app'
 const row = { type: 1, key: KEYS, base_url: 'https://inner.example:8443/v1', config: '' }
 
-describe('what an upstream said, in a log row or a letter', () => {
+describe('messages of an upstream, in a log row or a letter', () => {
   test.each([
     [
       'each of several keys',
@@ -77,7 +77,7 @@ describe('what an upstream said, in a log row or a letter', () => {
     expect(withoutChannelSecrets('hidden', { ...row, config: 'broken' })).toBe('hidden')
   })
 
-  test('however programs on the way have written them', () => {
+  test('in any encoding', () => {
     const key = 'ABSK+x/y="z"=='
     const address = encodeURIComponent(key)
     const quoted = JSON.stringify({ error: `no such key: ${key}` })
@@ -89,7 +89,7 @@ describe('what an upstream said, in a log row or a letter', () => {
     }
   })
 
-  test('a key as short as a word changes no sentence', () => {
+  test('a key as short as a word does not change a text', () => {
     expect(withoutChannelSecrets('a bad key', { ...row, key: 'a' })).toBe('a bad key')
   })
 })

@@ -4,22 +4,22 @@ import { credentialsIn, parseConfigObject, type ConfigObject } from './channel-c
 import { overrideSecrets, overridesOf, type Overrides } from './overrides.ts'
 
 /**
- * What nobody may hear of a channel who is told what its upstream said, and who reads it in a log
- * row or a letter: its keys, its account, and where the upstream is.
+ * Removes a channel's secrets from upstream messages in log rows, letters and responses: its keys,
+ * its account, and the upstream's address.
  */
 
-/** A channel as far as it is secret. */
+/** Secret parts of a channel. */
 export interface ChannelWithSecrets {
   type: number
-  /** One, or several as the column holds them. */
+  /** One or several keys, as in the column. */
   key: string
-  /** Its own; '': that of its type, which everybody knows. */
+  /** The channel's own address; '' for the public one of its type. */
   baseUrl: string
   config?: ConfigObject
   overrides?: Overrides
 }
 
-/** The columns of it. */
+/** Columns with secrets. */
 interface SecretColumns {
   type: number
   key: string
@@ -27,11 +27,11 @@ interface SecretColumns {
   config: string | null
 }
 
-/** A text of an upstream, or one that may repeat its words, without the channel's secrets. */
+/** Removes the channel's secrets from a text of an upstream. */
 export const withoutChannelSecrets = (text: string, columns: SecretColumns): string =>
   withoutSecrets(text, secretsOf(channelOf(columns)))
 
-/** A name that people gave the channel, often that of its address; only a key is hidden in it. */
+/** Removes only keys from the channel's name, which often equals its address. */
 export const withoutKeys = (name: string, columns: SecretColumns): string =>
   withoutAll(name, keysIn(channelOf(columns)))
 
@@ -58,19 +58,19 @@ export function secretsOf(channel: ChannelWithSecrets): string[] {
   ]
 }
 
-/** Shorter parts of a key are names of regions and the like. */
+/** Minimum length of a secret part; shorter parts of a key are, for example, region names. */
 const KEY_PART_MIN = 16
 
 function keysIn({ type, key, config = {} }: ChannelWithSecrets): string[] {
   const keys = keysOf(type, key)
-  // Of a key of several parts each could give it away.
+  // Each part of a composed key could reveal it.
   const parts = keys.flatMap((one) => one.split(/[|.]/))
   return [...keys, ...parts.filter((part) => part.length >= KEY_PART_MIN), ...credentialsIn(config)]
 }
 
 /**
- * How vendors name the account that was refused: Google's project, Amazon's user, Ark's account,
- * xAI's team and key, organizations and projects of OpenAI and Moonshot.
+ * Patterns of account names in errors: Google's project, Amazon's user, Ark's account, xAI's team
+ * and key, organizations and projects of OpenAI and Moonshot.
  */
 export const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
   [/\b(projects?(?:_number)?[/:]|in project )[^\s/"',]+/g, '$1***'],
@@ -80,22 +80,25 @@ export const ACCOUNTS: readonly [pattern: RegExp, clean: string][] = [
   [/\b(?:org[-_]|proj_)\w{10,}/g, '***'],
 ]
 
-/** Runs of characters in which a vendor may have masked a key in part. */
+/** Character sequences in which a vendor may have partly masked a key. */
 const KEY_RUNS = /[\w*.…-]+/g
 const KEY_PREFIX = /^(?:sk|gsk|xai|key)-/
 
-/** Hides keys that are masked in part: `sk-abc***xyz`, `sk-abc...xyz`. */
+/** Hides partly masked keys: `sk-abc***xyz`, `sk-abc...xyz`. */
 function withoutMaskedKey(run: string): string {
   if (run.includes('***')) {
     return run.replace(/[\w*-]+/g, (part) => (part.includes('***') ? '***' : part))
   }
   const isMasked = KEY_PREFIX.test(run) && (run.includes('...') || run.includes('…'))
   if (!isMasked) return run
-  // A full stop behind the key ends the sentence.
+  // A full stop after the key ends the sentence.
   return run.endsWith('.') && !run.endsWith('..') ? '***.' : '***'
 }
 
-/** Where a server is: with a port, as an address of numbers, or behind the words of a failed call. */
+/**
+ * Patterns of server addresses: with a port, as an IP address, or after the words of a failed
+ * connection.
+ */
 const PLACES: readonly [pattern: RegExp, clean: string][] = [
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '***'],
   [/\[[\da-f]*:[\da-f:.]*:[\da-f.]*\](?::\d{1,5})?/gi, '***'],
@@ -106,13 +109,10 @@ const PLACES: readonly [pattern: RegExp, clean: string][] = [
   ],
 ]
 
-/**
- * Replaces every occurrence of a secret, addresses, which tell where the upstream is, and names of
- * its accounts.
- */
+/** Replaces every occurrence of a secret, addresses of the upstream, and names of its accounts. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   let clean = withoutAll(text, secrets)
-    // No column of PostgreSQL takes one, and reasons and failures are stored.
+    // PostgreSQL cannot store U+0000, and reasons and failures are stored.
     .replaceAll('\0', '')
     .replace(KEY_RUNS, withoutMaskedKey)
     .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
@@ -121,7 +121,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
   return clean
 }
 
-/** Shorter ones stand in ordinary words. */
+/** Shorter secrets may be part of ordinary words. */
 const SECRET_LENGTH_MIN = 4
 
 function withoutAll(text: string, secrets: readonly string[]): string {
@@ -133,7 +133,7 @@ function withoutAll(text: string, secrets: readonly string[]): string {
   return clean
 }
 
-/** As it is, in an address, and in a JSON text that is quoted as a text, by some with `\/`. */
+/** Spellings: plain, in URLs, and in a JSON text quoted as a text, which some write with `\/`. */
 function spellingsOf(secret: string): Set<string> {
   const quoted = JSON.stringify(secret).slice(1, -1)
   const inAddress = encodeURIComponent(secret.toWellFormed())

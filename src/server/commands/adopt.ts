@@ -4,8 +4,8 @@ import { openBare, type DatabaseAddress } from '../db/database.ts'
 import { cannotBeRead, configuredAddress, mustBeThere, openConfigured } from './open.ts'
 
 /**
- * Says what is in a database of One API and what adopting it would change; then adopts it, unless
- * only the report is wanted. Starting the server adopts it too, without the report.
+ * Prints a report of a One API database and of the changes that adoption makes; then adopts it,
+ * unless only the report is wanted. Starting the server also adopts it, without the report.
  */
 export async function adopt(config: Config, { isDryRun }: { isDryRun: boolean }): Promise<void> {
   const address = configuredAddress(config)

@@ -100,7 +100,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   expect(backup).toMatchObject({ code: 0, err: '' })
   const folder = backupIn(to)
   const [line = ''] = backup.out.split('\n')
-  expect(line).toMatch(/^backup saved and checked: .+ \(\d+\.\d MB\); its books balance$/)
+  expect(line).toMatch(/^backup saved and checked: .+ \(\d+\.\d MB\); its ledger balances$/)
   expect(line).toContain(`${folder} (`)
   expect(fs.statSync(folder).mode & 0o777).toBe(0o700)
   const names = fs.readdirSync(folder).toSorted()
@@ -116,7 +116,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   const early = await run(['restore', folder], env, cwd)
   expect(early).toMatchObject({ code: 1, out: '' })
   expect(early.err).toBe(
-    `SQLITE_PATH: a server runs on ${path.join(DATA_DIR, 'gatehouse.db')}; stop it, then restore\n`,
+    `SQLITE_PATH: a server is using ${path.join(DATA_DIR, 'gatehouse.db')}; stop it, then restore\n`,
   )
   expect(await relayed(server.url)).toBe(200)
   server.program.kill('SIGTERM')
@@ -125,7 +125,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   const elsewhere = path.join(newFolder(), 'new')
   const restored = await run(['restore', folder], { DATA_DIR: elsewhere })
   expect(restored).toMatchObject({ code: 0, err: '' })
-  expect(restored.out).toMatch(/^restored .+ from .+; its books balance\n$/)
+  expect(restored.out).toMatch(/^restored .+ from .+; its ledger balances\n$/)
   const after = await serve({ DATA_DIR: elsewhere })
   const self = await fetch(`${after.url}api/user/self`, { headers: { cookie: cookie.join('; ') } })
   const { data } = (await self.json()) as { data: { username: string; request_count: number } }
@@ -134,7 +134,7 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   expect(data.request_count).toBeLessThan(answered)
   expect(await relayed(after.url)).toBe(200)
   const books = await run(['reconcile'], { DATA_DIR: elsewhere })
-  expect(books).toMatchObject({ code: 0, out: 'the books balance: 0 differences\n' })
+  expect(books).toMatchObject({ code: 0, out: 'the ledger balances: 0 differences\n' })
 }, 120_000)
 
 test('a restore keeps what was there, and the old write-ahead log spoils nothing', async () => {
@@ -152,7 +152,7 @@ test('a restore keeps what was there, and the old write-ahead log spoils nothing
   fs.writeFileSync(path.join(DATA_DIR, 'session-secret'), 'of now')
   const { code, out } = await run(['restore', backupIn(to)], { DATA_DIR })
   expect(code).toBe(0)
-  const aside = /what was there is in (.+)\n/.exec(out)?.[1] ?? ''
+  const aside = /the replaced files are in (.+)\n/.exec(out)?.[1] ?? ''
   expect(fs.readdirSync(aside).toSorted()).toEqual([
     'gatehouse.db',
     'gatehouse.db-wal',
@@ -190,11 +190,11 @@ test('what is damaged, newer, another program’s or no backup is refused, and n
     `${backup} was written by a newer Gatehouse: use that version\n`,
   )
   fs.copyFileSync('fixtures/databases/one-api.sqlite', backup)
-  expect(await refusal(backup)).toContain('is One API’s')
-  expect(await refusal('no-such-folder')).toBe('there is no backup no-such-folder\n')
-  expect(await refusal(DATA_DIR)).toContain('is the database that the settings name')
+  expect(await refusal(backup)).toContain('belongs to One API')
+  expect(await refusal('no-such-folder')).toBe('backup not found: no-such-folder\n')
+  expect(await refusal(DATA_DIR)).toContain('is the configured database')
   const folder = newFolder()
-  expect(await refusal(folder)).toBe(`${folder} is no backup: it has no gatehouse.db\n`)
+  expect(await refusal(folder)).toBe(`${folder} is not a backup: it contains no gatehouse.db\n`)
 }, 60_000)
 
 test('without room on the disk there is no backup, and nothing is left', async () => {
@@ -220,7 +220,7 @@ test('differences in the books are told, and the backup is kept', async () => {
   const { code, out } = await run(['backup', '--to', to], { DATA_DIR })
   expect(code).toBe(1)
   expect(out).toMatch(/^user 1: /)
-  expect(out).toContain('; its books have 1 differences')
+  expect(out).toContain('; its ledger has 1 differences')
   expect(fs.readdirSync(to)).toHaveLength(1)
 }, 60_000)
 

@@ -12,15 +12,15 @@ import { reasonOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 /**
- * Makes a backup beside a running server; `to` is the folder that the backup's own folder is made
- * in. Answers whether the books of the copy balance. Throws `ConfigError` when there is no backup.
+ * Makes a backup beside a running server; `to` is the parent folder. Returns whether the ledger of
+ * the copy balances. Throws `ConfigError` if the backup fails.
  */
 export async function backupCommand(
   config: Config,
   environment: GivenSettings,
   to = backupFolder(config),
 ): Promise<boolean> {
-  // Refuses databases of One API and of other versions.
+  // Rejects databases of One API and of other versions.
   await (await openOurs(config)).close()
   const plan = planBackup(config, environment, {
     folder: to,
@@ -28,7 +28,8 @@ export async function backupCommand(
     now: new Date(systemClock.nowMs()),
   })
   const backup = await backUp(plan).catch((error: unknown) => {
-    const advice = error instanceof NoRoom ? '; free some, or name another folder with --to' : ''
+    const advice =
+      error instanceof NoRoom ? '; free some space, or choose another folder with --to' : ''
     throw new ConfigError(`no backup was made: ${reasonOf(error)}${advice}`)
   })
   for (const line of linesOf(backup)) process.stdout.write(`${line}\n`)
@@ -43,9 +44,9 @@ function linesOf({ folder, bytes, report }: Backup): string[] {
       'The database is PostgreSQL and is not in this backup; save it with: pg_dump -Fc -f gatehouse.dump "$SQL_DSN"',
     ]
   }
-  if (report.count === 0) return [`backup saved and checked: ${saved}; its books balance`]
+  if (report.count === 0) return [`backup saved and checked: ${saved}; its ledger balances`]
   return [
     ...report.differences,
-    `backup saved: ${saved}; its books have ${report.count} differences, as the database has (gatehouse reconcile)`,
+    `backup saved: ${saved}; its ledger has ${report.count} differences, as the database has (gatehouse reconcile)`,
   ]
 }

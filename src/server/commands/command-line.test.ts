@@ -73,7 +73,7 @@ test('--version and --help answer and end', async () => {
 test('a wrong setting stops the start with one line and code 1', async () => {
   const { code, err } = await start(['serve'], { PORT: 'http' }).ended
   expect(code).toBe(1)
-  expect(err).toBe('PORT: got "http", wants a whole number from 0 to 65535\n')
+  expect(err).toBe('PORT: got "http", expected a whole number from 0 to 65535\n')
 })
 
 test('an unknown command is refused', async () => {
@@ -121,7 +121,7 @@ test('a unit file of One API may name a folder for its log', async () => {
   })
   await once(program.stdout, 'data')
   program.kill('SIGKILL')
-  expect((await ended).err).toBe('--log-dir has no effect here: the log goes to the output\n')
+  expect((await ended).err).toBe('--log-dir has no effect here: the log goes to standard output\n')
 })
 
 test('a server whose output nobody reads goes on, and ends on SIGTERM', async () => {
@@ -223,7 +223,7 @@ test('a second server on the same file is refused until the first has ended', as
   const first = await serve({ DATA_DIR })
   const second = await start(['serve', '--port', '0'], { DATA_DIR }).ended
   expect(second.code).toBe(1)
-  expect(second.err).toMatch(/^SQLITE_PATH: a server runs on .*gatehouse\.db; .*SQL_DSN.*\n$/)
+  expect(second.err).toMatch(/^SQLITE_PATH: a server is using .*gatehouse\.db; .*SQL_DSN.*\n$/)
   expect(await signIn(first.url, '123456')).toMatchObject({ success: true })
   first.program.kill('SIGKILL')
   await first.ended
@@ -239,7 +239,7 @@ test.each([
 ] as const)('a first %s that cannot be one stops the start', async (name, wants) => {
   const env = { DATA_DIR: newFolder(), [name]: ODD_INITIALS[name] }
   const { code, err } = await start(['serve', '--port', '0'], env).ended
-  expect(err).toBe(`${name}: got a value, wants ${wants}\n`)
+  expect(err).toBe(`${name}: got a value, expected ${wants}\n`)
   expect(code).toBe(1)
 })
 
@@ -248,7 +248,10 @@ test('reset-root gives root a new password, ends its token, allows password sign
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await (await openDatabase({ engine: 'sqlite', path: file })).close()
   const nobody = await start(['reset-root'], { DATA_DIR }).ended
-  expect(nobody).toMatchObject({ code: 1, err: 'there is no root yet: start the server first\n' })
+  expect(nobody).toMatchObject({
+    code: 1,
+    err: 'the user root does not exist yet: start the server first\n',
+  })
   const token = 'f'.repeat(32)
   const first = await serve({
     DATA_DIR,
@@ -267,7 +270,7 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(none).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
-  expect(reset.out).toContain('its system access token have ended')
+  expect(reset.out).toContain('its second factor were revoked')
   // What only an empty database reads stays in many a set-up for good.
   const second = await serve({ DATA_DIR, ...ODD_INITIALS })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })
@@ -297,7 +300,7 @@ test('refresh-models stores the data that it is told of, or says why not', async
   body = '[]'
   const failed = await start(['refresh-models', '--from', from], env).ended
   expect(failed.code).toBe(1)
-  expect(failed.err).toContain('the answer is no data of models.dev (api.json)')
+  expect(failed.err).toContain('the response is not model data of models.dev (api.json)')
 })
 
 test('reconcile finds the books of a fresh installation balanced', async () => {
@@ -318,7 +321,7 @@ test.each([
   const DATA_DIR = newFolder()
   const { code, err } = await start([command], { DATA_DIR }).ended
   expect(code).toBe(failed)
-  expect(err).toBe(`SQLITE_PATH: there is no file ${path.join(DATA_DIR, 'gatehouse.db')}\n`)
+  expect(err).toBe(`SQLITE_PATH: file not found: ${path.join(DATA_DIR, 'gatehouse.db')}\n`)
   expect(fs.readdirSync(DATA_DIR)).toEqual([])
 })
 
@@ -333,7 +336,7 @@ test('a taken port, and a database that is not there, say so in one line', async
   const { url } = await serve({ DATA_DIR })
   const PORT = new URL(url).port
   const second = await start(['serve'], { DATA_DIR: newFolder(), PORT }).ended
-  expect(second.err).toBe(`PORT: 127.0.0.1:${PORT} is taken by another program\n`)
+  expect(second.err).toBe(`PORT: 127.0.0.1:${PORT} is used by another program\n`)
   expect(second.code).toBe(1)
   const SQL_DSN = 'postgres://me:secret-word@127.0.0.1:1/nothing'
   const third = await start(['serve'], { SQL_DSN }).ended
@@ -396,7 +399,7 @@ test('a demo on a port that the system picks says which', async () => {
   await new Promise<void>((resolve) => {
     program.stdout.on('data', (chunk: Buffer) => {
       out += chunk.toString()
-      if (out.includes('Nothing leaves this machine')) resolve()
+      if (out.includes('No data leaves this machine')) resolve()
     })
   })
   const address = /open +(\S+)/.exec(out)?.[1] ?? ''

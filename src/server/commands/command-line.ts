@@ -7,11 +7,11 @@ import { packageVersion } from '../version.ts'
 
 /** Exit codes of the command line. */
 const FAILED = 1
-/** Of `reconcile` and `backup`, whose 1 says that the books do not balance. */
+/** For `reconcile` and `backup`, where 1 means that the ledger does not balance. */
 const NOT_RECONCILED = 2
 
 type Environment = Readonly<Record<string, string | undefined>>
-/** Reads the settings; what a command names counts before them. */
+/** Reads the settings; arguments of a command take precedence. */
 type ReadSettings = (overrides?: Record<string, string>) => Config
 
 const HELP = `
@@ -29,15 +29,15 @@ Examples:
 function addServe(program: Command, settings: ReadSettings, given: () => Environment): void {
   program
     .command('serve', { isDefault: true })
-    .description('start the server; what happens where no command is named')
+    .description('start the server; the default command')
     .option('--port <port>', 'port to listen on (PORT)')
     .option('--host <host>', 'address to listen on (HOST)')
-    .option('--log-dir <folder>', 'no effect: what the program says goes to its output')
+    .option('--log-dir <folder>', 'no effect: the log goes to standard output')
     .action(async (options: { port?: string; host?: string; logDir?: string }) => {
       const { serve } = await import('./serve.ts')
-      // Unit and compose files of One API name one.
+      // Unit and compose files for One API contain this option.
       if (options.logDir !== undefined) {
-        process.stderr.write('--log-dir has no effect here: the log goes to the output\n')
+        process.stderr.write('--log-dir has no effect here: the log goes to standard output\n')
       }
       await serve(
         settings({
@@ -67,7 +67,7 @@ function addReconcile(program: Command, settings: ReadSettings): void {
     )
 }
 
-/** 0 if the books balance, 1 if they do not, 2 if that could not be told. */
+/** Exits with 0 if the ledger balances, 1 if not, 2 if it could not be checked. */
 async function exitByBooks(areBalanced: () => Promise<boolean>): Promise<void> {
   try {
     process.exitCode = (await areBalanced()) ? 0 : FAILED
@@ -84,7 +84,7 @@ function addBackup(program: Command, settings: ReadSettings, given: () => Enviro
     .description(
       'save database, session secret and settings beside a running server, and check them',
     )
-    .option('--to <folder>', 'where the backup’s own folder is made (BACKUP_DIR)')
+    .option('--to <folder>', 'parent folder of the backup (BACKUP_DIR)')
     .action((options: { to?: string }) =>
       exitByBooks(async () => {
         const { backupCommand } = await import('./backup.ts')
@@ -93,8 +93,8 @@ function addBackup(program: Command, settings: ReadSettings, given: () => Enviro
     )
   program
     .command('restore')
-    .description('put a backup in the place of the database; what was there is kept')
-    .argument('<backup>', 'a folder that backup has made, or a SQLite file')
+    .description('replace the database with a backup; the replaced files are kept')
+    .argument('<backup>', 'a folder created by backup, or a SQLite file')
     .action(async (backup: string) => {
       const { restore } = await import('./restore.ts')
       await restore(settings(), backup)
@@ -105,7 +105,7 @@ function addMove(program: Command, settings: ReadSettings): void {
   program
     .command('move')
     .description('copy a SQLite database of Gatehouse into an empty PostgreSQL database')
-    .option('--from <file>', 'the SQLite file (SQLITE_PATH); no server may run on it')
+    .option('--from <file>', 'the SQLite file (SQLITE_PATH); no server may use it')
     .option('--to <dsn>', 'postgres://user:password@host:port/name (SQL_DSN)')
     .action(async (options: { from?: string; to?: string }) => {
       const { move } = await import('./move.ts')
@@ -125,18 +125,18 @@ function addRecord(program: Command, settings: ReadSettings): void {
     .description(
       'record the next calls of a channel or token of the running server, without secrets, to report a fault',
     )
-    .option('--channel <id>', 'record calls that this channel is asked to answer')
-    .option('--token <id>', 'record calls that this token makes; with --channel, only those there')
-    .option('--calls <number>', 'end after so many calls, at most 100', '1')
-    .option('--minutes <number>', 'end after so many minutes, at most 60', '10')
-    .option('--to <folder>', 'where the files go, one a call', 'recordings')
+    .option('--channel <id>', 'record calls that go to this channel')
+    .option('--token <id>', 'record calls of this token; with --channel, only those that go to it')
+    .option('--calls <number>', 'stop after this many calls, at most 100', '1')
+    .option('--minutes <number>', 'stop after this many minutes, at most 60', '10')
+    .option('--to <folder>', 'folder for the files, one per call', 'recordings')
     .action(async (options: RecordOptions) => {
       const { record } = await import('./record.ts')
       await record(settings(), options)
     })
 }
 
-/** The default command would take the word for an argument of its own. */
+/** Otherwise the default command would take the word as its argument. */
 function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   const [, , word = 'serve'] = argv
   const names = [...program.commands.map((command) => command.name()), 'help']
@@ -145,7 +145,7 @@ function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   }
 }
 
-/** `gatehouse <command>`: each command's code is loaded only when it runs. */
+/** Runs `gatehouse <command>`. Each command's code is loaded only when it runs. */
 export async function runCommandLine(
   argv: readonly string[],
   environment: Environment,
@@ -165,17 +165,15 @@ export async function runCommandLine(
   addBackup(program, settings, given)
   program
     .command('health')
-    .description(
-      'ask the server on this machine whether it takes calls; exit code 1 if it does not',
-    )
+    .description('check whether the server on this machine accepts calls; exit code 1 if not')
     .action(async () => {
       const { health } = await import('./health.ts')
       await health(settings())
     })
   program
     .command('adopt')
-    .description('take over a database that One API has written; serve does it too')
-    .option('--dry-run', 'only say what is there and what would change')
+    .description('adopt a database of One API; serve does it too')
+    .option('--dry-run', 'only report the contents and what would change')
     .action(async (options: { dryRun?: boolean }) => {
       const { adopt } = await import('./adopt.ts')
       await adopt(settings(), { isDryRun: options.dryRun === true })
@@ -183,7 +181,10 @@ export async function runCommandLine(
   program
     .command('import')
     .description('load a MySQL or MariaDB dump of One API into an empty database and adopt it')
-    .argument('<files...>', 'the dump, or those of database and log, plain or compressed by gzip')
+    .argument(
+      '<files...>',
+      'the dump, or the dumps of database and log, plain or compressed with gzip',
+    )
     .action(async (files: string[]) => {
       const { importDumps } = await import('./import.ts')
       await importDumps(settings(), files)
@@ -192,7 +193,7 @@ export async function runCommandLine(
   addRecord(program, settings)
   program
     .command('demo')
-    .description('start the server on a throw-away database full of believable data')
+    .description('start the server on a temporary database with realistic data')
     .option('--port <port>', 'port to listen on (PORT)')
     .action(async (options: { port?: string }) => {
       const { demo } = await import('./demo.ts')
@@ -201,7 +202,7 @@ export async function runCommandLine(
   program
     .command('reset-root')
     .description(
-      'give root a new password, end its sessions and its access token, allow password sign-in',
+      'set a new password for root, revoke its sessions and access token, enable password sign-in',
     )
     .option('--password <password>', 'the new password (default: a random one, printed)')
     .action(async (options: { password?: string }) => {
@@ -210,7 +211,7 @@ export async function runCommandLine(
     })
   program
     .command('refresh-models')
-    .description('fetch the data about models from models.dev')
+    .description('fetch model data from models.dev')
     .option('--from <address>', 'address of the data', 'https://models.dev/api.json')
     .action(async (options: { from: string }) => {
       const { refreshModels } = await import('./refresh-models.ts')
@@ -222,7 +223,7 @@ export async function runCommandLine(
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`${error.message}\n`)
-    // Whatever was opened on the way is not waited for.
+    // Exits without waiting for open resources.
     process.exit(FAILED)
   }
 }

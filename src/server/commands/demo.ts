@@ -16,14 +16,14 @@ const PASSWORD_LENGTH = 12
 const INTERRUPTED = 130
 
 /**
- * Serves a throw-away SQLite database full of made-up data, whatever database the settings name.
- * All its channels lead to a fake upstream inside this process, so that calls are answered and none
- * leaves the machine.
+ * Serves a temporary SQLite database with generated data, regardless of the configured database.
+ * All its channels use a fake upstream inside this process, so that calls work and none leaves the
+ * machine.
  */
 export async function demo(given: Config): Promise<void> {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-demo-'))
   process.on('exit', () => fs.rmSync(folder, { recursive: true, force: true }))
-  // Until the server has its own handlers, a signal must end the process in a way that cleans up.
+  // Until the server has its own handlers, a signal must end the process with a cleanup.
   const interrupt = (): never => process.exit(INTERRUPTED)
   const signals = ['SIGINT', 'SIGTERM'] as const
   for (const signal of signals) process.on(signal, interrupt)
@@ -35,7 +35,7 @@ export async function demo(given: Config): Promise<void> {
     SQLITE_SYNCHRONOUS: 'NORMAL',
     SQL_DSN: undefined,
     EGRESS_ALLOW_PRIVATE: true,
-    // Its address is this machine's own.
+    // The fake upstream is on this machine.
     RELAY_PROXY: undefined,
   }
   const password = given.INITIAL_ROOT_PASSWORD ?? randomText(PASSWORD_LENGTH)
@@ -57,7 +57,7 @@ async function fill(
   config: Config,
   { password, upstreamUrl }: { password: string; upstreamUrl: string },
 ): Promise<DemoSummary> {
-  process.stderr.write('making up the demo data …\n')
+  process.stderr.write('creating the demo data …\n')
   const database = await openConfigured(config)
   try {
     return await fillDemo(database, {
@@ -85,7 +85,7 @@ calls, made in ${seconds.toFixed(1)} s.
   call      curl ${address}v1/chat/completions \\
               -H 'Authorization: Bearer ${TOKEN_PREFIX}${tokenKey}' \\
               -d '{"model": "gpt-4o-mini", "messages": [{"role": "user", "content": "Hello"}]}'
-Nothing leaves this machine, and all of it is deleted when the program ends (Ctrl-C).
+No data leaves this machine, and everything is deleted when the program ends (Ctrl-C).
 
 `
 }

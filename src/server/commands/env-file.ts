@@ -3,8 +3,8 @@ import path from 'node:path'
 import { ConfigError } from '../config.ts'
 
 /**
- * The `.env` file of a folder as variables; absent file: none. Throws `ConfigError` when it cannot
- * be read.
+ * Returns the variables in the `.env` file of a folder; empty without a file. Throws `ConfigError`
+ * if it cannot be read.
  */
 export function readEnvFile(folder: string): Record<string, string> {
   const variables: Record<string, string> = {}
@@ -26,7 +26,7 @@ function textOf(file: string): string {
   }
 }
 
-/** A comment begins with a number sign after a blank, outside of quotes. */
+/** Parses a value. A comment begins with a number sign after a blank, outside quotes. */
 function writtenValue(text: string): string {
   const quoted = /^\s*(['"])(.*?)\1\s*(?:#.*)?$/.exec(text)?.[2]
   return quoted ?? text.replace(/\s#.*$/, '').trim()

@@ -2,12 +2,12 @@ import http from 'node:http'
 import { text } from 'node:stream/consumers'
 import { ConfigError, type Config } from '../config.ts'
 
-/** Less than the image's health check waits. */
+/** Shorter than the timeout of the image's health check. */
 const TIMEOUT_MS = 4000
 
 /**
- * Asks the server that these settings start on this machine whether it takes calls, for health
- * checks in an image without curl. Throws `ConfigError` if it does not.
+ * Checks whether the server with these settings on this machine accepts requests, for health checks
+ * in an image without curl. Throws `ConfigError` if it does not.
  */
 export async function health(config: Config): Promise<void> {
   const address = `http://${localHost(config.HOST)}:${config.PORT}${config.BASE_PATH}readyz`
@@ -18,7 +18,7 @@ export async function health(config: Config): Promise<void> {
   process.stdout.write(`${said}\n`)
 }
 
-/** Where a server that listens on all addresses is reached from its own machine. */
+/** Returns the host for a local connection to a server that may listen on all addresses. */
 function localHost(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1'
   if (host === '::') return '[::1]'

@@ -6,7 +6,7 @@ import { ConfigError, type Config } from '../config.ts'
 import { openBare, type BareDatabase, type DatabaseAddress } from '../db/database.ts'
 import { cannotBeOpened, configuredAddress, reasonOf } from './open.ts'
 
-/** Loads dumps into the database that the settings name, which must be empty. */
+/** Loads dumps into the configured database, which must be empty. */
 export async function importDumps(config: Config, files: readonly string[]): Promise<void> {
   const dumps = files.map(openDump)
   const database = await openEmpty(configuredAddress(config))
@@ -29,7 +29,7 @@ async function openEmpty(address: DatabaseAddress): Promise<BareDatabase> {
 
 const GZIP = '1f8b'
 
-/** What files of other packers begin with, by the definitions of their formats. */
+/** Magic numbers of other compression formats. */
 const OTHER_PACKERS = [
   ['zstd', '28b52ffd'],
   ['xz', 'fd377a585a00'],
@@ -37,31 +37,28 @@ const OTHER_PACKERS = [
   ['bzip2', '425a68'],
 ] as const
 
-/** Files that are no dumps of MySQL, and what there is to do instead. */
+/** Magic numbers of files that are not MySQL dumps, with advice. */
 const OTHER_FILES = [
   [
     '53514c69746520666f726d61742033',
-    'is a SQLite file, which needs no import: name it by SQLITE_PATH',
+    'is a SQLite file, which needs no import: set SQLITE_PATH to it',
   ],
-  [
-    '5047444d50',
-    'is an archive of PostgreSQL, which needs no import: name the database by SQL_DSN',
-  ],
+  ['5047444d50', 'is a PostgreSQL archive, which needs no import: set SQL_DSN to the database'],
 ] as const
 
-/** The file's bytes, inflated if it is compressed. */
+/** Returns the file's content, decompressed if necessary. */
 function openDump(file: string): AsyncIterable<Buffer> {
   const head = headOf(file)
   const packer = OTHER_PACKERS.find(([, start]) => head.startsWith(start))?.[0]
   if (packer !== undefined) {
-    throw new ConfigError(`${file}: is packed by ${packer}; unpack it first, or pack it by gzip`)
+    throw new ConfigError(`${file}: is compressed with ${packer}; decompress it first, or use gzip`)
   }
   const advice = OTHER_FILES.find(([start]) => head.startsWith(start))?.[1]
   if (advice !== undefined) throw new ConfigError(`${file}: ${advice}`)
   return bytesOf(file, head.startsWith(GZIP))
 }
 
-/** In hexadecimal. */
+/** Returns the first bytes in hexadecimal. */
 function headOf(file: string): string {
   const head = Buffer.alloc(16)
   try {
@@ -74,9 +71,9 @@ function headOf(file: string): string {
   return head.toString('hex')
 }
 
-/** Opened by whoever reads: a stream that fails before anybody listens ends the process. */
+/** Opened by the reader, because a stream that fails without a listener ends the process. */
 async function* bytesOf(file: string, isPacked: boolean): AsyncGenerator<Buffer> {
   const bytes = fs.createReadStream(file, { highWaterMark: 1024 * 1024 })
-  // Both ends of a pipe must fail together. Of a failure, whoever reads hears by the reading.
+  // `pipeline` makes both streams fail together. The reader receives the error.
   yield* isPacked ? pipeline(bytes, createGunzip(), () => {}) : bytes
 }

@@ -46,7 +46,7 @@ test('whoever is signed in stays so; a file in use is refused until its server h
     .join('; ')
   const early = await run(['move', '--from', file, '--to', url], {}).ended
   expect(early).toMatchObject({ code: 1, out: '' })
-  expect(early.err).toBe(`SQLITE_PATH: a server runs on ${file}; stop it, then move the file\n`)
+  expect(early.err).toBe(`SQLITE_PATH: a server is using ${file}; stop it, then move the file\n`)
   before.program.kill('SIGTERM')
   await before.ended
 
@@ -61,7 +61,7 @@ test('whoever is signed in stays so; a file in use is refused until its server h
   const again = await run(['move', '--from', file], { SQL_DSN: url }).ended
   expect(again).toMatchObject({ code: 1 })
   expect(again.err).toBe(
-    'nothing was moved: the database is not empty; a move goes into an empty one\n',
+    'nothing was moved: the database is not empty; data can only be moved into an empty database\n',
   )
 }, 120_000)
 
@@ -101,11 +101,11 @@ test('wrong options are said in one line, without the password', async () => {
   const folder = newFolder()
   const file = path.join(folder, 'gatehouse.db')
   const nowhere = await run(['move', '--from', file], {}).ended
-  expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: there is no file ${file}\n` })
+  expect(nowhere).toMatchObject({ code: 1, err: `SQLITE_PATH: file not found: ${file}\n` })
   fs.writeFileSync(file, 'these are not the pages you are looking for'.repeat(100))
   const noTarget = await run(['move'], { DATA_DIR: folder }).ended
   expect(noTarget).toMatchObject({ code: 1 })
-  expect(noTarget.err).toMatch(/^SQL_DSN: name the PostgreSQL database .*\n$/)
+  expect(noTarget.err).toMatch(/^SQL_DSN: set the target PostgreSQL database, .*\n$/)
   const TO = 'postgres://me:secret-word@127.0.0.1:1/nothing'
   const noDatabase = await run(['move', '--from', file, '--to', TO], {}).ended
   expect(noDatabase).toMatchObject({ code: 1 })

@@ -8,8 +8,8 @@ import { openSource } from '../move/source-store.ts'
 import { mustBeThere, reasonOf, taken, whyOf } from './open.ts'
 
 /**
- * Copies a SQLite database of ours into an empty PostgreSQL database; the file stays as it is. Of a
- * file that is named for the move alone, the settings may be another server's.
+ * Copies a SQLite database of Gatehouse into an empty PostgreSQL database; the file is not changed.
+ * If the file is given as an argument, the settings may belong to another server.
  */
 export async function move(
   config: Config,
@@ -18,7 +18,7 @@ export async function move(
   const file = configuredFile(config)
   mustBeThere({ engine: 'sqlite', path: file })
   if (config.SQL_DSN === undefined) {
-    throw new ConfigError('SQL_DSN: name the PostgreSQL database to move to, there or by --to')
+    throw new ConfigError('SQL_DSN: set the target PostgreSQL database, here or with --to')
   }
   const beside = path.dirname(file)
   const places = (isFileNamed ? [beside] : [config.DATA_DIR, beside]).map((folder) =>
@@ -33,8 +33,8 @@ export async function move(
   }
   const secretLine =
     secret === null
-      ? `There was no ${[...new Set(places)].join(' or ')}: without SESSION_SECRET everybody signs in again.`
-      : `The session secret of ${secret.place} is in the database now: who is signed in by it stays so.`
+      ? `There was no ${[...new Set(places)].join(' or ')}: without SESSION_SECRET all users must sign in again.`
+      : `The session secret of ${secret.place} is in the database now: existing sessions stay valid.`
   for (const line of farewell({ file, secretLine })) say(line)
 }
 
@@ -71,15 +71,17 @@ function opened(file: string): ReturnType<typeof openSource> {
 }
 
 interface KeptSecret {
-  /** Where it was read. */
+  /** File of the secret. */
   place: string
   value: string
 }
 
-/** What signs cookies: on PostgreSQL it is in the database, beside SQLite in a file. */
+/**
+ * Reads the secret that signs cookies: on PostgreSQL it is in the database, for SQLite in a file.
+ */
 function keptSecret(places: readonly string[]): KeptSecret | null {
   try {
-    // One that only seems not to be there is not left behind: that would throw.
+    // `statSync` throws if the file exists but cannot be accessed, so that it is never left behind.
     const place = places.find((name) => fs.statSync(name, { throwIfNoEntry: false }) !== undefined)
     if (place === undefined) return null
     return { place, value: fs.readFileSync(place, 'utf8').trim() }
@@ -89,8 +91,8 @@ function keptSecret(places: readonly string[]): KeptSecret | null {
 }
 
 const farewell = ({ file, secretLine }: { file: string; secretLine: string }): string[] => [
-  'Everything is moved, and recomputed from the ledger.',
+  'All data was moved and checked against the ledger.',
   secretLine,
-  'From now on start the server with SQL_DSN, and all other settings as they are.',
-  `${file} is as it was. Keep it as a backup; what a server books there is not in PostgreSQL.`,
+  'From now on start the server with SQL_DSN, and keep all other settings.',
+  `${file} was not changed. Keep it as a backup; calls that a server books there are not in PostgreSQL.`,
 ]

@@ -11,8 +11,8 @@ import { alone, migrate } from '../db/migrate.ts'
 import { fillNameKeys } from '../user/name-key-store.ts'
 
 /**
- * Opens a database and brings its tables up to date; one that One API has written is adopted, and
- * `progress` is told each step. Throws `AdoptionError` when it holds another program's tables.
+ * Opens a database and migrates it; adopts a database of One API and reports each step to
+ * `progress`. Throws `AdoptionError` if it contains tables of another program.
  */
 export const openDatabase = (
   address: DatabaseAddress,

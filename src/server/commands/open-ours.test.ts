@@ -45,7 +45,7 @@ test.each(COMMANDS)(
     expect(await runOnFile([name], file)).toEqual({
       code: failed,
       out: '',
-      err: `SQLITE_PATH: ${file} holds no tables of Gatehouse\n`,
+      err: `SQLITE_PATH: ${file} contains no tables of Gatehouse\n`,
       isUnchanged: true,
     })
     const url = await emptyPostgres()
@@ -53,7 +53,7 @@ test.each(COMMANDS)(
     expect(there).toEqual({
       code: failed,
       out: '',
-      err: 'SQL_DSN: the database holds no tables of Gatehouse\n',
+      err: 'SQL_DSN: the database contains no tables of Gatehouse\n',
     })
     expect(await columnsOf(url)).toEqual([])
   },
@@ -65,7 +65,7 @@ test.each(COMMANDS)('%s adopts no database of One API', async (name, failed) => 
   expect(await runOnFile([name], location.path)).toEqual({
     code: failed,
     out: '',
-    err: `SQLITE_PATH: ${location.path} is One API’s; take it over first: gatehouse adopt\n`,
+    err: `SQLITE_PATH: ${location.path} belongs to One API; adopt it first: gatehouse adopt\n`,
     isUnchanged: true,
   })
   const { location: place } = await postgresFixture()
@@ -83,7 +83,7 @@ test('a backup is as it was after it was checked, be it of this version or of an
   await plainSqlite(live).run(`VACUUM INTO '${backup}'`)
   expect(await runOnFile(['reconcile'], backup)).toEqual({
     code: 0,
-    out: 'the books balance: 0 differences\n',
+    out: 'the ledger balances: 0 differences\n',
     err: '',
     isUnchanged: true,
   })
@@ -92,7 +92,7 @@ test('a backup is as it was after it was checked, be it of this version or of an
   const older = await runOnFile(['reconcile'], backup)
   expect(older).toMatchObject({ code: 2, isUnchanged: true })
   expect(older.err).toBe(
-    `SQLITE_PATH: ${backup} is of an older Gatehouse: use that version, or start this one’s server on it first\n`,
+    `SQLITE_PATH: ${backup} was written by an older Gatehouse: use that version, or start this version’s server on it first\n`,
   )
   await plainSqlite(backup).run(`INSERT INTO schema_migrations VALUES (9999, 'later', 0);
     INSERT INTO settings (name, value) VALUES ('schema_contract', '9999')`)
@@ -106,7 +106,7 @@ test('reconcile reads where nothing can be written', async () => {
   const readonly = new URL(url)
   readonly.searchParams.set('options', '-c default_transaction_read_only=on')
   const { code, out } = await runProgram(['reconcile'], { SQL_DSN: readonly.href }).ended
-  expect([code, out]).toEqual([0, 'the books balance: 0 differences\n'])
+  expect([code, out]).toEqual([0, 'the ledger balances: 0 differences\n'])
 })
 
 test('reconcile reads beside a program that writes, what its log holds included', async () => {
@@ -148,7 +148,7 @@ test('reset-root says in one line that the database has failed meanwhile', async
   expect(await runProgram(['reset-root'], { SQLITE_PATH: file }).ended).toEqual({
     code: 1,
     out: '',
-    err: `SQLITE_PATH: ${file} has failed, try it again: database is full\n`,
+    err: `SQLITE_PATH: ${file} failed, try again: database is full\n`,
   })
   const url = await emptyPostgres()
   await (await openDatabase({ engine: 'postgres', url })).close()
@@ -159,7 +159,7 @@ test('reset-root says in one line that the database has failed meanwhile', async
     CREATE TRIGGER leave BEFORE UPDATE ON users FOR EACH ROW EXECUTE FUNCTION leave()`)
   const there = await runProgram(['reset-root'], { SQL_DSN: url }).ended
   expect(there).toMatchObject({ code: 1, out: '' })
-  expect(there.err).toMatch(/^SQL_DSN: the database has failed, try it again: .*terminat.*\n$/)
+  expect(there.err).toMatch(/^SQL_DSN: the database failed, try again: .*terminat.*\n$/)
 })
 
 test.each([...COMMANDS, ['move', 1], ['adopt', 1]] as const)(
@@ -176,14 +176,14 @@ test.each([...COMMANDS, ['move', 1], ['adopt', 1]] as const)(
         .replace(/cannot be (?:opened|read|moved)/, 'cannot be used')
     }
     expect(await at('gone', 'a.db')).toBe(
-      'SQLITE_PATH: …/gone/a.db cannot be used: there is no folder …/gone\n',
+      'SQLITE_PATH: …/gone/a.db cannot be used: folder not found: …/gone\n',
     )
-    expect(await at('a.db')).toBe('SQLITE_PATH: there is no file …/a.db\n')
+    expect(await at('a.db')).toBe('SQLITE_PATH: file not found: …/a.db\n')
     fs.mkdirSync(path.join(folder, 'a.db'))
     expect(await at('a.db')).toBe('SQLITE_PATH: …/a.db cannot be used: it is a folder\n')
     fs.writeFileSync(path.join(folder, 'file'), '')
     expect(await at('file', 'a.db')).toBe(
-      'SQLITE_PATH: …/file/a.db cannot be used: …/file is no folder\n',
+      'SQLITE_PATH: …/file/a.db cannot be used: …/file is not a folder\n',
     )
   },
 )

@@ -5,8 +5,8 @@ import { schemaAge } from '../db/migrate.ts'
 import { cannotBeOpened, configuredAddress, mustBeThere, placeOf, whyOf } from './open.ts'
 
 /**
- * The database that the settings name, to be looked at: nothing in it is made, adopted or brought
- * up to date. Throws `ConfigError` when it is none that this version of Gatehouse works with.
+ * Opens the configured database for reading, without creating, adopting or migrating anything.
+ * Throws `ConfigError` if this version of Gatehouse cannot use it.
  */
 export async function openOurs(config: Config): Promise<BareDatabase> {
   const address = configuredAddress(config)
@@ -23,8 +23,8 @@ export async function openOurs(config: Config): Promise<BareDatabase> {
 }
 
 /**
- * Whether a SQLite file of ours is of this version or an older one. Throws `ConfigError` when it is
- * of a newer one, of One API, of another program, or cannot be opened.
+ * Returns whether a SQLite file of Gatehouse has the current or an older version. Throws
+ * `ConfigError` if it is newer, from One API, from another program, or cannot be opened.
  */
 export async function ageOfOurs(file: string): Promise<'older' | 'current'> {
   const address = { engine: 'sqlite', path: file } as const
@@ -43,17 +43,17 @@ export async function ageOfOurs(file: string): Promise<'older' | 'current'> {
 }
 
 interface Found {
-  /** Null: it is not ours. */
+  /** Null if it is not a Gatehouse database. */
   age: 'older' | 'current' | 'newer' | null
-  /** Why this version cannot work with it, to be said after its name; empty: it can. */
+  /** Why this version cannot use it, as a text to follow its name; empty if it can. */
   trouble: string
 }
 
 async function whatIsThere({ db, engine }: BareDatabase): Promise<Found> {
   const { origin } = await readOrigin(db, engine)
-  if (origin.kind === 'empty') return { age: null, trouble: ' holds no tables of Gatehouse' }
+  if (origin.kind === 'empty') return { age: null, trouble: ' contains no tables of Gatehouse' }
   if (origin.kind === 'one-api') {
-    return { age: null, trouble: ' is One API’s; take it over first: gatehouse adopt' }
+    return { age: null, trouble: ' belongs to One API; adopt it first: gatehouse adopt' }
   }
   if (origin.kind === 'foreign') return { age: null, trouble: `: ${origin.reason}` }
   const age = await schemaAge(db, engine)
@@ -61,7 +61,8 @@ async function whatIsThere({ db, engine }: BareDatabase): Promise<Found> {
 }
 
 const TROUBLE = {
-  older: ' is of an older Gatehouse: use that version, or start this one’s server on it first',
+  older:
+    ' was written by an older Gatehouse: use that version, or start this version’s server on it first',
   newer: ' was written by a newer Gatehouse: use that version',
   current: '',
 }

@@ -7,7 +7,7 @@ import type { Database, DatabaseAddress } from '../db/database.ts'
 import { LostThread } from '../db/sqlite-connection.ts'
 import { fileTrouble, folderTrouble, takeSqliteFile } from '../db/sqlite-file.ts'
 
-/** Where the settings say the database is. */
+/** Returns the address of the configured database. */
 export const configuredAddress = (config: Config): DatabaseAddress =>
   config.SQL_DSN === undefined
     ? {
@@ -17,20 +17,23 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
       }
     : { engine: 'postgres', url: config.SQL_DSN }
 
-/** Throws `ConfigError` where a command that only looks at what is there would make a database. */
+/**
+ * Throws `ConfigError` if a database file is missing, so that a read-only command does not create
+ * one.
+ */
 export function mustBeThere(address: DatabaseAddress): void {
   if (address.engine === 'postgres' || fs.existsSync(address.path)) return
   const trouble = folderTrouble(address.path)
   throw new ConfigError(
     trouble === null
-      ? `SQLITE_PATH: there is no file ${address.path}`
+      ? `SQLITE_PATH: file not found: ${address.path}`
       : `${placeOf(address)} cannot be opened: ${trouble}`,
   )
 }
 
 /**
- * The database for a server, which has a SQLite file to itself. Throws `ConfigError` while another
- * server runs on it.
+ * Opens the database for a server, with exclusive use of a SQLite file. Throws `ConfigError` if
+ * another server uses it.
  */
 export async function openForServer(config: Config): Promise<Database> {
   const address = configuredAddress(config)
@@ -48,7 +51,7 @@ export async function openForServer(config: Config): Promise<Database> {
   }
 }
 
-/** Takes a SQLite file for this process. Throws `ConfigError`, with `advice`, while a server has it. */
+/** Locks a SQLite file for this process. Throws `ConfigError` with `advice` if a server uses it. */
 export function taken(file: string, advice: string): () => void {
   try {
     const giveBack = takeSqliteFile(file)
@@ -56,12 +59,12 @@ export function taken(file: string, advice: string): () => void {
   } catch (error) {
     throw cannotBeOpened({ engine: 'sqlite', path: file }, error, { readonly: true })
   }
-  throw new ConfigError(`SQLITE_PATH: a server runs on ${file}; ${advice}`)
+  throw new ConfigError(`SQLITE_PATH: a server is using ${file}; ${advice}`)
 }
 
 /**
- * The database that the settings name; one that One API has written is adopted, with a line for
- * each step. Throws `ConfigError` when it cannot be opened.
+ * Opens the configured database; adopts a database of One API and prints a line per step. Throws
+ * `ConfigError` if it cannot be opened.
  */
 export async function openConfigured(config: Config): Promise<Database> {
   const address = configuredAddress(config)
@@ -79,16 +82,19 @@ export const cannotBeOpened = (
 ): ConfigError =>
   new ConfigError(`${placeOf(address)} cannot be opened: ${whyOf(address, error, { readonly })}`)
 
-/** For one that was opened, and whose pages or connection then failed. */
+/** Error for a database that was opened and then could not be read. */
 export const cannotBeRead = (address: DatabaseAddress, error: unknown): ConfigError =>
   new ConfigError(
     `${placeOf(address)} cannot be read: ${whyOf(address, error, { readonly: true })}`,
   )
 
-/** What SQLite and the system say of a file that cannot be used, be it as it may. */
+/** Errors of SQLite and the system for an unusable file. */
 const OF_FILES = /^(?:SQLITE_(?:CANTOPEN|READONLY|IOERR|PERM)|EACCES|EISDIR|ENOENT|ENOTDIR|EPERM)/
 
-/** Why a database cannot be used. A thread that could not open its file says so in words alone. */
+/**
+ * Returns why a database cannot be used. A thread that could not open its file only has an error
+ * message.
+ */
 export function whyOf(
   address: DatabaseAddress,
   error: unknown,
@@ -100,7 +106,7 @@ export function whyOf(
   return fileTrouble(address.path, { readonly }) ?? reasonOf(error)
 }
 
-/** The address of a server holds a password: it is not repeated. */
+/** The address of a server contains a password, so it is not repeated. */
 export const placeOf = (address: DatabaseAddress): string =>
   address.engine === 'sqlite' ? `SQLITE_PATH: ${address.path}` : 'SQL_DSN: the database'
 
@@ -108,33 +114,36 @@ export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
   if (error.message.endsWith('database is locked')) {
-    return `${error.message}; another program, One API perhaps, has the file open: stop it first`
+    return `${error.message}; another program, possibly One API, has the file open: stop it first`
   }
   if (error.message === 'Invalid URL') {
-    return 'it is no address; of a password, characters such as # / ? @ are written %23 %2F %3F %40'
+    return 'it is not a valid address; in a password, write characters such as # / ? @ as %23 %2F %3F %40'
   }
   return error.cause === undefined ? error.message : `${error.message}: ${reasonOf(error.cause)}`
 }
 
-/** The program's own output: JSON lines, or for people on a terminal. */
+/** Creates the program's own output: JSON lines, or readable text on a terminal. */
 export async function createTrace(config: Config): Promise<Logger> {
   const format = config.LOG_FORMAT ?? (process.stdout.isTTY ? 'pretty' : 'json')
   const settings = {
     level: config.LOG_LEVEL,
-    // Whatever is handed to a trace by mistake, these never get out.
+    // Members that are always removed from traces.
     redact: ['*.key', '*.password', '*.authorization', '*.cookie', 'headers'],
   }
   return pino(settings, format === 'json' ? jsonLines() : await prettyLines())
 }
 
-/** What waits for an output that takes nothing; the newest lines are given up beyond it. */
+/** Maximum size in bytes of output waiting to be written; newer lines are dropped beyond it. */
 const WAITING_BYTES_MAX = 16 * 1024 * 1024
 
-/** A server goes on when its output fails: the terminal is gone, the disk is full. */
+/**
+ * Writes JSON lines. The server continues if its output fails, for example because the terminal is
+ * gone or the disk is full.
+ */
 function jsonLines(): DestinationStream {
   const lines = pino.destination({ dest: 1, sync: false, maxLength: WAITING_BYTES_MAX })
   lines.on('error', () => {
-    // It would try for ever, and the process never end.
+    // Otherwise it would retry forever and block the exit.
     lines.flushSync = () => {}
   })
   return lines
@@ -143,6 +152,6 @@ function jsonLines(): DestinationStream {
 async function prettyLines(): Promise<DestinationStream> {
   const { prettyFactory } = await import('pino-pretty')
   const pretty = prettyFactory({ ignore: 'pid,hostname' })
-  // `serve` has taken care of the output's errors.
+  // `serve` handles the output's errors.
   return { write: (line) => void process.stdout.write(pretty(line)) }
 }

@@ -4,8 +4,8 @@ import { cannotBeRead, configuredAddress } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 /**
- * Prints every difference between the books and what is shown; true when there is none. Throws
- * `ConfigError` when the database fails meanwhile.
+ * Prints every difference between the ledger and the stored figures. Returns whether there is no
+ * difference. Throws `ConfigError` if the database fails meanwhile.
  */
 export async function reconcileCommand(config: Config): Promise<boolean> {
   const database = await openOurs(config)
@@ -13,7 +13,7 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
     const report = await reconcile({ engine: database.engine, heavy: database.db })
     for (const difference of report.differences) process.stdout.write(`${difference}\n`)
     process.stdout.write(
-      report.count === 0 ? 'the books balance: 0 differences\n' : `${report.count} differences\n`,
+      report.count === 0 ? 'the ledger balances: 0 differences\n' : `${report.count} differences\n`,
     )
     const { users, points } = report.owed
     if (users > 0) {

@@ -87,10 +87,13 @@ test.each(['sqlite', 'postgres'])(
 )
 
 test.each([
-  [[], 'name the calls to record: --channel <id> or --token <id>'],
-  [['--channel', 'x'], '--channel: got "x", wants an id'],
-  [['--channel', '1', '--calls', '101'], '--calls: got "101", wants a whole number from 1 to 100'],
-  [['--token', '1', '--minutes', '0'], '--minutes: got "0", wants a whole number from 1 to 60'],
+  [[], 'choose the calls to record: --channel <id> or --token <id>'],
+  [['--channel', 'x'], '--channel: got "x", expected an id'],
+  [
+    ['--channel', '1', '--calls', '101'],
+    '--calls: got "101", expected a whole number from 1 to 100',
+  ],
+  [['--token', '1', '--minutes', '0'], '--minutes: got "0", expected a whole number from 1 to 60'],
 ])('record %j is refused in one line', async (args, said) => {
   const { code, err } = await runProgram(
     ['record', ...args],

@@ -21,7 +21,7 @@ import { findTokenById } from '../token/token-store.ts'
 import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
-/** As written on the command line. */
+/** As given on the command line. */
 export interface RecordOptions {
   channel?: string
   token?: string
@@ -39,23 +39,23 @@ interface Wish {
 }
 
 const CALLS_MAX = 100
-/** Of the columns on PostgreSQL. */
+/** Maximum value of the id columns on PostgreSQL. */
 const ID_MAX = 2 ** 31 - 1
 const MINUTES_MAX = 60
 const ID_LENGTH = 20
 const POLL_MS = 500
-/** For calls that have begun in time and are still being stored. */
+/** Additional seconds for calls that started in time and are still being stored. */
 const GRACE_SECONDS = 5
 
 const inflate = promisify(inflateRaw)
 
 /**
- * Has the running servers record the next calls of a channel or token, and writes each to a file.
- * Ends after so many calls, when the time is over, or with Ctrl-C. Throws `ConfigError`.
+ * Requests the running servers to record the next calls of a channel or token, and writes each to a
+ * file. Ends after the given number of calls or minutes, or with Ctrl-C. Throws `ConfigError`.
  */
 export async function record(config: Config, options: RecordOptions): Promise<void> {
   const wish = wishOf(options)
-  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  // Checked first, because `openConfigured` alone would create or adopt tables at a wrong address.
   await (await openOurs(config)).close()
   const database = await openConfigured(config)
   const stopper = new AbortController()
@@ -67,14 +67,14 @@ export async function record(config: Config, options: RecordOptions): Promise<vo
     await prepareFolder(wish.folder)
     const written = await fetchCalls(database, { id, wish, signal: stopper.signal })
     process.stdout.write(
-      `${written} of ${wish.calls} calls recorded. Look the files over before you send them.\n`,
+      `${written} of ${wish.calls} calls recorded. Check the files before you send them.\n`,
     )
     process.exitCode = written === 0 ? 1 : 0
   } catch (error) {
     if (error instanceof ConfigError) throw error
     const address = configuredAddress(config)
     const reason = whyOf(address, error, { readonly: false })
-    throw new ConfigError(`${placeOf(address)} has failed, try it again: ${reason}`)
+    throw new ConfigError(`${placeOf(address)} failed, try again: ${reason}`)
   } finally {
     process.off('SIGINT', stop).off('SIGTERM', stop)
     await deleteRecording(database.write, id).catch(() => {})
@@ -84,7 +84,7 @@ export async function record(config: Config, options: RecordOptions): Promise<vo
 
 function wishOf({ channel, token, calls, minutes, to }: RecordOptions): Wish {
   if (channel === undefined && token === undefined) {
-    throw new ConfigError('name the calls to record: --channel <id> or --token <id>')
+    throw new ConfigError('choose the calls to record: --channel <id> or --token <id>')
   }
   return {
     channelId: channel === undefined ? 0 : numberOf('--channel', channel, ID_MAX),
@@ -99,15 +99,15 @@ function numberOf(name: string, text: string, max: number): number {
   const number = /^\d{1,16}$/.test(text) ? Number(text) : 0
   if (number >= 1 && number <= max) return number
   const range = max === ID_MAX ? 'an id' : `a whole number from 1 to ${max}`
-  throw new ConfigError(`${name}: got "${text}", wants ${range}`)
+  throw new ConfigError(`${name}: got "${text}", expected ${range}`)
 }
 
 async function mustExist({ read }: Database, { channelId, tokenId }: Wish): Promise<void> {
   if (channelId > 0 && (await findChannel(read, channelId)) === null) {
-    throw new ConfigError(`--channel: there is no channel ${channelId}`)
+    throw new ConfigError(`--channel: no channel has the id ${channelId}`)
   }
   if (tokenId > 0 && (await findTokenById(read, tokenId)) === null) {
-    throw new ConfigError(`--token: there is no token ${tokenId}`)
+    throw new ConfigError(`--token: no token has the id ${tokenId}`)
   }
 }
 
@@ -117,7 +117,7 @@ async function prepareFolder(folder: string): Promise<void> {
     await fs.access(folder, fs.constants.W_OK)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new ConfigError(`--to: files cannot be written to ${folder}: ${code}`)
+    throw new ConfigError(`--to: cannot write files to ${folder}: ${code}`)
   }
 }
 
@@ -146,7 +146,7 @@ async function fetchCalls(
   )
   let written = 0
   for (;;) {
-    // Looked at first: a call that is stored after it is found below, or in the next round.
+    // Read before the calls: a call stored afterwards is found below or in the next round.
     const left = (await recordingById(database.read, id))?.calls_left ?? 0
     const call = await oneRecordedCall(database.read, id)
     if (call !== undefined) {
@@ -159,7 +159,7 @@ async function fetchCalls(
   }
 }
 
-/** Whether the call had a file. */
+/** Returns whether the call was recorded. */
 async function writeFile(folder: string, call: RecordedCallRow): Promise<boolean> {
   if (call.file.length === 0) {
     process.stderr.write(`call ${call.request_id} was not recorded: ${call.reason}\n`)

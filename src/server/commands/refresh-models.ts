@@ -10,9 +10,9 @@ import { packageVersion } from '../version.ts'
 import { openConfigured } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
-/** Fetches the data about models from models.dev and stores it for all servers on the database. */
+/** Fetches model data from models.dev and stores it for all servers on the database. */
 export async function refreshModels(config: Config, address: string): Promise<void> {
-  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  // Checked first, because `openConfigured` alone would create or adopt tables at a wrong address.
   await (await openOurs(config)).close()
   const database = await openConfigured(config)
   try {

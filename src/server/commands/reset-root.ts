@@ -1,5 +1,6 @@
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
+import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
 import { saveOption } from '../option/option-store.ts'
 import { randomText } from '../secrets.ts'
 import { createPasswords } from '../user/password.ts'
@@ -14,9 +15,9 @@ import { openOurs } from './open-ours.ts'
 const PASSWORD_LENGTH = 20
 
 /**
- * For an operator who is locked out, or who wants somebody else out: a new password for root, an
- * enabled account, its sessions and its system access token ended, and password sign-in turned on
- * again.
+ * Restores access for a locked-out operator, or ends that of others: sets a new password for root,
+ * enables the account, ends its sessions, system access token and second factor, and enables
+ * password sign-in.
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
@@ -26,13 +27,13 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
     process.exitCode = 1
     return
   }
-  // Opened by `openConfigured` alone, a wrong address would be filled with tables or adopted.
+  // Checked first, because `openConfigured` alone would create or adopt tables at a wrong address.
   await (await openOurs(config)).close()
   const database = await openConfigured(config)
   try {
     const root = await findFirstRoot(database.read)
     if (root === undefined) {
-      process.stderr.write('there is no root yet: start the server first\n')
+      process.stderr.write('the user root does not exist yet: start the server first\n')
       process.exitCode = 1
       return
     }
@@ -42,11 +43,13 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         ? `${root.username}'s new password: ${password}\n`
         : `${root.username}'s password was changed\n`,
     )
-    process.stdout.write('its sessions and its system access token have ended\n')
+    process.stdout.write(
+      'its sessions, its system access token and its second factor were revoked\n',
+    )
   } catch (error) {
     const address = configuredAddress(config)
     const reason = whyOf(address, error, { readonly: false })
-    throw new ConfigError(`${placeOf(address)} has failed, try it again: ${reason}`)
+    throw new ConfigError(`${placeOf(address)} failed, try again: ${reason}`)
   } finally {
     await database.close().catch(() => {})
   }
@@ -61,12 +64,13 @@ async function letIn(database: Database, rootId: number, passwordHash: string): 
     })
     await deleteSessionsOf(trx, rootId)
     await deleteAccessToken(trx, rootId)
+    await deleteSecondFactor(trx, rootId)
     await saveOption(trx, 'PasswordLoginEnabled', 'true')
   })
   await database.announce('everything')
 }
 
-/** An empty one, which means "unchanged" on the wire, is too short. */
+/** Rejects an empty password, which means "unchanged" on the wire. */
 const passwordRefusal = (password: string): Refusal | null =>
   password === ''
     ? { code: 'password_too_short', params: { min: PASSWORD_LENGTH_MIN } }

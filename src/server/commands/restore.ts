@@ -18,17 +18,17 @@ import { checkPages, copySqlite } from '../db/sqlite-copy-store.ts'
 import { reasonOf, taken } from './open.ts'
 import { ageOfOurs } from './open-ours.ts'
 
-/** What a backup holds. */
+/** Files of a backup. */
 interface Source {
   database: string
-  /** Null in a backup that is a database file alone. */
+  /** Null if the backup is only a database file. */
   secret: string | null
 }
 
 /**
- * Puts a backup where the settings say the data is: a folder that `backupCommand` has made, or a
- * SQLite file. What was there is kept in a folder beside it. Throws `ConfigError`, and has changed
- * nothing, when the backup is damaged or a server uses the data.
+ * Restores a backup to the configured location: a folder made by `backupCommand`, or a SQLite file.
+ * Existing files are kept in a folder beside it. Throws `ConfigError` without any change if the
+ * backup is damaged or a server uses the data.
  */
 export async function restore(config: Config, from: string): Promise<void> {
   if (config.SQL_DSN !== undefined) {
@@ -37,14 +37,14 @@ export async function restore(config: Config, from: string): Promise<void> {
   const target = configuredFile(config)
   const source = sourceOf(from)
   if (path.resolve(source.database) === path.resolve(target)) {
-    throw new ConfigError(`${from} is the database that the settings name, not a backup of it`)
+    throw new ConfigError(`${from} is the configured database, not a backup of it`)
   }
   const found = await checked(source.database)
   const giveBack = taken(target, 'stop it, then restore')
   try {
     const aside = await putInPlace(config, { source, target })
     say(`restored ${target} (${megabytes(fs.statSync(target).size)}) from ${from}; ${found}`)
-    if (aside !== null) say(`what was there is in ${aside}`)
+    if (aside !== null) say(`the replaced files are in ${aside}`)
   } catch (error) {
     throw new ConfigError(`nothing was restored: ${reasonOf(error)}`)
   } finally {
@@ -57,11 +57,11 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 function sourceOf(from: string): Source {
   const found = fs.statSync(from, { throwIfNoEntry: false })
-  if (found === undefined) throw new ConfigError(`there is no backup ${from}`)
+  if (found === undefined) throw new ConfigError(`backup not found: ${from}`)
   if (!found.isDirectory()) return { database: from, secret: null }
   const database = path.join(from, DATABASE_FILE)
   if (!fs.existsSync(database))
-    throw new ConfigError(`${from} is no backup: it has no ${DATABASE_FILE}`)
+    throw new ConfigError(`${from} is not a backup: it contains no ${DATABASE_FILE}`)
   const secret = path.join(from, SECRET_FILE)
   return {
     database,
@@ -69,7 +69,7 @@ function sourceOf(from: string): Source {
   }
 }
 
-/** Checks a backup; answers what is to be said of its books. */
+/** Checks a backup. Returns a text about its ledger. */
 async function checked(file: string): Promise<string> {
   const age = await ageOfOurs(file)
   try {
@@ -77,14 +77,14 @@ async function checked(file: string): Promise<string> {
   } catch (error) {
     throw new ConfigError(`${file} is damaged: ${reasonOf(error)}`)
   }
-  if (age === 'older') return 'it is of an older version, which the next start brings up to date'
+  if (age === 'older') return 'it is from an older version and will be migrated at the next start'
   const { count } = await reconcileFile(file)
   return count === 0
-    ? 'its books balance'
-    : `its books have ${count} differences (gatehouse reconcile)`
+    ? 'its ledger balances'
+    : `its ledger has ${count} differences (gatehouse reconcile)`
 }
 
-/** Answers where what was there is kept; null if nothing was. */
+/** Returns the folder with the replaced files; null if there were no files. */
 async function putInPlace(
   config: Config,
   { source, target }: { source: Source; target: string },
@@ -92,7 +92,7 @@ async function putInPlace(
   const folder = path.dirname(path.resolve(target))
   mustHaveRoom(folder, bytesOf(source.database))
   const secretFile = path.join(config.DATA_DIR, SECRET_FILE)
-  // Of a server that is given its secret, the file is not used.
+  // A server with a configured secret does not use the file.
   const secret = config.SESSION_SECRET === undefined ? source.secret : null
   const [freshDatabase, freshSecret] = [`${target}.restoring`, `${secretFile}.restoring`]
   const removeFresh = (): void => {
@@ -123,8 +123,9 @@ async function putInPlace(
 }
 
 /**
- * Keeps what a restore replaces; false if nothing is there. The write-ahead log belongs to the old
- * file and would spoil the new one. The secret, perhaps on another disk, is copied.
+ * Moves the files that a restore replaces aside. Returns false if there are no files. The
+ * write-ahead log belongs to the old file and would corrupt the new one. The secret may be on
+ * another disk, so it is copied.
  */
 function keepAside(target: string, secretFile: string | null, aside: string): boolean {
   const files = ['', '-wal', '-shm']
@@ -138,7 +139,7 @@ function keepAside(target: string, secretFile: string | null, aside: string): bo
   return true
 }
 
-/** Undoes `keepAside` for the database. */
+/** Reverts `keepAside` for the database. */
 function putBack(target: string, aside: string): void {
   for (const name of fs.readdirSync(aside).filter((one) => one !== SECRET_FILE)) {
     fs.renameSync(path.join(aside, name), path.join(path.dirname(target), name))
@@ -147,9 +148,11 @@ function putBack(target: string, aside: string): void {
 
 function sayOfSecret(config: Config, secret: string | null): void {
   if (secret !== null && config.SESSION_SECRET !== undefined && config.SESSION_SECRET !== secret) {
-    say('SESSION_SECRET is not the one of the backup: everybody signs in again')
+    say('SESSION_SECRET differs from the one in the backup: all users must sign in again')
   }
   if (secret === null && config.SESSION_SECRET === undefined) {
-    say(`the backup has no ${SECRET_FILE}: where it is another one, everybody signs in again`)
+    say(
+      `the backup has no ${SECRET_FILE}: if the secret here is a different one, all users must sign in again`,
+    )
   }
 }

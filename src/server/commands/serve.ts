@@ -5,7 +5,7 @@ import { createServer, type Server } from '../server.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
 import { cannotBeOpened, configuredAddress, createTrace, openForServer } from './open.ts'
 
-/** Starts the server, which stays until a signal ends it. Answers its address. */
+/** Starts the server, which runs until a signal ends it. Returns its address. */
 export async function serve(
   config: Config,
   {
@@ -13,7 +13,7 @@ export async function serve(
     environment = {},
   }: {
     isUnderNpm?: boolean
-    /** What the settings were read from. */
+    /** Variables that the settings were read from. */
     environment?: Readonly<Record<string, string | undefined>>
   } = {},
 ): Promise<string> {
@@ -22,7 +22,7 @@ export async function serve(
       'BACKUP_KEEP: daily backups are for SQLite; set it to 0 and schedule pg_dump (docs/operating.md)',
     )
   }
-  // A server goes on when nobody reads its output any more.
+  // The server continues if its output is closed.
   process.stdout.on('error', () => {})
   const trace = await createTrace(config)
   const database = await openForServer(config)
@@ -31,7 +31,7 @@ export async function serve(
       throw sayTrouble(config, error)
     },
   )
-  // Before anything else can fail: nobody will ever see it again.
+  // Shown before anything else can fail, because it is never shown again.
   showPassword(server)
   const address = await listen(config, server)
   trace.info({ address, database: database.engine, version: server.app.version }, 'listening')
@@ -41,7 +41,7 @@ export async function serve(
   return address
 }
 
-/** Of files, a start touches those in `DATA_DIR`, beside the database, which was opened before. */
+/** The only files a start uses besides the database, which is already open, are in `DATA_DIR`. */
 function sayTrouble(config: Config, error: unknown): unknown {
   if (isOutage(error)) return cannotBeOpened(configuredAddress(config), error)
   const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error
@@ -56,13 +56,13 @@ async function listen(config: Config, server: Server): Promise<string> {
     const place = `${config.HOST}:${config.PORT}`
     throw new ConfigError(
       code === 'EADDRINUSE'
-        ? `PORT: ${place} is taken by another program`
+        ? `PORT: ${place} is used by another program`
         : `HOST, PORT: cannot listen on ${place} (${code})`,
     )
   }
 }
 
-/** Goes to the terminal and not into the trace. */
+/** Printed to the terminal and not to the trace. */
 function showPassword({ newRoot }: Server): void {
   if (newRoot === null || newRoot.password === null) return
   if (!newRoot.isFirst) {
@@ -83,7 +83,10 @@ function greet(config: Config, { newRoot, app }: Server, address: string): void 
   app.trace.info('created the first user, root')
 }
 
-/** The first signal stops gracefully, a second at once. Answers what stops, too. */
+/**
+ * The first signal stops the server gracefully, a second one immediately. Returns the stop
+ * function.
+ */
 function stopOnSignal(server: Server, database: Database): (reason: string) => Promise<void> {
   let isStopping = false
   const stop = async (reason: string): Promise<void> => {
@@ -107,7 +110,8 @@ function stopOnSignal(server: Server, database: Database): (reason: string) => P
   }
   process.on('SIGTERM', stopOrEnd)
   process.on('SIGINT', stopOrEnd)
-  // A terminal that is closed sends it more than once, and ends npm beside: no second wish.
+  // A closing terminal sends it several times and also ends npm, so a repetition is no second
+  // request.
   process.on('SIGHUP', (signal) => void stop(signal))
   return stop
 }
@@ -115,8 +119,8 @@ function stopOnSignal(server: Server, database: Database): (reason: string) => P
 const PARENT_CHECK_MS = 500
 
 /**
- * A signal sent to `npm start` ends npm and the shell between, but does not reach this process:
- * being left without its parent means the same.
+ * Stops the server when its parent ends: a signal sent to `npm start` ends npm and the shell, but
+ * does not reach this process.
  */
 function stopWithParent(stop: (signal: string) => Promise<void>): void {
   const parent = process.ppid

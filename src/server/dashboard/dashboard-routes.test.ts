@@ -71,13 +71,13 @@ forEachDatabase('dashboard', (open) => {
     expect(answer.json['success']).toBe(true)
     return Object(answer.data)
   }
-  /** The last so many days of a viewer in UTC. */
+  /** The last days of a viewer in UTC. */
   const lastDays = (days: number): string => {
     const today = now - (now % DAY)
     return `start_timestamp=${today - (days - 1) * DAY}&end_timestamp=${today + DAY}`
   }
 
-  // The sums of finished hours are only another way to the same figures.
+  // Sums of finished hours must give the same figures.
   describe.each(['from the hours', 'from the kept sums'])('%s', (way) => {
     beforeAll(async () => {
       if (way === 'from the kept sums') {
@@ -85,7 +85,7 @@ forEachDatabase('dashboard', (open) => {
       }
     })
 
-    test('own figures: one’s own calls only, by day and model', async () => {
+    test('own figures contain only own calls, by day and model', async () => {
       const { buckets, totals, names } = await overview(`${lastDays(7)}&by=model`, bob)
       expect(buckets).toHaveLength(7)
       expect(buckets.at(-1)).toMatchObject({ start: now - (now % DAY) })
@@ -97,18 +97,18 @@ forEachDatabase('dashboard', (open) => {
       }
     })
 
-    test('a viewer’s midnight cuts the days', async () => {
+    test('days start at the viewer’s midnight', async () => {
       const shanghai = 8 * HOUR
       const midnight = now - ((now + shanghai) % DAY)
       const range = `start_timestamp=${midnight}&end_timestamp=${midnight + DAY}&offset_minutes=480`
       const { buckets } = await overview(range, bob)
-      // 13:30 UTC is 21:30 there; the calls of 17:30 and 13:30 are of the same day.
+      // 13:30 UTC is 21:30 there; the calls of 17:30 and 13:30 belong to the same day.
       expect(buckets).toMatchObject([{ start: midnight, requests: 3 }])
       const named = range.replace('offset_minutes=480', 'tz=Asia/Shanghai&offset_minutes=0')
       expect((await overview(named, bob)).buckets).toEqual(buckets)
     })
 
-    test('an admin has everybody’s', async () => {
+    test('an admin sees the calls of all users', async () => {
       const { totals, previous, names } = await overview(`${lastDays(3)}&by=user`, admin)
       expect(names.map(({ name, quota }) => [name, quota])).toEqual([
         ['alice', (totals.requests / 2) * 100],
@@ -128,8 +128,8 @@ forEachDatabase('dashboard', (open) => {
       expect(names.reduce((sum, { requests }) => sum + requests, 0)).toBe(totals.requests)
     })
 
-    // Every account begins with a token of one name.
-    test('tokens of one name are those of their owners', async () => {
+    // Every account has a token of the same name at first.
+    test('tokens with the same name are separated by owner', async () => {
       const { names } = await overview(`${lastDays(5)}&by=token`, admin)
       expect(names.map(({ username, name, user_id }) => [username, name, user_id])).toEqual([
         ['alice', 'spare', alice.id],
@@ -139,7 +139,7 @@ forEachDatabase('dashboard', (open) => {
       ])
     })
 
-    test('a person stays one after a rename, whoever has the name now', async () => {
+    test('a renamed user stays one user, even if another takes the former name', async () => {
       const rename = (id: number, username: string) =>
         setup.database.write.updateTable('users').set({ username }).where('id', '=', id).execute()
       await rename(alice.id, 'alicia')
@@ -162,7 +162,7 @@ forEachDatabase('dashboard', (open) => {
     })
   })
 
-  test('an update adds up what people used before it', async () => {
+  test('an update includes usage from before it', async () => {
     const { read, write, engine } = setup.database
     const sums = () =>
       read
@@ -180,7 +180,7 @@ forEachDatabase('dashboard', (open) => {
     expect(await sums()).toEqual(kept)
   })
 
-  test('an ordinary user has no other dimension, whatever is asked', async () => {
+  test('an ordinary user cannot use other dimensions', async () => {
     const { names } = await overview(`${lastDays(7)}&by=user`, bob)
     expect(names.map(({ name }) => name)).not.toContain('alice')
     expect((await overview(`${lastDays(7)}&by=token`, bob)).names.map(({ name }) => name)).toEqual([
@@ -190,7 +190,7 @@ forEachDatabase('dashboard', (open) => {
   })
 
   test.each(['', 'start_timestamp=5&end_timestamp=5', 'start_timestamp=0&end_timestamp=99999999'])(
-    'refuses the range %j',
+    'rejects the range %j',
     async (query) => {
       const answer = await call(`/api/dashboard?${query}`, admin)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
@@ -232,11 +232,11 @@ forEachDatabase('dashboard', (open) => {
     expect(await listed(bob)).toEqual([])
     expect(await listed(bob, `user_id=${client.userId}`)).toEqual([])
     await setup.database.write.updateTable('failed_calls').set({ user_id: bob.id }).execute()
-    // What is a user's own does not tell the channel.
+    // Users do not see the channel of their calls.
     expect((await listed(bob)).map(({ channel }) => channel)).toEqual([0, 0, 0])
   })
 
-  test('calls refused for the token itself are listed too, and every one can be looked for', async () => {
+  test('calls refused because of the token are listed too, and all can be searched', async () => {
     const refused = {
       token_expired: { name: 'past', expired_time: 1 },
       token_exhausted: { name: 'spent', unlimited_quota: false },
@@ -253,7 +253,7 @@ forEachDatabase('dashboard', (open) => {
       ids.set(code, String(answer.headers['x-oneapi-request-id']))
       owners.push(client.userId)
     }
-    // A key that nobody has costs no row.
+    // An unknown key adds no row.
     const strange = await post(setup, { key: 'a'.repeat(48) }, chatBody(model))
     const { id, username } = await aUser(setup, { quota: 0, username: 'penniless' })
     const { key } = await aToken(setup, id, { name: 'main', unlimited_quota: true })
@@ -274,14 +274,14 @@ forEachDatabase('dashboard', (open) => {
     const [found] = await listed(admin, `username=${username}`)
     expect(found).toMatchObject({ username, token_name: 'main', code: 'no_channel' })
     expect(await listed(admin, 'username=nobody-at-all')).toEqual([])
-    // Nobody finds what is another's, and whoever names another is not told of them.
+    // Users cannot find calls of others, and a filter by another user is ignored.
     expect(await byId(last, bob)).toEqual([])
     expect(
       await listed(bob, `username=${username}&request_id=${ids.get('token_expired')}`),
     ).toEqual([])
   })
 
-  test('the week of the One API family: own days and models, oldest first', async () => {
+  test('One API’s weekly view: own days and models, oldest first', async () => {
     const { data } = await call('/api/user/dashboard', bob)
     const rows = [data].flat().map((row) => Object(row))
     expect(rows[0]).toEqual({

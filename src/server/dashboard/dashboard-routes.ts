@@ -47,7 +47,7 @@ const overviewRoutes = ({ database, clock }: App): Route[] => [
     const data = await overviewOf(database.heavy, {
       range,
       starts: bucketStarts(range, { unit: query.unit, clock: zone }),
-      // Channels and other users are nothing to an ordinary user.
+      // Ordinary users cannot see channels and other users.
       by: isOfAll || query.by === 'token' ? query.by : 'model',
       userId: isOfAll ? null : actor.id,
     })

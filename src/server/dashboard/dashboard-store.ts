@@ -5,7 +5,7 @@ import type { Queries } from '../db/database.ts'
 import type { SumsSubject } from '../log/log-sums-store.ts'
 import type { Figures, HourRange } from './dashboard.ts'
 
-/** Sums over whole hours, from the hourly sums of the ledger and from those made of them. */
+/** Sums over whole hours, from the ledger's hourly rollups and from the sums kept of them. */
 
 export interface HourFigures extends Figures {
   hour: number
@@ -21,19 +21,19 @@ export const FIGURES = sql`
   CAST(coalesce(sum(prompt_tokens), 0) AS bigint) AS prompt_tokens,
   CAST(coalesce(sum(completion_tokens), 0) AS bigint) AS completion_tokens`
 
-/** By what hourly rows are named. */
+/** Columns with the names of hourly rows. */
 const NAME_COLUMNS = {
   model: 'model_name',
   token: 'token_name',
   channel: 'channel_id',
 } as const
-/** Those of tokens are like `ownTokenName`, those of users their ids. */
+/** Names of tokens are built by `ownTokenName`; users are named by their ids. */
 export type NameKind = 'model' | 'channel' | 'own_token' | 'user'
 
 const nameOf = (kind: keyof typeof NAME_COLUMNS): RawBuilder<string> =>
   sql<string>`CAST(${sql.ref(NAME_COLUMNS[kind])} AS text)`
 
-/** One user's calls by hour and name. */
+/** Returns one user's calls by hour and name. */
 export async function ownHours(
   db: Queries,
   userId: number,
@@ -46,7 +46,7 @@ export async function ownHours(
   return rows
 }
 
-/** One user's calls together. */
+/** Returns the total of one user's calls. */
 export async function ownSums(
   db: Queries,
   userId: number,
@@ -59,7 +59,7 @@ export async function ownSums(
   return onlyRow(rows)
 }
 
-/** Everybody's calls by hour and name, straight from the ledger's sums. */
+/** Returns all users' calls by hour and name, directly from the ledger's rollups. */
 export async function hoursByName(
   db: Queries,
   { range: { from, until }, kind }: { range: HourRange; kind: 'model' | 'channel' },
@@ -72,7 +72,10 @@ export async function hoursByName(
   return rows
 }
 
-/** The same by people or their tokens, which only the sums of users know; no hours: too many. */
+/**
+ * Returns the calls by user or by user and token, which only the users' rollups contain. Not by
+ * hour, because there would be too many rows.
+ */
 export async function sumsByPerson(
   db: Queries,
   { range: { from, until }, kind }: { range: HourRange; kind: 'own_token' | 'user' },
@@ -88,7 +91,7 @@ export async function sumsByPerson(
   return rows
 }
 
-/** Kept sums of everybody's calls by hour. */
+/** Returns the kept sums of all users' calls by hour. */
 export async function keptHours(db: Queries, { from, until }: HourRange): Promise<HourFigures[]> {
   if (from >= until) return []
   const { rows } = await sql<HourFigures>`
@@ -99,7 +102,7 @@ export async function keptHours(db: Queries, { from, until }: HourRange): Promis
   return rows
 }
 
-/** Where the kept sums of a kind of name are: by day, and by hour where there are such. */
+/** Subjects of the kept sums for each kind of name: by day, and by hour if available. */
 const KEPT = {
   model: { days: 'all', hours: 'all_hours' },
   channel: { days: 'channel', hours: 'channel_hours' },
@@ -107,7 +110,7 @@ const KEPT = {
   own_token: { days: 'own_token', hours: null },
 } as const satisfies Record<NameKind, { days: SumsSubject; hours: SumsSubject | null }>
 
-/** Kept sums of whole days by name. */
+/** Returns the kept sums of whole days by name. */
 export async function keptDaysByName(
   db: Queries,
   { range: { from, until }, kind }: { range: HourRange; kind: NameKind },
@@ -124,7 +127,7 @@ export async function keptDaysByName(
   return rows
 }
 
-/** Kept sums of hours together, by name. */
+/** Returns the total of kept hourly sums, by name. */
 export async function keptSumsOf(
   db: Queries,
   { range, kind, names }: NamesWanted,
@@ -156,7 +159,7 @@ function areKept({ range: { from, until }, kind, names }: NamesWanted): RawBuild
     AND start >= ${from} AND start < ${until}`
 }
 
-/** Kept sums by hour of some names. */
+/** Returns the kept hourly sums of some names. */
 export async function keptHoursOf(
   db: Queries,
   { range, kind, names }: NamesWanted,
@@ -170,7 +173,7 @@ export async function keptHoursOf(
   return rows
 }
 
-/** Calls that came to nothing, by hour. */
+/** Returns the number of failed calls by hour. */
 export async function failuresByHour(
   db: Queries,
   { from, until }: HourRange,
@@ -184,7 +187,7 @@ export async function failuresByHour(
   return rows
 }
 
-/** The names of users now; of one who is deleted, the last that calls were made under. */
+/** Returns the current names of users; for a deleted user, the last name in the log. */
 export async function presentNames(
   db: Queries,
   ids: readonly number[],
@@ -219,7 +222,7 @@ export interface DayOfModel extends Figures {
   model_name: string
 }
 
-/** A user's consumption by day and model, from a day on. */
+/** Returns a user's consumption by day and model, from a day on. */
 export const ownDays = (db: Queries, userId: number, from: number): Promise<DayOfModel[]> =>
   db
     .selectFrom('usage_daily')

@@ -14,11 +14,11 @@ import {
 
 const HOUR = 3600
 const DAY = 86_400
-/** A midnight, UTC. */
+/** A midnight in UTC. */
 const T = 1_800_057_600
 
 describe('hourRange', () => {
-  test('takes whole hours', () => {
+  test('covers whole hours', () => {
     expect(hourRange(T, T + DAY)).toEqual({ from: T, until: T + DAY })
     expect(hourRange(T + 10, T + DAY + 1)).toEqual({ from: T, until: T + DAY + HOUR })
   })
@@ -30,18 +30,18 @@ describe('hourRange', () => {
   ])('%i to %i is no range', (start, end) => {
     expect(hourRange(start, end)).toBeNull()
   })
-  test('the range before is as long', () => {
+  test('the previous range has the same length', () => {
     expect(rangeBefore({ from: T, until: T + DAY })).toEqual({ from: T - DAY, until: T })
   })
 })
 
 describe('adjoiningRange', () => {
-  test('an hour that a border cuts through is of the range that begins there', () => {
+  test('an hour across a border belongs to the range that begins there', () => {
     const border = T + DAY + 1800
     expect(adjoiningRange(T, border)).toEqual({ from: T, until: T + DAY })
     expect(adjoiningRange(border, T + 2 * DAY)).toEqual({ from: T + DAY, until: T + 2 * DAY })
   })
-  test('goes as far as a year, with an hour more where clocks are changed', () => {
+  test('is at most a year, plus an hour for clock changes', () => {
     const until = T + 366 * DAY + HOUR
     expect(adjoiningRange(T, until)).toEqual({ from: T, until })
   })
@@ -91,23 +91,23 @@ describe('daysAndHours', () => {
     expect(parts.hours).toEqual(hours)
   })
 
-  // Midnight of Shanghai, and of New York.
-  test.each([-8, 5])('without hours, days are those whose noon is there (%i h)', (hours) => {
+  // Midnight in Shanghai, and in New York.
+  test.each([-8, 5])('without hours, a day belongs to the range with its noon (%i h)', (hours) => {
     expect(daysAndHours({ from: at(0, hours), until: at(3, hours) }, at(9))).toEqual({
       days: { from: at(0), until: at(3) },
       hours: [],
     })
   })
 
-  test('the hours that are left cut the last day', () => {
+  test('available hours cut the last day', () => {
     expect(daysAndHours({ from: at(0, 5), until: at(3, 5) }, at(3))).toEqual({
       days: { from: at(0), until: at(3) },
       hours: [{ from: at(3), until: at(3, 5) }],
     })
   })
 
-  // Whatever is deleted, no call is in two months' files or in none.
-  test.each([-8, 5, 12, 13])('ranges that adjoin share all days out (%i h)', (hours) => {
+  // After any deletion, each call is in exactly one month's file.
+  test.each([-8, 5, 12, 13])('adjoining ranges divide all days among them (%i h)', (hours) => {
     for (const hoursFrom of [0, at(1), at(2), at(3), at(9)]) {
       const borders = [at(0), at(1, hours), at(2, hours), at(2, hours + 2), at(4)]
       const parts = borders.slice(1).map((until, index) => {
@@ -149,7 +149,7 @@ describe('buckets', () => {
   test.each([
     ['ahead', '2026-03-27T23:00', '2026-03-30T11:00', [23, 23, 22]],
     ['back', '2026-10-23T22:00', '2026-10-26T11:00', [22, 22, 23]],
-  ])('days are the viewer’s around the night when clocks go %s', (_way, from, until, hours) => {
+  ])('days are the viewer’s when clocks go %s', (_way, from, until, hours) => {
     const starts = days('Europe/Berlin', { from: utc(from), until: utc(until) })
     expect(starts[0]).toBe(utc(from))
     expect(starts.map((start) => new Date(start * 1000).getUTCHours())).toEqual(hours)
@@ -158,8 +158,8 @@ describe('buckets', () => {
     expect(bucketOf(last - HOUR, starts)).toBe(starts[1])
   })
 
-  // There midnight is half an hour after an hour's beginning.
-  test('of a zone that is not whole hours ahead, days from midnight on are as many', () => {
+  // There midnight is half an hour after the full hour.
+  test('a zone with an offset in half hours has the same number of days', () => {
     const midnight = utc('2026-06-01T18:30')
     const range = hourRange(midnight, midnight + 2 * DAY - HOUR) ?? { from: 0, until: 0 }
     const starts = days('Asia/Kolkata', range)
@@ -175,7 +175,7 @@ describe('buckets', () => {
   })
 })
 
-test('names are ranked by quota, then requests, then name, and bounded', () => {
+test('names are ranked by quota, then requests, then name, and limited', () => {
   const figures = (quota: number, requests: number) => ({
     quota,
     requests,

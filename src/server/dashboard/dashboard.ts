@@ -6,7 +6,7 @@ import {
 import { dayAtOrAfter, dayOf, hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import { secondsShown, type ZoneClock } from '../time-zone.ts'
 
-/** Ranges, buckets and rankings of a dashboard. Pure; seconds everywhere. */
+/** Ranges, buckets and rankings of a dashboard. Pure functions; all times in seconds. */
 
 export interface Figures {
   requests: number
@@ -29,13 +29,13 @@ export function addFigures(into: Figures, figures: Figures): void {
   into.completion_tokens += figures.completion_tokens
 }
 
-/** Whole hours: the first one, and the first one after the last. */
+/** Whole hours: start of the first one, and end of the last one. */
 export interface HourRange {
   from: number
   until: number
 }
 
-/** The whole hours of a range, or null when it is backwards or too long. */
+/** Returns the whole hours of a range, or null if it is negative or too long. */
 export function hourRange(start: number, end: number): HourRange | null {
   const from = hourOf(start)
   const until = end + ((SECONDS_PER_HOUR - (end % SECONDS_PER_HOUR)) % SECONDS_PER_HOUR)
@@ -45,16 +45,16 @@ export function hourRange(start: number, end: number): HourRange | null {
 }
 
 /**
- * The whole hours of a range of which others begin where it ends, or null when it is backwards or
- * too long: an hour that a border cuts through is of the range in which it ends. A year of days may
- * have an hour more, as clocks are changed.
+ * Returns the whole hours of a range that adjoins others, or null if it is negative or too long. An
+ * hour across a border belongs to the range in which it ends. A year may have an additional hour
+ * because of clock changes.
  */
 export function adjoiningRange(start: number, end: number): HourRange | null {
   const isTooLong = end - start >= (USAGE_FILE_DAYS_MAX + 1) * SECONDS_PER_DAY
   return end > start && !isTooLong ? { from: hourOf(start), until: hourOf(end) } : null
 }
 
-/** Days in UTC whose sums are read whole, and the hours around them. */
+/** UTC days whose sums are read as a whole, and the hours around them. */
 export interface DaysAndHours {
   days: HourRange
   hours: HourRange[]
@@ -63,8 +63,8 @@ export interface DaysAndHours {
 const NOON = SECONDS_PER_DAY / 2
 
 /**
- * What a range consists of. Hours go with the log rows that are deleted, and of the days before
- * `hoursFrom` only the sum is left: such a day is whole, and in the range that its noon is in.
+ * Splits a range into days and hours. Hourly sums are deleted with the log rows, so of days before
+ * `hoursFrom` only the daily sum is left: such a day belongs as a whole to the range with its noon.
  */
 export function daysAndHours({ from, until }: HourRange, hoursFrom: number): DaysAndHours {
   const nearestDay = (border: number): number => dayAtOrAfter(border - NOON)
@@ -87,8 +87,8 @@ const MS = 1000
 const DAY_MS = SECONDS_PER_DAY * MS
 
 /**
- * The first seconds of all buckets of a range, also of those in which nothing happened: hours, or
- * days as the viewer's clocks show them.
+ * Returns the start of each bucket of a range, including empty ones: hours, or days in the viewer's
+ * time zone.
  */
 export function bucketStarts(
   { from, until }: HourRange,
@@ -108,12 +108,12 @@ export function bucketStarts(
 }
 
 /**
- * In zones that are not whole hours ahead an hour around midnight belongs to the day in which it
- * ends: a range from midnight on is then of its days only.
+ * In zones with an offset in half hours, an hour across midnight belongs to the day in which it
+ * ends. A range from midnight on then only covers its own days.
  */
 const lastOf = (hour: number): number => hour + SECONDS_PER_HOUR - 1
 
-/** The bucket that an hour belongs to, by its first second. */
+/** Returns the start of the bucket that an hour belongs to. */
 export function bucketOf(hour: number, starts: readonly number[]): number | undefined {
   let [low, high] = [0, starts.length]
   while (low < high) {
@@ -124,7 +124,7 @@ export function bucketOf(hour: number, starts: readonly number[]): number | unde
   return starts[low - 1]
 }
 
-/** Names that are answered, and those of them that get a series. */
+/** Maximum number of returned names, and of names with a series. */
 export const NAMES_MAX = 50
 export const SERIES_MAX = 6
 
@@ -132,7 +132,7 @@ export interface NamedFigures extends Figures {
   name: string
 }
 
-/** Most quota first; of equals, more requests; then by name. */
+/** Sorts by most quota, then most requests, then name. */
 export const ranked = (sums: ReadonlyMap<string, Figures>): NamedFigures[] =>
   [...sums]
     .map(([name, figures]) => ({ name, ...figures }))

@@ -3,7 +3,7 @@ import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
 
-/** How often what came to nothing in an hour. */
+/** Number of failed calls of one kind in an hour. */
 export interface FailureCount {
   hour: number
   userId: number
@@ -13,13 +13,13 @@ export interface FailureCount {
   failures: number
 }
 
-/** Rows of one statement. */
+/** Rows per statement. */
 const ROWS_AT_ONCE = 500
 const CALLS_AT_ONCE = 100
 
-/** Adds counts to those of their hours. No two of them are of the same. */
+/** Adds counts to the rows of their hours. No two counts may have the same key. */
 export async function addFailures(trx: Queries, counts: readonly FailureCount[]): Promise<void> {
-  // All processes take the rows in one order: none waits for what another that waits for it holds.
+  // All processes lock the rows in the same order, which prevents deadlocks.
   const rows = counts.toSorted(byPlace).map((count) => ({
     hour: count.hour,
     user_id: count.userId,
@@ -57,10 +57,10 @@ export async function addFailedCalls(
   }
 }
 
-/** Exact matches joined by "and"; empty, 0 or null: no filter. */
+/** Exact matches joined by "and"; empty, 0 or null for no filter. */
 export interface FailureFilter {
   userId: number | null
-  /** Seconds, inclusive, and exclusive. */
+  /** In seconds; `from` is inclusive, `until` exclusive. */
   from: number
   until: number
   request_id: string
@@ -70,7 +70,7 @@ export interface FailureFilter {
   channel: number
 }
 
-/** A page of the list, newest first. */
+/** Returns a page of the list, newest first. */
 export function failedCallPage(
   db: Queries,
   { userId, from, until, request_id, token_name, model_name, username, channel }: FailureFilter,
@@ -104,5 +104,5 @@ const byPlace = (a: FailureCount, b: FailureCount): number =>
   compared(a.modelName, b.modelName) ||
   compared(a.tokenName, b.tokenName)
 
-/** The same on every machine, whatever its language. */
+/** Independent of the machine's language. */
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

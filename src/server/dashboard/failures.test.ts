@@ -41,7 +41,7 @@ forEachDatabase('counts of failed calls', (open) => {
 
   const told = (id: string) => ({ request_id: id, status: 500, code: 'a\0b', message: 'y\0z' })
 
-  test('none is lost when two processes store the same ones in different orders', async () => {
+  test('are complete when two processes store the same ones in different orders', async () => {
     const users = Array.from({ length: 600 }, (_, index) => index)
     for (let round = 0; round < 5; round += 1) {
       const [one, two] = [countsOn(databases[0]), countsOn(databases[1])]
@@ -55,7 +55,7 @@ forEachDatabase('counts of failed calls', (open) => {
     expect(await stored()).toBe(2 * 5 * users.length)
   })
 
-  test('what could not be stored is stored later, with what came since', async () => {
+  test('that could not be stored are stored later, together with newer ones', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const [database] = databases
     const counts = countsOn(database)
@@ -75,7 +75,7 @@ forEachDatabase('counts of failed calls', (open) => {
     expect(await stored()).toBe(3)
   })
 
-  test('one whose program is at it day and night does not hide the failures of others', async () => {
+  test('of a program that fails continuously do not hide the failures of others', async () => {
     const counts = countsOn(databases[0])
     for (let index = 0; index < 600; index += 1) counts.add(failed(7001), told(`again-${index}`))
     counts.add(failed(7002), told('once'))
@@ -87,10 +87,10 @@ forEachDatabase('counts of failed calls', (open) => {
     expect(listed).toHaveLength(21)
   })
 
-  test('a call that cannot be listed holds up neither the counts nor the next calls', async () => {
+  test('are stored even if a call cannot be listed', async () => {
     const counts = countsOn(databases[0])
     const { status: _, ...withoutStatus } = told('odd')
-    // An answer of an upstream is not typed.
+    // An upstream's response is not typed.
     counts.add(failed(1), { ...withoutStatus, status: null } as never)
     await counts.close()
     expect(warnings).toHaveLength(1)

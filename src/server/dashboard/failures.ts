@@ -8,38 +8,40 @@ import {
 } from './failure-store.ts'
 
 /**
- * Counts and lists calls that came to nothing. They cost nothing, so they are in no book; both are
- * kept in memory and stored every few seconds; what cannot be stored waits. A crash loses the last
- * of them.
+ * Counts and lists failed calls. They cost nothing, so they are not in the ledger. Both are kept in
+ * memory and stored every few seconds; data that cannot be stored is kept. A crash loses the last
+ * seconds.
  */
 export interface FailureCounts {
   add(call: FailedCall, told: ToldFailure): void
-  /** Stores what is left. */
+  /** Stores the rest. */
   close(): Promise<void>
 }
 
-/** Whose call it was and how far it came. */
+/** The owner of a failed call and how far it got. */
 export interface FailedCall {
   userId: number
   tokenName: string
-  /** 0: no channel had been chosen. */
+  /** 0 if no channel had been chosen. */
   channelId: number
-  /** Empty: nobody serves such a model, so that its name is only what somebody wrote. */
+  /**
+   * Empty if no channel serves the model, because the name is then arbitrary text from the client.
+   */
   modelName: string
 }
 
-/** What the client was told. */
+/** The error that the client received. */
 export type ToldFailure = Pick<StoredFailedCall, 'request_id' | 'status' | 'code' | 'message'>
 
 const INTERVAL_MS = 5000
-/** Calls that are listed of so many seconds; what goes wrong more often is only counted. */
+/** Maximum number of listed calls per interval; more failures are only counted. */
 const LISTED_MAX = 500
-/** The same of one person, whose program may be at it day and night. */
+/** Maximum per user, because a program may fail continuously. */
 const LISTED_OF_ONE_MAX = 20
 /** In characters. */
 const MESSAGE_MAX = 500
 const CODE_MAX = 100
-/** Different ones that wait to be stored; more are counted without their names. */
+/** Maximum number of different counts waiting to be stored; more are counted without names. */
 const WAITING_MAX = 10_000
 
 export function createFailureCounts({
@@ -49,7 +51,7 @@ export function createFailureCounts({
 }: Pick<App, 'database' | 'clock' | 'trace'>): FailureCounts {
   let waiting = new Map<string, FailureCount>()
   let listed: StoredFailedCall[] = []
-  /** How many of whom are in it. */
+  /** Number of listed calls per user. */
   const listedOf = new Map<number, number>()
 
   function count(call: FailedCall & { hour: number }, failures: number): void {
@@ -92,14 +94,15 @@ export function createFailureCounts({
     } catch (error) {
       for (const row of rows) count(row, row.failures)
       listed = [...calls, ...listed].slice(0, LISTED_MAX)
-      trace.warn({ err: error, rows: rows.length }, 'failed calls are not counted yet')
+      trace.warn({ err: error, rows: rows.length }, 'could not count failed calls yet')
       return
     }
     try {
       await database.write.transaction().execute((trx) => addFailedCalls(trx, calls))
     } catch (error) {
-      // The database answers, so it is these rows: sent again and again they would stop all others.
-      trace.warn({ err: error, rows: calls.length }, 'failed calls are counted, but not listed')
+      // The database is up, so these rows are invalid; drop them, or they would block the queue
+      // forever.
+      trace.warn({ err: error, rows: calls.length }, 'failed calls were counted, but not listed')
     }
   }
 
@@ -122,6 +125,6 @@ export function createFailureCounts({
   }
 }
 
-/** No text of PostgreSQL holds a zero. */
+/** PostgreSQL texts cannot contain U+0000. */
 const storable = (text: string, lengthMax: number): string =>
   text.slice(0, lengthMax).replaceAll('\0', '')

@@ -30,16 +30,16 @@ import {
 } from './dashboard-store.ts'
 
 /**
- * The figures of a dashboard. Over all users, hours that are over come from the kept sums, by a few
- * rows each; the newest hours, and those around deleted ones, from the ledger's own sums.
+ * Figures of a dashboard. Over all users, finished hours come from the kept sums, in a few rows
+ * each. The newest hours, and those around deleted ones, come from the ledger's rollups.
  */
 
 export interface WantedOverview {
   range: HourRange
-  /** First seconds of the buckets of the range. */
+  /** Start of each bucket of the range. */
   starts: readonly number[]
   by: DashboardDimension
-  /** Null: everybody's. */
+  /** Null for all users. */
   userId: number | null
 }
 
@@ -98,7 +98,7 @@ function sumByName(rows: readonly NamedSums[]): Map<string, Figures> {
   return sums
 }
 
-/** The names that used most, the first of them with their series. */
+/** Returns the names with the highest usage; the first ones include their series. */
 function withSeries(
   sums: ReadonlyMap<string, Figures>,
   hours: readonly NamedHourFigures[],
@@ -152,13 +152,13 @@ async function everybodys(db: Queries, wanted: WantedOverview, kept: HourRange):
   return { hours, names: withSeries(sums, [...keptSeries, ...named.around], wanted) }
 }
 
-/** The hours whose sums are kept: from the first whole day that was not deleted on. */
+/** Range of the kept sums: from the first whole day that was not deleted. */
 const keptRange = async (db: Queries): Promise<HourRange> => ({
   from: dayAtOrAfter(await logsDeletedBefore(db)),
   until: await sumsUntil(db),
 })
 
-/** The part of a range that lies in the kept hours, and what lies before and after it. */
+/** Splits a range into the part with kept hours and the parts before and after it. */
 function cut({ from, until }: HourRange, kept: HourRange) {
   const first = Math.min(Math.max(from, kept.from), until)
   const last = Math.max(first, Math.min(until, kept.until))
@@ -180,14 +180,14 @@ async function allHours(db: Queries, range: HourRange, kept: HourRange): Promise
   return rows.flat()
 }
 
-/** Kept sums by name, and by hour those around them: of the latter there are few. */
+/** Returns the kept sums by name, and the few hours around them by hour and name. */
 async function sumsOfNames(
   db: Queries,
   { range, kind }: { range: HourRange; kind: 'model' | 'channel' },
   kept: HourRange,
 ): Promise<{ kept: NamedSums[]; around: NamedHourFigures[] }> {
   const parts = cut(range, kept)
-  // Days that reach beyond the range are no harm: only names are taken from them.
+  // Days beyond the range do not matter, because only their names are used.
   const days = { from: dayOf(parts.kept.from), until: dayAtOrAfter(parts.kept.until) }
   const known = await keptDaysByName(db, { range: days, kind })
   const names = known.map(({ name }) => name)
@@ -198,7 +198,7 @@ async function sumsOfNames(
   return { kept: sums, around: around.flat() }
 }
 
-/** By the users' ids: a name may be that of several people, one after the other. */
+/** Grouped by user id, because several users may have had the same name at different times. */
 async function sumsOfPeople(
   db: Queries,
   { range, kind }: { range: HourRange; kind: 'own_token' | 'user' },
@@ -222,7 +222,7 @@ async function sumsOfPeople(
   return rows.flat()
 }
 
-/** The people, or their tokens, that used most, with the names that the people have now. */
+/** Returns the users, or their tokens, with the highest usage and the users' current names. */
 async function ofPeople(
   db: Queries,
   sums: readonly NamedSums[],
@@ -239,5 +239,5 @@ async function ofPeople(
   })
 }
 
-/** The user's id, in the name of an own token too. */
+/** The user id, also at the beginning of a token's name. */
 const ownerOf = (name: string): string => name.slice(0, `${name} `.indexOf(' '))

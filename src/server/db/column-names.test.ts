@@ -6,7 +6,7 @@ import { createTestDatabase } from '../test/postgres.ts'
 import { ZEROS } from './null-columns.ts'
 import { BOOLEAN_COLUMNS } from './schema.ts'
 
-/** Rows come in without the names of their tables, so some columns are known by name alone. */
+/** Result rows do not name their tables, so some columns are recognized by name alone. */
 
 interface Column {
   table: string
@@ -31,14 +31,14 @@ async function columns(): Promise<Column[]> {
   }))
 }
 
-test('a column is named among the booleans if it holds booleans, in whatever table', async () => {
+test('BOOLEAN_COLUMNS names a column if and only if it is boolean in every table', async () => {
   const all = await columns()
   const isNamed = ({ name }: Column): boolean => BOOLEAN_COLUMNS.has(name)
   expect(all.filter(isNamed)).toEqual(all.filter(({ type }) => type === 'boolean'))
   expect(new Set(all.filter(isNamed).map(({ name }) => name))).toEqual(BOOLEAN_COLUMNS)
 })
 
-test('what is read as zero where it is NULL is never NULL in tables of ours', async () => {
+test('columns that read NULL as zero are NOT NULL in our own tables', async () => {
   const all = await columns()
   const ours = all.filter(({ table, name }) => !isOneApiTable(table) && ZEROS.has(name))
   expect(ours.length).toBeGreaterThan(10)

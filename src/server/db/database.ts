@@ -21,9 +21,8 @@ import { sqliteDialect } from './sqlite-dialect.ts'
 import { makeSqliteFile, watchFile } from './sqlite-file.ts'
 
 /**
- * The open database. Three handles on the same data, so that nothing waits for the wrong thing:
- * `write` for what changes rows, `read` for short reads, `heavy` for lists, statistics and exports
- * over many rows.
+ * The open database. Three handles to the same data keep slow work from blocking fast work: `write`
+ * for changes, `read` for short reads, `heavy` for lists, statistics and exports over many rows.
  */
 export interface Database {
   engine: 'sqlite' | 'postgres'
@@ -32,29 +31,34 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
-  /** For this process's sign of life alone, which waits for nobody's statement. */
+  /** Only for this process's heartbeat, so that no other statement delays it. */
   pulse: Kysely<Schema>
-  /** Runs the ledger's operations in one transaction, in their order. */
+  /** Runs the ledger's operations in one transaction, in order. */
   runLedger(operations: readonly LedgerOperation[]): Promise<LedgerResult[]>
-  /** Tells every process on this database, this one included, that rows changed. Never rejects. */
+  /**
+   * Announces to every process on this database, including this one, that rows changed. Never
+   * rejects.
+   */
   announce(message: string): Promise<void>
   onAnnouncement(listener: (message: string) => void): void
-  /** Rejects when the database does not answer; with `FileGone` when it is no more what was opened. */
+  /**
+   * Rejects if the database does not respond; with `FileGone` if its file was deleted or replaced.
+   */
   check(): Promise<void>
   close(): Promise<void>
 }
 
-/** A statement runner inside or outside of a transaction. */
+/** Runs statements inside or outside of a transaction. */
 export type Queries = Kysely<Schema> | Transaction<Schema>
 
 export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
   | { engine: 'postgres'; url: string }
 
-/** Is told, line by line, how far long work on a database is. */
+/** Receives the progress of long-running work on a database, line by line. */
 export type Progress = (line: string) => void
 
-/** A database as it stands, nothing created or changed. */
+/** A database as it is; opening it creates and changes nothing. */
 export interface BareDatabase {
   engine: Engine
   db: Kysely<Schema>
@@ -62,22 +66,22 @@ export interface BareDatabase {
   close(): Promise<void>
 }
 
-/** A database whose tables are of another program, of an older version, or not there yet. */
+/** A database that belongs to another program, has an older version, or has no tables yet. */
 export interface UnpreparedDatabase extends Omit<BareDatabase, 'close'> {
-  /** Copies the database before anything is changed; answers where to. */
+  /** Copies the database before anything is changed. Returns the path of the copy. */
   backUp?: (stamp: string) => Promise<string>
 }
 
-/** Brings the tables up to date. What it throws, opening the database throws. */
+/** Brings the tables up to date. Its errors make opening the database fail. */
 export type Prepare = (database: UnpreparedDatabase) => Promise<void>
 
-/** Opens a database, once `prepare` is done with it. */
+/** Opens a database after `prepare` has finished. */
 export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
   address.engine === 'sqlite'
     ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
     : openPostgres(address.url, prepare)
 
-/** Opens a database without bringing it up to date. A SQLite file that is not there is made. */
+/** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
   address: DatabaseAddress,
   { readonly = false }: { readonly?: boolean } = {},
@@ -110,7 +114,9 @@ const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
 
-/** The upkeep of the log reads once an hour, people when they look at their statistics. */
+/**
+ * Used by the hourly log maintenance and by statistics pages, so the thread may stop in between.
+ */
 const HEAVY_IDLE_MS = 30_000
 
 async function openSqlite(
@@ -129,7 +135,7 @@ async function openSqlite(
       backUp: (stamp) => backUpSqlite(file, stamp),
     })
   } catch (error) {
-    // If the thread itself is gone, there is nothing to close.
+    // If the thread has died, there is nothing to close.
     await writer.close().catch(() => {})
     throw error
   }
@@ -177,21 +183,24 @@ async function openSqlite(
 }
 
 const CHANNEL = 'gatehouse'
-/** Connections for short work and for long reads; a process needs no more. */
+/** Maximum number of connections for short work and for long reads. */
 const POOL_SIZE = 8
 const HEAVY_POOL_SIZE = 2
 /**
- * Of these so many stay open between calls. Opening one (a process of the server, the exchange of
- * the password) takes longer than most of what is asked then.
+ * Connections that stay open when idle. Opening one (a server process, password authentication)
+ * takes longer than most queries.
  */
 const POOL_KEPT = 3
-/** How long the server may think about short work, and about statistics of many rows. */
+/**
+ * Time limits in ms for a response from the server: for short work, and for statistics over many
+ * rows.
+ */
 const SILENCE_MS = 60_000
 const HEAVY_SILENCE_MS = 600_000
-/** How long a batch of the ledger may take, and a sign of life, several of which may be lost. */
+/** Time limits in ms for a ledger batch and for a heartbeat; several heartbeats may be lost. */
 const LEDGER_TIMEOUT_MS = 30_000
 const PULSE_TIMEOUT_MS = 8000
-/** What connections get to end in good order. */
+/** Time limit in ms for closing the connections cleanly. */
 const CLOSE_LIMIT_MS = 5000
 
 async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
@@ -212,8 +221,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     connectionTimeoutMillis: 0,
     silenceMs: HEAVY_SILENCE_MS,
   })
-  // Batches come one at a time. Their own connection, kept open: nothing stands before them, and
-  // the plans of the ledger's function stay made.
+  // Batches run one at a time on a connection of their own that stays open: no other query delays
+  // them, and the plans of the ledger's function stay cached.
   const ledgerPool = promptPoolOf(url, { work: 'ledger', timeoutMs: LEDGER_TIMEOUT_MS })
   const pulsePool = promptPoolOf(url, { work: 'pulse', timeoutMs: PULSE_TIMEOUT_MS })
   const write = postgresHandle(pool)
@@ -236,7 +245,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     pulse: postgresHandle(pulsePool),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
-      // This process hears itself at once and not only by way of the server.
+      // Notifies this process directly, without a round trip to the server.
       tell(message)
       await announceToOthers(message)
     },
@@ -247,7 +256,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     async close() {
       const pools = [pool, heavyPool, ledgerPool, pulsePool]
       const ends = [announcements.close(), ...pools.map((one) => one.end())]
-      // A server that says nothing does not say goodbye either.
+      // An unresponsive server does not confirm the close.
       await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },
   }

@@ -6,8 +6,8 @@ import { Role } from '../../contract/user.ts'
 import { aChannel, aToken, aUser } from '../test/factories.ts'
 import { startTestServer } from '../test/test-app.ts'
 
-// SQLite marks deleted rows as free and leaves their bytes in the file unless it is told otherwise.
-test('keys that were deleted or replaced are not readable in the SQLite file', async () => {
+// SQLite marks deleted rows as free and leaves their bytes in the file unless configured otherwise.
+test('deleted or replaced keys cannot be read in the SQLite file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-deleted-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const path = join(folder, 'gatehouse.db')

@@ -4,10 +4,9 @@ import type { Queries } from './database.ts'
 export type CountedTable = 'users' | 'tokens' | 'channels' | 'redemptions' | 'logs' | 'ledger'
 
 /**
- * Takes `count` ids of a table, so that an id is never used again after its row is deleted: on
- * PostgreSQL from the column's own sequence (One API goes on from there), on SQLite from our
- * counter table, because these tables give the highest id out again. Call inside the transaction
- * that inserts.
+ * Takes `count` ids of a table. Ids are never reused after a row is deleted. On PostgreSQL they
+ * come from the column's sequence, which One API also uses; on SQLite from our own counter table,
+ * because these tables reuse the highest id. Call inside the transaction that inserts.
  */
 export async function takeIds(db: Queries, table: CountedTable, count = 1): Promise<number[]> {
   if (db.getExecutor().adapter instanceof PostgresAdapter) {
@@ -24,7 +23,6 @@ export async function takeIds(db: Queries, table: CountedTable, count = 1): Prom
   return Array.from({ length: count }, (_, index) => next - count + index)
 }
 
-/** Takes one id. */
 export async function takeId(db: Queries, table: CountedTable): Promise<number> {
   const [id] = await takeIds(db, table)
   if (id === undefined) throw new Error(`no id for ${table}`)

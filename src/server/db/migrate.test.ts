@@ -21,7 +21,9 @@ const OPEN_CALL = {
   checkpoint: '{"cost":7}',
 }
 
-/** A database of a version that kept reservations in another kind of table, with one call open. */
+/**
+ * A database of a version that kept reservations in a different kind of table, with one open call.
+ */
 function writeEarlierReservation(file: string): void {
   const database = new Sqlite(file)
   database.exec(`CREATE TABLE schema_migrations (
@@ -37,7 +39,7 @@ function writeEarlierReservation(file: string): void {
   database.close()
 }
 
-/** Makes the tables of the version before a script. */
+/** Creates the tables of the version before a script. */
 async function writeVersion(location: DatabaseLocation, before: number): Promise<void> {
   const bare = await openBare(location)
   await bare.db.transaction().execute(async (trx) => {
@@ -60,12 +62,12 @@ forEachDatabase('migrating', (open) => {
   async function empty(): Promise<{ location: DatabaseLocation; drop: () => Promise<void> }> {
     const location = await open()
     if (location.engine === 'sqlite') return { location, drop: () => Promise.resolve() }
-    // The usual ones are copies of a migrated database.
+    // The usual test databases are copies of a migrated one.
     const { url, drop } = await createTestDatabase()
     return { location: { engine: 'postgres', url }, drop }
   }
 
-  test('processes that start together make the tables once', async () => {
+  test('processes that start in parallel create the tables once', async () => {
     const { location, drop } = await empty()
     const handles = await Promise.all(Array.from({ length: 4 }, () => openDatabase(location)))
     const [first] = handles
@@ -81,7 +83,7 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('a first start that is broken off leaves nothing that looks like One API', async () => {
+  test('an interrupted first start leaves nothing that looks like One API', async () => {
     const { location, drop } = await empty()
     const bare = await openBare(location)
     let scripts = 0
@@ -99,7 +101,7 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('a database that is up to date is left as it is', async () => {
+  test('an up-to-date database is not changed', async () => {
     const { location, drop } = await empty()
     const once = await openDatabase(location)
     await once.write.insertInto('options').values({ key: 'k', value: 'v' }).execute()
@@ -112,7 +114,7 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('what a later version has only added is left alone; what it has changed is refused', async () => {
+  test('additions of a later version are kept; its incompatible changes are rejected', async () => {
     const { location, drop } = await empty()
     const today = await openDatabase(location)
     const later = { version: 9000, name: 'later', applied_at: 0 }
@@ -130,7 +132,7 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('a migration steps back while a table is read, so that others are not held up', async () => {
+  test('a migration backs off while a table is read, so that it does not block others', async () => {
     const { location, drop } = await empty()
     if (location.engine === 'sqlite') return
     await writeVersion(location, WITH_NAME_KEYS)
@@ -142,7 +144,7 @@ forEachDatabase('migrating', (open) => {
     await expect
       .poll(() => waitingLocks(other), { timeout: 10_000, interval: 20 })
       .toBeGreaterThan(0)
-    // It queues behind the migration, which waits for the reader.
+    // Queues behind the migration, which waits for the reader.
     await other.query('SELECT count(*) FROM sessions')
     expect((await other.query('SELECT 1 FROM schema_migrations WHERE version = 23')).rowCount).toBe(
       0,
@@ -154,7 +156,7 @@ forEachDatabase('migrating', (open) => {
     await drop()
   })
 
-  test('0022 binds WeChat identities to the present helper, and frees those of deleted users', async () => {
+  test('0022 binds WeChat identities to the current helper server, and frees those of deleted users', async () => {
     const { location, drop } = await empty()
     await writeVersion(location, WITH_NAME_KEYS)
     const bare = await openBare(location)
@@ -199,7 +201,7 @@ forEachDatabase('migrating', (open) => {
 
   test('calls that were open under an earlier version are open afterwards', async () => {
     const { location, drop } = await empty()
-    // Their table is another one on SQLite only.
+    // Only on SQLite was their table different.
     if (location.engine === 'sqlite') writeEarlierReservation(location.path)
     const database = await openDatabase(location)
     const stillOpen = await database.read.selectFrom('reservations').selectAll().execute()

@@ -5,7 +5,7 @@ import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
 import { readSetting } from './setting-store.ts'
 
-/** The two kinds of database. */
+/** The supported database engines. */
 export type Engine = 'sqlite' | 'postgres'
 
 const FOLDER = new URL('migrations/', import.meta.url)
@@ -17,8 +17,8 @@ interface Migration {
 }
 
 /**
- * The numbered scripts of an engine, in order: `0001-name.sqlite.sql`. Forward only. 0003 and 0014
- * were the ledger's function on PostgreSQL, which 0015 makes anew; there never was a 0009.
+ * Returns the numbered scripts of an engine, in order: `0001-name.sqlite.sql`. Forward only. 0003
+ * and 0014 were the ledger's function on PostgreSQL, which 0015 replaces; 0009 was never used.
  */
 export function migrations(engine: Engine): Migration[] {
   return fs
@@ -32,15 +32,15 @@ export function migrations(engine: Engine): Migration[] {
     }))
 }
 
-/** Runs several statements, inside of the transaction that is given. */
+/** Runs several statements inside the given transaction. */
 export type RunScript = (script: string, trx: Transaction<Schema>) => Promise<unknown>
 
 /**
- * Applies the scripts that a database does not have yet, each in a transaction of its own; to an
- * empty one all in one, because with One API's tables and without ours it would be One API's.
- * Processes that start together wait for one another (PostgreSQL: advisory lock; SQLite: the write
- * lock), and look again once it is their turn. What a later version has added is left alone.
- * Throws, and changes nothing, where it has changed what this version works with.
+ * Applies the missing scripts, each in its own transaction. On an empty database all run in one
+ * transaction, because a database with One API's tables but without ours would count as One API's.
+ * Processes that start in parallel wait for each other (PostgreSQL: advisory lock; SQLite: the
+ * write lock) and check again when it is their turn. Additions of a later version are kept. Throws
+ * without any change if a later version has changed tables that this version uses.
  */
 export async function migrate(
   db: Kysely<Schema>,
@@ -72,8 +72,8 @@ export async function migrate(
 }
 
 /**
- * How long a migration waits for a table that others read. Whoever comes after it to the table
- * waits too, so it steps back and tries again: processes that serve meanwhile are not held up.
+ * Time a migration waits for a table lock. Later queries on the table queue behind it, so it backs
+ * off and retries, and does not block running processes.
  */
 const LOCK_WAIT = sql.lit('2s')
 const LOCK_PAUSE_MS = 500
@@ -93,7 +93,7 @@ async function untilLocked(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** The same within one transaction, so that all of it happens or nothing. */
+/** Applies all scripts within one transaction. */
 export async function migrateWithin(
   trx: Transaction<Schema>,
   engine: Engine,
@@ -105,7 +105,7 @@ export async function migrateWithin(
   }
 }
 
-/** A transaction in which no other process migrates or adopts. */
+/** Runs a transaction during which no other process migrates or adopts. */
 export const alone = <T>(
   db: Kysely<Schema>,
   engine: Engine,
@@ -133,7 +133,7 @@ async function apply(
   await trx.insertInto('schema_migrations').values({ version, name, applied_at: now }).execute()
 }
 
-/** The database's own clock. */
+/** Current time of the database, in seconds. */
 export const nowSeconds = (engine: Engine): RawBuilder<number> =>
   engine === 'sqlite'
     ? sql<number>`unixepoch()`
@@ -145,8 +145,8 @@ async function versions(db: Queries): Promise<number[]> {
 }
 
 /**
- * How a database of ours stands to this version's scripts. One to which a later version has only
- * added something is current. `newer`: this version cannot work with it.
+ * Compares the database with this version's scripts. `current` also if a later version has only
+ * added something; `newer` if this version cannot work with it.
  */
 export async function schemaAge(
   db: Queries,
@@ -160,12 +160,13 @@ export async function schemaAge(
 }
 
 /**
- * Whether a script takes away or changes what earlier versions work with. All others only add, so
- * that earlier versions can serve beside this one and after it (CONTRIBUTING.md, "A migration").
+ * Whether a script removes or changes something that earlier versions use. All other scripts only
+ * add, so that earlier versions can run beside this one and after it (CONTRIBUTING.md, "A
+ * migration").
  */
 export const isContract = (script: string): boolean => script.startsWith('-- contract:')
 
-/** Number of the last such script that was applied. */
+/** Setting with the number of the last such script that was applied. */
 const CONTRACT = 'schema_contract'
 
 async function noteContract(trx: Queries, version: number): Promise<void> {
@@ -180,5 +181,5 @@ async function lastContract(db: Queries): Promise<number> {
   return Number((await readSetting(db, CONTRACT)) ?? 0)
 }
 
-/** Any number, the same in every process. */
+/** Arbitrary number; it must be the same in every process. */
 const LOCK = 7_235_501

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { isContract, migrations, type Engine } from './migrate.ts'
 
 /**
- * Migrations only add, so that processes of the version before can serve beside the new ones and a
+ * Migrations only add, so that processes of the previous version can run beside the new ones, and a
  * downgrade needs no backup. A script that does more begins with `-- contract:` and the version
- * that no longer uses what it takes away.
+ * that stopped using what it removes.
  */
 
-/** The last script from before the rule. */
+/** The last script before this rule applied. */
 const BEFORE_RULE = 25
 
 const FORBIDDEN: readonly [pattern: RegExp, why: string][] = [
@@ -25,7 +25,7 @@ const FORBIDDEN: readonly [pattern: RegExp, why: string][] = [
 
 const withoutComments = (script: string): string => script.replaceAll(/--.*$/gm, '')
 
-/** A unique index on a table that the script has not made itself. */
+/** Unique indexes on tables that the script has not created itself. */
 function newUniqueness(script: string): string[] {
   const made = new Set([...script.matchAll(/\bcreate\s+table\s+(\w+)/gi)].map(([, name]) => name))
   return [...script.matchAll(/\bcreate\s+unique\s+index\s+\w+\s+on\s+(\w+)/gi)]
@@ -33,7 +33,7 @@ function newUniqueness(script: string): string[] {
     .map(([, table]) => `rows of earlier versions may break the unique index on ${table}`)
 }
 
-/** Why earlier versions cannot work beside a script; empty: they can. */
+/** Returns why earlier versions cannot run with a script; empty if they can. */
 function troublesOf(script: string): string[] {
   const text = withoutComments(script)
   const troubles = FORBIDDEN.filter(([pattern]) => pattern.test(text)).map(([, why]) => why)
@@ -54,7 +54,7 @@ test.each([
   'ALTER TABLE users ALTER COLUMN a SET NOT NULL;',
   'CREATE OR REPLACE FUNCTION f() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;',
   'CREATE UNIQUE INDEX u ON users (email);',
-])('refused: %s', (script) => {
+])('rejected: %s', (script) => {
   expect(troublesOf(script)).toHaveLength(1)
 })
 

@@ -1,9 +1,9 @@
 import type { KyselyPlugin } from 'kysely'
 
 /**
- * Columns of One API's tables that our own writes always fill and others may have left NULL. One
- * API reads what is missing as zero; so do we, at the one place where rows come in, while the
- * database keeps what it has. A row does not tell its table: in tables of ours, columns of these
+ * Columns of One API's tables that this program always fills and that may be NULL in adopted rows.
+ * One API reads NULL as the zero value, and so does this program, when rows are loaded; the
+ * database is not changed. Rows do not name their table, so in our own tables columns of these
  * names are never NULL.
  */
 export const ZEROS: ReadonlyMap<string, string | number | boolean> = new Map<
@@ -28,7 +28,7 @@ export const ZEROS: ReadonlyMap<string, string | number | boolean> = new Map<
   ['unlimited_quota', false],
 ])
 
-/** Puts zeros where a row has NULL in such a column. */
+/** Replaces NULL in these columns of a row with their zero value. */
 export function fillNulls(row: unknown): void {
   if (typeof row !== 'object' || row === null) return
   for (const [column, value] of Object.entries(row)) {
@@ -37,7 +37,7 @@ export function fillNulls(row: unknown): void {
   }
 }
 
-/** The same for every answer of a kysely handle. */
+/** Applies `fillNulls` to every row of a kysely handle. */
 export const nullsAreZeros: KyselyPlugin = {
   transformQuery: ({ node }) => node,
   transformResult({ result }) {

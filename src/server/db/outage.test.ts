@@ -13,7 +13,7 @@ import {
   type RelaySetup,
 } from '../test/relay-setup.ts'
 
-/** A file that may not grow, or a database that lets nobody in. */
+/** Limits the size of the SQLite file, or locks the PostgreSQL database. */
 async function breakDatabase(
   setup: RelaySetup,
   location: DatabaseLocation,
@@ -41,7 +41,7 @@ async function breakDatabase(
   }
 }
 
-forEachDatabase('a database that is out of order', (open) => {
+forEachDatabase('a database outage', (open) => {
   let setup: RelaySetup
   let location: DatabaseLocation
   beforeAll(async () => {
@@ -50,11 +50,11 @@ forEachDatabase('a database that is out of order', (open) => {
   })
   afterAll(() => setup.close())
 
-  test('is told as such, and asked again once it is well', async () => {
+  test('is reported as such, and requests succeed after it ends', async () => {
     const client = await aClient(setup)
     const model = await aServedModel(setup)
     const admin = await anAdmin(setup)
-    // Larger than what is left of the last page.
+    // Larger than the rest of the last page.
     const remark = { body: { name: 'a token', models: 'm'.repeat(30_000) }, as: admin }
     const create = () => setup.call('POST', '/api/token/', remark)
 

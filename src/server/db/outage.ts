@@ -2,24 +2,24 @@ import { NoConnection } from './postgres-pool.ts'
 import { LostThread } from './sqlite-connection.ts'
 
 /**
- * SQLite's codes; of SQLSTATE the classes connection, resources, shutdown, system, a statement
- * that took too long, and a server that only reads, as one does that follows another.
+ * SQLite's codes, and SQLSTATE: connection, resources, shutdown, system error, statement timeout,
+ * and a read-only server such as a standby.
  */
 const OUTAGES =
   /^(?:SQLITE_(?:BUSY|CANTOPEN|FULL|IOERR|READONLY)(?:_[A-Z]+)*|(?:08|53|58)[0-9A-Z]{3}|57P\d\d|57014|25006)$/
 /**
- * SQLSTATE of work that stood in the way of other work: a lock, a transaction, or a pause in one
- * that took too long, a deadlock, a conflict. The next try may find the way free.
+ * SQLSTATE of conflicts with other work: a lock, transaction or idle-in-transaction timeout, a
+ * deadlock, a serialization failure. A retry may succeed.
  */
 const COLLISIONS = new Set(['55P03', '25P04', '25P03', '40P01', '40001'])
 /**
- * What the network says of a connection that breaks under a query, and `pg` in its own words of
- * that, and of one that says nothing in time.
+ * Error codes and `pg` messages for a connection that breaks during a query or does not respond in
+ * time.
  */
 const BROKEN = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT'])
 const BROKEN_WORDS = /^(?:Connection terminated|Query read timeout)|is not queryable$/
 
-/** Whether it is the database that is out of order, and not what was asked of it. */
+/** Whether the error comes from a database outage and not from the query itself. */
 export function isOutage(error: unknown): boolean {
   if (error instanceof NoConnection || error instanceof LostThread) return true
   if (!(error instanceof Error)) return false
@@ -28,17 +28,17 @@ export function isOutage(error: unknown): boolean {
   return isKnown || BROKEN_WORDS.test(error.message)
 }
 
-/** Sooner than monitors give up themselves. */
+/** Shorter than the usual timeouts of monitors. */
 const ANSWER_TIMEOUT_MS = 3000
 
 /**
- * What the database answers to a monitor; rejects when it takes too long. A database that hangs
- * says nothing, not even that it fails.
+ * Resolves to a database response for a monitor. Rejects if it takes too long, because a database
+ * that hangs does not even fail.
  */
 export function inTime<T>(asked: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
-    () => late.reject(new Error(`nothing within ${ANSWER_TIMEOUT_MS} ms`)),
+    () => late.reject(new Error(`no response within ${ANSWER_TIMEOUT_MS} ms`)),
     ANSWER_TIMEOUT_MS,
   )
   return Promise.race([asked, late.promise]).finally(() => clearTimeout(timer))

@@ -38,7 +38,7 @@ const failureOf = (query: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-/** Takes a connection and keeps it, as a transaction does: nobody but us hears of its loss. */
+/** Holds a connection as a transaction does, so that only the caller can notice its loss. */
 async function failingQuery(fail: () => void): Promise<unknown> {
   const client = await pool.connect()
   const failure = failureOf(client.query('SELECT pg_sleep(60)'))
@@ -49,7 +49,7 @@ async function failingQuery(fail: () => void): Promise<unknown> {
 }
 
 test.each(['cut', 'mute'] as const)(
-  'a network that fails (%s) fails the query on it and nothing else',
+  'a network failure (%s) fails the query on the connection and nothing else',
   async (fault) => {
     expect(isOutage(await failingQuery(() => link[fault]()))).toBe(true)
     const { rows } = await pool.query<{ one: number }>('SELECT 1 AS one')
@@ -57,24 +57,21 @@ test.each(['cut', 'mute'] as const)(
   },
 )
 
-test('a fault of the query itself is none of the database', async () => {
+test('a faulty query is not an outage', async () => {
   expect(isOutage(await failureOf(pool.query('SELECT no_such_column')))).toBe(false)
 })
 
-test('a server that only reads, as one that follows another does, is out of order', async () => {
+test('a read-only server, such as a standby, is an outage', async () => {
   await pool.query('SET default_transaction_read_only = on')
   expect(isOutage(await failureOf(pool.query('CREATE TABLE more (id integer)')))).toBe(true)
 })
 
-test.each(['40P01', '40001'])(
-  'work that others crossed (%s) is to be tried again',
-  async (code) => {
-    const crossed = `DO $$ BEGIN RAISE 'crossed' USING ERRCODE = '${code}'; END $$`
-    expect(isOutage(await failureOf(pool.query(crossed)))).toBe(true)
-  },
-)
+test.each(['40P01', '40001'])('a conflict with other work (%s) may be retried', async (code) => {
+  const crossed = `DO $$ BEGIN RAISE 'crossed' USING ERRCODE = '${code}'; END $$`
+  expect(isOutage(await failureOf(pool.query(crossed)))).toBe(true)
+})
 
-test('a connection that only reads is given up for one that writes', async () => {
+test('a read-only connection is replaced by a writable one', async () => {
   const connections = connectionsOf(pool)
   const first = await connections.connect()
   await first.query('SET default_transaction_read_only = on', [])
@@ -88,7 +85,7 @@ test('a connection that only reads is given up for one that writes', async () =>
   next.release()
 })
 
-describe('a server that gives no more connections', () => {
+describe('a server without free connections', () => {
   const role = `few_${process.pid}`
   let few: pg.Pool
   beforeEach(async () => {
@@ -103,7 +100,7 @@ describe('a server that gives no more connections', () => {
     await pool.query(`DROP ROLE ${role}`)
   })
 
-  test('has those that are there used in turn', async () => {
+  test('shares the existing connections', async () => {
     const connections = connectionsOf(few)
     const ask = async () => {
       const connection = await connections.connect()
@@ -114,7 +111,7 @@ describe('a server that gives no more connections', () => {
     expect(few.totalCount).toBeLessThanOrEqual(2)
   })
 
-  test('says so where there is none to wait for', async () => {
+  test('is reported if the pool has no connection of its own', async () => {
     const others = poolOf(String(few.options.connectionString), { max: 2 })
     const taken = [await others.connect(), await others.connect()]
     const startedMs = performance.now()
@@ -126,7 +123,7 @@ describe('a server that gives no more connections', () => {
   })
 })
 
-test('a server stops in time when the network to its database says nothing', async () => {
+test('the server stops in time if the database does not respond', async () => {
   const opened = await openDatabase({ engine: 'postgres', url: link.url })
   const { config } = parseConfig({ PORT: '0', SHUTDOWN_TIMEOUT: '0' })
   const trace = pino({ level: 'silent' })
@@ -139,7 +136,7 @@ test('a server stops in time when the network to its database says nothing', asy
   expect(performance.now() - startedMs).toBeLessThan(25_000)
 })
 
-describe('a process that lives', () => {
+describe('the heartbeat of a live process', () => {
   afterEach(() => {
     vi.useRealTimers()
   })
@@ -162,7 +159,7 @@ describe('a process that lives', () => {
     return { opened, heartbeat, seenAt }
   }
 
-  test('is heard again when a beat got stuck, and before others take it for dead', async () => {
+  test('continues after a beat hangs, before the process counts as dead', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] })
     const { opened, heartbeat, seenAt } = await aProcess()
     link.mute()
@@ -174,7 +171,7 @@ describe('a process that lives', () => {
     await opened.close()
   })
 
-  test('is heard while every connection for pages waits', async () => {
+  test('continues while all other connections are busy', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] })
     const { opened, heartbeat, seenAt } = await aProcess()
     const { max = 0 } = opened.pool?.options ?? {}
@@ -188,8 +185,8 @@ describe('a process that lives', () => {
   })
 })
 
-describe('a connection that listens', () => {
-  /** How many connections there are beside the one that asks. */
+describe('a listening connection', () => {
+  /** Number of connections besides the querying one. */
   const listening = async (): Promise<number> => {
     const { rows } = await pool.query<{ count: number }>(
       `SELECT count(*) FROM pg_stat_activity
@@ -212,7 +209,7 @@ describe('a connection that listens', () => {
   const gapsAre = (count: number) =>
     vi.waitFor(() => expect(heard).toHaveLength(count), { timeout: 5000 })
 
-  test('is replaced by one when the server ends it, each time', async () => {
+  test('is replaced each time the server ends it', async () => {
     for (let round = 1; round <= 3; round += 1) {
       await pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -223,23 +220,23 @@ describe('a connection that listens', () => {
     }
   })
 
-  test('is replaced when the network says nothing more', async () => {
+  test('is replaced when the network stops responding', async () => {
     link.mute()
     await gapsAre(1)
     await pool.query("SELECT pg_notify('news', 'hello')")
     await vi.waitFor(() => expect(heard).toEqual(['a gap', 'hello']))
   })
 
-  test('leaves nothing behind on a server that does not let it listen', async () => {
+  test('is closed if the server rejects LISTEN', async () => {
     const unheard = { silenceMs: 400, onMessage: () => {}, onGap: () => {} }
     await expect(listenTo(link.url, 'no name', unheard)).rejects.toThrow('syntax error')
     await vi.waitFor(async () => expect(await listening()).toBe(1))
   })
 })
 
-test('what the server does not take is announced until it does, and nobody hears of that', async () => {
+test('a failed announcement is retried in the background until it succeeds', async () => {
   const name = new URL(database.url).pathname.slice(1)
-  // Stands before the server's own from the next connection on, and fails for a while.
+  // Shadows the server's own function on the next connection, and fails for a while.
   await pool.query(`
     CREATE SEQUENCE attempts;
     CREATE FUNCTION pg_notify(channel text, message text) RETURNS void LANGUAGE plpgsql AS $$
@@ -263,7 +260,7 @@ test('what the server does not take is announced until it does, and nobody hears
   await announcers.end()
 })
 
-describe('work that may take long', () => {
+describe('long-running work', () => {
   const limits = [
     'statement_timeout',
     'transaction_timeout',
@@ -290,7 +287,7 @@ describe('work that may take long', () => {
       holding.release(true)
       return failure
     }
-    // Held until the limit ends the work, however busy this process is.
+    // Held until the limit ends the work, even if this process is slow.
     expect(isOutage(await waits(others, failureOf))).toBe(true)
     const patient = patientPoolOf(database.url, { max: 1 })
     expect(await waits(patient, () => passed(150))).toBeNull()
@@ -298,7 +295,7 @@ describe('work that may take long', () => {
   })
 })
 
-test('a role that may end no connection is worked with all the same', async () => {
+test('a role that cannot terminate connections is supported', async () => {
   const role = `meek_${new URL(database.url).pathname.slice(1)}`
   await pool.query(`CREATE ROLE "${role}" LOGIN PASSWORD 'secret'`)
   await pool.query('REVOKE EXECUTE ON FUNCTION pg_terminate_backend FROM PUBLIC')

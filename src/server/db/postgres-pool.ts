@@ -5,29 +5,31 @@ import pg from 'pg'
 
 export interface PoolSettings extends pg.PoolConfig {
   /**
-   * Milliseconds without a byte after which a connection counts as dead, also one that has nothing
-   * to do. A network that has gone away says nothing, and what waits for an answer would wait on.
-   * Absent: no such limit.
+   * Milliseconds without traffic after which a connection, even an idle one, counts as dead. After
+   * a silent network failure a pending query would wait forever. Absent for no limit.
    */
   silenceMs?: number
 }
 
-/** Longest that anybody waits for a connection. */
+/** Maximum wait for a connection. */
 const CONNECT_TIMEOUT_MS = 10_000
 
-/** A connection to PostgreSQL that cannot be had. */
+/** Thrown if no connection to PostgreSQL is available. */
 export class NoConnection extends Error {}
 
 const INT8 = 20
 const NUMERIC = 1700
 const BPCHAR = 1042
 
-/** Connections that read numbers as numbers, and whose loss ends nothing but what went on in them. */
+/**
+ * Creates a pool that reads numeric columns as numbers. A lost connection fails only its current
+ * query.
+ */
 export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): pg.Pool {
   const types = new pg.TypeOverrides()
   types.setTypeParser(INT8, exactNumber)
   types.setTypeParser(NUMERIC, Number)
-  // `char(n)` of One API's tables is padded with blanks that nobody wrote.
+  // `char(n)` columns of One API's tables are padded with blanks.
   types.setTypeParser(BPCHAR, (text) => text.trimEnd())
   const pool = new pg.Pool({
     connectionString: url,
@@ -37,8 +39,8 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
     ...(silenceMs === undefined ? {} : { stream: () => mortalSocket(silenceMs) }),
     ...settings,
   })
-  // A connection that breaks is replaced at its next use, and a query on it fails by itself.
-  // Without a listener either would end the process; the pool's own hears idle connections only.
+  // A broken connection is replaced at its next use, and a query on it fails by itself. Without an
+  // error listener it would end the process; the pool's own listener only covers idle connections.
   const goOn = () => {}
   pool.on('error', goOn)
   pool.on('connect', (client) => client.on('error', goOn))
@@ -46,26 +48,25 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
 }
 
 /**
- * For work that may take as long as it takes, as an index of a large table does, whatever limits
- * the role or the database sets.
+ * Creates a pool for work without a time limit, such as building an index on a large table.
+ * Overrides the limits of the role or database.
  */
 export const patientPoolOf = (url: string, settings: PoolSettings): pg.Pool =>
   poolOf(url, { ...settings, onConnect: (client) => client.query(WITHOUT_LIMITS) })
 
-/** Of those that the server knows: `transaction_timeout` came with PostgreSQL 17. */
+/** Filtered by what the server supports: `transaction_timeout` was added in PostgreSQL 17. */
 const WITHOUT_LIMITS = `SELECT set_config(name, '0', false) FROM pg_settings
   WHERE name IN ('statement_timeout', 'transaction_timeout', 'lock_timeout',
     'idle_in_transaction_session_timeout')`
 
 /**
- * One connection, for statements that come one at a time and must not hang: the ledger's batches
- * and the heartbeat. One that hangs on a dead network is given up after `timeoutMs`, and its
- * connection with it; the next one gets another. The server gives it up sooner: a batch that went
- * on waiting there, for a row that another holds, would commit after all, and hold points for a
- * call that was refused.
+ * Creates a pool of one connection for sequential statements that must not hang: ledger batches and
+ * the heartbeat. A statement that hangs on a dead network fails after `timeoutMs`, and the next one
+ * uses a new connection. The server's own limit is shorter: a batch still waiting there for a row
+ * lock would commit later, and hold points for a call that was refused.
  *
- * Of a connection that is lost the server may hear nothing, and what was sent on it may reach it
- * later than what is sent on the next one: that one ends it first.
+ * The server may not notice that a connection was lost, and statements sent on it may arrive after
+ * those on the next connection. So the next connection terminates the earlier one first.
  */
 export function promptPoolOf(
   url: string,
@@ -84,7 +85,9 @@ export function promptPoolOf(
   })
 }
 
-/** Ends what this process called by the same name, and waits until it is gone. */
+/**
+ * Terminates earlier connections of this process with the same name, and waits until they are gone.
+ */
 async function endEarlier(client: pg.ClientBase, name: string, limitMs: number): Promise<void> {
   try {
     const { rows } = await client.query<{ all_ended: boolean | null }>(
@@ -94,7 +97,7 @@ async function endEarlier(client: pg.ClientBase, name: string, limitMs: number):
     )
     if (rows[0]?.all_ended === false) throw new Error('an earlier connection has not ended')
   } catch (error) {
-    // A server that does not know how, or has taken the right away, is worked with all the same.
+    // Servers that lack the function or deny the permission are supported without it.
     if (!(error instanceof pg.DatabaseError) || !FORBIDDEN.has(error.code ?? '')) throw error
   }
 }
@@ -102,32 +105,32 @@ async function endEarlier(client: pg.ClientBase, name: string, limitMs: number):
 /** SQLSTATE: insufficient_privilege, undefined_function. */
 const FORBIDDEN: ReadonlySet<string> = new Set(['42501', '42883'])
 
-/** bigint columns hold nothing beyond 2^53; a value that does is a fault, not something to round. */
+/** bigint columns contain nothing beyond 2^53; a larger value is an error and is not rounded. */
 function exactNumber(text: string): number {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new Error(`a whole number is out of range: ${text}`)
   return value
 }
 
-/** A socket that breaks when nothing has moved on it for so long. */
+/** Creates a socket that is destroyed after this time without traffic. */
 function mortalSocket(silenceMs: number): net.Socket {
   const socket = new net.Socket()
   socket.setTimeout(silenceMs, () => socket.destroy())
   return socket
 }
 
-/** SQLSTATE: too_many_connections, of the server, the database or the role. */
+/** SQLSTATE: too_many_connections, for the server, the database or the role. */
 const NO_PLACE = '53300'
-/** Milliseconds before a full server is asked again. */
+/** Milliseconds before a full server is tried again. */
 const NO_PLACE_DELAY_MS = 100
 
 const hasNoPlace = (error: unknown): boolean =>
   error instanceof pg.DatabaseError && error.code === NO_PLACE
 
 /**
- * A pool's connections, for kysely; one that cannot be had is told apart from a failed query. Where
- * the server gives no more of them, one of those that we have is waited for, as where the pool
- * itself may have no more.
+ * Adapts a pool's connections for kysely. Throws `NoConnection` if none is available, to
+ * distinguish it from a failed query. If the server has no free connections, waits for one of the
+ * pool's own, as with a full pool.
  */
 export const connectionsOf = (pool: pg.Pool) => ({
   options: pool.options,
@@ -149,13 +152,13 @@ export const connectionsOf = (pool: pg.Pool) => ({
 
 /** SQLSTATE: read_only_sql_transaction. */
 const ONLY_READS = '25006'
-/** What `pg` says when `query_timeout` has passed. The answer may still come. */
+/** Error message of `pg` after `query_timeout`. The result may still arrive. */
 const GIVEN_UP = 'Query read timeout'
 
 /**
- * A connection that was made while the address led to a server that follows another, or while
- * writing was switched off, goes on refusing to write when the next one would not; one that said
- * nothing in time still owes an answer. Neither returns to the pool.
+ * Keeps two kinds of connection out of the pool: one opened while the address led to a standby or
+ * writing was disabled, which keeps rejecting writes, and one that timed out, which still has a
+ * result pending.
  */
 function leavingSpent(client: pg.PoolClient): Pick<pg.PoolClient, 'query' | 'release'> {
   let isSpent = false
@@ -169,24 +172,24 @@ function leavingSpent(client: pg.PoolClient): Pick<pg.PoolClient, 'query' | 'rel
     }
   }
   return {
-    // Of its many forms kysely uses this one, where it has no cursors.
+    // kysely uses this signature of the overloaded method when there are no cursors.
     query: query as pg.PoolClient['query'],
     release: () => client.release(isSpent),
   }
 }
 
 interface Listening {
-  /** The connection is asked twice in this time whether it lives, and must answer before the end. */
+  /** The connection is pinged twice in this time and must respond before it ends. */
   silenceMs: number
   onMessage: (message: string) => void
-  /** Messages may have been missed: the connection broke, and is there again. */
+  /** Called after the connection broke and was restored; messages may have been missed. */
   onGap: () => void
 }
 
-/** Milliseconds before a broken connection is tried again. */
+/** Milliseconds before a broken connection is reopened. */
 const RELISTEN_DELAY_MS = 1000
 
-/** Listens on a connection of its own, which is replaced when it breaks. */
+/** Listens on a connection of its own, which is reopened when it breaks. */
 export async function listenTo(
   url: string,
   channel: string,
@@ -200,14 +203,14 @@ export async function listenTo(
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: silenceMs / 2,
     })
-    // A loss may be told more than once; the end is told once.
+    // A loss may raise several errors; `end` is emitted once.
     next.on('error', () => {})
     next.on('notification', ({ payload }) => onMessage(payload ?? ''))
     try {
       await next.connect()
       await next.query(`LISTEN ${channel}`)
     } catch (error) {
-      // A server that lets us in and does not let us listen would keep it.
+      // Otherwise a server that rejects LISTEN would keep the connection.
       void next.end()
       throw error
     }
@@ -229,7 +232,7 @@ export async function listenTo(
     else onGap()
   }
   let client = await connect()
-  // A network that has gone away says nothing, and neither does a channel on which nothing happens.
+  // Pings, because a lost network cannot be distinguished from a channel without messages.
   const pulse = setInterval(() => {
     client.query('SELECT 1').catch(() => void client.end())
   }, silenceMs / 2).unref()
@@ -242,12 +245,12 @@ export async function listenTo(
   }
 }
 
-/** Milliseconds before what the server did not take is announced again. */
+/** Milliseconds before a failed announcement is repeated. */
 const ANNOUNCE_AGAIN_MS = 1000
 
 /**
- * Announces to whoever listens on a channel. What is announced has been committed, so that it never
- * fails: what the server does not take at once it is told again until it does.
+ * Returns a function that announces messages on a channel. The announced change is already
+ * committed, so the function never rejects: failed announcements are repeated until they succeed.
  */
 export function announcerOn(pool: pg.Pool, channel: string): (message: string) => Promise<void> {
   const untold = new Set<string>()

@@ -36,7 +36,7 @@ describe.each(PREVIOUS_BY_ENGINE)('a database of the previous version (%s)', (_e
     expect(await reconcile(server.database)).toMatchObject({ count: 0 })
   })
 
-  test('its users sign in, and its tokens call models', async () => {
+  test('its users can sign in, and its tokens can call models', async () => {
     expect((await signIn('ada', 'password1')).json).toMatchObject({ success: true })
     const { headers } = await signIn('root', ROOT_PASSWORD)
     const cookie = [headers['set-cookie'] ?? []]

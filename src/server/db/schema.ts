@@ -1,9 +1,6 @@
 import type { Generated } from 'kysely'
 
-/**
- * The tables as kysely sees them. Numbers are whole unless said otherwise; booleans are converted
- * per engine.
- */
+/** Tables for kysely. Numbers are integers unless noted; booleans are converted per engine. */
 
 export interface UserRow {
   id: number
@@ -24,7 +21,7 @@ export interface UserRow {
   group: string
   aff_code: string | null
   inviter_id: number | null
-  /** Has a row in `limits`. */
+  /** Whether the user has a row in `limits`. */
   limited: Generated<boolean | null>
 }
 
@@ -42,7 +39,7 @@ export interface TokenRow {
   used_quota: number
   models: string | null
   subnet: string | null
-  /** Has a row in `limits`. */
+  /** Whether the token has a row in `limits`. */
   limited: Generated<boolean | null>
 }
 
@@ -58,7 +55,7 @@ export interface ChannelRow {
   response_time: number | null
   base_url: string | null
   other: string | null
-  /** In the provider's unit, with decimals. */
+  /** In the provider's currency, with decimals. */
   balance: number | null
   balance_updated_time: number | null
   models: string | null
@@ -120,7 +117,7 @@ export interface LedgerRow {
   token_amount: number
   debt: number
   token_debt: number
-  /** The debts are part of the amounts, so the balances went below zero by them. */
+  /** Whether the debts are part of the amounts, so that the balances went below zero. */
   carried: boolean
   prompt_tokens: number
   completion_tokens: number
@@ -150,7 +147,7 @@ export interface AuditRow {
   action: string
   target_id: number
   target_name: string
-  /** JSON. */
+  /** As JSON. */
   old_values: string | null
   new_values: string | null
 }
@@ -176,7 +173,7 @@ export interface LogBodyRow {
   created_at: number
   user_id: number
   mode: string
-  /** Deflated UTF-8; empty: nothing. */
+  /** Deflated UTF-8; empty if not stored. */
   request: Uint8Array
   response: Uint8Array
 }
@@ -202,7 +199,7 @@ interface FailureRow {
   failures: number
 }
 
-/** What a user or a token may use, and what it uses; maxima of 0 are none. */
+/** Limits of a user or token, and current usage. A maximum of 0 means unlimited. */
 export interface LimitRow {
   /** `user` or `token`. */
   subject: string
@@ -242,7 +239,7 @@ export interface SignInStateRow {
   expires_at: number
 }
 
-/** A channel that the program has disabled, and when a real call may try it again. */
+/** A channel that was disabled automatically, and when a real call may try it again. */
 interface ChannelPauseRow {
   channel_id: number
   cause: string
@@ -251,14 +248,14 @@ interface ChannelPauseRow {
   next_trial_at: number
 }
 
-/** A key, of a channel that has several, which is set aside. */
+/** A paused key of a channel with several keys. */
 interface ChannelKeyPauseRow extends ChannelPauseRow {
   key_id: string
-  /** What the upstream answered. */
+  /** HTTP status of the upstream. */
   status: number
 }
 
-/** A change of status by the program that root has not been told of yet. */
+/** An automatic change of status of which root has not been notified yet. */
 interface ChannelNoticeRow {
   /** Random. */
   id: string
@@ -270,7 +267,7 @@ interface ChannelNoticeRow {
   reason: string
 }
 
-/** Calls that an operator wants recorded; 0: of any channel, of any token. */
+/** A recording requested by an operator; ids are 0 for any channel or any token. */
 export interface RecordingRow {
   id: string
   channel_id: number
@@ -279,7 +276,10 @@ export interface RecordingRow {
   expires_at: number
 }
 
-/** A recorded call. `file`: deflated JSON; empty if `reason` says why there is none. */
+/**
+ * A recorded call. `file` is deflated JSON; it is empty if `reason` states why nothing was
+ * recorded.
+ */
 export interface RecordedCallRow {
   request_id: string
   recording_id: string
@@ -302,8 +302,27 @@ export interface Schema {
     created_at: number
     expires_at: number
     must_change_password: boolean
-    /** Seconds; at most a minute behind. */
+    /** Seconds; up to a minute behind. */
     used_at: number
+    /** When the person last proved who it is, in seconds. */
+    verified_at: Generated<number>
+    user_agent: Generated<string>
+    address: Generated<string>
+  }
+  second_factors: {
+    user_id: number
+    secret: string
+    /** Seconds; 0 until the user has entered a first code. */
+    enabled_at: number
+    last_step: number
+    created_at: number
+  }
+  recovery_codes: { user_id: number; code_hash: string }
+  second_factor_challenges: {
+    id_hash: string
+    user_id: number
+    must_change_password: boolean
+    expires_at: number
   }
   user_languages: { user_id: number; language: string }
   access_tokens: { user_id: number; token_hash: string; created_at: number }
@@ -360,7 +379,7 @@ export interface Schema {
   schema_migrations: { version: number; name: string; applied_at: number }
 }
 
-/** Columns that hold booleans, in every table; SQLite keeps them as 0 and 1. */
+/** Boolean columns of all tables; SQLite stores them as 0 and 1. */
 export const BOOLEAN_COLUMNS: ReadonlySet<string> = new Set([
   'unlimited_quota',
   'enabled',

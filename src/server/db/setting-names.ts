@@ -1,13 +1,14 @@
 /**
- * Facts in `settings` that bound what can be compared; times are epoch seconds.
+ * Rows in `settings` that limit the comparison of the ledger with its sums; times are epoch
+ * seconds.
  *
- * `adopted_at`: when the books were opened over an existing One API database. Log rows, redeemed
- * codes and rollups from before then have no ledger rows.
+ * `adopted_at`: time at which an existing One API database was adopted. Log rows, redeemed codes
+ * and rollups from before have no ledger rows.
  *
- * `adopted_log_id`: the highest id among the log rows of then. Rows up to it are One API's,
- * whatever time they claim.
+ * `adopted_log_id`: highest log row id at that time. Rows up to it come from One API, even if
+ * they contain a later time.
  *
- * `logs_deleted_before`: log rows older than this are gone, and with them the hourly rollups.
+ * `logs_deleted_before`: older log rows and their hourly rollups have been deleted.
  */
 export const ADOPTED_AT = 'adopted_at'
 export const ADOPTED_LOG_ID = 'adopted_log_id'

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { Queries } from './database.ts'
 
-/** A fact of this installation, made at its first use; all processes get the same. */
+/**
+ * Returns a setting of this installation. Creates it at the first use; all processes get the same
+ * value.
+ */
 export async function readOrCreateSetting(
   db: Queries,
   name: string,
@@ -20,7 +23,7 @@ export async function readOrCreateSetting(
   return row.value
 }
 
-/** A fact of this installation; null if not set. */
+/** Returns a setting of this installation, or null if not set. */
 export async function readSetting(db: Queries, name: string): Promise<string | null> {
   const row = await db
     .selectFrom('settings')
@@ -30,14 +33,14 @@ export async function readSetting(db: Queries, name: string): Promise<string | n
   return row?.value ?? null
 }
 
-/** Rejects when the database does not answer. */
+/** Rejects if the database does not respond. */
 export async function ping(db: Queries): Promise<void> {
   await sql`SELECT 1`.execute(db)
 }
 
 /**
- * Moves a fact on from the value that was read; null: there was none. False: another process was
- * faster.
+ * Compare-and-set: writes `to` only if the stored value is still `from` (null if not set). Returns
+ * false if another process was faster.
  */
 export async function moveSetting(
   db: Queries,

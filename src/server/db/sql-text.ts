@@ -1,8 +1,8 @@
 import { sql, type RawBuilder } from 'kysely'
 
-/** Small pieces of SQL that both engines understand alike. */
+/** Small pieces of SQL that work on both engines. */
 
-/** What a person typed, literally: `%` and `_` are no wildcards. */
+/** Escapes user input so that `%` and `_` are not wildcards. */
 const literal = (text: string): string => text.replace(/[\\%_]/g, '\\$&')
 
 /** Whether a column begins with a text, ignoring case (ASCII only on SQLite). */
@@ -12,19 +12,19 @@ export function beginsWith(column: string, text: string): RawBuilder<boolean> {
 
 /**
  * Whether a column contains a text, ignoring case (ASCII only on SQLite). Reads every row: 30 ms
- * (SQLite) and 60 ms (PostgreSQL) for three columns of 100,000 rows, so that no index is needed.
+ * (SQLite) and 60 ms (PostgreSQL) for three columns of 100,000 rows, so no index is needed.
  */
 export function contains(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) LIKE lower(${`%${literal(text)}%`}) ESCAPE '\\'`
 }
 
-/** Letters at each end of a key that lists show. */
+/** Number of characters at each end of a key that lists show. */
 const KEY_END_LENGTH = 4
 
 /**
- * Whether a key begins or ends with a text, or is shown as that text in a list (`abcd…wxyz`).
- * Fewer letters than a list shows are no part of a key. For keys only that the searching person may
- * read: of others each search would give a letter away.
+ * Whether a key begins or ends with a text, or is displayed as that text in a list (`abcd…wxyz`).
+ * Shorter texts than a list shows match nothing. Only for keys that the searching user may read:
+ * for others each search would reveal a character.
  */
 export function hasKeyEnd(column: string, text: string): RawBuilder<boolean> {
   const [begin = '', end] = text.split('…').map(literal)
@@ -35,14 +35,14 @@ export function hasKeyEnd(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`(${matches(`${begin}%`)} OR ${matches(`%${begin}`)})`
 }
 
-/** Whether one of a column's lines is exactly this text. */
+/** Whether one line of a column is exactly this text. */
 export function hasLine(column: string, line: string): RawBuilder<boolean> {
   const lines = sql`'\n' || ${sql.ref(column)} || '\n'`
-  // Not LIKE, which on SQLite takes capitals for small letters.
+  // Not LIKE, which ignores case on SQLite.
   return sql<boolean>`replace(${lines}, ${`\n${line}\n`}, '') <> ${lines}`
 }
 
-/** Whether a comma list has exactly this member; blanks beside the commas do not count. */
+/** Whether a comma-separated list has exactly this member; blanks next to commas are ignored. */
 export function hasMember(list: RawBuilder<string>, member: string): RawBuilder<boolean> {
   const members = sql`',' || replace(replace(${list}, ', ', ','), ' ,', ',') || ','`
   return sql<boolean>`replace(${members}, ${`,${member},`}, '') <> ${members}`
@@ -51,7 +51,7 @@ export function hasMember(list: RawBuilder<string>, member: string): RawBuilder<
 const UNIQUE_SQLITE = /^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)$/
 const UNIQUE_POSTGRES = '23505'
 
-/** Whether a write failed because another row has this column's value already. */
+/** Whether a write failed because another row already has this column's value. */
 export function isUniqueViolation(error: unknown, column: string): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   const unique = error.code === UNIQUE_POSTGRES || UNIQUE_SQLITE.test(String(error.code))

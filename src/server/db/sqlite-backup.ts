@@ -1,18 +1,18 @@
 import Sqlite from 'better-sqlite3'
 import fs from 'node:fs'
 
-/** Pages copied before others get a turn. */
+/** Pages copied before other work gets a turn. */
 const PAGES_PER_STEP = 4096
 
 /**
- * Copies a SQLite file, what its write-ahead log holds included, to a file beside it whose name
- * ends in `stamp`. The copy gets its name only when it is whole and on the disk. The caller keeps
- * others from writing meanwhile. Answers the copy's path.
+ * Copies a SQLite file, including its write-ahead log, to a file beside it whose name ends in
+ * `stamp`. The copy gets its final name only when it is complete and flushed to disk. The caller
+ * must prevent concurrent writes. Returns the path of the copy.
  */
 export async function backUpSqlite(file: string, stamp: string): Promise<string> {
   const copy = `${file}.before-gatehouse-${stamp}`
   const unfinished = `${copy}.part`
-  // Its keys and password hashes are as secret as the original's.
+  // The copy contains the same secret keys and password hashes as the original.
   fs.writeFileSync(unfinished, '', { mode: fs.statSync(file).mode })
   const source = new Sqlite(file, { readonly: true })
   try {

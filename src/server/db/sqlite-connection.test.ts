@@ -10,7 +10,7 @@ import { LostThread, SqliteConnection } from './sqlite-connection.ts'
 
 const IDLE_MS = 30_000
 
-describe('a connection that rests', () => {
+describe('an idle connection', () => {
   let directory: string
   let connection: SqliteConnection
 
@@ -20,7 +20,7 @@ describe('a connection that rests', () => {
     await writeFile(settings.path, '')
     connection = new SqliteConnection({ ...settings, readonly: false }, { idleMs: IDLE_MS })
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    // Only the thread that made it has it.
+    // Temporary tables exist only in the thread that created them.
     await connection.query('CREATE TEMP TABLE mark (id integer)', [])
   })
   afterEach(async () => {
@@ -34,7 +34,7 @@ describe('a connection that rests', () => {
     return (await connection.query(sql, [])).rows.length === 1
   }
 
-  test('ends its thread when nobody has asked for a while, and starts another', async () => {
+  test('stops its thread after a while and starts another', async () => {
     vi.advanceTimersByTime(IDLE_MS - 1)
     expect(await hasSameThread()).toBe(true)
     vi.advanceTimersByTime(IDLE_MS - 1)
@@ -43,7 +43,7 @@ describe('a connection that rests', () => {
     expect(await hasSameThread()).toBe(false)
   })
 
-  test('keeps it inside a transaction, however long that is silent', async () => {
+  test('keeps its thread inside a transaction, even if idle for long', async () => {
     await connection.lock()
     await connection.query('BEGIN', [])
     vi.advanceTimersByTime(10 * IDLE_MS)
@@ -54,21 +54,21 @@ describe('a connection that rests', () => {
     expect(await hasSameThread()).toBe(false)
   })
 
-  test('keeps it while an answer is awaited', async () => {
+  test('keeps its thread while a result is pending', async () => {
     const answer = hasSameThread()
     vi.advanceTimersByTime(10 * IDLE_MS)
     expect(await answer).toBe(true)
     expect(await hasSameThread()).toBe(true)
   })
 
-  test('can be closed while it rests', async () => {
+  test('can be closed while its thread is stopped', async () => {
     vi.advanceTimersByTime(IDLE_MS)
     await connection.close()
     await expect(hasSameThread()).rejects.toThrow('the database is closed')
   })
 })
 
-test('a new file that another server is about to write to is waited for', async () => {
+test('waits for a new file that another process is about to write', async () => {
   const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-connection-'))
   const file = path.join(directory, 'file.db')
   const other = new Sqlite(file)
@@ -83,7 +83,7 @@ test('a new file that another server is about to write to is waited for', async 
   await rm(directory, { recursive: true })
 })
 
-describe('a thread that is lost', () => {
+describe('a lost thread', () => {
   let directory: string
   beforeEach(async () => {
     directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-connection-'))
@@ -92,7 +92,7 @@ describe('a thread that is lost', () => {
 
   const tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
 
-  test('because it could not start is told as an outage, and is tried again', async () => {
+  test('that could not start is an outage, and is tried again', async () => {
     const file = path.join(directory, 'folder', 'file.db')
     const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
     await connection.lock()
@@ -108,7 +108,7 @@ describe('a thread that is lost', () => {
     await connection.close()
   })
 
-  test('within a transaction takes all of it along, and no later one', async () => {
+  test('within a transaction fails all of it, and no later one', async () => {
     const file = path.join(directory, 'file.db')
     await writeFile(file, '')
     const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
@@ -132,7 +132,7 @@ describe('a thread that is lost', () => {
     await connection.close()
   })
 
-  test('is not replaced by one on a new file, where the old one is gone', async () => {
+  test('is not replaced by one on a new file if the old file is gone', async () => {
     const file = path.join(directory, 'file.db')
     const connection = new SqliteConnection({ path: file, synchronous: 'NORMAL', readonly: false })
     await expect(connection.query(tables, [])).rejects.toThrow('unable to open database file')

@@ -14,8 +14,8 @@ class SqliteFailure extends Error {
 }
 
 /**
- * The database thread could not start or has died: out of memory, out of file handles. The next one
- * who asks has a new one.
+ * The database thread could not start or has died, for example out of memory or file handles. The
+ * next request starts a new one.
  */
 export class LostThread extends Error {}
 
@@ -25,14 +25,16 @@ type Request = WorkerRequest extends infer R
     : never
   : never
 
-/** What a thread allocates dies with its batch; a small nursery keeps it in the processor's cache. */
+/**
+ * Allocations of a thread are short-lived; a small young generation keeps them in the CPU cache.
+ */
 const YOUNG_GENERATION_MB = 8
-/** Waits for no answer: the number of no place in `Slots`. */
+/** Id of a request without a response; not a valid index in `Slots`. */
 const NOBODY = -1
 
 /**
- * Talks to one SQLite worker thread, which starts when it is first needed: it costs 10 MiB. One
- * that is needed now and then gives them back after `idleMs` without work, and starts again.
+ * Client of a SQLite worker thread, which starts at the first use and takes 10 MiB. With `idleMs`
+ * the thread stops after that time without work, and starts again when needed.
  */
 export class SqliteConnection {
   readonly #settings: WorkerSettings
@@ -44,12 +46,12 @@ export class SqliteConnection {
     reject: (error: Error) => void
   }>()
   /**
-   * Why nothing is answered until the lock is taken anew: a thread has died, and in the next one
-   * what is left of its transaction would be statements of their own. Null while all is well.
+   * Error for all requests until the lock is taken again. After a thread died, the rest of its
+   * transaction would run as separate statements in the next thread. Null if no thread was lost.
    */
   #lost: LostThread | null = null
   #isClosed = false
-  /** Callers that wait for the lock, first come first served. */
+  /** Callers waiting for the lock, first in first out. */
   readonly #queue: (() => void)[] = []
   #locked = false
 
@@ -83,7 +85,7 @@ export class SqliteConnection {
   #rest(): void {
     const worker = this.#worker
     if (worker === null) return
-    // Between two statements of a transaction, or before the answer of one.
+    // Between two statements of a transaction, or while a result is pending.
     if (this.#locked || this.#waiting.size > 0) {
       this.#restAfterIdling()
       return
@@ -96,7 +98,7 @@ export class SqliteConnection {
   #settle(reply: WorkerAnswer): void {
     const waiting = this.#waiting.take(reply.id)
     if (waiting === null) return
-    // The worker answers each kind of request with its own type; `#send` names it.
+    // The worker returns a specific type for each kind of request, as typed in `#send`.
     if (reply.ok) waiting.resolve(reply.value as never)
     else waiting.reject(new SqliteFailure(reply.message, reply.code))
   }
@@ -122,7 +124,7 @@ export class SqliteConnection {
     return this.#send({ kind: 'query', sql, parameters })
   }
 
-  /** Several statements without parameters. */
+  /** Runs several statements without parameters. */
   script(sql: string): Promise<null> {
     return this.#send({ kind: 'script', sql })
   }
@@ -134,8 +136,8 @@ export class SqliteConnection {
   }
 
   /**
-   * Takes the connection for one statement or one whole transaction; resolves when it is the
-   * caller's. The caller must `unlock`.
+   * Locks the connection for one statement or one transaction; resolves when the caller has it. The
+   * caller must `unlock`.
    */
   lock(): Promise<void> {
     if (!this.#locked) {
@@ -155,7 +157,7 @@ export class SqliteConnection {
     else next()
   }
 
-  /** Copies the write-ahead log into the file and empties it. */
+  /** Copies the write-ahead log into the file and truncates it. */
   checkpoint(): Promise<null> {
     return this.#send({ kind: 'checkpoint' })
   }

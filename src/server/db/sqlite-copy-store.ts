@@ -3,10 +3,10 @@ import fs from 'node:fs/promises'
 import { openBare } from './database.ts'
 
 /**
- * Copies a SQLite database as it stands at one moment to a new file that only its owner can read.
- * Other processes may go on writing meanwhile; the write-ahead log of the original grows until the
- * copy is complete. Pages of deleted rows are not copied. The copy is on the disk when this
- * resolves. Throws when `to` exists.
+ * Copies a consistent snapshot of a SQLite database to a new file that only its owner can read.
+ * Other processes may write meanwhile; the original's write-ahead log grows until the copy is
+ * complete. Pages of deleted rows are not copied. The copy is on disk when this resolves. Throws if
+ * `to` exists.
  */
 export async function copySqlite(from: string, to: string): Promise<void> {
   await (await fs.open(to, 'wx', 0o600)).close()
@@ -24,7 +24,7 @@ export async function copySqlite(from: string, to: string): Promise<void> {
   }
 }
 
-/** Throws when pages of a SQLite file are damaged or missing. */
+/** Throws if pages of a SQLite file are damaged or missing. */
 export async function checkPages(file: string): Promise<void> {
   const { db, close } = await openBare({ engine: 'sqlite', path: file }, { readonly: true })
   try {

@@ -13,8 +13,8 @@ import { BOOLEAN_COLUMNS } from './schema.ts'
 import type { SqliteConnection } from './sqlite-connection.ts'
 
 /**
- * kysely over a SQLite worker. Each statement, and each transaction as a whole, holds the
- * connection's lock, so that a ledger batch never lands inside somebody's transaction.
+ * Runs kysely on a SQLite worker. Each statement, and each whole transaction, holds the
+ * connection's lock, so that a ledger batch never runs inside another transaction.
  */
 export function sqliteDialect(connection: SqliteConnection): Dialect {
   return {
@@ -59,8 +59,9 @@ class WorkerDriver implements Driver {
   }
 
   /**
-   * A full disk or a failed read has rolled back already: that the transaction is gone must not
-   * hide why. https://sqlite.org/lang_transaction.html (response to errors within a transaction)
+   * SQLite has already rolled back after a full disk or a failed read; the missing transaction must
+   * not hide that error. https://sqlite.org/lang_transaction.html (response to errors within a
+   * transaction)
    */
   async rollbackTransaction(): Promise<void> {
     try {
@@ -83,7 +84,7 @@ async function runQuery<R>(
     fillNulls(row)
   }
   return {
-    // kysely's caller states the row type; the statement decides what is in it.
+    // The caller of kysely states the row type; the statement determines it.
     rows: rows as R[],
     numAffectedRows: BigInt(changes),
   }

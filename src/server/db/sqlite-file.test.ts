@@ -4,8 +4,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 
-// A server on it would look well and refuse every call.
-test('a file that may not be written is refused', () => {
+// A server with such a file would start and then reject every call.
+test('a read-only file is rejected', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-file-'))
   onTestFinished(() => fs.rmSync(folder, { recursive: true }))
   const file = path.join(folder, 'gatehouse.db')
@@ -23,7 +23,7 @@ test('a file that may not be written is refused', () => {
   expect(stdout).toBe('EACCES\n')
 })
 
-test('what keeps a user from a file is said in words', () => {
+test('permission problems are described', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-file-'))
   onTestFinished(() => fs.rmSync(folder, { recursive: true }))
   for (const [name, rights] of [
@@ -58,7 +58,7 @@ test('what keeps a user from a file is said in words', () => {
   const unwritten = 'this user may not write it (whose)'
   const closed = 'this user may not enter the folder …/shut'
   const fixed =
-    'this user may not write in the folder …/fixed, where SQLite has files beside it (whose)'
+    'this user may not write in the folder …/fixed, where SQLite keeps additional files (whose)'
   expect(JSON.parse(stdout)).toEqual([
     ['open', 'shown.db', true, null],
     ['open', 'shown.db', false, unwritten],

@@ -3,9 +3,8 @@ import fs from 'node:fs'
 import path from 'node:path'
 
 /**
- * Makes the file and its folder, where they are not there. Only their owner can read them: there
- * are keys inside. SQLite gives its other files the mode of this one. Throws when it cannot be
- * written.
+ * Creates the file and its folder if missing. Only their owner can read them, because they contain
+ * keys. SQLite gives its other files the same mode. Throws if the file cannot be written.
  */
 export function makeSqliteFile(file: string): void {
   fs.mkdirSync(folderOf(file), { recursive: true, mode: 0o700 })
@@ -13,8 +12,8 @@ export function makeSqliteFile(file: string): void {
 }
 
 /**
- * What is in the way of this user who opens a database file, in words that follow a colon; null:
- * nothing that is seen from outside. SQLite itself says of all that, at most, that it is unable.
+ * Returns why this user cannot open a database file, as a text to follow a colon, or null if no
+ * reason is visible from outside. SQLite itself only reports "unable to open".
  */
 export function fileTrouble(file: string, { readonly }: { readonly: boolean }): string | null {
   const trouble = folderTrouble(file)
@@ -29,10 +28,10 @@ export function fileTrouble(file: string, { readonly }: { readonly: boolean }): 
   }
   const folder = folderOf(file)
   if (mayDo(folder, fs.constants.W_OK)) return null
-  return `this user may not write in the folder ${folder}, where SQLite has files beside it${ownersOf(folder)}`
+  return `this user may not write in the folder ${folder}, where SQLite keeps additional files${ownersOf(folder)}`
 }
 
-/** Whose a file or folder is, by number: a volume of containers knows no names. */
+/** States the numeric ids, because user names do not exist inside container volumes. */
 function ownersOf(place: string): string {
   const own = process.getuid?.()
   return own === undefined
@@ -40,13 +39,13 @@ function ownersOf(place: string): string {
     : ` (it belongs to user ${fs.statSync(place).uid}, this is user ${own})`
 }
 
-/** The same for what lies above a file. */
+/** Returns why the folder of a file cannot be used, or null. */
 export function folderTrouble(file: string): string | null {
   const folder = folderOf(file)
   try {
     const found = fs.statSync(folder, { throwIfNoEntry: false })
-    if (found === undefined) return `there is no folder ${folder}`
-    if (!found.isDirectory()) return `${folder} is no folder`
+    if (found === undefined) return `folder not found: ${folder}`
+    if (!found.isDirectory()) return `${folder} is not a folder`
     fs.accessSync(folder, fs.constants.X_OK)
     return null
   } catch {
@@ -65,7 +64,7 @@ function mayDo(place: string, mode: number): boolean {
   }
 }
 
-/** A database that was deleted, or replaced, while it was open. */
+/** The database was deleted or replaced while it was open. */
 export class FileGone extends Error {
   constructor() {
     super('the database file was deleted or replaced')
@@ -73,8 +72,8 @@ export class FileGone extends Error {
 }
 
 /**
- * Remembers which file a path leads to. What is answered throws `FileGone` once it is another one:
- * who has the old one open reads and writes it as before, and all of it is lost at the end.
+ * Returns a check that throws `FileGone` if the path leads to another file than now. A process that
+ * has the old file open continues to use it, and loses all data at the end.
  */
 export function watchFile(file: string): () => void {
   const identity = (): string => {
@@ -87,16 +86,16 @@ export function watchFile(file: string): () => void {
   }
 }
 
-/** What a server that is just stopping gets to finish. */
+/** Milliseconds a stopping server gets to finish. */
 const STOPPING_MS = 5000
 
 /**
- * Takes a database for one server: a second one would take the calls of the first for those of a
- * dead process and close them. Answers how to give it back, or null while another server has it.
- * The system gives it back too when the process dies, however that happens.
+ * Locks a database for one server. A second server would treat the calls of the first as those of a
+ * dead process and close them. Returns a function that releases the lock, or null if another server
+ * holds it. The operating system releases it when the process dies for any reason.
  *
- * What is locked is a file beside the database, so that commands and SQL tools can be used while
- * the server runs.
+ * The lock is on a file beside the database, so that commands and SQL tools can be used while the
+ * server runs.
  */
 export function takeSqliteFile(file: string): (() => void) | null {
   const beside = `${file}-server`

@@ -5,9 +5,9 @@ import type { LedgerOperation } from '../ledger/operations.ts'
 import { packResults, unpackOperations, type PackedBatch } from '../ledger/batch/packed-batch.ts'
 
 /**
- * One SQLite connection in a thread of its own, so that SQL never blocks the event loop that
- * relays. The writer thread runs the ledger's batches too: one transaction and one fsync for all
- * that arrived together.
+ * One SQLite connection in a thread of its own, so that SQL never blocks the relay's event loop.
+ * The writer thread also runs the ledger's batches: one transaction and one fsync for all
+ * operations that arrived together.
  */
 
 export interface WorkerSettings {
@@ -25,7 +25,7 @@ export type WorkerRequest =
 
 export interface QueryAnswer {
   rows: unknown[]
-  /** Rows that the statement changed. */
+  /** Number of rows that the statement changed. */
   changes: number
 }
 
@@ -33,21 +33,21 @@ export type WorkerAnswer =
   | { id: number; ok: true; value: QueryAnswer | PackedBatch | null }
   | { id: number; ok: false; message: string; code: string }
 
-/** How many compiled statements are kept; kysely's texts repeat. */
+/** Number of cached compiled statements; kysely's texts repeat. */
 const STATEMENTS_MAX = 300
 /**
- * Memory for pages, KiB (negative: that is how the pragma wants it). Who writes touches the ends of
- * a few indexes, who reads may touch all of them.
+ * Page cache in KiB (negative by the pragma's convention). The writer touches the ends of a few
+ * indexes, readers may touch all of them.
  */
 const CACHE_KIB = { writer: -4096, reader: -16_384 }
 
-/** How long others may hold the file. */
+/** Milliseconds to wait for locks of other processes. */
 const BUSY_MS = 10_000
 const BUSY_PAUSE_MS = 20
 
 /**
- * Of servers that start together on a new file all but one are refused at once: SQLite waits for
- * whoever reads while it changes how a file is kept, and for nobody who is about to write.
+ * Retries, because of servers that start together on a new file all but one fail immediately: while
+ * the journal mode changes SQLite waits for readers, but not for a process that is about to write.
  */
 function turnToWal(file: Sqlite.Database): void {
   const endMs = performance.now() + BUSY_MS
@@ -64,8 +64,8 @@ function turnToWal(file: Sqlite.Database): void {
 }
 
 /**
- * A program that was killed while it wrote leaves a journal of what was there before. Whoever reads
- * next puts that back, but for a connection that may not write.
+ * A program that was killed while writing leaves a rollback journal. The next reader restores the
+ * file from it, but a read-only connection cannot.
  */
 function undoUnfinished(file: Sqlite.Database): void {
   try {
@@ -80,9 +80,9 @@ function undoUnfinished(file: Sqlite.Database): void {
   }
 }
 
-// The parent passes exactly this.
+// The parent thread passes exactly this.
 const { settings } = workerData as { settings: WorkerSettings }
-// A thread that takes the place of another must not begin an empty database.
+// A replacement thread must not create an empty database.
 const database = new Sqlite(settings.path, { readonly: settings.readonly, fileMustExist: true })
 database.pragma(`busy_timeout = ${BUSY_MS}`)
 if (settings.readonly) undoUnfinished(database)
@@ -90,8 +90,8 @@ else {
   turnToWal(database)
   database.pragma(`synchronous = ${settings.synchronous}`)
   database.pragma('wal_autocheckpoint = 2000')
-  // Deleted keys must not stay readable in the file. FAST overwrites what is deleted on pages that
-  // are written anyway, so it costs no more writes.
+  // Deleted keys must not stay readable in the file. FAST overwrites deleted content on pages that
+  // are written anyway, so it causes no additional writes.
   database.pragma('secure_delete = FAST')
 }
 database.pragma(`cache_size = ${settings.readonly ? CACHE_KIB.reader : CACHE_KIB.writer}`)
@@ -100,13 +100,14 @@ database.pragma('temp_store = MEMORY')
 let durability = settings.synchronous
 
 /**
- * What a commit must survive. Holding points back and giving them back need not survive a power
- * cut: nobody has been answered yet, and what is lost is what recovery would undo. The fsync of the
- * next settlement covers them. Everything else is as durable as the operator wants it.
+ * Sets the durability of the next commit. Reservations and releases need not survive a power
+ * failure: no client has a response yet, and recovery would undo what is lost. The fsync of the
+ * next settlement covers them. All other commits use the operator's setting.
  */
 function setDurability(level: WorkerSettings['synchronous']): void {
   if (settings.readonly || level === durability) return
-  // A call that is alone changes it twice; `pragma`, which makes a statement, takes thrice as long.
+  // A single call changes this twice, and `pragma`, which compiles a statement, takes three times
+  // as long.
   database.exec(`PRAGMA synchronous = ${level}`)
   durability = level
 }

@@ -8,16 +8,16 @@ import { requestIdAt, type DemoPerson } from './demo-people.ts'
 import type { DemoToken } from './demo-tokens.ts'
 import type { Dice } from './dice.ts'
 
-/** A relayed call of the past: what its settlement will say. */
+/** A relayed call in the past, with the content of its settlement. */
 export interface DemoCall {
   kind: 'call'
   atSeconds: number
   token: DemoToken
   channel: DemoChannel
   requestId: string
-  /** As it went upstream. */
+  /** Upstream name of the model. */
   modelName: string
-  /** Points. */
+  /** In points. */
   cost: number
   promptTokens: number
   completionTokens: number
@@ -37,14 +37,14 @@ export interface CallSetting {
   channels: readonly DemoChannel[]
 }
 
-/** Of a person's calls, those of a favourite model, in percent. */
+/** Percentage of a person's calls to their favorite models. */
 const FAVOURITE_PERCENT = 80
 const STREAM_PERCENT = 70
-/** Prompts shorter than this are not cached by upstreams, which cache in steps of it. */
+/** Upstreams cache prompts from this length, in steps of it. */
 const CACHE_STEP = 1024
 const CACHED_PERCENT = 30
 
-/** One call for each time, except where nothing served what was asked for. */
+/** Returns one call per time, except where no channel serves the model. */
 export function planCalls(times: readonly number[], setting: CallSetting): DemoCall[] {
   const tokensOf = Map.groupBy(setting.tokens, ({ owner }) => owner)
   return times.flatMap((atSeconds) => {
@@ -55,7 +55,7 @@ export function planCalls(times: readonly number[], setting: CallSetting): DemoC
 
 const DRAWS_MAX = 50
 
-/** Draws until it finds somebody who could have called then. */
+/** Draws until it finds a person who could call at that time. */
 function planCall(
   atSeconds: number,
   setting: CallSetting & { tokensOf: ReadonlyMap<DemoPerson, DemoToken[]> },
@@ -87,7 +87,7 @@ function drawModel(dice: Dice, person: DemoPerson, token: DemoToken | null): Dem
   return dice.weighted(models, ({ share }) => share)
 }
 
-/** Groups are tried in their order; the first that has a channel for the model serves the call. */
+/** Tries the groups in order; the first with a channel for the model serves the call. */
 function placeOf(
   channels: readonly DemoChannel[],
   wanted: { person: DemoPerson; model: string; atSeconds: number },

@@ -4,14 +4,14 @@ import { SECONDS_PER_DAY } from '../clock.ts'
 import { demoModels, namesOfFamilies, type ModelFamily } from './demo-models.ts'
 import { HEX_DIGITS, type Dice } from './dice.ts'
 
-/** A channel of the demo before it has an id. */
+/** A channel of the demo without an id. */
 export interface DemoChannel {
   name: string
   type: number
   key: string
   baseUrl: string
   models: string[]
-  /** JSON text: requested model → model sent upstream; empty when they are the same. */
+  /** JSON that maps requested to upstream models; empty if they are the same. */
   modelMapping: string
   groups: string[]
   priority: number
@@ -19,11 +19,11 @@ export interface DemoChannel {
   status: number
   createdSeconds: number
   testedSeconds: number
-  /** Milliseconds; 0: the last test failed. */
+  /** In milliseconds; 0 if the last test failed. */
   responseTimeMs: number
-  /** In the provider's unit; null: it cannot be asked. */
+  /** In the provider's currency; null if unsupported. */
   balance: number | null
-  /** Calls of the past went through it from its creation until then. */
+  /** Past calls used the channel from its creation until this time. */
   endsSeconds: number
 }
 
@@ -33,9 +33,12 @@ interface Sketch {
   families: readonly ModelFamily[]
   groups?: string[]
   priority?: number
-  /** `off`: disabled by hand. `failed`: disabled by the program, with what its upstream answers. */
+  /**
+   * `off`: disabled manually. `failed`: disabled automatically, with an upstream that fails in the
+   * same way.
+   */
   fate?: 'off' | 'failed'
-  /** Words that make the fake upstream behave in a way of its own. */
+  /** Words that control the fake upstream. */
   words?: string
   modelMapping?: Record<string, string>
 }
@@ -123,26 +126,26 @@ const sketches: readonly Sketch[] = [
   channel('灰度测试渠道', 50, ['openai', 'deepseek'], { groups: ['svip'], fate: 'off' }),
 ]
 
-/** What the upstreams' last tests took, before this channel's own luck. */
+/** Typical duration of a channel test, varied per channel. */
 const RESPONSE_TIME_MS = 900
 const PRIORITY_OF_FIRST = 100
 
 export interface ChannelSetting {
   dice: Dice
-  /** Channels in all, the working one included. */
+  /** Total number of channels, including the working one. */
   count: number
-  /** Address of the fake upstream: no call of the demo leaves the machine. */
+  /** Address of the fake upstream; no call of the demo leaves the machine. */
   upstreamUrl: string
   startSeconds: number
   nowSeconds: number
 }
 
 /**
- * The demo's channels. The first serves every model to everybody before all others, so that a call
- * of a visitor always finds an answer; the calls of the past went through the rest of them.
+ * Returns the demo's channels. The first serves every model to all users with the highest priority,
+ * so that a visitor's call always succeeds; past calls used the others.
  */
 export function planChannels(setting: ChannelSetting): DemoChannel[] {
-  // Lists begin with the newest: the best known come last.
+  // Lists begin with the newest, so the best-known ones come last.
   const chosen = sketches.slice(0, setting.count - 1).toReversed()
   return [workingChannel(setting), ...chosen.map((sketch) => plan(sketch, setting))]
 }
@@ -163,7 +166,7 @@ function workingChannel({ upstreamUrl, startSeconds, nowSeconds }: ChannelSettin
     testedSeconds: nowSeconds - SECONDS_PER_DAY / 8,
     responseTimeMs: 3,
     balance: null,
-    // It has no past: what it will be used for is up to the visitor.
+    // It has no past calls; visitors use it.
     endsSeconds: startSeconds,
   }
 }
@@ -190,12 +193,12 @@ function plan(sketch: Sketch, { dice, upstreamUrl, ...time }: ChannelSetting): D
     testedSeconds: endsSeconds - dice.whole(SECONDS_PER_DAY / 4, 6 * SECONDS_PER_DAY),
     responseTimeMs: sketch.fate === 'failed' ? 0 : Math.round(dice.spread(RESPONSE_TIME_MS, 0.8)),
     balance: row.balance === null ? null : Math.round(dice.spread(60, 1) * 100) / 100,
-    // Types whose own protocol is needed have never carried a call here.
+    // Past calls only used channels with OpenAI's protocol.
     endsSeconds: row.protocol === 'openai' ? endsSeconds : createdSeconds,
   }
 }
 
-/** Channels that served a model to a group at that time. */
+/** Returns the channels that served a model to a group at that time. */
 export function channelsFor(
   channels: readonly DemoChannel[],
   { model, group, atSeconds }: { model: string; group: string; atSeconds: number },

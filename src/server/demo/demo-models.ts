@@ -1,14 +1,14 @@
-/** The models of the demo's calls and what a call of each is like. */
+/** Models of the demo's calls, with typical figures. */
 export interface DemoModel {
   name: string
-  /** Which channels serve it: those of this family. */
+  /** Family of the channels that serve it. */
   family: ModelFamily
-  /** How often it is called beside the others. */
+  /** Relative frequency of its calls. */
   share: number
   promptTokens: number
-  /** 0: an embedding, which produces none. */
+  /** 0 for embeddings. */
   completionTokens: number
-  /** Until the first word, and for each completion token. */
+  /** Milliseconds until the first token, and per completion token. */
   firstMs: number
   tokenMs: number
 }

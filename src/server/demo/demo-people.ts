@@ -3,7 +3,7 @@ import { SECONDS_PER_DAY } from '../clock.ts'
 import { DIGITS, LETTERS_AND_DIGITS, type Dice } from './dice.ts'
 import { demoModels, type DemoModel } from './demo-models.ts'
 
-/** A person of the demo before it has an id. */
+/** A person of the demo without an id. */
 export interface DemoPerson {
   username: string
   displayName: string
@@ -13,11 +13,11 @@ export interface DemoPerson {
   status: number
   affCode: string
   joinedSeconds: number
-  /** When the account was disabled; else now. */
+  /** Time when the account was disabled, else now. */
   leavesSeconds: number
-  /** How much of the traffic is this person's. */
+  /** Share of the traffic. */
   activity: number
-  /** Models this person mostly calls. */
+  /** Models that this person mostly calls. */
   favourites: readonly DemoModel[]
 }
 
@@ -68,11 +68,11 @@ const sketches: readonly Sketch[] = [
 ]
 
 const ADMIN = 'wangyun'
-/** Accounts that an administrator has closed. */
+/** Accounts that an administrator has disabled. */
 const CLOSED = new Set(['dengchao', 'dingdong', 'trial'])
-/** The ordinary user whose sign-in the demo prints. */
+/** The ordinary user whose credentials the demo prints. */
 export const DEMO_USERNAME = 'lihao'
-/** The printed sign-ins, with their share of the traffic. */
+/** Printed users, with their share of the traffic. */
 const SIGN_INS: ReadonlyMap<string, number> = new Map([
   [ROOT_USERNAME, 2],
   [DEMO_USERNAME, 5],
@@ -85,7 +85,7 @@ export interface PeopleSetting {
   nowSeconds: number
 }
 
-/** The demo's accounts, root first. */
+/** Returns the demo's accounts, root first. */
 export function planPeople({ dice, count, ...time }: PeopleSetting): DemoPerson[] {
   const { startSeconds, nowSeconds } = time
   return sketches.slice(0, count).map(([username, displayName, group = 'default'], index) => {
@@ -103,11 +103,11 @@ export function planPeople({ dice, count, ...time }: PeopleSetting): DemoPerson[
       group,
       role,
       status: isClosed ? UserStatus.disabled : UserStatus.enabled,
-      // The number keeps codes apart whatever is drawn.
+      // The number makes codes unique.
       affCode: dice.text(2, LETTERS_AND_DIGITS) + String(index).padStart(2, '0'),
       joinedSeconds,
       leavesSeconds: isClosed ? nowSeconds - dice.whole(3, 12) * SECONDS_PER_DAY : nowSeconds,
-      // A few people make most of the calls. Whoever signs in should find something of their own.
+      // A few people make most of the calls. The printed users must have calls of their own.
       activity: SIGN_INS.get(username) ?? dice.spread(1, 1.1),
       favourites: favourites(dice),
     }
@@ -120,7 +120,7 @@ function favourites(dice: Dice): DemoModel[] {
   return [...new Set(drawn)]
 }
 
-/** `YYYYMMDDHHMMSS` (UTC) and seventeen digits, as the ids of real calls are. */
+/** Returns `YYYYMMDDHHMMSS` (UTC) and seventeen digits, like the ids of real calls. */
 export function requestIdAt(dice: Dice, atSeconds: number): string {
   const second = new Date(atSeconds * 1000).toISOString().replace(/\D/g, '').slice(0, 14)
   return second + dice.text(17, DIGITS)

@@ -32,13 +32,13 @@ const plan = (seed: number): DemoPlan =>
   })
 
 describe('planDemo', () => {
-  test('gives the same demo for the same seed and another one for another', () => {
+  test('is the same for the same seed and differs for another', () => {
     const one = plan(1)
     expect(plan(1)).toEqual(one)
     expect(plan(2).tokens.map(({ key }) => key)).not.toEqual(one.tokens.map(({ key }) => key))
   })
 
-  test.each([1, 2, 3, 4, 5])('never lets a balance fall below zero (seed %i)', (seed) => {
+  test.each([1, 2, 3, 4, 5])('never has a negative balance (seed %i)', (seed) => {
     const { people, events } = plan(seed)
     const balances = new Map(people.map((person) => [person, 1_000_000]))
     for (const event of events) {
@@ -50,7 +50,7 @@ describe('planDemo', () => {
     }
   })
 
-  test.each([1, 2, 3, 4, 5])('keeps to what was allowed at the time (seed %i)', (seed) => {
+  test.each([1, 2, 3, 4, 5])('respects the restrictions at each time (seed %i)', (seed) => {
     for (const event of plan(seed).events) {
       if (event.kind !== 'call') continue
       const { token, channel, atSeconds } = event
@@ -61,14 +61,14 @@ describe('planDemo', () => {
     }
   })
 
-  test('uses each code that is to be used, and once', () => {
+  test('uses each code once that ends as used', () => {
     const { codes, events } = plan(1)
     const used = events.flatMap((event) => (event.kind === 'topUp' ? (event.code ?? []) : []))
     expect(new Set(used).size).toBe(used.length)
     expect(used.length).toBe(codes.filter(({ finalStatus }) => finalStatus === 3).length)
   })
 
-  test('gives every call a request id of its own', () => {
+  test('gives every call its own request id', () => {
     const ids = plan(1).events.flatMap((event) => (event.kind === 'call' ? event.requestId : []))
     expect(new Set(ids).size).toBe(3000)
   })
@@ -87,11 +87,11 @@ describe('planTimes', () => {
     expect(times.at(-1)).toBeLessThan(NOW)
   })
 
-  test('are mostly of working hours in China and hardly of nights and weekends', () => {
+  test('are mostly in Chinese working hours, and rarely at night or on weekends', () => {
     const localHour = (seconds: number) => Math.floor(((seconds + 8 * 3600) % DAY) / 3600)
     const at = (hour: number) => times.filter((seconds) => localHour(seconds) === hour).length
     expect(at(10)).toBeGreaterThan(at(4) * 10)
-    // 2027-01-15 is a Friday in China by then; 24 hours later it is Saturday.
+    // In China this is 2027-01-15, a Friday; 24 hours later it is Saturday.
     expect(busynessAt(NOW + DAY)).toBeLessThan(busynessAt(NOW) / 2)
   })
 })

@@ -8,7 +8,7 @@ import { planTimes } from './demo-times.ts'
 import { planTokens, type DemoToken } from './demo-tokens.ts'
 import { createDice, HEX_DIGITS, type Dice } from './dice.ts'
 
-/** How much there is of everything. */
+/** Number of rows of each kind. */
 export interface DemoSize {
   people: number
   channels: number
@@ -18,12 +18,12 @@ export interface DemoSize {
   days: number
 }
 
-/** A redemption code of the demo before it has an id. */
+/** A redemption code of the demo without an id. */
 export interface DemoCode {
   key: string
   name: string
   points: number
-  /** What it ends as; a code that will have been used begins unused. */
+  /** Final status; a code that will be used begins as unused. */
   finalStatus: number
   createdSeconds: number
 }
@@ -32,21 +32,21 @@ export interface DemoTopUp {
   kind: 'topUp'
   atSeconds: number
   person: DemoPerson
-  /** Null: an administrator adds `amount` by hand. */
+  /** Null if an administrator adds `amount` manually. */
   code: DemoCode | null
-  /** Points. */
+  /** In points. */
   amount: number
 }
 
-/** Everything that is written, decided beforehand: the same numbers give the same demo. */
+/** All data to write, planned in advance: the same seed gives the same demo. */
 export interface DemoPlan {
-  /** When the first calls were made. */
+  /** Time of the first calls. */
   startSeconds: number
   people: DemoPerson[]
   tokens: DemoToken[]
   channels: DemoChannel[]
   codes: DemoCode[]
-  /** What happened, in its order. */
+  /** Calls and top-ups in order. */
   events: (DemoCall | DemoTopUp)[]
 }
 
@@ -54,12 +54,12 @@ export interface PlanSetting {
   seed: number
   size: DemoSize
   nowSeconds: number
-  /** Address of the upstream that every channel of the demo names. */
+  /** Address of the upstream of all channels. */
   upstreamUrl: string
   ratios: Ratios
 }
 
-/** Points that every newcomer of the demo gets. */
+/** Points of every new user of the demo. */
 export const NEWCOMER_POINTS = 1_000_000
 
 export function planDemo({ seed, size, nowSeconds, upstreamUrl, ratios }: PlanSetting): DemoPlan {
@@ -80,12 +80,12 @@ export function planDemo({ seed, size, nowSeconds, upstreamUrl, ratios }: PlanSe
 const CODE_NAMES = ['新用户礼包', '国庆活动', '社区贡献奖', '老客户回馈', '渠道推广', '内测补偿']
 const CODE_POINTS = [500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000]
 
-/** Share of codes that get used; they are the oldest. */
+/** Share of used codes; they are the oldest. */
 const USED_SHARE = 0.55
-/** Of the others one in so many was withdrawn. */
+/** Of the others, one in this many is disabled. */
 const WITHDRAWN_EACH = 4
 
-/** More than half of the codes get used, some were withdrawn, the rest wait for somebody. */
+/** Returns the codes: more than half are used, some are disabled, the rest are unused. */
 function planCodes(
   dice: Dice,
   count: number,
@@ -107,10 +107,10 @@ function planCodes(
   })
 }
 
-/** What an administrator adds when somebody has no code left to use: $5, $10, $50. */
+/** Amounts that an administrator adds if a user has no code left: $5, $10, $50. */
 const GRANT_POINTS = [2_500_000, 5_000_000, 25_000_000]
 const BY_HAND_PERCENT = 25
-/** Root is handed so much at once that it never asks again: $10,000. */
+/** Root gets enough points for the whole time: $10,000. */
 const ROOT_POINTS = 5_000_000_000
 
 interface TopUpSetting {
@@ -122,8 +122,8 @@ interface TopUpSetting {
 }
 
 /**
- * Who runs low tops up a little before, mostly with a code as long as there are any. So nobody's
- * balance was ever below zero, and every code that is meant to be used is.
+ * Plans a top-up shortly before a balance runs low, mostly with a code while there are any. No
+ * balance is ever negative, and every code that ends as used is used.
  */
 function planTopUps(calls: readonly DemoCall[], setting: TopUpSetting): DemoTopUp[] {
   const { dice, people, codes, startSeconds, nowSeconds } = setting

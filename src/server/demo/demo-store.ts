@@ -3,7 +3,7 @@ import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
 import type { DemoCode } from './demo-plan.ts'
 
-/** Rows that the product has no other writer for, as it would have written them. */
+/** Inserts rows that no other part of the product writes. */
 
 export async function insertCodes(
   db: Queries,
@@ -32,7 +32,7 @@ export async function insertCodes(
   await db.insertInto('redemptions').values(rows).execute()
 }
 
-/** What an upstream answered when it was asked for the balance. */
+/** Stores the balance that an upstream reported. */
 export async function saveBalance(
   db: Queries,
   { channelId, balance, atSeconds }: { channelId: number; balance: number; atSeconds: number },

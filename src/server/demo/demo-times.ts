@@ -2,26 +2,29 @@ import { hourOf, SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Dice } from './dice.ts'
 
 /**
- * When the calls of the past happened: busy working hours, a lull at lunch, quiet nights, quieter
- * weekends, and a little more from week to week.
+ * Times of the past calls: busy working hours, fewer at lunch, quiet nights, quieter weekends, and
+ * a slow increase over the weeks.
  */
 
-/** Where the demo's people live. */
+/** Time zone of the demo's users. */
 const UTC_OFFSET_SECONDS = 8 * 3600
 /** The first of January 1970 was a Thursday; 0 is Sunday. */
 const WEEKDAY_OF_DAY_0 = 4
 
-/** How busy each hour of the day is. */
+/** Relative traffic of each hour of the day. */
 const BUSYNESS = [
   4, 2, 1.5, 1, 1, 1.5, 3, 6, 13, 22, 25, 21, 12, 17, 24, 25, 23, 19, 13, 12, 14, 13, 10, 7,
 ]
 const WEEKEND = 0.4
-/** Traffic at the beginning, beside that of today. */
+/** Traffic at the beginning, relative to today's. */
 const BEGINNING = 0.55
-/** No two days are alike. */
+/** Random variation between days. */
 const DAY_WIDTH = 0.12
 
-/** `count` times from `startSeconds` up to `endSeconds`, whole seconds in ascending order. */
+/**
+ * Returns `count` times from `startSeconds` up to `endSeconds`, in whole seconds in ascending
+ * order.
+ */
 export function planTimes(
   { dice, count }: { dice: Dice; count: number },
   { startSeconds, endSeconds }: { startSeconds: number; endSeconds: number },
@@ -47,7 +50,7 @@ export function planTimes(
 
 interface Hour {
   from: number
-  /** Of this hour that are within the range. */
+  /** Seconds of this hour within the range. */
   seconds: number
   weight: number
 }
@@ -76,7 +79,7 @@ function weightedHours(
 const localDay = (atSeconds: number): number =>
   Math.floor((atSeconds + UTC_OFFSET_SECONDS) / SECONDS_PER_DAY)
 
-/** How busy the hour is that contains this second. */
+/** Returns the relative traffic of the hour with this second. */
 export function busynessAt(atSeconds: number): number {
   const hour = Math.floor(((atSeconds + UTC_OFFSET_SECONDS) % SECONDS_PER_DAY) / SECONDS_PER_HOUR)
   const weekday = (localDay(atSeconds) + WEEKDAY_OF_DAY_0) % 7

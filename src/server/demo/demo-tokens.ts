@@ -3,18 +3,18 @@ import { SECONDS_PER_DAY } from '../clock.ts'
 import type { DemoPerson } from './demo-people.ts'
 import { LETTERS_AND_DIGITS, type Dice } from './dice.ts'
 
-/** A token of the demo before it has an id. Its quota follows from the calls it made. */
+/** A token of the demo without an id. Its quota is derived from its calls. */
 export interface DemoToken {
   owner: DemoPerson
   name: string
   key: string
   status: number
   createdSeconds: number
-  /** It made no call from then on: expired, disabled, used up, or now. */
+  /** End of its calls: expired, disabled, exhausted, or now. */
   endsSeconds: number
   expiresSeconds: number
   isUnlimited: boolean
-  /** Points that are left at the end; unlimited tokens carry the wire's -1. */
+  /** Points left at the end; unlimited tokens have the wire's -1. */
   leftover: number
   models: string
   subnet: string
@@ -56,7 +56,7 @@ const FATES: readonly (readonly [fate: Fate, share: number])[] = [
 ]
 
 const SUBNETS = ['10.0.0.0/8', '192.168.0.0/16', '172.16.0.0/12,10.8.0.0/16']
-/** Points that a limited token has left, usually. */
+/** Typical number of points left of a limited token. */
 const LEFTOVER = 1_200_000
 const LIFE_SECONDS_MIN = 3 * SECONDS_PER_DAY
 const UNLIMITED_QUOTA = -1
@@ -68,7 +68,7 @@ export interface TokenSetting {
   nowSeconds: number
 }
 
-/** The demo's tokens: first one for each person that always worked, then more, in all states. */
+/** Returns the demo's tokens: one that always works for each person, then more, in all states. */
 export function planTokens(setting: TokenSetting): DemoToken[] {
   const { dice, count, people } = setting
   const first = people.map((owner) => firstToken(owner, dice))
@@ -82,7 +82,7 @@ export function planTokens(setting: TokenSetting): DemoToken[] {
   return [...first, ...more]
 }
 
-/** Nobody gives two tokens one name before running out of names. */
+/** Names repeat only after all have been used. */
 function nameApart(tokens: readonly DemoToken[], dice: Dice): void {
   let left: string[] = []
   for (const token of tokens) {
@@ -108,7 +108,7 @@ const firstToken = (owner: DemoPerson, dice: Dice): DemoToken => ({
 
 function anotherToken(owner: DemoPerson, { dice, nowSeconds }: TokenSetting): DemoToken {
   const token = firstToken(owner, dice)
-  // Early enough to have been used before it came to its end.
+  // Early enough to have been used before its end.
   const latest = owner.leavesSeconds - 2 * LIFE_SECONDS_MIN
   token.createdSeconds = dice.whole(owner.joinedSeconds, Math.max(owner.joinedSeconds, latest))
   const earliestEnd = Math.min(owner.leavesSeconds, token.createdSeconds + LIFE_SECONDS_MIN)

@@ -1,15 +1,18 @@
-/** Numbers that look random and are the same in every run: demo data can be talked about. */
+/** Pseudo-random numbers that are the same in every run, so that demo data is reproducible. */
 export interface Dice {
-  /** From 0 up to, but not, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   unit(): number
-  /** A whole number, both ends included. */
+  /** An integer, both ends inclusive. */
   whole(min: number, max: number): number
-  /** True in so many of a hundred cases. */
+  /** True in this percentage of cases. */
   percent(chance: number): boolean
   pick<T>(items: readonly T[]): T
-  /** An item drawn in proportion to its weight; the weights' sum must not be 0. */
+  /**
+   * Returns an item with a probability proportional to its weight; the sum of the weights must not
+   * be 0.
+   */
   weighted<T>(items: readonly T[], weightOf: (item: T) => number): T
-  /** Around `typical`, now and then a multiple of it, as sizes of texts are. */
+  /** Returns a value around `typical`, occasionally a multiple of it, like text sizes. */
   spread(typical: number, width: number): number
   text(length: number, alphabet: string): string
 }
@@ -20,7 +23,9 @@ export const DIGITS = '0123456789'
 
 export function createDice(seed: number): Dice {
   let state = seed >>> 0
-  /** A counter stepped by an odd constant and then mixed: every seed gives all 2^32 states. */
+  /**
+   * A counter stepped by an odd constant and then mixed: every seed goes through all 2^32 states.
+   */
   function unit(): number {
     state = (state + 0x9e3779b9) >>> 0
     let mixed = Math.imul(state ^ (state >>> 16), 0x21f0aaad)
@@ -44,7 +49,7 @@ export function createDice(seed: number): Dice {
     throw new Error('nothing to draw from')
   }
 
-  /** Three summed up are near enough to a bell curve. */
+  /** The sum of three is close to a normal distribution. */
   const bell = (): number => (unit() + unit() + unit() - 1.5) * 2
 
   return {

@@ -21,7 +21,7 @@ import { DEMO_SIZE, fillDemo, type DemoSummary } from './fill-demo.ts'
 const NOW = 1_800_000_000
 const SIZE: DemoSize = { ...DEMO_SIZE, calls: 1500 }
 const PASSWORD = 'password-1'
-/** Cheapest work factor that bcrypt knows. */
+/** Lowest work factor of bcrypt. */
 const PASSWORD_COST = 4
 
 describe('a filled demo', () => {
@@ -56,7 +56,7 @@ describe('a filled demo', () => {
     return Map.groupBy(rows, ({ status }) => status)
   }
 
-  test('has books that balance, with a ledger row for each call', async () => {
+  test('has a balanced ledger with a row for each call', async () => {
     expect(await reconcile(database)).toEqual({
       differences: [],
       count: 0,
@@ -72,7 +72,7 @@ describe('a filled demo', () => {
     expect(summary.calls).toBe(SIZE.calls)
   })
 
-  test('shows users, tokens, channels and codes in every state', async () => {
+  test('has users, tokens, channels and codes in every state', async () => {
     const users = await statuses('users')
     expect(users.get(UserStatus.enabled)?.length).toBe(37)
     expect(users.get(UserStatus.disabled)?.length).toBe(3)
@@ -93,7 +93,7 @@ describe('a filled demo', () => {
     expect(totals).toEqual([SIZE.people, SIZE.channels, SIZE.tokens, SIZE.codes])
   })
 
-  test('has log rows of every type, none of them in the future', async () => {
+  test('has log rows of every type, none in the future', async () => {
     const rows = await database.read.selectFrom('logs').select(['type', 'created_at']).execute()
     const types = new Set(rows.map(({ type }) => type))
     const { all: _, ...written } = LogType
@@ -113,7 +113,7 @@ describe('a filled demo', () => {
     expect(summary.username).toBe(DEMO_USERNAME)
   })
 
-  test('answers a call with the printed token through its first channel', async () => {
+  test('serves a call with the printed token through its first channel', async () => {
     const answer = await server.call('POST', '/v1/chat/completions', {
       headers: { authorization: `Bearer sk-${summary.tokenKey}` },
       body: { model: 'gpt-4o-mini', messages: [{ role: 'user', content: 'Hello' }] },
@@ -129,7 +129,7 @@ describe('a filled demo', () => {
     expect((await reconcile(database)).differences).toEqual([])
   })
 
-  test('names the fake upstream in every channel, so that nothing leaves the machine', async () => {
+  test('uses the fake upstream in every channel, so that nothing leaves the machine', async () => {
     const channels = await database.read.selectFrom('channels').select('base_url').execute()
     const elsewhere = channels.filter(({ base_url }) => !base_url?.startsWith(upstream.url))
     expect(elsewhere).toEqual([])

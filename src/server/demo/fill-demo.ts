@@ -28,7 +28,7 @@ import { insertCodes, saveBalance } from './demo-store.ts'
 import type { DemoToken } from './demo-tokens.ts'
 import { createDice, type Dice } from './dice.ts'
 
-/** What `gatehouse demo` shows. */
+/** Size of `gatehouse demo`. */
 export const DEMO_SIZE: DemoSize = {
   people: 40,
   channels: 60,
@@ -39,17 +39,17 @@ export const DEMO_SIZE: DemoSize = {
 }
 /** The same in every run. */
 const SEED = 20_260_101
-/** Calls that are written in one transaction. */
+/** Number of calls per transaction. */
 const CALLS_PER_BATCH = 1000
-/** Process that the reservations of the past are said to have been held by. */
+/** Process name in the reservations of past calls. */
 const NODE = 'demo'
 
 export interface DemoSetting {
   size: DemoSize
   nowSeconds: number
-  /** Where all channels lead. */
+  /** Address of the upstream of all channels. */
   upstreamUrl: string
-  /** Hash of the password that all accounts share. */
+  /** Password hash of all accounts. */
   passwordHash: string
 }
 
@@ -59,12 +59,12 @@ export interface DemoSummary {
   tokens: number
   codes: number
   calls: number
-  /** An ordinary user, and the key of a token of theirs without `sk-`. */
+  /** An ordinary user, and the key of one of their tokens without `sk-`. */
   username: string
   tokenKey: string
 }
 
-/** Ids by what they were given to. */
+/** Ids of the written objects. */
 interface Written {
   people: Map<DemoPerson, number>
   tokens: Map<DemoToken, number>
@@ -72,15 +72,15 @@ interface Written {
 }
 
 /**
- * Fills an empty database with the past of a busy installation. Every point goes through the
- * ledger in the order in which it moved, so the books balance as if all of it had happened.
+ * Fills an empty database with the history of a busy installation. All points go through the ledger
+ * in order, so the ledger balances as if everything had happened.
  */
 export async function fillDemo(database: Database, setting: DemoSetting): Promise<DemoSummary> {
   const options = await setOptions(database)
   const { size, nowSeconds, upstreamUrl } = setting
   const ratios = options.ratios()
   const plan = planDemo({ seed: SEED, size, nowSeconds, upstreamUrl, ratios })
-  // Ids and texts that the plan does not need to know.
+  // For ids and texts that are not part of the plan.
   const dice = createDice(SEED + 1)
   const written = await database.write.transaction().execute(async (trx): Promise<Written> => {
     const people = await writePeople(trx, plan, { options, dice, setting })
@@ -94,7 +94,7 @@ export async function fillDemo(database: Database, setting: DemoSetting): Promis
   return summaryOf(plan)
 }
 
-/** Better prices for the better groups, and a word about where one is. */
+/** Sets lower prices for the better groups, and a notice about the demo. */
 async function setOptions(database: Database): Promise<LiveOptions> {
   const options = await createLiveOptions(database)
   await options.set('GroupRatio', '{"default":1,"vip":0.9,"svip":0.8}')
@@ -205,7 +205,7 @@ async function writeTest(
   })
 }
 
-/** A limited token begins with what its calls will have cost and what is to be left of it. */
+/** A limited token starts with the cost of its calls plus its final quota. */
 async function writeTokens(
   trx: Queries,
   { tokens, events }: DemoPlan,
@@ -257,7 +257,7 @@ async function writeEvents(
   }
   for (const event of events) {
     if (event.kind === 'call') calls.push(event)
-    // What was spent before a top-up is booked before it.
+    // Calls before a top-up are booked before it.
     if (event.kind === 'topUp' || calls.length === CALLS_PER_BATCH) await flush()
     if (event.kind === 'topUp') {
       const actorId = idOf(setting.written.people, admin)
@@ -341,7 +341,7 @@ async function topUp(
   await insertLog(trx, { ...row, type: LogType.topUp, content })
 }
 
-/** Who was disabled and what ran out, now that nothing is booked to it any more. */
+/** Writes the final status of users and tokens, after everything is booked. */
 async function writeFinalStates(trx: Queries, plan: DemoPlan, written: Written): Promise<void> {
   for (const person of plan.people) {
     if (person.status !== UserStatus.enabled) {

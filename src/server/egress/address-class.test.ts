@@ -36,7 +36,7 @@ describe('an address is', () => {
       ::ffff:169.254.169.254 ::ffff:a9fe:a9fe ::ffff:100.100.100.200 ::169.254.169.254
       64:ff9b::a9fe:a9fe 2002:a9fe:a9fe::1
     `),
-  )('forbidden, because clouds keep credentials there: %s', (address) => {
+  )('forbidden, because clouds serve credentials there: %s', (address) => {
     expect(addressClass(address)).toBe('forbidden')
   })
 
@@ -45,18 +45,18 @@ describe('an address is', () => {
       0.0.0.0 0.1.2.3 :: ::ffff:0.0.0.0 64:ff9b::0.0.0.0 100::1
       255.255.255.255 240.0.0.1 224.0.0.1 239.255.255.250 ff02::1
     `),
-  )('forbidden, because nobody or everybody is there: %s', (address) => {
+  )('forbidden, because it is no single host: %s', (address) => {
     expect(addressClass(address)).toBe('forbidden')
   })
 
-  // Names and spellings that readers understand differently: only plain addresses get this far.
+  // Names and ambiguous spellings; only plain addresses reach this function.
   test.each([
     '',
     ...list(`
       localhost example.com 127.0.0.1. 1.2.3 256.1.1.1 127.0.0.1:80 :::
       0177.0.0.1 0x7f000001 2130706433 010.0.0.1
     `),
-  ])('forbidden, because it is none: %j', (text) => {
+  ])('forbidden, because it is not an address: %j', (text) => {
     expect(addressClass(text)).toBe('forbidden')
   })
 
@@ -65,7 +65,7 @@ describe('an address is', () => {
       192.0.2.1 198.51.100.1 203.0.113.1 198.18.0.1 192.88.99.1 192.0.0.8
       2001:db8::1 2001::1 2001:2::1 2001:10::1 2001:20::1 3fff::1 5f00::1 64:ff9b:1::1
     `),
-  )('never public, for documents and special purposes: %s', (address) => {
+  )('never public, for documentation and special purposes: %s', (address) => {
     expect(addressClass(address)).not.toBe('public')
   })
 })

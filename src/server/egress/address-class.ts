@@ -1,12 +1,12 @@
 import net from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** What kind of place an address is, for deciding whether the server may connect to it. */
+/** Class of an address, to decide whether the server may connect to it. */
 export type AddressClass = 'public' | 'private' | 'forbidden'
 
 /**
- * Instance metadata services in ranges that are not forbidden as a whole; they hand out credentials
- * to whoever asks. Oracle's 192.0.0.192 lies in a reserved one, Azure's wire server in a public one
+ * Metadata services in ranges that are not forbidden as a whole; they return credentials without
+ * authentication. Oracle's 192.0.0.192 is in a reserved range, Azure's wire server in a public one
  * (Microsoft Learn, "What is IP address 168.63.129.16?").
  */
 const METADATA = new Set([
@@ -18,7 +18,9 @@ const METADATA = new Set([
   '168.63.129.16',
 ])
 
-/** Never a server: nowhere, everyone, link-local (where most metadata services live). */
+/**
+ * Never a server: unspecified, broadcast and link-local addresses (with most metadata services).
+ */
 const FORBIDDEN_RANGES = new Set([
   'unspecified',
   'broadcast',
@@ -29,9 +31,9 @@ const FORBIDDEN_RANGES = new Set([
 ])
 const PUBLIC_RANGES = new Set(['unicast'])
 
-/** Classifies an IP address; addresses that embed an IPv4 address are classified by it. */
+/** Classifies an IP address; an address that embeds an IPv4 address is classified by it. */
 export function addressClass(text: string): AddressClass {
-  // The library also takes spellings with octal or missing parts, of which readers differ.
+  // The library also accepts spellings with octal or missing parts, which parsers read differently.
   if (net.isIP(text) === 0 || !ipaddr.isValid(text)) return 'forbidden'
   const address = embedded(ipaddr.process(text))
   if (METADATA.has(address.toString())) return 'forbidden'
@@ -40,10 +42,10 @@ export function addressClass(text: string): AddressClass {
   return PUBLIC_RANGES.has(range) ? 'public' : 'private'
 }
 
-/** The NAT64 prefix that is the same everywhere; under others, only their network knows the place. */
+/** The well-known NAT64 prefix; other prefixes depend on the network. */
 const NAT64_PREFIX = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0]
 
-/** NAT64 and 6to4 addresses lead to the IPv4 address inside them. */
+/** Returns the IPv4 address inside NAT64 and 6to4 addresses. */
 function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6 {
   if (address instanceof ipaddr.IPv4) return address
   const range = address.range()
@@ -51,10 +53,11 @@ function embedded(address: ipaddr.IPv4 | ipaddr.IPv6): ipaddr.IPv4 | ipaddr.IPv6
   if (NAT64_PREFIX.every((byte, index) => bytes[index] === byte)) {
     return new ipaddr.IPv4(bytes.slice(12))
   }
-  // `::ffff:0:a.b.c.d`, IPv4 as a translator writes it (RFC 2765).
+  // `::ffff:0:a.b.c.d`, an IPv4-translated address (RFC 2765).
   if (range === 'rfc6145') return new ipaddr.IPv4(bytes.slice(12))
   if (range === '6to4') return new ipaddr.IPv4(bytes.slice(2, 6))
-  // `::7f00:1`, the oldest way of writing IPv4 as IPv6; the two that are all zeros have names.
+  // `::7f00:1`, an IPv4-compatible address; the two addresses that are nearly all zeros have ranges
+  // of their own.
   const isCompatible = bytes.slice(0, 12).every((byte) => byte === 0)
   if (isCompatible && range === 'unicast') return new ipaddr.IPv4(bytes.slice(12))
   return address

@@ -8,7 +8,7 @@ import { callUpstream } from '../relay/transport/upstream-call.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../test/test-certificate.ts'
 import { createEgress, EgressRefused, type Egress } from './egress.ts'
 
-/** What happens on the wire is what counts: a server here counts the connections it gets. */
+/** Checks the actual connections: a server counts those it receives. */
 
 let server: http.Server
 let port: number
@@ -26,7 +26,7 @@ beforeAll(async () => {
     connections += 1
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   port = (server.address() as AddressInfo).port
 })
 afterAll(() => {
@@ -48,7 +48,7 @@ function egressOf(settings: Parameters<typeof createEgress>[0]): Egress {
   return egress
 }
 
-/** The status, or why there is none. */
+/** Returns the status, or the reason of the failure. */
 function call(egress: Egress, url: string, proxy?: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let status = 0
@@ -79,7 +79,7 @@ function call(egress: Egress, url: string, proxy?: string): Promise<string> {
 }
 
 describe('private addresses', () => {
-  /** Spellings of this machine that URL parsers understand. */
+  /** Spellings of the loopback address that URL parsers accept. */
   const loopback = [
     '127.0.0.1',
     '127.1',
@@ -94,7 +94,7 @@ describe('private addresses', () => {
     '[::ffff:7f00:1]',
   ]
 
-  test.each(loopback)('are reached where the operator allows them: %s', async (host) => {
+  test.each(loopback)('are reached if the operator allows them: %s', async (host) => {
     expect(await call(egressOf({ allowPrivate: true }), `http://${host}:${port}/x`)).toBe(
       '200 hello',
     )
@@ -102,7 +102,7 @@ describe('private addresses', () => {
   })
 
   test.each([...loopback, 'localhost', 'LOCALHOST', '[::1]', '10.0.0.1'])(
-    'are never tried where not: %s',
+    'are never tried otherwise: %s',
     async (host) => {
       expect(await call(egressOf({ allowPrivate: false }), `http://${host}:${port}/x`)).toBe(
         'refused',
@@ -112,7 +112,7 @@ describe('private addresses', () => {
   )
 })
 
-describe('whatever the operator allows', () => {
+describe('with any permission', () => {
   test.each([
     '169.254.169.254',
     '0xa9fea9fe',
@@ -128,26 +128,26 @@ describe('whatever the operator allows', () => {
     '100.100.100.200',
     '224.0.0.1',
     '255.255.255.255',
-  ])('%s is refused without a connection', async (host) => {
+  ])('%s is rejected without a connection', async (host) => {
     const started = performance.now()
     expect(await call(egressOf({ allowPrivate: true }), `http://${host}:${port}/x`)).toBe('refused')
     expect(performance.now() - started).toBeLessThan(1000)
   })
 
   test.each(['http://[::1%25lo]/', 'http://', 'not a url', 'http://a b/', 'file:///etc/passwd'])(
-    'what is no address of a server fails like any other call: %s',
+    'an invalid server address fails like any other request: %s',
     async (url) => {
       expect(await call(egressOf({ allowPrivate: true }), url)).toBe('unreachable')
     },
   )
 
-  test('a name that leads nowhere is unreachable', async () => {
+  test('a name that does not resolve is unreachable', async () => {
     const result = await call(egressOf({ allowPrivate: true }), 'http://nowhere.invalid/')
     expect(result).toBe('unreachable')
   })
 })
 
-test('a name is resolved by us, and the connection goes to the address that was looked at', async () => {
+test('names are resolved here, and the connection uses the checked address', async () => {
   expect(await call(egressOf({ allowPrivate: true }), `http://localhost:${port}/x`)).toBe(
     '200 hello',
   )
@@ -185,26 +185,26 @@ describe('other protocols', () => {
   })
 })
 
-test('connections are kept and used again', async () => {
+test('connections are reused', async () => {
   const egress = egressOf({ allowPrivate: true })
   for (let count = 0; count < 5; count += 1) await call(egress, `http://127.0.0.1:${port}/x`)
-  // The next call may begin a moment before the last one's connection is free.
+  // The next request may start just before the previous connection is free.
   expect(connections).toBeLessThanOrEqual(2)
   expect(requests).toHaveLength(5)
 })
 
-test('thousands of origins do not pile up', async () => {
+test('thousands of origins do not accumulate', async () => {
   const egress = egressOf({ allowPrivate: true })
   const first = egress.dispatcher('http://127.0.0.1:1')
   for (let other = 2; other < 2300; other += 1) egress.dispatcher(`http://127.0.0.1:${other}`)
-  // Forgotten, and made anew when it is asked for.
+  // Dropped, and created again when needed.
   expect(egress.dispatcher('http://127.0.0.1:1')).not.toBe(first)
   expect(egress.dispatcher('http://127.0.0.1:2299')).toBe(
     egress.dispatcher('http://127.0.0.1:2299'),
   )
 })
 
-// A call would go out just as its connection is closed, and whether it was read nobody knows.
+// A request could be sent just as its connection is closed, without knowing whether it was read.
 test.each([
   ['is used no more where it is kept for moments', 2, 2],
   ['is used again where it is kept for long', 60, 1],
@@ -212,14 +212,14 @@ test.each([
   const egress = egressOf({ allowPrivate: true })
   for (let calls = 0; calls < 2; calls += 1) {
     expect(await call(egress, `http://127.0.0.1:${port}/kept-${seconds}`)).toBe('200 hello')
-    // The connection is free when its answer has been dealt with.
+    // The connection is free after its response has been processed.
     await setImmediate()
   }
   expect(connections).toBe(expected)
 })
 
 describe('through a proxy', () => {
-  /** A proxy that tunnels to wherever it is asked. */
+  /** A proxy that tunnels to any requested target. */
   async function startProxy(target = port) {
     const asked: string[] = []
     const proxy = http.createServer()
@@ -233,12 +233,12 @@ describe('through a proxy', () => {
       socket.on('error', () => onward.destroy())
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
     return { asked, url, close: () => proxy.close() }
   }
 
-  test('calls go by it, and it resolves the names', async () => {
+  test('requests use it, and it resolves the names', async () => {
     const proxy = await startProxy()
     const egress = egressOf({ allowPrivate: false, proxy: proxy.url })
     expect(await call(egress, 'http://models.example/v1/x')).toBe('200 hello')
@@ -247,7 +247,7 @@ describe('through a proxy', () => {
     proxy.close()
   })
 
-  test('forbidden addresses are refused all the same', async () => {
+  test('forbidden addresses are still rejected', async () => {
     const proxy = await startProxy()
     const egress = egressOf({ allowPrivate: true, proxy: proxy.url })
     expect(await call(egress, 'http://169.254.169.254/latest')).toBe('refused')
@@ -255,12 +255,12 @@ describe('through a proxy', () => {
     proxy.close()
   })
 
-  // A broken connection would break every call to its host.
+  // With HTTP/2 a broken connection would fail every request to its host.
   test.each([
     ['directly', 'no'],
     ['through the server’s proxy', 'server'],
     ['through a channel’s proxy', 'channel'],
-  ])('HTTP/2 is not offered to a server that has it, %s', async (_how, by) => {
+  ])('HTTP/2 is not offered to a server that supports it, %s', async (_how, by) => {
     const offered: string[][] = []
     const secure = tls.createServer({
       cert: TEST_CERTIFICATE,
@@ -272,7 +272,7 @@ describe('through a proxy', () => {
     })
     secure.on('tlsClientError', () => {})
     await new Promise<void>((resolve) => secure.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const securePort = (secure.address() as AddressInfo).port
     const proxy = await startProxy(securePort)
     const egress = egressOf({
@@ -280,7 +280,7 @@ describe('through a proxy', () => {
       proxy: by === 'server' ? proxy.url : undefined,
     })
     const url = `https://127.0.0.1:${securePort}/x`
-    // The certificate is nobody's; what is offered is said before it is looked at.
+    // The certificate is untrusted; ALPN is sent before it is checked.
     expect(await call(egress, url, by === 'channel' ? proxy.url : undefined)).toBe('unreachable')
     expect(offered).toEqual([['http/1.1']])
     expect(proxy.asked).toHaveLength(by === 'no' ? 0 : 1)

@@ -4,46 +4,45 @@ import { Pool, ProxyAgent, type Dispatcher } from 'undici'
 import { addressClass } from './address-class.ts'
 
 /**
- * The one way out. Names are resolved here, every address is classified, and the connection goes to
- * an address that was classified and no other, so that a name cannot answer differently the second
- * time. Redirects are never followed.
+ * Outgoing connections. Names are resolved here, every address is classified, and the connection
+ * uses exactly the classified address, so that a second lookup cannot return another one. Redirects
+ * are never followed.
  */
 export interface Egress {
   /**
-   * Where to dispatch calls for an origin (`https://host:port`; `wss:` and `ws:` for the calls that
-   * become WebSockets). Throws `EgressRefused` for a literal address that is not allowed. `proxy`:
-   * address of an HTTP proxy to take instead of the usual way; it resolves names itself, its own
-   * name is resolved and classified here.
+   * Returns the dispatcher for an origin (`https://host:port`; `wss:` and `ws:` for WebSockets).
+   * Throws `EgressRefused` for a literal address that is not allowed. `proxy`: an HTTP proxy to use
+   * instead of the default; it resolves names itself, its own name is resolved and classified here.
    */
   dispatcher(origin: string, proxy?: string): Dispatcher
   /**
-   * Opens a connection for protocols other than HTTP, never by way of the proxy. Rejects with
+   * Opens a connection for protocols other than HTTP, never through the proxy. Rejects with
    * `EgressRefused` for an address that is not allowed, else with the error of the socket.
    */
   connect(target: { host: string; port: number }): Promise<net.Socket>
   close(): Promise<void>
 }
 
-/** An address that the server must not connect to. */
+/** The server must not connect to this address. */
 export class EgressRefused extends Error {}
 
 export interface EgressSettings {
   allowPrivate: boolean
-  /** HTTP proxy that all calls take; it resolves names itself. */
+  /** HTTP proxy for all requests; it resolves names itself. */
   proxy?: string | undefined
 }
 
 /**
- * A connection carries one call at a time. HTTP/2, which undici offers by itself, would put all
- * calls to a host on one: when that breaks all their streams break with it, and while it is
- * silently dead every new call waits for its deadline.
+ * A connection carries one request at a time. HTTP/2, which undici offers by default, would put all
+ * requests to a host on one connection. If that breaks, all its streams fail, and while it is
+ * silently dead every new request waits for its timeout.
  */
 const HTTP1 = { allowH2: false }
 const CONNECT_TIMEOUT_MS = 10_000
 const KEEP_ALIVE_MS = 30_000
-/** Proxies of channels whose connections are kept. */
+/** Maximum number of channel proxies with open connections. */
 const PROXIES_MAX = 200
-/** Origins whose pools are kept; the least recently made goes first. */
+/** Maximum number of origins with a pool; the oldest pool is dropped first. */
 const POOLS_MAX = 2000
 
 export function createEgress(settings: EgressSettings): Egress {
@@ -67,7 +66,7 @@ export function createEgress(settings: EgressSettings): Egress {
       const good = addresses.filter(({ address }) => allowed(address))
       const first = good[0]
       if (first === undefined) {
-        callback(new EgressRefused('the name leads to an address that is not allowed'), '', 4)
+        callback(new EgressRefused('the name resolves to an address that is not allowed'), '', 4)
       } else if (options.all === true) {
         callback(null, good)
       } else {
@@ -141,7 +140,7 @@ export function createEgress(settings: EgressSettings): Egress {
   }
 }
 
-/** Its calls under way are finished. */
+/** Closes the pool after its open requests have finished. */
 function dropOldest(kept: Map<string, Dispatcher>): void {
   const oldest = kept.entries().next()
   if (oldest.done) return

@@ -18,13 +18,13 @@ beforeAll(async () => {
       if (url === '/moved') return response.writeHead(302, { location: '/landed' }).end('moved')
       if (url === '/huge') return response.end('x'.repeat(5000))
       if (url === '/cut') return response.writeHead(200, { 'content-length': '9' }).destroy()
-      // The slow one never ends.
+      // The slow response never ends.
       if (url === '/slow') return response.write('a')
       return response.writeHead(url === '/fault' ? 500 : 200).end('言')
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   egress = createEgress({ allowPrivate: true })
 })
@@ -41,13 +41,13 @@ const reasonOf = async (answer: Promise<unknown>): Promise<string> => {
   return error instanceof HttpCallFailed ? error.reason : 'answered'
 }
 
-test('method, headers and body arrive, status and text come back', async () => {
+test('sends method, headers and body, and returns status and text', async () => {
   const answer = await call('/x', { method: 'POST', headers: { 'x-own': 'h' }, body: 'b=1' })
   expect(answer).toMatchObject({ status: 200, text: '言' })
   expect(asked.at(-1)).toEqual({ method: 'POST', url: '/x', body: 'b=1', header: 'h' })
 })
 
-test('a fault is an answer, and so is a redirect: nobody follows it', async () => {
+test('returns errors and redirects as responses, without following them', async () => {
   expect(await call('/fault')).toMatchObject({ status: 500 })
   expect(await call('/moved')).toMatchObject({ status: 302, text: 'moved' })
   expect(asked.map(({ url }) => url)).not.toContain('/landed')
@@ -64,7 +64,7 @@ test.each([
   expect(await reasonOf(call(path, over))).toBe(reason)
 })
 
-test('private addresses only where the operator allows them', async () => {
+test('private addresses require the operator’s permission', async () => {
   const strict = createEgress({ allowPrivate: false })
   for (const url of [base, base.replace('127.0.0.1', 'localhost')]) {
     const answer = callHttp(strict, { url, method: 'GET', timeoutMs: 2000, bytesMax: 10 })

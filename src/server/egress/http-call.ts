@@ -1,27 +1,30 @@
 import { EgressRefused, type Egress } from './egress.ts'
 
-/** One question to a server that an operator named: sign-in providers, human check, pushers. */
+/**
+ * A single request to a server that the operator configured: sign-in providers, human check,
+ * message pushers.
+ */
 export interface HttpCall {
   url: string
   method: 'GET' | 'POST'
   headers?: Record<string, string>
-  /** Address of the HTTP proxy to take; absent: the usual way. */
+  /** Address of the HTTP proxy; absent for the default. */
   proxy?: string
   body?: string
-  /** For all of it, from connecting to the last byte. */
+  /** Total time, from connecting to the last byte. */
   timeoutMs: number
-  /** Longest answer that is read. */
+  /** Maximum size of the response. */
   bytesMax: number
 }
 
 export interface HttpAnswer {
   status: number
-  /** `''` when the other side names none. */
+  /** `''` if missing. */
   contentType: string
   text: string
 }
 
-/** Why there is no answer. Holds nothing that the other side said. */
+/** The request failed. Contains nothing from the response. */
 export class HttpCallFailed extends Error {
   readonly reason: 'refused' | 'unreachable' | 'timeout' | 'too_large'
 
@@ -31,7 +34,9 @@ export class HttpCallFailed extends Error {
   }
 }
 
-/** Asks by way of the egress rules; redirects are answers. Throws `HttpCallFailed`. */
+/**
+ * Sends a request through the egress; redirects are returned as responses. Throws `HttpCallFailed`.
+ */
 export async function callHttp(egress: Egress, call: HttpCall): Promise<HttpAnswer> {
   const signal = AbortSignal.timeout(call.timeoutMs)
   try {
@@ -47,7 +52,7 @@ export async function callHttp(egress: Egress, call: HttpCall): Promise<HttpAnsw
     const parts: Buffer[] = []
     let length = 0
     for await (const part of body) {
-      // The library's type of a part is `any`; without an encoding they are bytes.
+      // The library types a part as `any`; without an encoding it is a buffer.
       const bytes = part as Buffer
       length += bytes.length
       if (length > call.bytesMax) {
@@ -65,7 +70,7 @@ export async function callHttp(egress: Egress, call: HttpCall): Promise<HttpAnsw
   }
 }
 
-/** The members of a JSON object; null when the text is none. */
+/** Returns the members of a JSON object, or null if the text is not one. */
 export function jsonMembers(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)

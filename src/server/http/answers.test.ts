@@ -33,9 +33,9 @@ import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
 /**
- * A server with one of everything and a secret in every place that holds one. Each endpoint is
- * called so that it succeeds; no answer may have a member that the contract does not declare, and
- * none a secret that is not its reader's own.
+ * A server with one row of every kind and a secret in every column that stores one. Every endpoint
+ * is called successfully. No response may contain a member that the contract does not declare, or a
+ * secret that does not belong to its reader.
  */
 
 const CANARY = 'canary'
@@ -44,11 +44,11 @@ const aSecret = (): string => `${CANARY}${randomText(26)}`
 interface World {
   server: TestServer
   people: Record<'root' | 'admin' | 'user', TestUser>
-  /** Ids that the paths of a noun find something under. */
+  /** Ids of existing rows, by noun. */
   ids: { user: number; token: number; channel: number; log: number; redemption: number }
-  /** Names the channel's key. */
+  /** Id of the channel's key. */
   keyId: string
-  /** Every secret of the installation that none of these people may read. */
+  /** Every secret of the installation that none of these users may read. */
   secrets: string[]
 }
 
@@ -75,13 +75,13 @@ async function createWorld(server: TestServer): Promise<World> {
   const channelKey = { type: ChannelTypeNumber.openai, key: plant() }
   const channel = await aChannel(server, { ...channelKey, config: JSON.stringify(config) })
   const [{ id: keyId = '' } = {}] = heldKeys(channelKey)
-  // Found under the id that the paths of channels are called with.
+  // The paths of channels are called with this id.
   await insertTraces(database.write, [aTrace(String(channel))])
   for (const key of optionKeys.filter(isSecretOption)) {
     await app.options.set(key, plant())
   }
   for (const { id } of [root, admin, user]) {
-    // What One API stored in clear, and what we store as a hash.
+    // One API stored it in plain text; we store a hash.
     const adopted = plant()
     const { password } = await database.write
       .updateTable('users')
@@ -107,7 +107,7 @@ async function createWorld(server: TestServer): Promise<World> {
     .select('id')
     .where('request_id', '=', call.requestId)
     .executeTakeFirstOrThrow()
-  // Somebody to be looked at, changed and deleted.
+  // A user to be read, changed and deleted.
   const subject = await aUser(server)
   const redemption = (await aRedemption(server, admin.id)).id
   const ids = { user: subject.id, token: token.id, channel, log: log.id, redemption }
@@ -129,10 +129,10 @@ function aTrace(requestId: string): StoredTrace {
   return { request_id: requestId, created_at: 1, trace: JSON.stringify(trace) }
 }
 
-/** So that a run that may go on next to others visits nobody. */
+/** So that a run that may continue beside other tests contacts no channel. */
 const NO_CHANNEL = 999_999
 
-/** What a call needs to succeed; what is not here needs nothing. */
+/** Input that a call needs to succeed; endpoints that are not listed need none. */
 function inputOf({
   people,
   ids,
@@ -140,6 +140,7 @@ function inputOf({
 }: World): Record<string, { body?: unknown; query?: string }> {
   return {
     'POST /api/user/login': { body: { username: people.user.username, password: PASSWORD } },
+    'POST /api/verify': { body: { password: PASSWORD } },
     'PUT /api/user/self': { body: { display_name: 'x' } },
     'POST /api/user/': { body: { username: randomText(8), password: PASSWORD } },
     'PUT /api/user/': { body: { id: ids.user, display_name: 'y' } },
@@ -148,7 +149,7 @@ function inputOf({
     'PUT /api/token/?status_only': { body: { id: ids.token, status: 1 } },
     'PUT /api/limit/token/:id': { body: { calls_at_once: 3 } },
     'PUT /api/token/': { body: { id: ids.token, name: 'renamed', unlimited_quota: true } },
-    // A line given twice, so that there is something to report.
+    // A duplicate line, so that there is something to report.
     'POST /api/channel/': { body: { name: 'new', key: `${CANARY}-in\n${CANARY}-in` } },
     'POST /api/channel/upstream_models': {
       body: { type: 1, key: 'k', base_url: 'http://127.0.0.1:9' },
@@ -181,7 +182,7 @@ function inputOf({
   }
 }
 
-/** What cannot succeed here: there is no code to use, and no upstream to ask. */
+/** Endpoints that cannot succeed here: no code to redeem, no upstream to call. */
 const REFUSED = new Set([
   'POST /api/user/topup',
   'GET /api/channel/test/:id',
@@ -190,6 +191,12 @@ const REFUSED = new Set([
   'POST /api/channel/upstream_models',
   'POST /api/model-capabilities/refresh',
   'POST /api/user/reset',
+  // Nobody has a second factor.
+  'POST /api/user/login/2fa',
+  'POST /api/user/2fa/enable',
+  'POST /api/user/2fa/disable',
+  'POST /api/user/2fa/backup_codes',
+  'DELETE /api/user/:id/2fa',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',
@@ -197,11 +204,11 @@ const REFUSED = new Set([
   'GET /api/oauth/wechat',
   'GET /api/oauth/wechat/bind',
   'DELETE /api/oauth/:provider',
-  // No repository is named.
+  // No repository is configured.
   'GET /api/release',
 ])
 
-/** Where a refusal is as bare as clients know it: what could not be asked is not there. */
+/** Endpoints whose errors lack the extra members, because clients expect it so. */
 const BARE = new Set(['GET /api/channel/update_balance/:id'])
 
 const idFor = ({ path }: Endpoint, { ids }: World): number => {
@@ -211,7 +218,7 @@ const idFor = ({ path }: Endpoint, { ids }: World): number => {
   return path.startsWith('/api/channel') ? ids.channel : ids.log
 }
 
-/** Calls that end something others need come last, signing out after all of them. */
+/** Calls that delete something other calls need run last, and signing out after all of them. */
 const endingRank = ({ method, path }: Endpoint): number => {
   if (path === '/api/user/logout') return 3
   if (method !== 'DELETE') return 0
@@ -220,7 +227,7 @@ const endingRank = ({ method, path }: Endpoint): number => {
 
 const inOrder = labelledEndpoints.toSorted(([, a], [, b]) => endingRank(a) - endingRank(b))
 
-/** Members that an answer always has; the others are there when there is something to say. */
+/** Members that a response always has; the others are optional. */
 function requiredOf(shape: z.ZodType): string[] {
   const { required } = schemaOf(shape, 'output')
   return Array.isArray(required) ? required.map(String) : []
@@ -240,7 +247,7 @@ forEachDatabase('answers', (open) => {
     await mailbox.close()
   })
 
-  /** As the least who may, so that own rows are found. */
+  /** With the lowest sufficient role, so that own rows are found. */
   const callerFor = ({ options: { access } }: Endpoint): TestUser =>
     access === 'admin' || access === 'root' ? world.people.root : world.people.user
 
@@ -251,16 +258,16 @@ forEachDatabase('answers', (open) => {
       endpoint.method,
       query === undefined ? address : `${address}?${query}`,
       {
-        // Signing in ends the session that the call came with.
+        // Signing in ends the session that the request came with.
         as: label === 'POST /api/user/login' ? {} : as,
         ...(body === undefined ? {} : { body }),
       },
     )
   }
 
-  // Before the others: some of those end what these need.
+  // Runs first, because later calls delete rows that these need.
   test.each(['root', 'admin', 'user'] as const)(
-    'no secret is in anything %s can read',
+    'no response to %s contains a secret',
     async (who) => {
       for (const [label, endpoint] of inOrder.filter(([, listed]) => endingRank(listed) === 0)) {
         const answer = await send(label, endpoint, world.people[who])
@@ -271,36 +278,33 @@ forEachDatabase('answers', (open) => {
     },
   )
 
-  test.each(inOrder)(
-    '%s answers what it declares, all of it and nothing else',
-    async (label, endpoint) => {
-      const isRefused = REFUSED.has(label)
-      const answer = await send(label, endpoint, callerFor(endpoint))
-      expect(answer.status).toBe(needsState(endpoint) ? 403 : 200)
-      const { data, extra, answer: kind = 'envelope' } = endpoint.options
-      if (kind === 'stream') return
-      expect(undescribed(endpoint, answer)).toEqual([])
-      if (kind === 'raw') {
-        expect(data).toBeDefined()
-        if (data !== undefined) expect(strangers(schemaOf(data, 'output'), answer.json)).toEqual([])
-        return
-      }
-      expect(answer.json['success'], `${answer.message}`).toBe(!isRefused)
-      const declared = [
-        'success',
-        'message',
-        ...(data === undefined || isRefused ? [] : ['data']),
-        ...(extra === undefined || BARE.has(label) ? [] : requiredOf(extra)),
-      ]
-      expect(Object.keys(answer.json).toSorted()).toEqual(declared.toSorted())
-      if (data !== undefined && !isRefused) {
-        expect(strangers(schemaOf(data, 'output'), answer.data)).toEqual([])
-      }
-    },
-  )
+  test.each(inOrder)('%s returns exactly what it declares', async (label, endpoint) => {
+    const isRefused = REFUSED.has(label)
+    const answer = await send(label, endpoint, callerFor(endpoint))
+    expect(answer.status).toBe(needsState(endpoint) ? 403 : 200)
+    const { data, extra, answer: kind = 'envelope' } = endpoint.options
+    if (kind === 'stream') return
+    expect(undescribed(endpoint, answer)).toEqual([])
+    if (kind === 'raw') {
+      expect(data).toBeDefined()
+      if (data !== undefined) expect(strangers(schemaOf(data, 'output'), answer.json)).toEqual([])
+      return
+    }
+    expect(answer.json['success'], `${answer.message}`).toBe(!isRefused)
+    const declared = [
+      'success',
+      'message',
+      ...(data === undefined || isRefused ? [] : ['data']),
+      ...(extra === undefined || BARE.has(label) ? [] : requiredOf(extra)),
+    ]
+    expect(Object.keys(answer.json).toSorted()).toEqual(declared.toSorted())
+    if (data !== undefined && !isRefused) {
+      expect(strangers(schemaOf(data, 'output'), answer.data)).toEqual([])
+    }
+  })
 })
 
-/** Members of a value that its schema does not have, and those it requires that are missing. */
+/** Members of a value that its schema lacks, and required ones that are missing. */
 function strangers(schema: JsonSchema, value: unknown, at = ''): string[] {
   if (Array.isArray(value)) {
     return value.flatMap((item, index) =>
@@ -316,7 +320,7 @@ function strangers(schema: JsonSchema, value: unknown, at = ''): string[] {
     return found.find((list) => list.length === 0) ?? found.flat()
   }
   const { properties } = schema
-  // A map from any names to values of one kind.
+  // A map with arbitrary names and values of one type.
   if (properties === undefined) {
     return Object.entries(value).flatMap(([name, member]) =>
       strangers(Object(schema['additionalProperties']), member, `${at}.${name}`),

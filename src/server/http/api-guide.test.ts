@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const GUIDE = fs.readFileSync(path.join(import.meta.dirname, '../../../docs/api.md'), 'utf8')
 
-/** `name=$(api METHOD PATH BODY | jq PATH)`, of which only `api METHOD PATH` need be there. */
+/** `name=$(api METHOD PATH BODY | jq PATH)`; only `api METHOD PATH` is required. */
 const CALL = new RegExp(
   [
     /^(?:(?<name>\w+)=\$\()?/,
@@ -22,14 +22,14 @@ const CALL = new RegExp(
 
 const LINES = GUIDE.split('\n').filter((line) => /^(\w+=\$\()?api [A-Z]/.test(line))
 
-/** Follows `.data[0].id`. */
+/** Resolves `.data[0].id`. */
 const followed = (value: unknown, jq: string): unknown =>
   jq
     .split(/[.[\]]/)
     .filter((step) => step !== '')
     .reduce((at: unknown, step) => Object(at)[step], value)
 
-// What the guide shows is done here, from top to bottom, as somebody would who follows it.
+// Runs the examples of the guide from top to bottom.
 forEachDatabase('the guide to the API', (open) => {
   let server: TestServer
   let accessToken: string

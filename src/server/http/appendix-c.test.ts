@@ -35,20 +35,20 @@ import {
   type TestAnswer,
   type TestCaller,
 } from '../test/test-app.ts'
-import { agree, comeBack, leave } from '../test/visitor.ts'
+import { agree, handleCallback, leave } from '../test/visitor.ts'
 
 /**
- * What consoles and scripts of the One API family rely on, one test for each point of the
- * conformance list that the product was built from. Details are in the tests beside the routes.
+ * Behavior that consoles and scripts for One API rely on, one test for each point of the
+ * conformance list. Details are in the tests of the routes.
  */
 
-/** The answer is this refusal, in Chinese, with status 200. */
+/** Expects this error, in Chinese, with status 200. */
 function expectRefused(answer: TestAnswer, code: ErrorCode, params: ErrorParams = {}): void {
   expect(answer.status).toBe(200)
   expect(answer.json).toMatchObject({ success: false, message: errorText(code, 'zh', params) })
 }
 
-/** The answer is a success without anything to say but `data`. */
+/** Expects a success without a message. */
 function expectSuccess(answer: TestAnswer): unknown {
   expect([answer.status, answer.message]).toEqual([200, ''])
   expect(answer.json['success']).toBe(true)
@@ -58,7 +58,7 @@ function expectSuccess(answer: TestAnswer): unknown {
 const rowsOf = (data: unknown): Record<string, unknown>[] =>
   Array.isArray(data) ? data.map((row: unknown) => ({ ...Object(row) })) : []
 
-forEachDatabase('clients of the One API family', (open) => {
+forEachDatabase('clients of One API', (open) => {
   let github: GithubProvider
   let server: RelaySetup
   let root: TestUser
@@ -83,7 +83,7 @@ forEachDatabase('clients of the One API family', (open) => {
   const call = (method: string, path: string, as: TestCaller = admin, body?: unknown) =>
     server.call(method, path, { as, ...(body === undefined ? {} : { body }) })
 
-  test('C1 nobody is 401 with an envelope; a wrong access token is 200', async () => {
+  test('C1 a request without credentials is 401 with an envelope; a wrong access token is 200', async () => {
     const nobody = await call('GET', '/api/user/self', {})
     expect(nobody.status).toBe(401)
     expect(nobody.json).toEqual({ success: false, message: errorText('not_signed_in', 'zh') })
@@ -91,9 +91,9 @@ forEachDatabase('clients of the One API family', (open) => {
     expectRefused(wrong, 'access_token_invalid')
   })
 
-  test('C2 an access token with and without Bearer; a valid cookie beats it', async () => {
+  test('C2 an access token works with and without Bearer; a valid cookie takes precedence', async () => {
     const owner = await aUser(server)
-    // As the product makes it.
+    // Created by the product itself.
     const accessToken = String((await call('GET', '/api/user/token', owner)).data)
     expect(accessToken).toMatch(/^[0-9a-f]{32}$/)
     for (const spelled of [accessToken, `Bearer ${accessToken}`]) {
@@ -104,7 +104,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(both.data).toMatchObject({ id: admin.id })
   })
 
-  test('C3 signing in answers 19 members, five filled, and a cookie of 30 days', async () => {
+  test('C3 sign-in returns 19 members, five filled, and a cookie for 30 days', async () => {
     const { id, username } = await aUser(server, { quota: 5, email: 'c3@example.test' })
     const answer = await call('POST', '/api/user/login', {}, { username, password: PASSWORD })
     const members = Object(expectSuccess(answer))
@@ -120,7 +120,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(String(answer.headers['set-cookie'])).toMatch(/^session=\S+; Max-Age=2592000; Path=\/;/)
   })
 
-  test('C4 group roots and ids answer with and without the slash', async () => {
+  test('C4 group roots and ids respond with and without a trailing slash', async () => {
     for (const noun of ['user', 'option', 'channel', 'token', 'redemption', 'log', 'group']) {
       const answers = [await call('GET', `/api/${noun}`), await call('GET', `/api/${noun}/`)].map(
         ({ status, json }) => [status, json['success'], json['data']],
@@ -134,7 +134,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect([removed.status, removed.json]).toEqual([200, { success: true, message: '' }])
   })
 
-  test('C5 p=0 is the first page of ten; beyond the end there is []', async () => {
+  test('C5 p=0 is the first page of ten; pages beyond the end are []', async () => {
     const owner = await aUser(server)
     for (let count = 0; count < 12; count += 1) await aToken(server, owner.id)
     const pages = []
@@ -145,7 +145,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(pages[2]).toEqual([])
   })
 
-  test('C6 status_only changes the status alone; a full update leaves it', async () => {
+  test('C6 status_only changes only the status; a full update leaves it', async () => {
     const owner = await aUser(server)
     const { limited: _, ...token } = await aToken(server, owner.id, {
       remain_quota: 7,
@@ -160,7 +160,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(expectSuccess(updated)).toMatchObject({ name: 'new', status: 2, remain_quota: 7 })
   })
 
-  test('C7 an expired and an exhausted token are enabled only after the cause is gone', async () => {
+  test('C7 an expired or exhausted token can be enabled only after the cause is removed', async () => {
     const owner = await aUser(server)
     const expired = await aToken(server, owner.id, { status: 3, expired_time: 1 })
     const exhausted = await aToken(server, owner.id, { status: 4 })
@@ -180,7 +180,7 @@ forEachDatabase('clients of the One API family', (open) => {
     }
   })
 
-  test('C8 expired_time 0 becomes -1; a name has a limit, in characters', async () => {
+  test('C8 expired_time 0 becomes -1; the name is limited in characters', async () => {
     const owner = await aUser(server)
     const create = (name: string) =>
       call('POST', '/api/token/', owner, { name, expired_time: 0, remain_quota: 1 })
@@ -188,7 +188,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expectRefused(await create('a'.repeat(31)), 'token_name_too_long', { max: 30 })
   })
 
-  test('C9 a channel is updated in part, its abilities follow, its key stays', async () => {
+  test('C9 a channel update is partial: its abilities follow, its key stays', async () => {
     const id = await aChannel(server, { key: 'sk-c9', models: 'a,b', weight: 5, group: 'g' })
     const before = Object((await call('GET', `/api/channel/${id}`)).data)
     const update = async (change: object) =>
@@ -216,7 +216,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(key).toBe('sk-c9')
   })
 
-  test('C10 three lines of a key make three channels', async () => {
+  test('C10 three lines of a key create three channels', async () => {
     const body = { type: 1, name: 'c10', key: 'sk-1\nsk-2\r\nsk-3\n', models: 'm' }
     expectSuccess(await call('POST', '/api/channel/', admin, body))
     const made = await server.database.read
@@ -228,7 +228,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(made.map(({ key }) => key)).toEqual(['sk-1', 'sk-2', 'sk-3'])
   })
 
-  test('C11 deleting disabled channels takes statuses 2 and 3, and says how many', async () => {
+  test('C11 deleting disabled channels removes statuses 2 and 3, and returns the count', async () => {
     await call('DELETE', '/api/channel/disabled')
     const ids = []
     for (const status of [1, 2, 3, 3]) ids.push(await aChannel(server, { status }))
@@ -238,7 +238,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(left).toEqual([true, false, false, false])
   })
 
-  test('C12 a channel test has time, model and modelName; a balance is at the top', async () => {
+  test('C12 a channel test has time, model and modelName; a balance is at the top level', async () => {
     const id = await aChannel(server, { base_url: server.upstream.url, models: 'gpt-4o-mini' })
     const tested = await call('GET', `/api/channel/test/${id}`)
     expect(tested.json).toMatchObject({
@@ -253,7 +253,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(balance.json).toEqual({ success: true, message: '', balance: expect.any(Number) })
   })
 
-  test('C13 the catalogue has data[].id; the models by type have numbers as names', async () => {
+  test('C13 the catalog has data[].id; the models by type have numbers as names', async () => {
     const catalogue = await call('GET', '/api/channel/models')
     expect(catalogue.json).toMatchObject({ object: 'list' })
     const ids = rowsOf(catalogue.data).map(({ id }) => id)
@@ -264,7 +264,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(byType['1']).toContain('gpt-4o')
   })
 
-  test('C14 redemption codes: how many and what name, and the codes in order', async () => {
+  test('C14 redemption codes: count, name, and the codes in order', async () => {
     const create = (body: object) => call('POST', '/api/redemption/', admin, body)
     for (const count of [0, 101]) {
       const answer = await create({ name: 'c14', quota: 5, count })
@@ -280,7 +280,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(stored.map(({ key }) => key).toReversed()).toEqual(codes)
   })
 
-  test('C15 a code that is unknown, disabled or used is refused; a good one counts once', async () => {
+  test('C15 an unknown, disabled or used code is rejected; a valid one counts once', async () => {
     const user = await aUser(server, { quota: 1 })
     const redeem = (key: string) => call('POST', '/api/user/topup', user, { key })
     const disabled = await aRedemption(server, admin.id)
@@ -316,7 +316,7 @@ forEachDatabase('clients of the One API family', (open) => {
     }
   })
 
-  test('C17 switches need what they use; a theme is one of three', async () => {
+  test('C17 switches require their settings; a theme is one of three', async () => {
     const put = (key: string, value: string) => call('PUT', '/api/option/', admin, { key, value })
     await put('EmailDomainWhitelist', '')
     const switches = {
@@ -337,7 +337,7 @@ forEachDatabase('clients of the One API family', (open) => {
     for (const theme of ['berry', 'air', 'default']) expectSuccess(await put('Theme', theme))
   })
 
-  test('C18 a callback without its state is 403; of somebody signed in it binds', async () => {
+  test('C18 a callback without its state is 403; for a signed-in user it binds', async () => {
     const { options } = server.app
     await options.set('GitHubClientId', github.clientId)
     await options.set('GitHubClientSecret', github.clientSecret)
@@ -354,13 +354,13 @@ forEachDatabase('clients of the One API family', (open) => {
     const user = await aUser(server)
     const left = await leave(server, user, 'provider=github')
     const members = await agree(server, left, 'as=octo-c18')
-    const bound = await comeBack(server, user, { provider: 'github', members })
+    const bound = await handleCallback(server, user, { provider: 'github', members })
     expect([bound.status, bound.json]).toEqual([200, { success: true, message: 'bind' }])
     const self = await call('GET', '/api/user/self', user)
     expect(self.data).toMatchObject({ github_id: 'octo-c18' })
   })
 
-  test('C19 only root promotes, and root cannot be touched', async () => {
+  test('C19 only root promotes, and root cannot be changed', async () => {
     const { username } = await aUser(server)
     const manage = (as: TestUser, name: string, action: string) =>
       call('POST', '/api/user/manage', as, { username: name, action })
@@ -371,10 +371,10 @@ forEachDatabase('clients of the One API family', (open) => {
     expectRefused(await manage(root, 'root', 'demote'), 'cannot_demote_root')
   })
 
-  test('C20 the 21st critical call within 20 minutes is 429 with nothing in it', async () => {
+  test('C20 the 21st critical request within 20 minutes is an empty 429', async () => {
     const limited = await startTestServer(open, { CRITICAL_RATE_LIMIT: '20' })
     const answers: [number, string][] = []
-    // One bucket for all of them.
+    // One counter for all of them.
     for (let count = 0; count < 21; count += 1) {
       const answer = await limited.call(
         'GET',
@@ -387,7 +387,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(answers[20]).toEqual([429, ''])
   })
 
-  /** A call of the relay, and what its refusal is; rows of the wire's table, in its order. */
+  /** Relay requests and their expected errors: rows of the wire's table, in its order. */
   async function relayRefusals(
     model: string,
   ): Promise<
@@ -438,7 +438,7 @@ forEachDatabase('clients of the One API family', (open) => {
     ]
   }
 
-  test('C21 the relay refuses with the wire’s statuses, and names the request', async () => {
+  test('C21 the relay uses the wire’s status codes and includes the request id', async () => {
     const model = await aServedModel(server)
     for (const [what, caller, [status, code, params], body] of await relayRefusals(model)) {
       const { key } = caller
@@ -453,7 +453,7 @@ forEachDatabase('clients of the One API family', (open) => {
         { error: { message, type: 'one_api_error', param: '', code } },
       ])
     }
-    // 12: the reader's words and place are part of the sentence.
+    // 12: the message contains the JSON parser's text and position.
     const answer = await post(server, await aClient(server), '{"model":')
     expect(answer.status).toBe(400)
     expect(answer.text).toContain(requestIdOf(answer))
@@ -496,7 +496,7 @@ forEachDatabase('clients of the One API family', (open) => {
     ])
   })
 
-  test('C24 unknown paths of an API are 404 as JSON, others the console', async () => {
+  test('C24 unknown paths of an API are 404 as JSON, all others the console', async () => {
     for (const path of ['/api/x', '/v1/x']) {
       const answer = await server.call('GET', path)
       expect(answer.status).toBe(404)
@@ -508,7 +508,7 @@ forEachDatabase('clients of the One API family', (open) => {
     expect(page.text).toContain('<title>')
   })
 
-  test('C25 a database of One API opens, with whatever its rows lack', async () => {
+  test('C25 a database of One API opens, even with missing values', async () => {
     const { engine } = await open()
     const { location, run } = engine === 'sqlite' ? sqliteFixture() : await postgresFixture()
     await run('UPDATE tokens SET models = NULL, subnet = NULL')
@@ -533,7 +533,7 @@ forEachDatabase('clients of the One API family', (open) => {
       rowsOf((await adopted.call('GET', '/api/log/?type=5', { as: { cookie } })).data),
     ).toMatchObject([{ type: 5, content: 'a test' }])
     expect(adopted.faults).toEqual([])
-    // Compares the books.
+    // Reconciles the ledger.
     await adopted.close()
   })
 })

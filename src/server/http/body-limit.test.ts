@@ -33,7 +33,7 @@ const tooLarge = (name: keyof typeof BODY_LIMITS): object =>
   refusal('body_too_large', { limit: sizeText(BODY_LIMITS[name].bytesMax) })
 const compressed = refusal('body_compression_refused')
 
-/** Milliseconds of processor time that a call costs this process, in which the server runs too. */
+/** Milliseconds of CPU time of a call in this process, which also runs the server. */
 async function cost(call: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage()
   await call()
@@ -45,7 +45,7 @@ const MANY = members(170_000)
 const PACKED = { body: brotli(MANY), headers: { 'content-encoding': 'br' } }
 const DEEP = `${'['.repeat(1e6)}${']'.repeat(1e6)}`
 
-describe('a body that would block the event loop is refused at once', () => {
+describe('a body that would block the event loop is rejected quickly', () => {
   const callers = { 'POST /api/user/login': () => ({}), 'PUT /api/user/self': () => user }
   test.each([
     ['170,000 members in brotli', 415, compressed, PACKED],
@@ -67,7 +67,7 @@ describe('a body that would block the event loop is refused at once', () => {
   })
 })
 
-describe('limits go by route', () => {
+describe('limits per route', () => {
   const kibibytes = (count: number): string => JSON.stringify({ name: 'x'.repeat(count * 1024) })
   const nested = (depth: number): string => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
   const asUser = () => user
@@ -96,7 +96,7 @@ describe('limits go by route', () => {
     expect(long.json).toMatchObject({ success: true })
   })
 
-  test('only administrators’ bulk calls accept compressed bodies, within the same limits', async () => {
+  test('only administrators’ bulk endpoints accept compressed bodies, within the same limits', async () => {
     const call = (text: string) =>
       setup.call('PUT', '/api/option/', {
         as: admin,

@@ -6,15 +6,15 @@ const KIBIBYTE = 2 ** 10
 const MEBIBYTE = 2 ** 20
 
 export interface BodyLimit {
-  /** Bytes, compressed and decompressed. */
+  /** Maximum bytes, both compressed and decompressed. */
   bytesMax: number
-  /** Members of objects and elements of lists, in the whole body. */
+  /** Maximum number of object members and list elements in the whole body. */
   valuesMax: number
 }
 
 /**
- * Limits of a management call's body. They bound the time that parsing takes on the event loop: a
- * public body costs below 1 ms, a bulk one below 100 ms.
+ * Limits of request bodies of the management API. They bound the time for parsing on the event
+ * loop: less than 1 ms for a public body, less than 100 ms for a bulk one.
  */
 export const BODY_LIMITS: Record<BodyClass, BodyLimit> = {
   public: { bytesMax: 64 * KIBIBYTE, valuesMax: 1000 },
@@ -22,10 +22,10 @@ export const BODY_LIMITS: Record<BodyClass, BodyLimit> = {
   bulk: { bytesMax: 8 * MEBIBYTE, valuesMax: 200_000 },
 }
 
-/** Nested objects and lists that a management call's body may have. */
+/** Maximum nesting depth of objects and lists in a request body. */
 export const BODY_DEPTH_MAX = 32
 
-/** A number of bytes as error texts have it: `64 KB`, `8 MB`. */
+/** Formats a number of bytes for error texts: `64 KB`, `8 MB`. */
 export const sizeText = (bytes: number): string =>
   bytes < MEBIBYTE ? `${bytes / KIBIBYTE} KB` : `${Math.round(bytes / MEBIBYTE)} MB`
 

@@ -10,14 +10,14 @@ import {
 const nobody = parseTrustedProxies([])
 const proxies = parseTrustedProxies(['10.0.0.0/8', '192.168.1.5', '2001:db8::/32', '::1'])
 
-describe('the caller’s address', () => {
+describe('the client address', () => {
   test.each([
     ['the peer’s', '203.0.113.9', undefined, '203.0.113.9'],
     ['the peer’s, mapped', '::ffff:203.0.113.9', undefined, '203.0.113.9'],
     ['the peer’s, IPv6', '2606:4700::1', undefined, '2606:4700::1'],
     ['the peer’s, whatever it claims', '203.0.113.9', '1.2.3.4', '203.0.113.9'],
     ['empty without a peer', undefined, '1.2.3.4', ''],
-  ])('is %s, when nobody is trusted', (_what, peer, forwarded, address) => {
+  ])('is %s, without trusted proxies', (_what, peer, forwarded, address) => {
     expect(clientAddress(peer, forwarded, nobody)).toBe(address)
   })
 
@@ -42,24 +42,24 @@ describe('the caller’s address', () => {
     expect(clientAddress(peer, forwarded, proxies)).toBe(address)
   })
 
-  test('is not swayed by a thousand hops', () => {
+  test('is found behind a thousand hops', () => {
     const forwarded = Array.from({ length: 1000 }, () => '10.0.0.1').join(', ')
     expect(clientAddress('10.0.0.1', `6.6.6.6, ${forwarded}`, proxies)).toBe('6.6.6.6')
   })
 })
 
-test('a list of proxies that cannot be read is a fault at the start', () => {
+test('an invalid list of proxies stops startup', () => {
   expect(() => parseTrustedProxies(['10.0.0.0/8', 'nonsense'])).toThrow('ipaddr')
   expect(() => parseTrustedProxies(['10.0.0.0/99'])).toThrow('ipaddr')
 })
 
-test('a proxy is one by its address', () => {
+test('a proxy is recognized by its address', () => {
   expect(isTrustedProxy('::ffff:10.1.1.1', proxies)).toBe(true)
   expect(isTrustedProxy('11.1.1.1', proxies)).toBe(false)
   expect(isTrustedProxy(undefined, proxies)).toBe(false)
 })
 
-test('a block of mapped addresses is one of IPv4', () => {
+test('a block of mapped addresses is an IPv4 block', () => {
   const mapped = parseTrustedProxies(['::ffff:127.0.0.0/104'])
   expect(isTrustedProxy('127.0.0.1', mapped)).toBe(true)
   expect(isTrustedProxy('::ffff:127.9.9.9', mapped)).toBe(true)
@@ -74,7 +74,7 @@ test.each([
   ['http', false],
   ['', false],
   [undefined, false],
-])('the caller came by TLS, as proxies tell: %j is %j', (told, isSecure) => {
+])('a request came over TLS, by the proxies’ header: %j is %j', (told, isSecure) => {
   expect(isHttps(told)).toBe(isSecure)
 })
 

@@ -2,10 +2,10 @@ import ipaddr from 'ipaddr.js'
 
 type Block = [ipaddr.IPv4 | ipaddr.IPv6, number]
 
-/** Whose `X-Forwarded-For` counts. */
+/** Address blocks whose `X-Forwarded-For` is trusted. */
 export type TrustedProxies = readonly Block[]
 
-/** Parses addresses and CIDR blocks; throws on the first that is neither. */
+/** Parses addresses and CIDR blocks; throws on the first invalid one. */
 export function parseTrustedProxies(list: readonly string[]): TrustedProxies {
   return list.map((item): Block => {
     if (ipaddr.isValidCIDR(item)) return unmapped(ipaddr.parseCIDR(item))
@@ -14,10 +14,10 @@ export function parseTrustedProxies(list: readonly string[]): TrustedProxies {
   })
 }
 
-/** Bits of an IPv6 address before the IPv4 address that is mapped into it. */
+/** Number of IPv6 prefix bits before a mapped IPv4 address. */
 const MAPPED_BITS = 96
 
-/** `::ffff:10.0.0.0/104` is `10.0.0.0/8`. */
+/** Converts `::ffff:10.0.0.0/104` to `10.0.0.0/8`. */
 function unmapped([address, bits]: Block): Block {
   const isMapped =
     address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= MAPPED_BITS
@@ -25,8 +25,8 @@ function unmapped([address, bits]: Block): Block {
 }
 
 /**
- * The caller's address: the socket's peer, unless that is a trusted proxy; then the last address of
- * `X-Forwarded-For` that no trusted proxy has. Headers of anybody else say nothing.
+ * Returns the client's address: the socket's peer, or behind trusted proxies the last address in
+ * `X-Forwarded-For` that is not one of them. Headers from other peers are ignored.
  */
 export function clientAddress(
   peer: string | undefined,
@@ -51,17 +51,17 @@ export function clientAddress(
 const withoutPort = (hop: string): string =>
   hop.replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 
-/** An address as people write it: `::ffff:127.0.0.1` is `127.0.0.1`. */
+/** Returns an address in its usual form: `::ffff:127.0.0.1` becomes `127.0.0.1`. */
 export const plainAddress = (address = ''): string =>
   address.startsWith('::ffff:') && ipaddr.isValid(address)
     ? ipaddr.process(address).toString()
     : address
 
-/** Whether a socket's peer is one of the proxies whose headers count. */
+/** Whether a socket's peer is a trusted proxy. */
 export const isTrustedProxy = (peer: string | undefined, trusted: TrustedProxies): boolean =>
   isTrusted(plainAddress(peer), trusted)
 
-/** What `X-Forwarded-Proto` says of the way between the caller and the first of the proxies. */
+/** Whether the client used TLS for the first proxy, by `X-Forwarded-Proto`. */
 export const isHttps = (forwardedProto: string | undefined): boolean =>
   forwardedProto?.split(',', 1)[0]?.trim().toLowerCase() === 'https'
 
@@ -73,7 +73,7 @@ function isTrusted(address: string, trusted: TrustedProxies): boolean {
   )
 }
 
-/** One address for a whole network of one customer: IPv6 by its /64, as rate limits count. */
+/** Returns a key for the network of one customer, for rate limits: IPv6 addresses by their /64. */
 export function addressKey(address: string): string {
   if (!address.includes(':') || !ipaddr.isValid(address)) return address
   const parsed = ipaddr.parse(address)

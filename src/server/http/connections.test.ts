@@ -57,7 +57,7 @@ test('an idle connection is closed, that of a trusted proxy much later', async (
   await direct.closed
   expect(direct.received()).toMatch(/^HTTP\/1.1 200 .*Keep-Alive: timeout=/is)
   expect(await isOpen(proxy, 50)).toBe(true)
-  // Each request begins the time anew.
+  // Each request restarts the timeout.
   proxy.socket.write(get('/api/status'))
   const again = performance.now()
   await proxy.closed
@@ -66,7 +66,7 @@ test('an idle connection is closed, that of a trusted proxy much later', async (
   await proxied.close()
 })
 
-describe('a call that is answered before its body was read ends its connection', () => {
+describe('a request answered before its body was read ends the connection', () => {
   const post = (path: string, headers = ''): string =>
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: 1000\r\n\r\n{`
   test.each([
@@ -84,7 +84,7 @@ describe('a call that is answered before its body was read ends its connection',
       get('/v1/models').replace('\r\n\r\n', '\r\nContent-Length: 9\r\n\r\n'),
       401,
     ],
-  ])('%s, although the body comes byte by byte', async (_what, text, status) => {
+  ])('%s, even if the body arrives byte by byte', async (_what, text, status) => {
     const client = connect(setup, text)
     const drip = setInterval(() => client.socket.write(' '), 20)
     const took = await client.closed
@@ -95,7 +95,7 @@ describe('a call that is answered before its body was read ends its connection',
     expect(took).toBeLessThan(2000)
   })
 
-  test('a client that sends everything first can read why', async () => {
+  test('a client that sends everything first can read the error', async () => {
     const body = 'x'.repeat(4 * 2 ** 20)
     const head = `POST /api/token/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n`
     const { hostname, port } = new URL(setup.url)
@@ -119,12 +119,12 @@ test('a client that reads nothing is disconnected', async () => {
   const line = get('/api/openapi.json').replace('\r\n\r\n', `\r\n${key}\r\n`)
   const end = { isReached: false }
   socket.once('close', () => (end.isReached = true))
-  // Buffers of both systems hold some megabytes.
+  // Socket buffers on both sides hold some megabytes.
   for (let count = 0; count < 200 && !end.isReached; count += 1) {
     socket.write(line.repeat(4))
     await sleep(10)
   }
-  // A paused socket does not learn that the other side has gone until it is written to.
+  // A paused socket does not notice the close until it writes.
   for (let count = 0; count < 50 && !end.isReached; count += 1) {
     socket.write(line)
     await sleep(20)
@@ -132,7 +132,7 @@ test('a client that reads nothing is disconnected', async () => {
   expect(end.isReached).toBe(true)
 })
 
-test('requests that are sent before their answers are few, or the connection ends', async () => {
+test('too many pipelined requests end the connection', async () => {
   const few = connect(setup, get('/api/status').repeat(16))
   await few.closed
   expect(few.received().match(/HTTP\/1.1 200/g)).toHaveLength(16)
@@ -141,7 +141,7 @@ test('requests that are sent before their answers are few, or the connection end
   expect(many.received().match(/HTTP\/1.1 200/g) ?? []).toHaveLength(0)
 })
 
-test('more connections than are allowed are closed, and counted', async () => {
+test('connections above the maximum are closed and counted', async () => {
   const small = await startRelay(undefined, { MAX_CONNECTIONS: '3' }, { ...TIMES, idleMs: 400 })
   const metrics = async (): Promise<string> =>
     (await small.call('GET', '/metrics').catch(() => null))?.text ?? ''
@@ -158,7 +158,7 @@ test('more connections than are allowed are closed, and counted', async () => {
   await small.close()
 })
 
-test('the number of connections stays below the limit of open files', () => {
+test('the maximum number of connections stays below the limit of open files', () => {
   expect(openFilesMax()).toBeGreaterThan(0)
   expect(connectionsMaxOf(undefined, 1024)).toBe(384)
   expect(connectionsMaxOf(undefined, 65_536)).toBe(16_384)

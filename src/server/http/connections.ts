@@ -6,12 +6,12 @@ import { dropRest } from './unread-body.ts'
 
 export interface ConnectionSettings {
   times: TimeLimits
-  /** Connections that may be open at once. */
+  /** Maximum number of open connections. */
   connectionsMax: number
-  /** Bytes that the largest body may have. */
+  /** Size of the largest allowed body in bytes. */
   bodyBytesMax: number
   trusted: TrustedProxies
-  /** Called for each connection that is refused because too many are open. */
+  /** Called for each connection refused because too many are open. */
   onRefused(): void
 }
 
@@ -23,8 +23,9 @@ export interface ConnectionCounts {
 }
 
 /**
- * Requests of one connection that may be unanswered at once. Clients and proxies send the next one
- * after the answer; thousands fit into one packet, and each would be worked on at once.
+ * Maximum number of pipelined requests per connection. Clients and proxies wait for a response
+ * before the next request. Thousands of requests fit into one packet, and all would be processed
+ * concurrently.
  */
 const PIPELINED_MAX = 16
 
@@ -32,14 +33,14 @@ const IDLE_BUFFER_MS = 1000
 
 interface ConnectionState {
   unanswered: number
-  /** The idle time of a proxy has been granted since its last request. */
+  /** Whether the longer idle timeout of proxies was applied since the last request. */
   isExtended: boolean
 }
 
 /**
- * The listener's connections: how many there may be, and how long each may stay open without
- * progress. A connection ends when it is idle, when its client takes nothing of a response, or when
- * its client does not finish the body of a request that was answered already.
+ * Limits the listener's connections: their number, and how long each may stay open without
+ * progress. A connection is closed when it is idle, when its client does not read the response, or
+ * when its client does not finish the body of a request that already has a response.
  */
 export class Connections {
   private readonly settings: ConnectionSettings
@@ -51,7 +52,7 @@ export class Connections {
     this.settings = settings
   }
 
-  /** Returns a server with these limits whose requests `listener` answers. */
+  /** Returns a server with these limits that passes requests to `listener`. */
   serve(listener: http.RequestListener): http.Server {
     const { times, connectionsMax, onRefused } = this.settings
     const checks = { connectionsCheckingInterval: times.checkMs }
@@ -60,9 +61,9 @@ export class Connections {
     })
     server.headersTimeout = times.headMs
     server.keepAliveTimeout = times.idleMs
-    // A client that goes by the time in `Keep-Alive` may send a request just before its end.
+    // A client that honors the timeout in `Keep-Alive` may send a request just before its end.
     server.keepAliveTimeoutBuffer = Math.min(times.idleMs, IDLE_BUFFER_MS)
-    // Bodies have limits of their own: `endSlowBody` for management calls, `readBody` for others.
+    // Bodies have their own limits: `endSlowBody` for management calls, `readBody` for others.
     server.requestTimeout = 0
     server.maxConnections = connectionsMax
     server.timeout = times.writeMs
@@ -83,7 +84,10 @@ export class Connections {
     return { open, max: this.settings.connectionsMax, refused }
   }
 
-  /** Counts a request until its response has ended; false if the connection was closed instead. */
+  /**
+   * Counts a request until its response has ended. Returns false if the connection was closed
+   * instead.
+   */
   private begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     const state = this.stateOf(socket)
@@ -100,7 +104,7 @@ export class Connections {
     return true
   }
 
-  /** A connection is not kept for a body that nobody waits for. */
+  /** Closes the connection if the rest of an unused body does not arrive in time. */
   private endUnread(request: IncomingMessage): void {
     const { bodyBytesMax: bytesMax, times } = this.settings
     dropRest(request, { bytesMax, timeoutMs: times.restMs }, () => {
@@ -108,7 +112,7 @@ export class Connections {
     })
   }
 
-  /** Nothing was read from the socket and nothing written to it for the time that is set. */
+  /** Handles a socket without reads and writes for the timeout. */
   private onSilence(socket: Socket): void {
     const state = this.stateOf(socket)
     const isWaitedFor = socket.writableLength === 0 && state.unanswered > 0
@@ -130,18 +134,19 @@ export class Connections {
   }
 }
 
-/** Descriptors kept for the database, files and connections to other services. */
+/** File descriptors reserved for the database, files and outgoing connections. */
 const RESERVED_FILES = 256
 const DEFAULT_CONNECTIONS_MAX = 16_384
-/** The limit where the system names none. */
+/** Used if the system has no limit. */
 const UNKNOWN_FILES_MAX = 2 * DEFAULT_CONNECTIONS_MAX
 
-/** Returns how many files the process may have open. */
+/** Returns the maximum number of open files of the process. */
 export function openFilesMax(): number {
-  // Without this the report looks up the host names of all peers. The types do not know it yet.
+  // Otherwise the report resolves the host names of all peers. Node's types do not include this
+  // yet.
   const report: NodeJS.ProcessReport & { excludeNetwork?: boolean } = process.report
   report.excludeNetwork = true
-  // The cast holds by Node's description of a report; systems without limits have no such member.
+  // The cast follows Node's documentation of reports; systems without limits lack this member.
   const { userLimits } = report.getReport() as unknown as {
     userLimits?: { open_files?: { soft?: number | string } }
   }
@@ -150,8 +155,8 @@ export function openFilesMax(): number {
 }
 
 /**
- * Returns how many connections may be open at once: as configured, but below the limit of open
- * files; by default half of that, because a relayed call takes a second connection to its upstream.
+ * Returns the maximum number of connections: as configured, but below the limit of open files. The
+ * default is half of that limit, because a relayed call uses a second connection for its upstream.
  */
 export function connectionsMaxOf(configured: number | undefined, filesMax: number): number {
   const available = Math.max(1, filesMax - RESERVED_FILES)

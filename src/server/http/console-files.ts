@@ -15,18 +15,18 @@ import { API_POLICY, consolePolicy, PREFLIGHT_HEADERS } from './security-headers
 const ASSETS = 'assets/'
 const NONCE_PLACE = '%GATEHOUSE_NONCE%'
 const BASE_PLACE = '%GATEHOUSE_BASE%'
-/** Hashed file names never change their content. */
+/** For files with hashed names, whose content never changes. */
 const ASSET_LIFE = 'public, max-age=31536000, immutable'
-/** Others (logo, favicon): an hour. */
+/** For other files (logo, favicon): one hour. */
 const FILE_LIFE = 'public, max-age=3600'
 
-/** Characters of a path that its refusal repeats. */
+/** Maximum number of characters of the path in an error. */
 const SHOWN_PATH_MAX = 200
 
 /**
- * The wire's answer for a path of the API or the relay that does not exist, or not with this
- * method. What was asked for is named without its query, where keys may stand. `address`: where the
- * API is, for who looks for it elsewhere.
+ * Returns the wire's response for an unknown path, or method, of the API or the relay. The path is
+ * shown without its query, which may contain keys. `address`: base address of the API, for requests
+ * to a wrong one.
  */
 export function unknownPath(
   { method = '', url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
@@ -41,15 +41,18 @@ export function unknownPath(
   return { error: { message, type: 'invalid_request_error', param: '', code: '' } }
 }
 
-/** Whatever begins like the API or the relay, but for a base path that does and lacks its slash. */
+/**
+ * Whether a path belongs to the API or the relay. A base path with such a beginning and without its
+ * trailing slash does not.
+ */
 const isApiPath = (url: string, basePath: string): boolean =>
   /^\/(?:api|v1)/.test(url) && `${url}/` !== basePath
 
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const
 
 /**
- * Whether a program is looking for the API: it sends a key, or a JSON object whatever its type is
- * said to be. No person and no console of the family asks for a page so.
+ * Whether a program tries to call the API: the request has a key or a JSON object as body, with any
+ * content type. Neither browsers nor consoles for One API request a page like this.
  */
 function isMisledCall({ method, headers, body }: FastifyRequest): boolean {
   const hasKey = KEY_HEADERS.some((name) => headers[name] !== undefined)
@@ -61,16 +64,16 @@ function isMisledCall({ method, headers, body }: FastifyRequest): boolean {
   )
 }
 
-/** Proxies that sign people in put a header of their own on everything that a browser asks for. */
+/** Authenticating proxies add such headers to every request of a browser. */
 const wantsPage = ({ accept = '' }: IncomingHttpHeaders): boolean => accept.includes('text/html')
 
-/** Bytes of a body that are looked at. */
+/** Number of body bytes that are checked. */
 const BEGINNING_BYTES = 100
 
-/** Said to who asks for a trace. Any other method gets the page, as with One API. */
+/** Sent as `Allow` for TRACE. Any other method gets the page, as with One API. */
 const PAGE_METHODS = 'GET, HEAD'
 
-/** Serves the built console; every unknown path that is not an API's is its page. */
+/** Serves the built console. Every unknown path outside the API gets its page. */
 export async function serveConsole(
   server: FastifyInstance,
   app: App,
@@ -82,9 +85,9 @@ export async function serveConsole(
       root: folder,
       serve: false,
       cacheControl: false,
-      // Whole or not at all: nobody reads a part of a page's file.
+      // Range requests are not needed for the files of a page.
       acceptRanges: false,
-      // Pages that no route declares pass by the compression of answers.
+      // Files of undeclared routes are not covered by the response compression.
       preCompressed: true,
     })
   }
@@ -107,7 +110,8 @@ export async function serveConsole(
       reply.headers(ANY_ORIGIN).header('Cache-Control', 'no-store')
       return reply.code(404).send(unknownPath(request, `${ownAddress(app, request)}/v1`))
     }
-    // One look at a page takes thirty of them, from an office of one address all at once.
+    // Assets are not rate limited: one page view loads thirty of them, and an office may share one
+    // address.
     if (file?.startsWith(ASSETS) === true) return sendFile(reply, file)
     const visitor = addressKey(app.addressOf(request.raw))
     if (!(await app.rateLimits.web.take(visitor))) {
@@ -122,7 +126,7 @@ export async function serveConsole(
         .send('The console has not been built: npm run build')
     }
     if (file !== null) return sendFile(reply, file)
-    // A file of another build: the page in its place would only confuse whoever asked for a script.
+    // A file of another build: a page in place of a script would be confusing.
     if (url.startsWith(`/${ASSETS}`))
       return reply.code(404).header('Cache-Control', 'no-store').send('')
     return sendPage({ request, reply, app }, index)
@@ -132,13 +136,13 @@ export async function serveConsole(
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' }
 
 /**
- * One API answers a browser that asks for leave on every path. What `/api` itself answers stays
- * unreadable for other sites, and no cookie goes along.
+ * One API allows CORS preflights on every path. Responses of `/api` itself stay unreadable for
+ * other sites, and no cookies are sent.
  */
 const isPreflight = ({ method, headers }: FastifyRequest): boolean =>
   method === 'OPTIONS' && headers['access-control-request-method'] !== undefined
 
-/** The page that loads everything else, read again when a new build has replaced it. */
+/** The console's page, reloaded when a new build replaces it. */
 class ConsolePage {
   private readonly file: string
   private readMs = 0
@@ -148,7 +152,7 @@ class ConsolePage {
     this.file = path.join(folder, 'index.html')
   }
 
-  /** Null while there is none. */
+  /** Returns null if the console is not built. */
   text(): string | null {
     const changedMs = fs.statSync(this.file, { throwIfNoEntry: false })?.mtimeMs
     if (changedMs === undefined) return null
@@ -160,7 +164,7 @@ class ConsolePage {
   }
 }
 
-/** The wire's empty answer; a person who looks at a page is told what to do. */
+/** The wire's empty response; for a browser, a text that states what to do. */
 function refuseVisitor(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.code(429).header('Cache-Control', 'no-store')
   if (request.headers.accept?.includes('text/html') !== true) return reply.send('')
@@ -168,7 +172,7 @@ function refuseVisitor(request: FastifyRequest, reply: FastifyReply): FastifyRep
   return reply.type('text/plain; charset=utf-8').send(errorText('too_many_pages', language))
 }
 
-/** The file of the built console that a path names, relative to its folder, or null. */
+/** Returns the console file for a path, relative to the folder, or null. */
 function fileOf(folder: string, url: string): string | null {
   if (url === '/' || url === '/index.html' || !/^[\w./-]+$/.test(url) || url.includes('..'))
     return null
@@ -182,7 +186,7 @@ function sendFile(reply: FastifyReply, file: string): FastifyReply {
   return reply.sendFile(file)
 }
 
-/** The page, with a nonce of its own; packed here, because no route declares it. */
+/** Sends the page with its own nonce. Compressed here, because no route declares it. */
 function sendPage(
   { request, reply, app }: { request: FastifyRequest; reply: FastifyReply; app: App },
   index: string,
@@ -200,10 +204,13 @@ function sendPage(
   return reply.send(isPacked ? gzipSync(page) : page)
 }
 
-/** Not with a weight of 0, which says that it is not taken. */
+/** Does not match a weight of 0, which means not accepted. */
 const TAKES_GZIP = /(?:^|,)\s*gzip\s*(?:,|$|;\s*q=(?!0(?:\.0*)?\s*(?:,|$)))/i
 
-/** The human check's script while it is on, and pictures of the operator that come without TLS. */
+/**
+ * Origins for the policy: the CAPTCHA script while the human check is enabled, and configured
+ * images without TLS.
+ */
 function configuredOrigins({ config, options }: App): { scripts: string[]; images: string[] } {
   const pictures = [options.text('Logo'), options.text('WeChatAccountQRCodeImageURL')]
   return {

@@ -18,7 +18,7 @@ forEachDatabase('a console on another origin', (open) => {
     credentials: headers.get('access-control-allow-credentials'),
   })
 
-  test('may ask first, and is told what it may send', async () => {
+  test('may send a preflight and gets the allowed headers', async () => {
     const answer = await fetch(`${server.url}/api/token/`, {
       method: 'OPTIONS',
       headers: { origin: CONSOLE, 'access-control-request-method': 'PUT' },
@@ -29,7 +29,7 @@ forEachDatabase('a console on another origin', (open) => {
     expect(answer.headers.get('access-control-allow-headers')).toContain('Content-Type')
   })
 
-  test('signs in with a cookie that travels, and changes things with it', async () => {
+  test('signs in with a cross-site cookie and makes changes with it', async () => {
     const user = await aUser(server)
     const signedIn = await fetch(`${server.url}/api/user/login`, {
       method: 'POST',
@@ -61,7 +61,7 @@ forEachDatabase('a console on another origin', (open) => {
     },
   )
 
-  test('cookies of our own page stay as they were', async () => {
+  test('cookies of our own page stay the same', async () => {
     const user = await aUser(server)
     const signedIn = await fetch(`${server.url}/api/user/login`, {
       method: 'POST',

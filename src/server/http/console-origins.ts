@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { App } from '../app.ts'
 import { withoutTrailing } from '../../contract/text.ts'
 
-/** Seconds a browser may remember that it may call. */
+/** Seconds for which browsers may cache the preflight. */
 const PREFLIGHT_LIFE_SECONDS = 600
 const METHODS = 'GET, POST, PUT, DELETE'
 const READABLE_HEADERS = 'X-Total-Count, X-Oneapi-Request-Id, Content-Disposition'
 
 /**
- * Lets consoles on the origins of `CONSOLE_ORIGINS` call the management API with a session. Others
- * get no such header, so their browsers keep the answers from them.
+ * Allows consoles on the origins in `CONSOLE_ORIGINS` to call the management API with a session.
+ * Other origins get no CORS headers, so their browsers block the responses.
  */
 export function allowConsoles(web: FastifyInstance, app: Pick<App, 'ownOrigins'>): void {
   if (app.ownOrigins.size === 0) return
@@ -32,7 +32,10 @@ export function allowConsoles(web: FastifyInstance, app: Pick<App, 'ownOrigins'>
   })
 }
 
-/** Where this server is, without a slash at the end: as configured, else as the caller names it. */
+/**
+ * Returns this server's address without a trailing slash: the configured one, else the one in the
+ * request.
+ */
 export function ownAddress(
   app: Pick<App, 'options' | 'config' | 'isSecure'>,
   request: FastifyRequest,

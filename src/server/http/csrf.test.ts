@@ -9,7 +9,7 @@ const none: ReadonlySet<string> = new Set()
 const from = (headers: OriginHeaders, method = 'POST', own = none): boolean =>
   isCrossSite({ host: HOST, ...headers }, method, own)
 
-describe('a call that changes state with a cookie', () => {
+describe('a state-changing request with a cookie', () => {
   test.each<[string, OriginHeaders]>([
     ['no browser at all', {}],
     ['our own page', { origin: OWN, 'sec-fetch-site': 'same-origin' }],
@@ -26,7 +26,7 @@ describe('a call that changes state with a cookie', () => {
       { origin: 'https://g.x', host: 'g.x:443' },
     ],
     ['a host that a proxy writes in capitals', { origin: 'https://g.x', host: 'G.X' }],
-  ])('passes from %s', (_from, headers) => {
+  ])('is accepted from %s', (_from, headers) => {
     expect(from(headers)).toBe(false)
   })
 
@@ -47,11 +47,11 @@ describe('a call that changes state with a cookie', () => {
     ['two headers that disagree', { origin: OWN, referer: `${EVIL}/x` }],
     ['a browser that says cross-site whatever else', { 'sec-fetch-site': 'cross-site' }],
     ['a value that browsers do not have', { 'sec-fetch-site': 'Same-Origin' }],
-  ])('is refused from %s', (_from, headers) => {
+  ])('is rejected from %s', (_from, headers) => {
     expect(from(headers)).toBe(true)
   })
 
-  test('passes from an origin that the operator named, also across sites', () => {
+  test('is accepted from a configured origin, also cross-site', () => {
     const own = new Set(['https://console.example'])
     const headers = { origin: 'https://console.example', 'sec-fetch-site': 'cross-site' }
     expect(from(headers, 'POST', own)).toBe(false)
@@ -59,11 +59,11 @@ describe('a call that changes state with a cookie', () => {
   })
 })
 
-describe('a GET that changes state', () => {
+describe('a state-changing GET', () => {
   const PAGE = 'text/html,application/xhtml+xml'
-  /** What Chromium sends for an image. */
+  /** Sent by Chromium for an image. */
   const IMAGE = 'image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8'
-  /** What the consoles of One API send, by axios. */
+  /** Sent by One API's consoles through axios. */
   const JSON_FIRST = 'application/json, text/plain, */*'
   const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Chrome/150.0.0.0' }
   /** A script on our own page, over TLS or on loopback. */
@@ -81,11 +81,11 @@ describe('a GET that changes state', () => {
     ['a program', { accept: '*/*' }],
     ['a program with a name', { 'user-agent': 'python-requests/2.32', accept: JSON_FIRST }],
     ['fetch of Node', { 'user-agent': 'node', 'sec-fetch-mode': 'cors', accept: '*/*' }],
-  ])('passes from %s', (_from, headers) => {
+  ])('is accepted from %s', (_from, headers) => {
     expect(from(headers, 'GET')).toBe(false)
   })
 
-  test('passes from a console on another origin that the operator named', () => {
+  test('is accepted from a console on a configured origin', () => {
     const origin = 'https://console.example'
     const headers = { ...script, 'sec-fetch-site': 'cross-site', origin }
     expect(from(headers, 'GET', new Set([origin]))).toBe(false)
@@ -107,12 +107,12 @@ describe('a GET that changes state', () => {
     ['a link on another site', { accept: PAGE, referer: `${EVIL}/x` }],
     ['an image on another site', { 'sec-fetch-site': 'cross-site', accept: 'image/*' }],
     ['an address typed in', { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate' }],
-    // Browsers send no Sec-Fetch to plain HTTP, and pages can suppress Referer.
+    // Browsers send no Sec-Fetch headers over plain HTTP, and pages can suppress Referer.
     ['an image on another port without a referer', { ...browser, accept: IMAGE }],
     ['a script on another port without a referer', { ...browser, accept: '*/*' }],
     ['an image on another port', { ...browser, referer: 'http://gate.example:4706/' }],
     ['a browser that does not say from where', { ...script, 'sec-fetch-site': 'none' }],
-  ])('is refused from %s', (_from, headers) => {
+  ])('is rejected from %s', (_from, headers) => {
     expect(from(headers, 'GET')).toBe(true)
   })
 })

@@ -1,4 +1,4 @@
-/** The headers of a request that tell where it comes from. */
+/** Request headers that identify the origin. */
 export interface OriginHeaders {
   'sec-fetch-site'?: string | undefined
   'sec-fetch-mode'?: string | undefined
@@ -11,17 +11,17 @@ export interface OriginHeaders {
 }
 
 /**
- * Whether a call that changes state with a cookie may come from another site. Browsers name the
+ * Whether a state-changing request with a cookie may come from another site. Browsers send the
  * origin of a POST, PUT or DELETE in at least one of these headers; a request without any of them
- * comes from a program and passes.
+ * comes from a program and is accepted.
  *
  * `Sec-Fetch-Site: same-origin` is set by the browser, not by a page. With it the port need not
  * match, because some proxies drop the port from the `Host` that they pass on.
  *
- * A GET that changes state can also be sent by a link or an image, on another site or in content of
- * an operator on a page of ours. So it must come from a script (`isSentByElement`), and a browser
- * must prove that the script is ours: over plain HTTP browsers send no `Sec-Fetch-*`, and another
- * port of the same host can suppress `Referer` while the cookie goes along.
+ * A state-changing GET can also be sent by a link or an image, on another site or in operator
+ * content on our own page. So it must come from a script (`isSentByElement`), and the browser must
+ * prove that the script is ours: over plain HTTP browsers send no `Sec-Fetch-*`, and a page on
+ * another port of the same host can suppress `Referer` while the cookie is sent.
  */
 export function isCrossSite(
   headers: OriginHeaders,
@@ -31,7 +31,7 @@ export function isCrossSite(
   if (namesAnother(headers, ownOrigins)) return true
   if (method !== 'GET') return false
   if (isSentByElement(headers)) return true
-  // Foreign values were refused above, so an `Origin` or `Referer` here is ours.
+  // Foreign values were rejected above, so an `Origin` or `Referer` is ours.
   const isProven =
     headers['sec-fetch-site'] === 'same-origin' ||
     headers.origin !== undefined ||
@@ -40,16 +40,16 @@ export function isCrossSite(
 }
 
 /**
- * Whether a link, an address typed in, an image or another element sent the request, not a script.
- * Where `Sec-Fetch-Dest` is missing, `Accept` tells: scripts of One API's consoles and of ours ask
- * for JSON or anything.
+ * Whether a link, a typed address, an image or another element sent the request, and not a script.
+ * Without `Sec-Fetch-Dest` it is derived from `Accept`: scripts of the consoles accept JSON or
+ * anything.
  */
 function isSentByElement(headers: OriginHeaders): boolean {
   const { 'sec-fetch-dest': destination = 'empty', 'sec-fetch-mode': mode, accept = '' } = headers
   return destination !== 'empty' || mode === 'navigate' || /text\/html|image\//.test(accept)
 }
 
-/** All browsers begin their `User-Agent` so, and no page can change it. */
+/** The `User-Agent` of every browser begins like this, and pages cannot change it. */
 export const isBrowser = ({ 'user-agent': agent = '', ...headers }: OriginHeaders): boolean =>
   agent.startsWith('Mozilla/') || headers['sec-fetch-site'] !== undefined
 
@@ -62,13 +62,13 @@ function namesAnother(headers: OriginHeaders, ownOrigins: ReadonlySet<string>): 
     const agrees = site === 'same-origin' ? url.hostname === own?.hostname : url.host === own?.host
     return agrees || ownOrigins.has(url.origin)
   }
-  // Another port or sub-domain of the same site, or another site; an origin we name ourselves may.
+  // Another port or subdomain of the same site, or another site; a configured origin is allowed.
   const mustBeNamed = site !== undefined && site !== 'none' && site !== 'same-origin'
   if ((mustBeNamed || origin !== undefined) && !isOwn(origin)) return true
   return referer !== undefined && !isOwn(referer)
 }
 
-/** A host as addresses have it: in small letters, without the port that goes without saying. */
+/** Normalizes a host as in URLs: lower case, without the default port. */
 function plainAddress(protocol: string, host = ''): URL | null {
   const address = `${protocol}//${host}`
   return URL.canParse(address) ? new URL(address) : null

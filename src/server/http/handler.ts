@@ -3,28 +3,28 @@ import type { Language } from '../../contract/errors.ts'
 import type { AnswerExtra, Endpoint, HandlerData, ParsedInput } from '../../contract/endpoint.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
-/** Who calls, as the row is at this moment. */
+/** The caller, with its current row. */
 export interface Actor {
   user: StoredUser
   id: number
   role: number
-  /** Hash of the session's id when the call came with a cookie, else ''. */
+  /** Hash of the session id if the request came with a cookie, else ''. */
   sessionHash: string
-  /** Whether the session is on the default password, and may only change it. */
+  /** Whether the session uses the default password and may only change it. */
   mustChangePassword: boolean
 }
 
-/** What every handler is given beside its parsed input. */
+/** Context of every handler, in addition to its parsed input. */
 export interface CallContext {
-  /** `anyone` endpoints: null when nobody is signed in. */
+  /** Null for `anyone` endpoints if the caller is not signed in. */
   actor: Actor | null
   language: Language
   requestId: string
-  /** The caller's address. */
+  /** Client address. */
   address: string
   request: FastifyRequest
   reply: FastifyReply
-  /** Throws what a call like this one would be refused with by now. For answers that take long. */
+  /** Throws the error that the same request would get now. For long-running responses. */
   checkAgain(): Promise<void>
 }
 
@@ -32,12 +32,12 @@ type WithActor<E extends Endpoint> = E['options']['access'] extends 'anyone'
   ? CallContext
   : Omit<CallContext, 'actor'> & { actor: Actor }
 
-/** `{data}`, `{data, ...extra}` or nothing, as the endpoint declares. */
+/** Result of a handler: `{data}`, `{data, ...extra}` or nothing, as the endpoint declares. */
 export type Answer<E extends Endpoint> = E['options'] extends { answer: 'stream' }
   ? void
   : (E['options'] extends { data: unknown } ? { data: HandlerData<E> } : object) &
       (E['options'] extends { extra: unknown } ? AnswerExtra<E> : object) & {
-        /** Members of the envelope: a message beside success is rare (`bind`, the text of a test). */
+        /** Message of the envelope; rarely used with a success (`bind`, the text of a test). */
         message?: string
       }
 
@@ -46,15 +46,14 @@ export interface Route {
   handle(context: CallContext & ParsedInput<Endpoint>): Promise<unknown>
 }
 
-/** Binds an endpoint to what answers it. */
+/** Binds an endpoint to its handler. */
 export function serve<E extends Endpoint>(
   endpoint: E,
   handle: (call: WithActor<E> & ParsedInput<E>) => Promise<Answer<E> | void> | Answer<E> | void,
 ): Route {
   return {
     endpoint,
-    // `mount` has parsed the input with this endpoint's own shapes and checked that the actor is
-    // there.
+    // `mount` has parsed the input with this endpoint's shapes and checked that the actor is set.
     handle: async (context) => handle(context as unknown as WithActor<E> & ParsedInput<E>),
   }
 }

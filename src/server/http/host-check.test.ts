@@ -23,13 +23,13 @@ describe('a host name', () => {
     ['localhost/@evil.example', false],
     ['localhost:x', false],
     ['', false],
-  ])('%s leads to the own machine: %s', (host, isLoopback) => {
+  ])('%s is the local machine: %s', (host, isLoopback) => {
     expect(isLoopbackName(hostNameOf(host) ?? '')).toBe(isLoopback)
   })
 })
 
 const PAGE = { host: 'evil.example:3000', origin: 'http://evil.example:3000' }
-/** What nginx adds as `docs/operating.md` configures it. */
+/** Headers that nginx adds when configured as in `docs/operating.md`. */
 const proxied = (host: string) => ({
   host,
   'x-forwarded-for': '203.0.113.9',
@@ -53,8 +53,8 @@ forEachDatabase('a server on loopback', (open) => {
     ['GET', '/v1/models', undefined],
   ] as const
 
-  // A name of the page's own that suddenly leads to 127.0.0.1 (DNS rebinding).
-  test.each(calls)('refuses %s %s for a foreign host name', async (method, path, body) => {
+  // A host name that an attacker points to 127.0.0.1 (DNS rebinding).
+  test.each(calls)('rejects %s %s for a foreign host name', async (method, path, body) => {
     const attempts = [PAGE, { ...PAGE, 'sec-fetch-site': 'same-origin' }, proxied('evil.example')]
     for (const headers of attempts) {
       const answer = await server.call(method, path, { headers, body })
@@ -66,7 +66,7 @@ forEachDatabase('a server on loopback', (open) => {
   })
 
   test.each(['localhost:5173', 'gw.example.com', 'GW.example.com:8443', 'console.example'])(
-    'answers to %s',
+    'accepts %s',
     async (host) => {
       for (const [method, path, body] of calls) {
         const { status } = await server.call(method, path, { headers: { host }, body })
@@ -75,7 +75,7 @@ forEachDatabase('a server on loopback', (open) => {
     },
   )
 
-  test('follows ServerAddress when it changes', async () => {
+  test('follows changes of ServerAddress', async () => {
     const statusFor = async (host: string) =>
       (await server.call('GET', '/api/status', { headers: { host } })).status
     expect(await statusFor('new.example.com')).toBe(421)
@@ -86,7 +86,7 @@ forEachDatabase('a server on loopback', (open) => {
     await server.app.options.set('ServerAddress', 'https://gw.example.com/gatehouse')
   })
 
-  test('tells a person in plain text what to set', async () => {
+  test('names the setting to change in plain text for browsers', async () => {
     const headers = { ...PAGE, accept: 'text/html', 'accept-language': 'en' }
     const { headers: sent, text } = await server.call('GET', '/', { headers })
     expect(sent['content-type']).toBe('text/plain; charset=utf-8')
@@ -94,7 +94,7 @@ forEachDatabase('a server on loopback', (open) => {
     expect(text).toContain('ServerAddress')
   })
 
-  test('opens its metrics to direct calls by a loopback name only', async () => {
+  test('opens its metrics only to direct requests by a loopback name', async () => {
     const statusWith = async (headers: Record<string, string>) =>
       (await server.call('GET', '/metrics', { headers })).status
     expect(await statusWith({})).toBe(200)
@@ -104,13 +104,13 @@ forEachDatabase('a server on loopback', (open) => {
 })
 
 forEachDatabase('a server behind a trusted proxy', (open) => {
-  test('is reachable by any name that the proxy passes on, before anything is set', async () => {
+  test('accepts any name that the proxy passes on, without configuration', async () => {
     const server = await startTestServer(open, { TRUSTED_PROXIES: '127.0.0.1' })
     const body = { username: 'root', password: ROOT_PASSWORD }
     const headers = { ...proxied('gw.example.com'), origin: 'https://gw.example.com' }
     const answer = await server.call('POST', '/api/user/login', { headers, body })
     expect(answer.json).toMatchObject({ success: true })
-    // Without forwarding headers it is not the proxy that calls.
+    // Without forwarding headers the request does not come from the proxy.
     expect((await server.call('GET', '/api/status', { headers: PAGE })).status).toBe(421)
     await server.close()
   })
@@ -125,7 +125,7 @@ forEachDatabase('the default password of root', (open) => {
       body: { username, password: DEFAULT_PASSWORD },
     })
 
-  test('works on direct calls by a loopback name, and through no proxy', async () => {
+  test('works for direct requests by a loopback name, and through no proxy', async () => {
     const server = await start()
     await server.app.options.set('ServerAddress', 'https://gw.example.com')
     const refused = { success: false, message: errorText('default_password_remote', 'zh') }
@@ -141,7 +141,7 @@ forEachDatabase('the default password of root', (open) => {
       expect(answer.json).toEqual(refused)
       expect(answer.headers['set-cookie']).toBeUndefined()
     }
-    // Nothing tells a stranger whether root still has it.
+    // The error does not reveal whether root still has the default password.
     expect((await signIn(server, proxied('gw.example.com'), 'nobody')).json).toEqual(refused)
     expect((await signIn(server)).data).toMatchObject({ must_change_password: true })
     await server.close()
@@ -151,7 +151,7 @@ forEachDatabase('the default password of root', (open) => {
     { TRUSTED_PROXIES: '10.0.0.0/8' },
     { HOST: '0.0.0.0' },
     { CONSOLE_ORIGINS: 'https://console.example' },
-  ])('is never given to a server with %j', async (settings) => {
+  ])('is never set on a server with %j', async (settings) => {
     const server = await start(settings)
     const url = server.url.replace('0.0.0.0', '127.0.0.1')
     const answer = await fetch(`${url}/api/user/login`, {

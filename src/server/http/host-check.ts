@@ -5,14 +5,14 @@ import type { Config } from '../config.ts'
 import { isTrustedProxy, plainAddress, type TrustedProxies } from './client-address.ts'
 
 /**
- * Which requests come from this machine itself, and which host names the server answers to.
+ * Determines which requests come from this machine itself, and which host names the server accepts.
  *
- * A page of another site can point its own name at 127.0.0.1 (DNS rebinding); the browser then
- * takes a loopback server for a part of that site. Only the `Host` header gives such a request
- * away, because a page can neither change it nor leave it out.
+ * Another site can point its own name at 127.0.0.1 (DNS rebinding), and the browser then treats a
+ * loopback server as part of that site. Such a request can only be recognized by its `Host` header,
+ * which a page can neither change nor omit.
  */
 
-/** Headers that proxies and content delivery networks add to a request that they pass on. */
+/** Headers that proxies and CDNs add to forwarded requests. */
 const FORWARDING_HEADERS = [
   'x-forwarded-for',
   'x-forwarded-proto',
@@ -29,17 +29,19 @@ const FORWARDING_HEADERS = [
   'cdn-loop',
 ] as const
 
-/** Whether a request names itself as passed on by a proxy. */
+/** Whether a request has headers of a proxy. */
 const isForwarded = (headers: IncomingHttpHeaders): boolean =>
   FORWARDING_HEADERS.some((name) => headers[name] !== undefined)
 
-/** The host of a `Host` header in lower case, without port and brackets; null if it is not one. */
+/**
+ * Returns the host of a `Host` header in lower case, without port and brackets, or null if invalid.
+ */
 export function hostNameOf(header: string): string | null {
   const url = /[/?#@\\]/.test(header) ? null : URL.parse(`http://${header}`)
   return url?.hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '') ?? null
 }
 
-/** Whether a name, as `hostNameOf` returns it, is one that leads to the caller's own machine. */
+/** Whether a name from `hostNameOf` refers to the local machine. */
 export const isLoopbackName = (name: string): boolean =>
   name === 'localhost' || name.endsWith('.localhost') || isLoopbackAddress(name)
 
@@ -50,14 +52,14 @@ const isLoopbackAddress = (address: string): boolean =>
 export const listensOnLoopback = ({ HOST }: Pick<Config, 'HOST'>): boolean =>
   isLoopbackName(HOST.toLowerCase())
 
-/** Whether an absolute URL leads to the caller's own machine. */
+/** Whether an absolute URL refers to the local machine. */
 export const isLoopbackUrl = (url: string): boolean =>
   URL.canParse(url) && isLoopbackName(hostNameOf(new URL(url).host) ?? '')
 
 /**
- * Whether a program on this machine sent the request itself: the peer and the `Host` are loopback
- * and nothing names a proxy. HTTP/1.0 counts as a proxy, because nginx speaks it to upstreams by
- * default and no browser does.
+ * Whether a program on this machine sent the request directly: peer and `Host` are loopback, and no
+ * header comes from a proxy. HTTP/1.0 counts as a proxy, because nginx uses it for upstreams by
+ * default and browsers do not.
  */
 export const isDirect = (request: IncomingMessage): boolean =>
   isLoopbackAddress(plainAddress(request.socket.remoteAddress)) &&
@@ -68,15 +70,15 @@ export const isDirect = (request: IncomingMessage): boolean =>
 export interface HostSettings {
   config: Pick<Config, 'HOST' | 'CONSOLE_ORIGINS'>
   trusted: TrustedProxies
-  /** The option `ServerAddress` as it is now; empty if not set. */
+  /** Current value of the option `ServerAddress`; empty if not set. */
   serverAddress(): string
 }
 
 /**
- * Returns the check whether the server answers to the `Host` of a request. On a loopback `HOST` it
- * answers to loopback names, to the hosts of `ServerAddress` and `CONSOLE_ORIGINS`, and to any name
- * that a trusted proxy passes on: the name that the proxy serves was chosen by its operator. On any
- * other `HOST` it answers to every name. A request without `Host` (HTTP/1.0) comes from no browser.
+ * Returns a check whether the server accepts the `Host` of a request. On a loopback `HOST` it
+ * accepts loopback names, the hosts of `ServerAddress` and `CONSOLE_ORIGINS`, and any name that a
+ * trusted proxy passes on, because the proxy's operator chose it. On any other `HOST` it accepts
+ * every name. A request without `Host` (HTTP/1.0) does not come from a browser.
  */
 export function createHostCheck({
   config,
@@ -100,10 +102,10 @@ export function createHostCheck({
   }
 }
 
-/** Characters of a `Host` header that the refusal repeats. */
+/** Maximum number of characters of the `Host` header in an error. */
 const SHOWN_HOST_MAX = 100
 
-/** Refuses a request whose host name the server does not answer to, before its body is read. */
+/** Rejects a request with an unaccepted host name before its body is read. */
 export function refuseHost(request: IncomingMessage, response: ServerResponse): void {
   const { headers, socket } = request
   const message = errorText('host_unknown', languageOf(headers['accept-language']), {

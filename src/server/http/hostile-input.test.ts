@@ -9,11 +9,11 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
 const MEBIBYTE = 2 ** 20
-/** As much as every body may hold. */
+/** Accepted by the size limit of every endpoint. */
 const LONG_BYTES = 60 * 1024
 const LONG = 'x'.repeat(LONG_BYTES)
 
-/** Bodies as bytes: whatever arrives must be answered. */
+/** Bodies as bytes; each must get a response. */
 const RAW_BODIES: Record<string, string> = {
   nothing: '',
   blanks: '   ',
@@ -33,7 +33,7 @@ const RAW_BODIES: Record<string, string> = {
   'many members': `{${Array.from({ length: 5000 }, (_, index) => `"m${index}":0`).join()}}`,
 }
 
-/** What every member of a body is set to, all at once and each alone. */
+/** Values for the members of a body, for all members together and for each alone. */
 const VALUES: Record<string, unknown> = {
   null: null,
   true: true,
@@ -99,7 +99,7 @@ forEachDatabase('hostile input', (open) => {
   })
   afterAll(() => server.close())
   afterEach(() => {
-    // A 500 is a fault of ours, whatever the caller sent.
+    // A 500 is always a bug.
     expect(server.faults.splice(0)).toEqual([])
   })
 
@@ -107,7 +107,7 @@ forEachDatabase('hostile input', (open) => {
     endpoint: Endpoint,
     { address = addressOf(endpoint), body }: { address?: string; body?: unknown },
   ): Promise<TestAnswer> {
-    // Signing out is among the calls.
+    // Signing out is one of the calls.
     const as =
       endpoint === userApi.logout
         ? { cookie: `session=${await server.app.sessions.start(root.id, false)}` }
@@ -141,7 +141,7 @@ forEachDatabase('hostile input', (open) => {
     test.each(Object.entries(VALUES))('members set to %s', async (_what, value) => {
       const members = membersOf(endpoint.options.body)
       expect(members.length).toBeGreaterThan(0)
-      // Each alone, beside an id that exists: the others must not stand in its way.
+      // Each alone, with an existing id, so that the other members do not hide its error.
       const bodies = [
         Object.fromEntries(members.map((member) => [member, value])),
         ...members.map((member) => ({ id: root.id, [member]: value })),
@@ -187,7 +187,7 @@ forEachDatabase('hostile input', (open) => {
     })
   })
 
-  test('of whoever may not call nothing is taken in, let alone unpacked', async () => {
+  test('without permission no body is read or decompressed', async () => {
     const bodies = [
       { body: 'x'.repeat(9 * MEBIBYTE) },
       { body: 'no gzip', headers: { 'content-encoding': 'gzip' } },
@@ -198,7 +198,7 @@ forEachDatabase('hostile input', (open) => {
     }
   })
 
-  test('a packed body counts as what is in it', async () => {
+  test('the limit of a compressed body applies to its decompressed size', async () => {
     const packed = gzipSync(Buffer.alloc(200 * MEBIBYTE, ' '))
     expect(packed.length).toBeLessThan(MEBIBYTE)
     const answer = await server.call('PUT', '/api/option/', {
@@ -222,7 +222,7 @@ forEachDatabase('hostile input', (open) => {
     ['GBK', Buffer.from([0xb2, 0xe2, 0xca, 0xd4])],
     ['Latin-1', Buffer.from('caf\xe9', 'latin1')],
     ['half a character', Buffer.from('测').subarray(0, 2)],
-  ])('a body in %s is refused before its texts become others', async (_what, name) => {
+  ])('a body in %s is rejected before its texts are altered', async (_what, name) => {
     const body = Buffer.concat([Buffer.from('{"name":"'), name, Buffer.from('"}')])
     const answer = await server.call('POST', '/api/token/', { as: root, body })
     expect(answer).toMatchObject({ status: 200, json: { success: false } })
@@ -230,7 +230,7 @@ forEachDatabase('hostile input', (open) => {
     expect(answer.text).not.toContain('\ufffd')
   })
 
-  test('what a body is called does not matter, only what it is', async () => {
+  test('the content type of a body is ignored; only the content counts', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense', '']) {
       const answer = await server.call('POST', '/api/user/login', {
         body: '{"username":"root","password":"wrong-one"}',
@@ -240,7 +240,7 @@ forEachDatabase('hostile input', (open) => {
     }
   })
 
-  test('after all this root is who it was, and nobody became more', async () => {
+  test('finally root is unchanged, and no other user has more rights', async () => {
     const users = await server.database.read
       .selectFrom('users')
       .select(['id', 'role'])

@@ -7,7 +7,7 @@ import { startTestServer } from '../test/test-app.ts'
 const forwarded = { 'x-forwarded-for': '203.0.113.9' }
 
 forEachDatabase('a proxy that is not in TRUSTED_PROXIES', (open) => {
-  test('is named once in the output, and to root with the line to set', async () => {
+  test('is reported once in the trace, and to root with the required setting', async () => {
     const server = await startTestServer(open, { TRUSTED_PROXIES: '10.1.2.3' })
     const warn = vi.spyOn(server.app.trace, 'warn').mockImplementation(() => {})
     const [root, admin] = [await aUser(server, { role: Role.root }), await anAdmin(server)]
@@ -23,7 +23,7 @@ forEachDatabase('a proxy that is not in TRUSTED_PROXIES', (open) => {
     await server.close()
   })
 
-  test('is nothing to tell when it is trusted, or sends no such headers', async () => {
+  test('is not reported if it is trusted or sends no forwarding headers', async () => {
     const server = await startTestServer(open, { TRUSTED_PROXIES: '127.0.0.1' })
     await server.call('GET', '/api/status', { headers: forwarded })
     expect(server.app.proxyWatch.found()).toBeNull()

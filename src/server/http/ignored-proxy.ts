@@ -6,25 +6,25 @@ import { isTrustedProxy, plainAddress, type TrustedProxies } from './client-addr
 
 /** A proxy whose forwarding headers are ignored, and the setting that would make them count. */
 export interface IgnoredProxy {
-  /** The address that the proxy connects from. */
+  /** Address that the proxy connects from. */
   address: string
-  /** The whole line for the environment, `TRUSTED_PROXIES=…`. */
+  /** The complete line for the environment, `TRUSTED_PROXIES=…`. */
   setting: string
 }
 
 export interface ProxyWatch {
   look(request: IncomingMessage): void
-  /** The first ignored proxy since the start; null if none was seen. */
+  /** Returns the first ignored proxy since the start, or null. */
   found(): IgnoredProxy | null
 }
 
-/** Headers by which a proxy names the caller. */
+/** Headers in which a proxy passes on the client's address. */
 const CALLER_HEADERS = ['x-forwarded-for', 'x-real-ip', 'forwarded'] as const
 
 /**
  * Looks for forwarding headers from a loopback or private address that is not in `TRUSTED_PROXIES`.
- * Behind such a proxy all callers share one rate limit, so that anybody can lock out everybody. The
- * first one is reported to the program's output and, in the console, to root.
+ * Behind such a proxy all clients share one rate limit, so one client can lock out all others. The
+ * first one is reported in the trace and, in the console, to root.
  */
 export function createProxyWatch({
   config,
@@ -45,7 +45,7 @@ export function createProxyWatch({
       ignored = { address, setting }
       trace.warn(
         { address, setting },
-        'forwarding headers of a proxy are ignored, so all its callers share one rate limit; ' +
+        'forwarding headers of a proxy are ignored, so all its clients share one rate limit; ' +
           'if the proxy is yours, set TRUSTED_PROXIES as shown',
       )
     },

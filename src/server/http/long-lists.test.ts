@@ -4,8 +4,8 @@ import { anAdmin, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-// They look at every row: among 200,000 users that takes a tenth of a second, in which no call
-// could be authenticated if it was the handle of short reads that looked.
+// These read every row. Among 200,000 users that takes a tenth of a second, during which no request
+// could be authenticated if they used the handle for short reads.
 forEachDatabase('lists and searches over whole tables', (open) => {
   let server: TestServer
   let admin: TestUser
@@ -21,7 +21,7 @@ forEachDatabase('lists and searches over whole tables', (open) => {
     '/api/redemption/?p=0',
     '/api/redemption/search?keyword=a',
     '/api/user/available_models',
-  ])('%s is no short read', async (path) => {
+  ])('%s does not use the handle for short reads', async (path) => {
     let count = 0
     const counting: KyselyPlugin = {
       transformQuery({ node }) {

@@ -24,20 +24,20 @@ import { SESSION_COOKIE } from './sessions.ts'
 export interface Mounting {
   app: App
   routes: readonly Route[]
-  /** Hears the status of each answer. */
+  /** Called with the status of each response. */
   answered(status: number): void
 }
 
 /**
- * Mounts the management API from the contract's table, and only from it. For each call, in this
- * order: rate, who calls, cross-site gate, role, input, handler, and the answer through the
- * endpoint's own shape, so that a member nobody declared cannot leave.
+ * Mounts the management API exactly as the contract's table declares it. Steps of each request, in
+ * this order: rate limit, caller, cross-site check, role, input, handler, and the result through
+ * the endpoint's shape, so that undeclared members are never sent.
  */
 export function mountApi(server: FastifyInstance, { app, routes, answered }: Mounting): void {
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
   for (const endpoint of allEndpoints) {
     if (!byEndpoint.has(endpoint)) {
-      throw new Error(`nothing answers ${endpoint.method} ${endpoint.path}`)
+      throw new Error(`no handler for ${endpoint.method} ${endpoint.path}`)
     }
   }
   const admitted = new WeakMap<FastifyRequest, Admitted>()
@@ -46,7 +46,7 @@ export function mountApi(server: FastifyInstance, { app, routes, answered }: Mou
     ({ endpoint }) => `${endpoint.method} ${endpoint.path.replace(/\/$/, '')}`,
   )
   for (const group of byAddress.values()) {
-    // The endpoint that wants a query member is asked first; the plain one takes the rest.
+    // An endpoint that requires a query member is matched first; the plain one takes the rest.
     const ordered = group.toSorted(
       (a, b) =>
         Number(b.endpoint.options.whenQuery !== undefined) -
@@ -58,7 +58,7 @@ export function mountApi(server: FastifyInstance, { app, routes, answered }: Mou
       method: first.endpoint.method,
       url: first.endpoint.path.replace(/\/$/, ''),
       bodyLimit: bodyBytesMax(ordered),
-      // Whoever may not call is told before the server takes in what they send.
+      // Permission is checked before the body is read.
       async onRequest(request, reply) {
         const route = ordered.find(({ endpoint }) => applies(endpoint, request))
         if (route === undefined) return reply.callNotFound()
@@ -78,7 +78,7 @@ export function mountApi(server: FastifyInstance, { app, routes, answered }: Mou
   }
 }
 
-/** A call that may be made. */
+/** A permitted request. */
 interface Admitted {
   route: Route
   context: CallContext
@@ -93,7 +93,9 @@ function applies({ options: { whenQuery } }: Endpoint, request: FastifyRequest):
   return value !== undefined && value !== ''
 }
 
-/** Who calls, if so many calls and this one are allowed; null once it has been refused. */
+/**
+ * Returns the caller if rate limits and permissions allow the request, or null if it was refused.
+ */
 async function admit(
   app: App,
   endpoint: Endpoint,
@@ -118,7 +120,7 @@ async function admit(
     const named = namedLanguage(request.headers['accept-language'])
     const caller = await actor()
     refuseCompressed(endpoint, request)
-    // A browser names its user's language; a program's library names any.
+    // A browser sends its user's language; HTTP libraries send arbitrary ones.
     if (caller !== null && caller.sessionHash !== '' && named !== null) {
       app.languages.remember(caller.id, named)
     }
@@ -150,7 +152,7 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
   const { endpoint, handle } = route
   try {
     const input = await parseInput(endpoint, context.request)
-    // A body may take its time, and whoever sent the head may have been shut out meanwhile.
+    // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
     const answer = await handle({ ...context, actor, ...input })
@@ -172,7 +174,7 @@ function refuse(
   renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
 }
 
-/** Refusals that tell of somebody who tries doors. Sign-in tells of its own, and of whom. */
+/** Errors that may indicate an attack. Sign-in logs its own, with the account. */
 const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'access_token_invalid',
   'role_too_low',
@@ -196,7 +198,7 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'cannot_raise_to_peer',
 ])
 
-/** For the operator: who was kept out, by what. Nothing of what was sent but the path. */
+/** Logs a refused request for the operator: the path, but nothing else that was sent. */
 function note(app: App, { request, code }: { request: FastifyRequest; code: string }): void {
   const { method, raw, id, url } = request
   app.trace.warn(
@@ -206,8 +208,8 @@ function note(app: App, { request, code }: { request: FastifyRequest; code: stri
 }
 
 /**
- * Sends a refusal in the management API's envelope, with the members that `extra` declares. What is
- * neither an `AppError` nor the framework's word on a bad request is a fault of ours.
+ * Sends an error in the management API's envelope, with the members that `extra` declares. Errors
+ * other than an `AppError` and the framework's 4xx count as bugs.
  */
 export function renderRefusal(
   error: unknown,
@@ -222,7 +224,7 @@ export function renderRefusal(
     reply: FastifyReply
     app: Pick<App, 'trace'>
     extra?: z.ZodType | undefined
-    /** Whoever wanted a file takes any answer with status 200 for it. */
+    /** A client that requested a file would save any response with status 200. */
     isFile?: boolean
   },
 ): void {
@@ -239,7 +241,7 @@ export function renderRefusal(
   if (isReal && spec.retryAfter !== undefined) reply.header('Retry-After', spec.retryAfter)
   reply
     .code(isReal ? spec.status : 200)
-    // What was to be answered instead may have been for every cache on the way, and for a year.
+    // The refused response may have had headers that allow caching for a year.
     .header('Cache-Control', 'no-store')
     .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
 }
@@ -250,8 +252,7 @@ const HTTP_TOO_LARGE = 413
 const HTTP_SERVER_FAULT = 500
 
 /**
- * The framework's own refusals carry a status: a body that is too large, a path or header that
- * cannot be read.
+ * The framework's own errors have a status: a body that is too large, an invalid path or header.
  */
 function namedError(error: unknown, request: FastifyRequest): AppError {
   if (error instanceof AppError) return error
@@ -278,7 +279,10 @@ const ACCESS_ROLE: Record<Access, number> = {
   root: Role.root,
 }
 
-/** Who calls. The order of checks is the wire's: a valid cookie beats the header. */
+/**
+ * Returns the caller. The order of the checks is the wire's: a valid cookie takes precedence over
+ * the header.
+ */
 async function actorOf(
   app: App,
   endpoint: Endpoint,
@@ -289,8 +293,8 @@ async function actorOf(
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const { method } = endpoint
   const changes = method !== 'GET' || changesState === true
-  // Nobody's calls give a session: another site could sign a visitor in as somebody it knows. No
-  // site can add the other header.
+  // Requests without a session can create one, so another site could sign a visitor in as another
+  // person. Other sites cannot add the other header.
   const gives = access === 'anyone' && method !== 'GET' && !request.headers.authorization
   if ((changes && cookie !== undefined) || gives) {
     if (isCrossSite(request.headers, method, app.ownOrigins)) throw new AppError('cross_site')
@@ -302,7 +306,7 @@ async function actorOf(
   }
   const actor = session === null ? await actorByAccessToken(app, request.raw) : actorFrom(session)
   if (actor.user.status !== UserStatus.enabled) {
-    // Said once: from here on there is no session.
+    // Reported once: the session ends now.
     if (cookie !== undefined) {
       await app.sessions.end(cookie)
       clearCookie(app, { request, reply }, SESSION_COOKIE)
@@ -343,8 +347,8 @@ async function actorByAccessToken(app: App, request: IncomingMessage): Promise<A
 }
 
 /**
- * The envelope. The handler's answer goes through the endpoint's shape; a mismatch is a fault of
- * ours.
+ * Builds the envelope. The handler's result is parsed with the endpoint's shape; a mismatch is a
+ * bug.
  */
 function shapedAnswer({ options }: Endpoint, answer: unknown): unknown {
   const given: Record<string, unknown> =

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-forEachDatabase('for those who run the server', (open) => {
+forEachDatabase('endpoints for operators', (open) => {
   let server: TestServer
   let location: DatabaseLocation
   beforeAll(async () => {
@@ -16,21 +16,18 @@ forEachDatabase('for those who run the server', (open) => {
   })
   afterAll(() => server.close())
 
-  test.each(['/healthz', '/readyz', '/metrics'])(
-    '%s answers HEAD as it answers GET',
-    async (path) => {
-      for (let count = 0; count < 3; count += 1) {
-        const [head, get] = [await server.call('HEAD', path), await server.call('GET', path)]
-        expect([head.status, head.text]).toEqual([200, ''])
-        expect(head.headers['content-type']).toBe(get.headers['content-type'])
-        expect(get.headers['cache-control']).toBe('no-store')
-      }
-    },
-  )
+  test.each(['/healthz', '/readyz', '/metrics'])('%s responds to HEAD as to GET', async (path) => {
+    for (let count = 0; count < 3; count += 1) {
+      const [head, get] = [await server.call('HEAD', path), await server.call('GET', path)]
+      expect([head.status, head.text]).toEqual([200, ''])
+      expect(head.headers['content-type']).toBe(get.headers['content-type'])
+      expect(get.headers['cache-control']).toBe('no-store')
+    }
+  })
 
-  test('a database that hangs is told within seconds, by either method', async () => {
+  test('a database that hangs is reported within seconds, for both methods', async () => {
     const { pool } = server.database
-    // SQLite is in this process: what hangs there hangs the server.
+    // SQLite runs in this process, so if it hangs, the server hangs.
     if (pool === null) return
     const held = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
     const begunMs = performance.now()
@@ -39,17 +36,17 @@ forEachDatabase('for those who run the server', (open) => {
     )
     expect(answers.map(({ status }) => status)).toEqual([503, 503])
     expect(performance.now() - begunMs).toBeLessThan(5000)
-    // The figures that need no database are there all the same.
+    // Figures that need no database are still reported.
     const { status, text } = await server.call('GET', '/metrics')
     expect(status).toBe(200)
     expect(text).toContain('gatehouse_ledger_pending 0')
     expect(text).not.toContain('gatehouse_channels{')
     for (const client of held) client.release()
     expect((await server.call('GET', '/readyz')).status).toBe(200)
-    expect(server.faults.splice(0).join()).toContain('the database does not answer')
+    expect(server.faults.splice(0).join()).toContain('the database does not respond')
   })
 
-  test('a database file that was taken away is told, until it is back', async () => {
+  test('a missing database file is reported until it is back', async () => {
     if (location.engine === 'postgres') return
     const ready = async () => {
       const { status, text } = await server.call('GET', '/readyz')
@@ -66,7 +63,7 @@ forEachDatabase('for those who run the server', (open) => {
     expect(server.faults.splice(0).join()).toContain('deleted or replaced')
   })
 
-  test('metrics count calls of the management API by status, and channels', async () => {
+  test('metrics count management requests by status, and channels', async () => {
     const callsWith = async (status: number): Promise<number> => {
       const { text } = await server.call('GET', '/metrics')
       const name = `gatehouse_api_calls_total{status="${status}"} `
@@ -88,7 +85,7 @@ forEachDatabase('for those who run the server', (open) => {
     expect(text).toContain('gatehouse_channels{status="enabled"} 0')
   })
 
-  test('metrics are for this machine, not for whomever a proxy on it speaks', async () => {
+  test('metrics are open to this machine, but not through a proxy on it', async () => {
     const statusWith = async (headers: Record<string, string>) =>
       (await server.call('GET', '/metrics', { headers })).status
     expect(await statusWith({})).toBe(200)

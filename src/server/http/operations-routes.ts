@@ -6,7 +6,7 @@ import { FileGone } from '../db/sqlite-file.ts'
 import { sameText } from '../secrets.ts'
 import { isDirect } from './host-check.ts'
 
-/** Monitors ask with either method, some by way of a cache, and want to know how it is now. */
+/** Monitors use either method, some through a cache, and need the current state. */
 const FOR_MONITORS = {
   exposeHeadRoute: true,
   onRequest: async (_request: FastifyRequest, reply: FastifyReply) => {
@@ -14,7 +14,7 @@ const FOR_MONITORS = {
   },
 }
 
-/** For those who run the server: liveness, readiness, metrics. */
+/** Endpoints for operators: liveness, readiness, metrics. */
 export function mountOperations(
   server: FastifyInstance,
   app: App,
@@ -30,7 +30,7 @@ export function mountOperations(
       await inTime(app.database.check())
       return reply.send('ready')
     } catch (error) {
-      const seen = error instanceof FileGone ? error.message : 'the database does not answer'
+      const seen = error instanceof FileGone ? error.message : 'the database does not respond'
       app.trace.error({ err: error }, seen)
       return reply.code(503).send(seen)
     }
@@ -40,7 +40,7 @@ export function mountOperations(
     const bearer = (headers.authorization ?? '').replace(/^Bearer /, '')
     const allowed = isDirect(raw) || (token !== undefined && sameText(bearer, token))
     if (!allowed)
-      return reply.code(403).type('text/plain').send('METRICS_TOKEN is needed from here')
+      return reply.code(403).type('text/plain').send('METRICS_TOKEN is required from this address')
     return reply.type(metrics.contentType).send(await metrics.metrics())
   })
 }

@@ -23,7 +23,7 @@ forEachDatabase('sessions over TLS', (open) => {
   const statusWith = async (cookie: string, headers: Record<string, string>) =>
     (await server.call('GET', '/api/user/self', { as: { cookie }, headers })).status
 
-  test('a browser gets a cookie that no neighbour can plant, and may use no other', async () => {
+  test('a browser gets a cookie that other hosts cannot set, and no other is accepted', async () => {
     const cookies = [(await signIn(browser)).headers['set-cookie']].flat()
     expect(cookies[0]).toMatch(
       /^__Host-session=[\w.-]+; Max-Age=2592000; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
@@ -31,20 +31,20 @@ forEachDatabase('sessions over TLS', (open) => {
     const value = String(cookies[0]).split(/[=;]/)[1] ?? ''
     expect(await statusWith(`__Host-session=${value}`, browser)).toBe(200)
     expect(await statusWith(`session=${value}`, browser)).toBe(401)
-    // A planted one stands beside it and counts for nothing.
+    // A cookie set by another host is ignored.
     expect(await statusWith(`session=x; __Host-session=${value}`, browser)).toBe(200)
-    // What a browser was given may be used by a program.
+    // A program may use the cookie of a browser.
     expect(await statusWith(`__Host-session=${value}`, proxied)).toBe(200)
   })
 
-  test('a program gets the name of the wire, and may send it', async () => {
+  test('a program gets the wire’s cookie name, and may send it', async () => {
     const answer = await signIn(proxied)
     const cookie = cookieOf(answer, 'session') ?? ''
     expect(String(answer.headers['set-cookie'])).toMatch(/^session=[\w.-]+;.* Secure;/)
     expect(await statusWith(cookie, proxied)).toBe(200)
   })
 
-  test('signing out forgets the cookie and what the browser has kept of our pages', async () => {
+  test('signing out removes the cookie and clears cached pages', async () => {
     const cookie = cookieOf(await signIn(browser), '__Host-session') ?? ''
     const { headers } = await server.call('GET', '/api/user/logout', {
       as: { cookie },
@@ -55,7 +55,7 @@ forEachDatabase('sessions over TLS', (open) => {
     expect(await statusWith(cookie, browser)).toBe(401)
   })
 
-  test('browsers are told to stay with TLS, by TLS only', async () => {
+  test('HSTS is sent over TLS only', async () => {
     const hsts = async (headers: Record<string, string>) =>
       (await server.call('GET', '/api/status', { headers })).headers['strict-transport-security']
     expect(await hsts(browser)).toBe('max-age=31536000')
@@ -65,7 +65,7 @@ forEachDatabase('sessions over TLS', (open) => {
 })
 
 forEachDatabase('an idle session', (open) => {
-  test('ends after SessionIdleMinutes without a call, and not before', async () => {
+  test('ends after SessionIdleMinutes without a request, and not before', async () => {
     const server = await startTestServer(open)
     const user = await aUser(server)
     const call = async () => (await server.call('GET', '/api/user/self', { as: user })).status
@@ -77,7 +77,7 @@ forEachDatabase('an idle session', (open) => {
     for (let count = 0; count < 5; count += 1) {
       server.clock.advanceSeconds(8 * 60)
       expect(await call()).toBe(200)
-      // It is stored beside the answer.
+      // Stored asynchronously after the response.
       await expect.poll(usedAt).toBe(server.clock.nowSeconds())
     }
     server.clock.advanceSeconds(10 * 60)
@@ -85,7 +85,7 @@ forEachDatabase('an idle session', (open) => {
     await server.close()
   })
 
-  test('stays when nobody has set a limit', async () => {
+  test('stays if no limit is set', async () => {
     const server = await startTestServer(open)
     const user = await aUser(server)
     server.clock.advanceSeconds(20 * 86_400)

@@ -4,10 +4,10 @@ import type { App } from '../app.ts'
 import { isBrowser } from './csrf.ts'
 
 /**
- * Our cookies. Over TLS a browser gets them under a name with `__Host-`, which it accepts only from
- * this host itself and only over TLS. Otherwise a neighbour under the same domain, or somebody on a
- * plain HTTP connection, could plant a cookie of theirs and have a visitor work in their account.
- * Programs keep the plain name (`session`), which scripts for One API read and send; see
+ * This server's cookies. Over TLS a browser gets them with the prefix `__Host-`, which it accepts
+ * only from this host itself and only over TLS. Otherwise a subdomain, or an attacker on a plain
+ * HTTP connection, could set their own cookie and make a visitor work in their account. Programs
+ * keep the plain name (`session`), which scripts for One API read and send; see
  * `docs/decisions/0014-cookie-names.md`.
  */
 
@@ -16,18 +16,20 @@ const HOST_PREFIX = '__Host-'
 type CookieApp = Pick<App, 'config' | 'isSecure' | 'ownOrigins'>
 type Exchange = { request: FastifyRequest; reply: FastifyReply }
 
-/** Whether the caller's cookies carry the prefix. It demands `Path=/`. */
+/** Whether the caller's cookies carry the prefix. The prefix requires `Path=/`. */
 const isPrefixed = ({ config, isSecure }: CookieApp, { raw, headers }: FastifyRequest): boolean =>
   config.BASE_PATH === '/' && isSecure(raw) && isBrowser(headers)
 
-/** Returns the value of a cookie of ours; undefined if it did not come, or could have been planted. */
+/**
+ * Returns the value of a cookie; undefined if it is missing or could have been set by another host.
+ */
 export function readCookie(
   app: CookieApp,
   request: FastifyRequest,
   name: string,
 ): string | undefined {
   const { cookies } = request
-  // A program may send what it was given in a browser.
+  // A program may send a cookie that was set in a browser.
   return cookies[HOST_PREFIX + name] ?? (isPrefixed(app, request) ? undefined : cookies[name])
 }
 
@@ -41,18 +43,18 @@ export function setCookie(
   reply.setCookie(prefix + name, value, { ...cookieScope(app, request), maxAge })
 }
 
-/** Makes the browser forget a cookie, under each name that it came with. */
+/** Deletes a cookie in the browser, under each name that the request contains. */
 export function clearCookie(app: CookieApp, { request, reply }: Exchange, name: string): void {
   const names = [name, HOST_PREFIX + name].filter((one) => request.cookies[one] !== undefined)
-  // With the attributes it was set with, or a console on another site keeps it.
+  // Requires the attributes it was set with, or a console on another site keeps it.
   for (const one of names.length > 0 ? names : [name]) {
     reply.clearCookie(one, cookieScope(app, request))
   }
 }
 
 /**
- * The attributes of a cookie of ours. A console on another site gets one that travels between
- * sites, which browsers accept over TLS (or from this machine) only; all others stay on our site.
+ * Returns the attributes of cookies. A console on another site gets a cross-site cookie, which
+ * browsers accept only over TLS (or from the local machine); all other cookies are same-site.
  */
 export function cookieScope(app: CookieApp, request: FastifyRequest): CookieSerializeOptions {
   const isForeignConsole = app.ownOrigins.has(request.headers.origin ?? '')

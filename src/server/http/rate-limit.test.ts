@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../test/postgres.ts'
 import { createRateLimits, type RateLimit, type RateLimits } from './rate-limit.ts'
 
-/** Its connections may still be closing when the database is dropped, and say so. */
+/** Connections may still be closing when the database is dropped, and would emit errors. */
 function poolOf(url: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: url, max: 2 })
   pool.on('error', () => {})
@@ -19,7 +19,7 @@ describe('a limit', () => {
   /** Three calls in three minutes. */
   const ofThree = async (): Promise<RateLimit> => (await createRateLimits({ ...OFF, api: 3 })).api
 
-  test('lets so many calls of a key pass in its window, and no more', async () => {
+  test('admits a number of calls per key and window, and no more', async () => {
     const limit = await ofThree()
     const taken = [await limit.take('a'), await limit.take('a'), await limit.take('a')]
     expect(taken).toEqual([true, true, true])
@@ -27,7 +27,7 @@ describe('a limit', () => {
     expect(await limit.take('b')).toBe(true)
   })
 
-  test('lets them pass again when the window is over', async () => {
+  test('admits calls again after the window', async () => {
     const limit = await ofThree()
     for (let call = 0; call < 5; call += 1) await limit.take('a')
     expect(await limit.waitSeconds('a')).toBe(180)
@@ -38,7 +38,7 @@ describe('a limit', () => {
     expect(await limit.take('a')).toBe(true)
   })
 
-  test('says how long to wait without counting the question', async () => {
+  test('returns the wait time without counting', async () => {
     const limit = await ofThree()
     for (let question = 0; question < 9; question += 1) {
       expect(await limit.waitSeconds('a')).toBe(0)
@@ -50,27 +50,27 @@ describe('a limit', () => {
     expect(await limit.waitSeconds('a')).toBeGreaterThan(0)
   })
 
-  test('takes one call back', async () => {
+  test('gives one call back', async () => {
     const limit = await ofThree()
     for (let call = 0; call < 3; call += 1) await limit.take('a')
     await limit.giveBack('a')
     expect([await limit.take('a'), await limit.take('a')]).toEqual([true, false])
   })
 
-  test('forgets a key', async () => {
+  test('resets a key', async () => {
     const limit = await ofThree()
     for (let call = 0; call < 5; call += 1) await limit.take('a')
     await limit.forget('a')
     expect(await limit.take('a')).toBe(true)
   })
 
-  test('of 0 is none', async () => {
+  test('of 0 is unlimited', async () => {
     const { api: limit } = await createRateLimits(OFF)
     for (let call = 0; call < 1000; call += 1) expect(await limit.take('a')).toBe(true)
     expect(await limit.waitSeconds('a')).toBe(0)
   })
 
-  test('holds against a burst', async () => {
+  test('is exact for a burst', async () => {
     const limit = await ofThree()
     const taken = await Promise.all(Array.from({ length: 100 }, () => limit.take('a')))
     expect(taken.filter(Boolean)).toHaveLength(3)
@@ -78,7 +78,7 @@ describe('a limit', () => {
 })
 
 describe('the limits of a server', () => {
-  test('per account, mailbox and code stay when the one per address is off', async () => {
+  test('per account, mailbox and code stay when the limit per address is off', async () => {
     const limits = await createRateLimits(OFF)
     const allowed = async (limit: RateLimit) => {
       let count = 0
@@ -90,7 +90,7 @@ describe('the limits of a server', () => {
     expect(counts).toEqual([300, 10, 5, 20, 200])
   })
 
-  test('allow ten failed sign-ins of an account, and each limit counts for itself', async () => {
+  test('allow ten failed sign-ins per account, and are independent of each other', async () => {
     const limits = await createRateLimits({ api: 1, web: 2, critical: 20, pool: null })
     for (let call = 0; call < 10; call += 1) expect(await limits.signIn.take('root')).toBe(true)
     expect(await limits.signIn.take('root')).toBe(false)
@@ -99,7 +99,7 @@ describe('the limits of a server', () => {
     expect(await limits.web.take('x')).toBe(true)
   })
 
-  test('that guard passwords are shared by all processes on one PostgreSQL', async () => {
+  test('for passwords are shared by all processes on one PostgreSQL', async () => {
     const database = await createTestDatabase()
     const pools = [1, 2].map(() => poolOf(database.url))
     const processes: RateLimits[] = []
@@ -121,7 +121,7 @@ describe('the limits of a server', () => {
     await database.drop()
   })
 
-  test('are not held for longer by a clock that was ahead', async () => {
+  test('do not last longer because of a clock that was ahead', async () => {
     const database = await createTestDatabase()
     const pool = poolOf(database.url)
     const { signIn } = await createRateLimits({ api: 2, web: 2, critical: 2, pool })
@@ -139,10 +139,10 @@ describe('the limits of a server', () => {
     await database.drop()
   })
 
-  test('begin to count in processes that start at the same moment', async () => {
+  test('work in processes that start at the same moment', async () => {
     const database = await createTestDatabase()
     const pools = Array.from({ length: 16 }, () => poolOf(database.url))
-    // Connected beforehand, so that they meet at the making of the table.
+    // Connects first, so that all create the table at the same time.
     await Promise.all(pools.map((pool) => pool.query('SELECT 1')))
     const limits = await Promise.all(
       pools.map((pool) => createRateLimits({ api: 2, web: 2, critical: 3, pool })),
@@ -153,7 +153,7 @@ describe('the limits of a server', () => {
     await database.drop()
   })
 
-  test('count on in memory while the database is gone', async () => {
+  test('continue in memory during a database outage', async () => {
     const database = await createTestDatabase()
     const pool = poolOf(database.url)
     const limits = await createRateLimits({ api: 2, web: 2, critical: 2, pool })

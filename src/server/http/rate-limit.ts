@@ -1,24 +1,24 @@
 import type { Pool } from 'pg'
 import { RateLimiterMemory, RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 
-/** Counts calls of a key; refuses beyond the limit until the window has passed. */
+/** Counts calls per key and rejects them above the limit until the window has passed. */
 export interface RateLimit {
-  /** True when the call may go on. */
+  /** Counts a call. Returns whether it is allowed. */
   take(key: string): Promise<boolean>
-  /** Seconds until the key may call again; 0 when it may now. Counts nothing. */
+  /** Returns the seconds until the key may call again; 0 if it may now. Counts nothing. */
   waitSeconds(key: string): Promise<number>
   forget(key: string): Promise<void>
-  /** Takes back one call that was let in: it turned out not to count. */
+  /** Takes back one admitted call that turned out not to count. */
   giveBack(key: string): Promise<void>
 }
 
-/** What `Retry-After` says to a call that was refused: a second where the window ends just now. */
+/** Returns the value of `Retry-After` for a rejected request; at least a second. */
 export const retryAfter = async (limit: RateLimit, key: string): Promise<string> =>
   String(Math.max(1, await limit.waitSeconds(key)))
 
 export interface RateLimitRule {
   name: string
-  /** 0: no limit. */
+  /** 0 for no limit. */
   points: number
   windowSeconds: number
 }
@@ -29,7 +29,7 @@ export interface RateLimits {
   critical: RateLimit
   /** Failed sign-ins of one account. */
   signIn: RateLimit
-  /** Wrong codes of the messaging provider, from everybody together. */
+  /** Wrong WeChat codes of all callers together. */
   wechatCode: RateLimit
   /** Wrong redemption codes of one user. */
   redeem: RateLimit
@@ -38,10 +38,10 @@ export interface RateLimits {
 }
 
 const MINUTE = 60
-/** Failed sign-ins of one account, from all addresses together. */
+/** Maximum number of failed sign-ins of one account, from all addresses together. */
 const SIGN_IN_FAILURES_MAX = 10
 const SIGN_IN_WINDOW_SECONDS = 15 * MINUTE
-/** The codes are short and name nobody, so guesses are counted whoever makes them. */
+/** The codes are short and not tied to a user, so guesses of all callers are counted together. */
 const WECHAT_FAILURES_MAX = 200
 const WECHAT_WINDOW_SECONDS = 10 * MINUTE
 const MAILS_MAX = 5
@@ -50,15 +50,15 @@ const WRONG_CODES_MAX = 20
 const WRONG_CODES_WINDOW_SECONDS = 60 * MINUTE
 
 /**
- * Limits in this process's memory; with a PostgreSQL address the critical ones are shared by all
- * processes. A setting of 0 switches off the limit of that name only: what protects one account,
- * one mailbox or short codes always counts.
+ * Creates the limits in this process's memory; with PostgreSQL all processes share the critical
+ * ones. A setting of 0 disables only the limit of that name: limits per account, per mailbox and
+ * for short codes always apply.
  */
 export async function createRateLimits(settings: {
   api: number
   web: number
   critical: number
-  /** Connections to the shared database; null: each process counts for itself. */
+  /** Connections to the shared database; null if each process counts for itself. */
   pool: Pool | null
 }): Promise<RateLimits> {
   const { pool } = settings
@@ -119,7 +119,8 @@ function inMemory(rule: RateLimitRule): RateLimit {
 
 async function shared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
   if (rule.points === 0) return UNLIMITED
-  // Of processes that make the library's table at the same moment some fail; then it is there.
+  // If several processes create the library's table at the same time, some fail; then the table
+  // exists.
   return openShared(rule, pool).catch(() => openShared(rule, pool))
 }
 
@@ -133,7 +134,7 @@ async function openShared(rule: RateLimitRule, pool: Pool): Promise<RateLimit> {
       points: rule.points,
       duration: rule.windowSeconds,
       keyPrefix: rule.name,
-      // While the database does not answer, each process counts for itself.
+      // During a database outage each process counts for itself.
       insuranceLimiter: new RateLimiterMemory({
         points: rule.points,
         duration: rule.windowSeconds,
@@ -150,7 +151,7 @@ function limitOf(
   limiter: RateLimiterMemory | RateLimiterPostgres,
   { points, windowSeconds }: RateLimitRule,
 ): RateLimit {
-  /** Whether a window was opened by a clock that was ahead: it would last until that time. */
+  /** Whether a clock that was ahead opened the window, which would last until that time. */
   const isOfFuture = ({ msBeforeNext }: RateLimiterRes): boolean =>
     msBeforeNext > 2 * windowSeconds * 1000
 

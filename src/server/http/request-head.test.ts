@@ -7,7 +7,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { disownsHeaders, plainTarget, takePathOnly, unescapedPath } from './request-head.ts'
 
-describe('a target', () => {
+describe('a request target', () => {
   test.each([
     ['/v1/models?a=b', 'a.example', '/v1/models?a=b'],
     ['http://b.example:80/v1/models?a=b', 'b.example:80', '/v1/models?a=b'],
@@ -17,8 +17,8 @@ describe('a target', () => {
     ['ftp://b.example/x', 'a.example', 'ftp://b.example/x'],
     ['http://user@b.example/x', 'a.example', 'http://user@b.example/x'],
     ['//b.example/x', 'a.example', '//b.example/x'],
-  ])('%s names the host %s and the path %s', (url, host, path) => {
-    // Nothing else of a request is looked at.
+  ])('%s has the host %s and the path %s', (url, host, path) => {
+    // No other part of the request is read.
     const request = { url, headers: { host: 'a.example' } } as http.IncomingMessage
     takePathOnly(request)
     expect([request.headers.host, request.url]).toEqual([host, path])
@@ -50,18 +50,18 @@ test.each([
   ['content-length', true],
   ['close,Authorization', true],
   ['close , transfer-encoding , x', true],
-])('Connection: %s disowns what counts: %s', (connection, disowns) => {
+])('Connection: %s removes relevant headers: %s', (connection, disowns) => {
   expect(disownsHeaders(connection)).toBe(disowns)
 })
 
-forEachDatabase('however a request is spelled', (open) => {
+forEachDatabase('all spellings of a request', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open, { BASE_PATH: '/gate/' })
   })
   afterAll(() => server.close())
 
-  /** Sends a target as it stands, which an address's reader would change. */
+  /** Sends a raw target, without normalization by a URL parser. */
   function statusOf(method: string, target: string): Promise<number | undefined> {
     const { hostname, port } = new URL(server.url)
     return new Promise((resolve, reject) => {
@@ -80,7 +80,7 @@ forEachDatabase('however a request is spelled', (open) => {
     ['GET', '/api/user/self', 401],
     ['GET', '/api/unknown', 404],
     ['GET', '/healthz', 200],
-  ])('%s %s is the same call: %i', async (method, path, status) => {
+  ])('%s %s is the same request: %i', async (method, path, status) => {
     const escaped = path.replace(/[avhu]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
     for (const target of [path, `http://gateway.localhost${path}`]) {
       expect([target, await statusOf(method, target)]).toEqual([target, status])
@@ -90,7 +90,7 @@ forEachDatabase('however a request is spelled', (open) => {
   })
 
   test.each(['/api/status', '/%61pi/status', '/%'])(
-    '%s has the policy of answers',
+    '%s has the content policy of the API',
     async (path) => {
       const { hostname, port } = new URL(server.url)
       const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
@@ -101,7 +101,7 @@ forEachDatabase('however a request is spelled', (open) => {
     },
   )
 
-  test('a request that disowns its own length is refused', async () => {
+  test('a request that lists its own length header in Connection is rejected', async () => {
     const { hostname, port } = new URL(server.url)
     const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
     const headers = { connection: 'content-length', 'content-length': 2 }
@@ -116,7 +116,7 @@ forEachDatabase('however a request is spelled', (open) => {
     ['/v1/models', ['Bearer sk-one', 'Bearer sk-one'], 401],
     ['/api/user/self', ['one', 'two'], 200],
     ['/api/status', ['one', 'two'], 200],
-  ])('%s by %j is answered with %i', async (path, authorization, status) => {
+  ])('%s with %j gets %i', async (path, authorization, status) => {
     const { hostname, port } = new URL(server.url)
     const { promise, resolve, reject } = Promise.withResolvers<http.IncomingMessage>()
     const named = authorization.flatMap((value) => ['Authorization', value])
@@ -129,7 +129,7 @@ forEachDatabase('however a request is spelled', (open) => {
     expect([answer.statusCode, isNamed]).toEqual([status, isTwo])
   })
 
-  test.each(['gzip', 'GZIP', 'x-gzip'])('a body packed in %s is read', async (encoding) => {
+  test.each(['gzip', 'GZIP', 'x-gzip'])('a body compressed with %s is read', async (encoding) => {
     const root = await aUser(server, { role: Role.root })
     const packed = zlib.gzipSync(JSON.stringify({ key: 'About', value: encoding }))
     const answer = await server.call('PUT', '/api/option/', {

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 
 /**
- * Whether a request names its host twice, in the flat list of names and values that it came with.
- * Two readers of such a request may take it for two different sites' (RFC 9112, section 3.2).
+ * Whether a request has two `Host` headers, in the flat list of names and values. Two parsers of
+ * such a request may choose different hosts (RFC 9112, section 3.2).
  */
 export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let isNamed = false
@@ -18,8 +18,8 @@ export function hasTwoHosts(rawHeaders: readonly string[]): boolean {
 const HOST = 'host'
 
 /**
- * Whether a request has two `Authorization` headers that differ. Node hands over the first, and
- * whoever stands before us may have looked at the other.
+ * Whether a request has two different `Authorization` headers. Node returns the first, and a proxy
+ * in front may have used the other.
  */
 export function isAmbiguous({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>): boolean {
   let found: string | null = null
@@ -36,8 +36,9 @@ export function isAmbiguous({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>)
 const AUTHORIZATION = 'authorization'
 
 /**
- * Whether a `Connection` header names what frames or authorises a request. A proxy that obeys would
- * take it out, and read another request than we do (RFC 9110, section 7.6.1).
+ * Whether a `Connection` header lists a header that frames or authorizes the request. A proxy that
+ * complies would remove it, and forward another request than this server reads (RFC 9110, section
+ * 7.6.1).
  */
 export const disownsHeaders = (connection: string | undefined): boolean =>
   connection !== undefined && DISOWNING.test(connection)
@@ -45,13 +46,12 @@ export const disownsHeaders = (connection: string | undefined): boolean =>
 const DISOWNING =
   /(?:^|,)\s*(?:content-length|transfer-encoding|host|authorization|cookie|x-api-key|x-goog-api-key|api-key)\s*(?:,|$)/i
 
-/** Of an address as a proxy is sent one: its host and its target. */
+/** Host and target of an absolute-form request target, as sent to proxies. */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)([/?].*)?$/i
 
 /**
- * Takes the target of a request as a path, also where it came as a whole address. A server must
- * take both, and the host in the address counts, whatever the header says (RFC 9112, section
- * 3.2.2).
+ * Reduces an absolute-form target to its path. A server must accept both forms, and the host in the
+ * target overrides the header (RFC 9112, section 3.2.2).
  */
 export function takePathOnly(request: IncomingMessage): void {
   const { url = '' } = request
@@ -62,16 +62,15 @@ export function takePathOnly(request: IncomingMessage): void {
   request.url = target.startsWith('/') ? target : `/${target}`
 }
 
-/** The target without the path that the server is under, where it has it; another stays. */
+/** Removes the base path from a target that has it. */
 export function withoutBase(target: string, base: string): string {
   const single = target.replace(/^\/{2,}/, '/')
   return single.startsWith(`${base}/`) ? single.slice(base.length) : target
 }
 
 /**
- * The path as `unescapedPath` has it, slashes that follow one another as one, and the query as it
- * came. An address that ends in a slash joined to one that begins with it is a script's commonest
- * slip.
+ * Normalizes the path with `unescapedPath`, merges repeated slashes, and keeps the query. Scripts
+ * often join an address with a trailing slash and a path with a leading one.
  */
 export function plainTarget(target: string): string {
   const query = target.indexOf('?')
@@ -79,9 +78,12 @@ export function plainTarget(target: string): string {
   return unescapedPath(path).replace(/\/{2,}/g, '/') + target.slice(path.length)
 }
 
-/** Letters, digits and `-._~`, which mean the same with a percent sign (RFC 3986, section 2.3). */
+/**
+ * Percent-encoded letters, digits and `-._~`, which are equivalent to the plain characters (RFC
+ * 3986, section 2.3).
+ */
 const UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi
 
-/** A path with the letters as themselves that somebody has spelled with a percent sign. */
+/** Decodes percent-encoded unreserved characters of a path. */
 export const unescapedPath = (path: string): string =>
   path.includes('%') ? path.replace(UNRESERVED, decodeURIComponent) : path

@@ -6,8 +6,8 @@ let second = 0
 let prefix = ''
 
 /**
- * The id that every answer carries as `X-Oneapi-Request-Id`: `YYYYMMDDHHMMSS` (UTC), nanoseconds,
- * eight random digits. Sorts by time.
+ * Returns the id that every response carries as `X-Oneapi-Request-Id`: `YYYYMMDDHHMMSS` (UTC),
+ * nanoseconds, eight random digits. Sorts by time.
  */
 export function newRequestId(nowMs: number): string {
   const nowSecond = Math.floor(nowMs / 1000)

@@ -12,12 +12,12 @@ export async function secureHeaders(
 ): Promise<void> {
   await web.register(fastifyHelmet, {
     contentSecurityPolicy: false,
-    // The windows of external sign-in talk to the page that opened them.
+    // Pop-ups of external sign-in communicate with the page that opened them.
     crossOriginOpenerPolicy: { policy: 'same-origin-allow-popups' },
     referrerPolicy: { policy: 'same-origin' },
     strictTransportSecurity: false,
   })
-  // Neighbours under the same domain may have no TLS, so it says nothing about sub-domains.
+  // Does not include subdomains, because others under the same domain may have no TLS.
   const transport = `max-age=${app.config.HSTS_MAX_AGE}`
   web.addHook('onRequest', async (request, reply) => {
     reply.header('Permissions-Policy', 'camera=(), microphone=(), geolocation=(), payment=()')
@@ -25,24 +25,24 @@ export async function secureHeaders(
   })
 }
 
-/** What a browser is told that asks whether a page of another site may send a key. */
+/** Response headers of a CORS preflight. */
 export const PREFLIGHT_HEADERS = {
   'Access-Control-Allow-Methods': 'GET,POST,PUT,DELETE,OPTIONS',
-  // Browsers do not count this one among the others that the star allows.
+  // The wildcard does not cover this header in browsers.
   'Access-Control-Allow-Headers': '*,Authorization',
   'Access-Control-Max-Age': '43200',
 }
 
-/** Answers of the API are data; whatever opens one as a page may run and load nothing. */
+/** API responses are data; opened as a page they may run and load nothing. */
 export const API_POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-/** What an upstream says may not even act in the console's name. */
+/** Content of an upstream must not act in the console's origin. */
 export const RELAY_POLICY = `${API_POLICY}; sandbox`
 
 /**
- * What the console's page may do. Styles carry the nonce because Mantine writes `<style>` elements;
- * frames show what the operator configured as home, about or chat page. `others` names origins that
- * the operator's settings bring in, and nothing else.
+ * Policy of the console's page. Styles carry the nonce because Mantine writes `<style>` elements.
+ * Frames show the page that the operator configured as home, about or chat page. `others` are the
+ * origins from the operator's settings, and no more.
  */
 export const consolePolicy = (
   nonce: string,

@@ -14,31 +14,35 @@ import {
 import { lockUnchanged, type StoredUser } from '../user/user-store.ts'
 
 export const SESSION_COOKIE = 'session'
-/** Seconds: 30 days, from signing in. */
+/** In seconds: 30 days from sign-in. */
 export const SESSION_LIFE_SECONDS = 30 * 86_400
 
 /**
- * Sessions are rows; the cookie holds a random id, signed so that made-up ones cost no look-up.
- * Role and status are read from the user's row with every call.
+ * Sessions are rows. The cookie contains a random id, signed so that forged ones need no lookup.
+ * Role and status are read from the user's row with every request.
  */
 export interface Sessions {
   /**
-   * The cookie's value for a new session. Refused with `wrong_credentials` when `comparedWith`, the
-   * row with which the person signed in, is no longer the user's: a new password or a ban ends
-   * sessions, and must not miss one that is being made.
+   * Creates a session and returns the cookie's value. Throws `wrong_credentials` if `comparedWith`,
+   * the row at sign-in, is no longer current: a new password or a ban ends sessions, and must
+   * include one that is being created.
    */
-  start(userId: number, mustChangePassword: boolean, comparedWith?: StoredUser): Promise<string>
+  start(
+    userId: number,
+    mustChangePassword: boolean,
+    over?: { comparedWith?: StoredUser | undefined; userAgent?: string; address?: string },
+  ): Promise<string>
   find(cookie: string): Promise<StoredSession | null>
   end(cookie: string): Promise<void>
-  /** What proves that a text in another cookie is ours. */
+  /** Returns a signature that proves that another cookie's text is from this server. */
   sign(text: string): string
 }
 
-/** How far behind the stored time of use may be: more exact times would cost more writes. */
+/** Maximum delay of the stored time of use; more precision would cost more writes. */
 const USE_STEP_SECONDS = 60
 
 /**
- * `secret` signs cookies. `idleSeconds` returns after how many seconds without use a session ends;
+ * `secret` signs cookies. `idleSeconds` returns the seconds without use after which a session ends;
  * 0 if never.
  */
 export function createSessions({
@@ -58,7 +62,7 @@ export function createSessions({
     return id !== '' && sameText(sign(id), signature) ? id : null
   }
   return {
-    async start(userId, mustChangePassword, comparedWith) {
+    async start(userId, mustChangePassword, { comparedWith, userAgent = '', address = '' } = {}) {
       const id = randomBytes(32).toString('base64url')
       const nowSeconds = clock.nowSeconds()
       await deleteExpiredSessions(database.write, nowSeconds)
@@ -72,6 +76,8 @@ export function createSessions({
           nowSeconds,
           expiresAtSeconds: nowSeconds + SESSION_LIFE_SECONDS,
           mustChangePassword,
+          userAgent,
+          address,
         })
       })
       return `${id}.${sign(id)}`
@@ -85,7 +91,7 @@ export function createSessions({
       const session = await findSession(database.read, idHash, { nowSeconds, idleSeconds: limit })
       const step = limit === 0 ? USE_STEP_SECONDS : Math.min(USE_STEP_SECONDS, limit / 4)
       if (session !== null && nowSeconds - session.usedAtSeconds >= step) {
-        // Nobody waits for it, and a database that only reads must not stop calls that only read.
+        // Runs in the background, so that a read-only database does not fail read requests.
         void noteSessionUse(database.write, idHash, nowSeconds).catch(() => {})
       }
       return session

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => setup.close())
 
-/** Sends a text and answers what comes back until the server closes the connection. */
+/** Sends a text and returns the response until the server closes the connection. */
 async function answerTo(text: string): Promise<string> {
   const { hostname, port } = new URL(setup.url)
   const socket = net.connect(Number(port), hostname)
@@ -32,7 +32,7 @@ test.each([
   expect(await answerTo(text)).toMatch(/^HTTP\/1.1 408 .*"success":false/s)
 })
 
-test('a call that was refused for its slow body does not begin when the rest comes', async () => {
+test('a request rejected for its slow body does not start when the rest arrives', async () => {
   const { hostname, port } = new URL(setup.url)
   const socket = net.connect(Number(port), hostname)
   const body = JSON.stringify({ username: 'root', password: 'wrong-password' })

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { AppError } from '../app-error.ts'
 
 /**
- * Refuses a management call whose body has not arrived in time. The refusal closes the connection,
- * as that of any call whose body was not read.
+ * Rejects a management request whose body has not arrived in time. The response closes the
+ * connection, as for any request with an unread body.
  */
 export function endSlowBody(
   request: IncomingMessage,
@@ -12,7 +12,8 @@ export function endSlowBody(
 ): void {
   const timer = setTimeout(() => {
     if (request.complete) return
-    // The framework collects the body by these; a call must not begin when the rest of it comes.
+    // The framework collects the body with these listeners; the request must not start when the
+    // rest arrives.
     request.removeAllListeners('data').removeAllListeners('end').pause()
     refuse(new AppError('body_slow', { limit: timeoutMs / 1000 }))
   }, timeoutMs)

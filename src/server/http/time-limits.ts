@@ -1,25 +1,25 @@
-/** How long connections and requests may take, in milliseconds. Tests pass shorter times. */
+/** Time limits of connections and requests, in milliseconds. Tests pass shorter times. */
 export interface TimeLimits {
   /** Until the head of a request has arrived. */
   headMs: number
-  /** Until the body of a management call has arrived. */
+  /** Until the body of a management request has arrived. */
   bodyMs: number
-  /** Until the body of a relayed call has arrived. */
+  /** Until the body of a relayed request has arrived. */
   relayBodyMs: number
-  /** For which the rest of a body is read and dropped after its call was answered without it. */
+  /** For reading and dropping the rest of a body after the response was sent without it. */
   restMs: number
-  /** For which a client may take nothing of a response that waits for it. */
+  /** For a client that does not read a pending response. */
   writeMs: number
-  /** For which a connection may stay open without a request. */
+  /** For an open connection without a request. */
   idleMs: number
   /**
-   * The same for connections of `TRUSTED_PROXIES`. Longer than proxies keep theirs, or one may send
-   * a call by a connection that has just been closed, which it must not repeat. Traefik keeps them
-   * for 90 seconds, Caddy for 2 minutes, Google's balancers for 10. Source: Google Cloud, "External
-   * Application Load Balancer overview", timeouts.
+   * For idle connections of `TRUSTED_PROXIES`. Longer than proxies keep theirs; otherwise a proxy
+   * may send a request on a connection that was just closed, and cannot retry it. Traefik keeps
+   * them for 90 seconds, Caddy for 2 minutes, Google's load balancers for 10. Source: Google Cloud,
+   * "External Application Load Balancer overview", timeouts.
    */
   proxyIdleMs: number
-  /** Interval at which heads are checked. */
+  /** Interval of the checks for head timeouts. */
   checkMs: number
 }
 
@@ -31,6 +31,6 @@ export const TIME_LIMITS: TimeLimits = {
   writeMs: 60_000,
   idleMs: 75_000,
   proxyIdleMs: 620_000,
-  // Node's own half a minute would make three times as long of the limit.
+  // Node's default of half a minute would triple the limit.
   checkMs: 5000,
 }

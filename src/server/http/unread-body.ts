@@ -1,21 +1,21 @@
 import type { IncomingMessage } from 'node:http'
 
-/** Whether the client has announced a body and has not sent all of it. */
+/** Whether the client has announced a body and not sent all of it. */
 export const isBodyPending = ({ complete, headers }: IncomingMessage): boolean =>
   !complete &&
   (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
 
 export interface RestLimits {
-  /** Bytes that the body of a call may have. */
+  /** Maximum number of bytes of the request's body. */
   bytesMax: number
   timeoutMs: number
 }
 
 /**
- * Reads on in the body of a call that was answered without it, and keeps nothing. Most clients read
- * no response before they have sent everything, and a client whose connection is reset while it
- * sends never reads it. Calls `done` when the body has ended, the client has gone, the time is
- * over, or twice as much as is allowed has come.
+ * Reads and drops the rest of a request body after the response was sent. Most clients send
+ * everything before they read the response, and a client whose connection is reset while sending
+ * never reads it. Calls `done` when the body has ended, the client has gone, the time is over, or
+ * twice the allowed size has arrived.
  */
 export function dropRest(
   request: IncomingMessage,

@@ -5,8 +5,8 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 /**
- * Every route of a One API server and the least role that may call it, as its clients know them and
- * not as we declare them: our own table could forget one.
+ * Every route of a One API server and the lowest role that may call it. Taken from One API and not
+ * from our contract, which could miss one.
  */
 const ROUTES: [number, string][] = [
   [0, 'GET /api/status'],
@@ -79,10 +79,10 @@ const ROUTES: [number, string][] = [
   [10, 'GET /api/group/'],
 ]
 
-/** The roles below one, and the ones from it on; 0 is nobody. */
+/** The roles in ascending order; 0 is not signed in. */
 const ROLES = [0, Role.user, Role.admin, Role.root]
 
-forEachDatabase('the routes of the family', (open) => {
+forEachDatabase('the routes of One API', (open) => {
   let server: TestServer
 
   beforeAll(async () => {
@@ -92,13 +92,13 @@ forEachDatabase('the routes of the family', (open) => {
 
   async function call(route: string, role: number) {
     const [method = '', path = ''] = route.split(' ')
-    // A caller of its own: some routes end the session, or the account.
+    // A separate caller, because some routes end the session or the account.
     const as = role === 0 ? {} : await aUser(server, { role })
     return server.call(method, path, { as, ...(method === 'GET' ? {} : { body: {} }) })
   }
 
   describe.each(ROUTES)('from role %i: %s', (least, route) => {
-    test('refuses who may not, and answers who may', async () => {
+    test('rejects lower roles and responds to the others', async () => {
       const [method = '', path = ''] = route.split(' ')
       const tooLow = await call('GET /api/user/', Role.user)
       for (const role of ROLES) {
@@ -107,7 +107,7 @@ forEachDatabase('the routes of the family', (open) => {
         if (role >= least) {
           expect([200, 400, 403]).toContain(answer.status)
           expect(said).not.toEqual([role, 200, false, tooLow.message])
-          // 400 is an option's alone, 403 an external sign-in's without its state.
+          // Only options return 400, and only external sign-in without its state 403.
           if (answer.status === 400) expect(path).toBe('/api/option/')
           if (answer.status === 403) expect(path).toMatch(/^\/api\/oauth\//)
         } else if (role === 0) {
@@ -116,7 +116,7 @@ forEachDatabase('the routes of the family', (open) => {
           expect(said).toEqual([role, 200, false, tooLow.message])
         }
       }
-      // Wrong credentials are no missing ones.
+      // Wrong credentials are not treated as missing.
       if (least === 0) return
       const wrong = { authorization: 'Bearer 0123456789abcdef0123456789abcdef' }
       const refused = await server.call(method, path, { headers: wrong, body: {} })

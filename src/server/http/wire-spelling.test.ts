@@ -5,14 +5,14 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 
 /**
- * How numbers, names and bodies may be written, and what a server of the family makes of each
- * spelling. Old consoles and scripts write all of these.
+ * Spellings of numbers, names and bodies that old consoles and scripts send, and how One API treats
+ * each.
  */
 
-/** None of them is a whole number ≥ 0. */
+/** None is a non-negative integer. */
 const NO_NUMBERS = ['', 'abc', '-1', '1e3', '0x10', '%205', '5%20', '0.5', '1,000', '%D9%A3', 'NaN']
 
-/** Ids that no row has, or that are none. */
+/** Ids without a row, and invalid ids. */
 const NO_IDS = [
   '0',
   '-1',
@@ -52,7 +52,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       expect(idsOf(await get(`/api/token/?p=${p}`))).toEqual(idsOf(first))
     })
 
-    test('without rows is an empty list, however far out', async () => {
+    test('without rows is an empty list, at any number', async () => {
       for (const p of ['2', '1000000', '999999999999999']) {
         const answer = await get(`/api/token/?p=${p}`)
         expect([p, answer.status, answer.json]).toEqual([
@@ -65,7 +65,7 @@ forEachDatabase('the wire’s spellings', (open) => {
     })
 
     test.each(['/api/user/', '/api/channel/', '/api/redemption/', '/api/log/', '/api/log/self'])(
-      'of %s answers a list for any spelling of its number',
+      'of %s is a list for any spelling of its number',
       async (path) => {
         for (const p of [...NO_NUMBERS, '5', '99999999999999999999']) {
           const answer = await get(`${path}?p=${p}`, root)
@@ -78,7 +78,7 @@ forEachDatabase('the wire’s spellings', (open) => {
 
   describe('a filter of the log', () => {
     test.each(NO_NUMBERS.filter((text) => text !== '-1'))(
-      'that reads %s where a number belongs is none',
+      'is ignored if it is %s instead of a number',
       async (text) => {
         const all = await get('/api/log/', root)
         for (const name of ['type', 'channel', 'start_timestamp', 'end_timestamp']) {
@@ -88,7 +88,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       },
     )
 
-    test('an unknown order, and members that nobody knows, change nothing', async () => {
+    test('an unknown order and unknown members change nothing', async () => {
       const plain = await get('/api/token/')
       const odd = await get('/api/token/?p=0&order=name;DROP&_=1795262180&size=100')
       expect(odd.data).toEqual(plain.data)
@@ -106,7 +106,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       ['DELETE', '/api/redemption/'],
       ['GET', '/api/channel/test/'],
       ['GET', '/api/channel/update_balance/'],
-    ])('that is none is refused with status 200: %s %s', async (method, path) => {
+    ])('that is invalid is rejected with status 200: %s %s', async (method, path) => {
       for (const id of NO_IDS) {
         const answer = await server.call(method, `${path}${id}`, { as: root })
         expect([id, answer.status, answer.json]).toEqual([
@@ -114,12 +114,12 @@ forEachDatabase('the wire’s spellings', (open) => {
           200,
           expect.objectContaining(refusal),
         ])
-        // Neither the database nor a library speaks to the caller.
+        // The message contains no texts of the database or a library.
         expect(answer.message).not.toMatch(/strconv|record not found|constraint|SQLITE|syntax/i)
       }
     })
 
-    test('with a slash behind it is the same id', async () => {
+    test('with a trailing slash is the same id', async () => {
       const { id } = await aToken(server, user.id)
       for (const spelling of [`${id}`, `${id}/`, `0${id}`]) {
         expect((await get(`/api/token/${spelling}`)).data).toMatchObject({ id })
@@ -138,13 +138,13 @@ forEachDatabase('the wire’s spellings', (open) => {
       ['a word for a flag', { unlimited_quota: 'true' }],
       ['a number for a flag', { unlimited_quota: 1 }],
       ['more than a number holds', { remain_quota: 1e300 }],
-    ])('%s is refused, and the message names the member', async (_what, member) => {
+    ])('%s is rejected, and the message names the member', async (_what, member) => {
       const answer = await create({ name: 'x', ...member })
       expect([answer.status, answer.json]).toEqual([200, expect.objectContaining(refusal)])
       expect(answer.message).toContain(Object.keys(member)[0])
     })
 
-    test('null is as good as absent, and what nobody knows is ignored', async () => {
+    test('null equals absent, and unknown members are ignored', async () => {
       const answer = await create({
         name: 'spelled',
         expired_time: null,
@@ -168,7 +168,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       expect(answer.data).not.toMatchObject({ key: 'mine' })
     })
 
-    test('may be named in capitals; the exact name goes first', async () => {
+    test('is matched case-insensitively; the exact name takes precedence', async () => {
       const shouted = await create({ Name: 'loud', REMAIN_QUOTA: 7 })
       expect(shouted.data).toMatchObject({ name: 'loud', remain_quota: 7 })
       const both = await create({ NAME: 'other', name: 'exact' })
@@ -185,7 +185,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       ['[]', 'a list'],
       ['"x"', 'a text'],
       ['null', 'null'],
-    ])('a body that is no object (%s: %s) is refused with status 200', async (body) => {
+    ])('a body that is not an object (%s: %s) is rejected with status 200', async (body) => {
       for (const [method, path] of [
         ['POST', '/api/token/'],
         ['PUT', '/api/token/'],
@@ -202,7 +202,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       }
     })
 
-    test('a body is JSON whatever its type says', async () => {
+    test('a body is parsed as JSON with any content type', async () => {
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'x', 'image/png']) {
         const answer = await server.call('POST', '/api/token/', {
           as: user,
@@ -221,12 +221,12 @@ forEachDatabase('the wire’s spellings', (open) => {
       ['an object', { key: 'GroupRatio', value: { default: 1 } }],
       ['nothing at all', ''],
       ['a list', []],
-    ])('whose value is %s and no text is 400', async (_what, body) => {
+    ])('whose value is %s and not a text is 400', async (_what, body) => {
       const answer = await server.call('PUT', '/api/option/', { as: root, body })
       expect([answer.status, answer.json]).toEqual([400, expect.objectContaining(refusal)])
     })
 
-    test('that does not fit is refused with status 200, and the old one stays', async () => {
+    test('with an invalid value is rejected with status 200, and the old one stays', async () => {
       for (const [key, value] of [
         ['RetryTimes', 'many'],
         ['RetryTimes', '1e3'],
@@ -249,15 +249,15 @@ forEachDatabase('the wire’s spellings', (open) => {
 
   describe('HEAD and other methods', () => {
     test.each(['/api/status', '/api/token/', '/api/user/self', '/api/log/'])(
-      'HEAD %s is not there',
+      'HEAD %s is 404',
       async (path) => {
         expect((await server.call('HEAD', path, { as: root })).status).toBe(404)
       },
     )
   })
 
-  describe('signing in from outside, switched off', () => {
-    test('without the state of one’s own session is 403', async () => {
+  describe('external sign-in while disabled', () => {
+    test('without the state of the own session is 403', async () => {
       for (const provider of ['github', 'lark', 'oidc']) {
         for (const query of ['', '?code=x', '?code=x&state=', '?code=x&state=made-up']) {
           const answer = await server.call('GET', `/api/oauth/${provider}${query}`)
@@ -271,7 +271,7 @@ forEachDatabase('the wire’s spellings', (open) => {
       }
     })
 
-    test('by WeChat, which has no state, is refused with status 200', async () => {
+    test('with WeChat, which has no state, is rejected with status 200', async () => {
       for (const query of ['', '?code=', '?code=123456']) {
         const answer = await server.call('GET', `/api/oauth/wechat${query}`)
         expect([query, answer.status, answer.json]).toEqual([
@@ -298,7 +298,7 @@ forEachDatabase('the wire’s spellings', (open) => {
     })
   })
 
-  test('channel types and numbers that are not known are kept as they are', async () => {
+  test('unknown channel types and numbers are kept unchanged', async () => {
     const id = await aChannel(server, { type: 999, models: 'm' })
     expect((await get(`/api/channel/${id}`, root)).data).toMatchObject({ id, type: 999 })
   })

@@ -1,31 +1,29 @@
 /**
- * One pass over the bytes of a JSON text: is it exactly JSON (RFC 8259), and where do the members
- * of its top-level object lie?
+ * Scans a JSON text in one pass: validates it (RFC 8259) and locates the members of its top-level
+ * object.
  *
- * Why not `JSON.parse`: it keeps the last of two equal keys silently, forgets how a number was
- * spelled, and builds every message of a conversation to let us look at one word. The scan builds
- * nothing; what is authorised, priced and forwarded are the same bytes. Well-formed UTF-8 is the
- * caller's business (`isUtf8`), so every byte from 0x80 up is taken as part of a string, and
- * refused elsewhere.
+ * `JSON.parse` is not used because it silently keeps the last of two equal keys, loses the spelling
+ * of numbers, and builds a whole conversation to read one member. The scan builds nothing; the same
+ * bytes are authorized, priced and forwarded. The caller must ensure well-formed UTF-8 (`isUtf8`):
+ * bytes from 0x80 up are accepted in strings and rejected elsewhere.
  *
- * The scan is synchronous and never re-enters, therefore the key lists below are shared by all
- * scans.
+ * The scan is synchronous and not re-entrant, so all scans share the key lists below.
  */
 
 export interface ScanRules {
-  /** Nested objects and arrays allowed, the outermost one included. */
+  /** Maximum nesting depth of objects and arrays, including the outermost one. */
   depthMax: number
-  /** Members allowed in one object. */
+  /** Maximum number of members of one object. */
   keysMax: number
-  /** Objects, lists and texts in lists allowed in the whole text. */
+  /** Maximum number of objects, lists and texts in lists in the whole text. */
   itemsMax: number
-  /** Values allowed in the whole text: members of objects and elements of lists of any kind. */
+  /** Maximum number of values in the whole text: object members and list elements of any kind. */
   valuesMax: number
-  /** Whether an object may not hold one key twice, at whatever level. */
+  /** Whether duplicate keys are rejected in objects at any depth. */
   uniqueKeys: boolean
   /**
-   * Whether an ordinary name may be spelled with escapes, at whatever level: `mo\u0064el`. Whoever
-   * compares bytes does not see it, and every parser does.
+   * Whether an ordinary name may be spelled with escapes, at any depth: `mo\u0064el`. A comparison
+   * of bytes misses such a name, but every parser reads it.
    */
   escapedNames: boolean
 }
@@ -43,9 +41,9 @@ export type JsonFaultCode =
 
 export interface JsonFault {
   code: JsonFaultCode
-  /** Byte offset of what offends. */
+  /** Byte offset of the fault. */
   offset: number
-  /** A few English words for a trace; the caller writes the sentence a person reads. */
+  /** A few English words for a trace; the caller provides the error text for users. */
   reason: string
 }
 
@@ -54,20 +52,19 @@ export const MEMBER_STRIDE = 4
 
 export interface ScannedObject {
   /**
-   * Four offsets per top-level member, in order of appearance. A key's range lies inside its
-   * quotes.
+   * Four offsets per top-level member, in order of appearance. A key's range excludes its quotes.
    */
   members: number[]
   /**
-   * Ranges of top-level keys that hold a capital, an escape or anything beyond ASCII: start,
-   * end, …
+   * Ranges of top-level keys that contain a capital letter, an escape or a non-ASCII character:
+   * start, end, …
    */
   oddKeys: number[]
-  /** Where the first elements of each list begin that is a top-level member, `ITEMS_NOTED` each. */
+  /** Start of the first elements of each top-level list, up to `ITEMS_NOTED` each. */
   itemStarts: number[]
 }
 
-/** Enough to see how a conversation begins. */
+/** Enough to recognize the beginning of a conversation. */
 const ITEMS_NOTED = 16
 
 const QUOTE = 0x22
@@ -83,12 +80,9 @@ const ZERO = 0x30
 const NINE = 0x39
 
 const FAILED = -1
-/** What members are called by those who define them. */
+/** Characters of usual member names. */
 const ORDINARY_NAME = /^[\w$-]+$/
-/**
- * Beyond this many keys an object is checked through a set: comparing all pairs would be
- * quadratic.
- */
+/** Above this number of keys a set is used, because comparing all pairs would be quadratic. */
 const KEYS_COMPARED_ONE_BY_ONE = 16
 
 const isSpace = (byte: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
@@ -96,13 +90,15 @@ const isDigit = (byte: number) => byte >= ZERO && byte <= NINE
 const isHexDigit = (byte: number) =>
   isDigit(byte) || (byte >= 0x61 && byte <= 0x66) || (byte >= 0x41 && byte <= 0x46)
 
-/** 1 for the bytes a string cannot simply contain: control characters, the quote, the backslash. */
+/**
+ * 1 for bytes that end the plain part of a string: control characters, the quote, the backslash.
+ */
 const STRING_STOP = new Uint8Array(256)
 STRING_STOP.fill(1, 0, 0x20)
 STRING_STOP[QUOTE] = 1
 STRING_STOP[BACKSLASH] = 1
 
-/** The byte there, or -1 past the end. */
+/** Returns the byte, or -1 beyond the end. */
 const byteAt = (bytes: Buffer, at: number): number => bytes[at] ?? FAILED
 
 export function skipSpace(bytes: Buffer, from: number): number {
@@ -111,17 +107,14 @@ export function skipSpace(bytes: Buffer, from: number): number {
   return at
 }
 
-/** What a key spells once its escapes are resolved. The range lies inside the quotes. */
+/** Returns a key with its escapes resolved. The range excludes the quotes. */
 export function keyText(bytes: Buffer, start: number, end: number): string {
   const spelled = bytes.toString('utf8', start, end)
-  // The cast holds because the scanner has accepted these bytes as the inside of a JSON string.
+  // The cast holds because the scanner has accepted these bytes as the content of a JSON string.
   return spelled.includes('\\') ? (JSON.parse(`"${spelled}"`) as string) : spelled
 }
 
-/**
- * FNV-1a: only a filter before an exact comparison, so that collisions cost time and nothing
- * else.
- */
+/** FNV-1a. It only filters before an exact comparison, so collisions cost time but are harmless. */
 const HASH_SEED = 0x811c9dc5 | 0
 const hashStep = (hash: number, byte: number) => Math.imul(hash ^ byte, 0x01000193)
 
@@ -131,7 +124,7 @@ function hashText(text: string): number {
   return hash
 }
 
-/** The keys met so far in one object. */
+/** Keys found so far in one object. */
 class SeenKeys {
   private count = 0
   private readonly hashes = new Int32Array(KEYS_COMPARED_ONE_BY_ONE)
@@ -144,7 +137,7 @@ class SeenKeys {
     this.names = null
   }
 
-  /** False when this very key, escapes resolved, is already there. */
+  /** Returns false if the same key, with escapes resolved, is already present. */
   add(bytes: Buffer, start: number, end: number, hash: number): boolean {
     if (this.names !== null) {
       const before = this.names.size
@@ -171,7 +164,7 @@ class SeenKeys {
   }
 }
 
-/** One list per depth, made when that depth is first seen. */
+/** One list per depth, created on first use. */
 const seenAtDepth: SeenKeys[] = []
 const seenKeysAt = (depth: number): SeenKeys => (seenAtDepth[depth] ??= new SeenKeys())
 
@@ -184,7 +177,7 @@ class Scanner {
   fault: JsonFault | null = null
   private items = 0
   private values = 0
-  /** Of the key last read. */
+  /** State of the last key. */
   private keyHash = 0
   private keyIsOdd = false
 
@@ -199,8 +192,7 @@ class Scanner {
   }
 
   /**
-   * Each method below takes the offset of the first byte and answers the offset after the last
-   * one.
+   * Each method below takes the offset of the first byte and returns the offset after the last one.
    */
   value(at: number, depth: number): number {
     const byte = byteAt(this.bytes, at)
@@ -249,7 +241,7 @@ class Scanner {
       if (byte !== COMMA) return this.fail('syntax', here, '"," or "}" expected')
       here = skipSpace(bytes, here + 1)
     }
-    // A set of ten thousand names must not outlive its scan.
+    // Frees a large set of names after the scan.
     seen?.clear()
     return here + 1
   }
@@ -284,7 +276,7 @@ class Scanner {
   private string(at: number): number {
     const { bytes } = this
     for (let here = at + 1; ; here++) {
-      // Nearly all bytes of nearly all bodies pass through this line. Past the end reads as a stop.
+      // Hot loop: nearly all bytes pass through it. Reading beyond the end stops it.
       while (STRING_STOP[bytes[here] ?? 0] === 0) here++
       const byte = byteAt(bytes, here)
       if (byte === QUOTE) return here + 1
@@ -300,7 +292,7 @@ class Scanner {
       : this.fail('syntax', at, 'a control character inside a string')
   }
 
-  /** A string that is a key: the same, and its hash. */
+  /** Scans a string as a key and computes its hash. */
   private key(at: number): number {
     const { bytes } = this
     let hash = HASH_SEED
@@ -333,7 +325,7 @@ class Scanner {
     return end + 1
   }
 
-  /** From the backslash to the last byte of the escape, that one not passed yet. */
+  /** Returns the offset of the last byte of the escape that begins here. */
   private escape(at: number): number {
     const { bytes } = this
     const byte = byteAt(bytes, at + 1)

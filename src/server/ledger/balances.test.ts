@@ -21,7 +21,7 @@ const inTransaction = <T>({ database }: Books, work: (trx: Queries) => Promise<T
 const nowSeconds = NOW_SECONDS
 const NOBODY = 999_999
 
-/** The ledger rows of a user other than the first, which opened the account. */
+/** Ledger rows of the user, without the first one, which opened the account. */
 const movements = async ({ database }: Books, userId: number) => {
   const rows = await database.write
     .selectFrom('ledger')
@@ -33,7 +33,7 @@ const movements = async ({ database }: Books, userId: number) => {
 }
 
 forEachBooks('credits', (shared) => {
-  test('add to the balance and say why', async () => {
+  test('add to the balance and write a ledger row with the reason', async () => {
     const { books } = shared
     const { userId, tokenId, username } = await anAccount(books)
     const quota = await inTransaction(books, (trx) =>
@@ -60,14 +60,14 @@ forEachBooks('credits', (shared) => {
     expect(await figuresOf(books, { userId, tokenId, username })).toMatchObject({ quota: 40 })
   })
 
-  test('of a user who is not there book nothing', async () => {
+  test('for an unknown user write no ledger row', async () => {
     const { books } = shared
     const credit = { userId: NOBODY, amount: 40, kind: 'grant' as const, nowSeconds }
     expect(await inTransaction(books, (trx) => creditUser(trx, credit))).toBeNull()
     expect(await movements(books, NOBODY)).toEqual([])
   })
 
-  test.each([-1, 0.5, Number.NaN, QUOTA_MAX + 1])('of %d points are refused', async (amount) => {
+  test.each([-1, 0.5, Number.NaN, QUOTA_MAX + 1])('of %d points are rejected', async (amount) => {
     const { books } = shared
     const { userId } = await anAccount(books)
     const credit = { userId, amount, kind: 'grant' as const, nowSeconds }
@@ -75,7 +75,7 @@ forEachBooks('credits', (shared) => {
     expect(await movements(books, userId)).toEqual([])
   })
 
-  test('beyond what sums can hold are refused, and nothing of the transaction stays', async () => {
+  test('beyond the maximum balance are rejected and roll back the transaction', async () => {
     const { books } = shared
     const { userId } = await anAccount(books, { quota: QUOTA_MAX })
     const credit = { userId, amount: 1, kind: 'grant' as const, nowSeconds }
@@ -85,7 +85,7 @@ forEachBooks('credits', (shared) => {
     expect(await movements(books, userId)).toHaveLength(1)
   })
 
-  test('of one name are booked once', async () => {
+  test('with the same request id are booked once', async () => {
     const { books } = shared
     const { userId } = await anAccount(books)
     const requestId = newCallId()
@@ -96,7 +96,7 @@ forEachBooks('credits', (shared) => {
   })
 })
 
-forEachBooks('a user quota that is set', (shared) => {
+forEachBooks('setting a user quota', (shared) => {
   const set = (books: Books, userId: number, target: number, was?: number) =>
     inTransaction(books, (trx) =>
       setUserQuota(trx, { userId, target, was, actorId: 1, nowSeconds, detail: '{}' }),
@@ -106,22 +106,25 @@ forEachBooks('a user quota that is set', (shared) => {
     { target: 250, was: undefined, after: 250 },
     { target: 0, was: undefined, after: 0 },
     { target: 100, was: undefined, after: 100 },
-    // 60 were spent since the caller looked at 160: they stay spent.
+    // The caller saw 160; 60 points were spent since then and stay spent.
     { target: 200, was: 160, after: 140 },
     { target: 20, was: 160, after: 0 },
     { target: QUOTA_MAX, was: 0, after: QUOTA_MAX },
-  ])('to $target, seen at $was, ends at $after', async ({ target, was, after }) => {
-    const { books } = shared
-    const account = await anAccount(books, { quota: 100 })
-    expect(await set(books, account.userId, target, was)).toEqual({ before: 100, after })
-    expect(await figuresOf(books, account)).toMatchObject({ quota: after })
-    const rows = await movements(books, account.userId)
-    expect(
-      rows.slice(1).map(({ kind, user_amount, actor_id }) => [kind, user_amount, actor_id]),
-    ).toEqual(after === 100 ? [] : [['adjust', after - 100, 1]])
-  })
+  ])(
+    'to $target, with $was shown to the caller, results in $after',
+    async ({ target, was, after }) => {
+      const { books } = shared
+      const account = await anAccount(books, { quota: 100 })
+      expect(await set(books, account.userId, target, was)).toEqual({ before: 100, after })
+      expect(await figuresOf(books, account)).toMatchObject({ quota: after })
+      const rows = await movements(books, account.userId)
+      expect(
+        rows.slice(1).map(({ kind, user_amount, actor_id }) => [kind, user_amount, actor_id]),
+      ).toEqual(after === 100 ? [] : [['adjust', after - 100, 1]])
+    },
+  )
 
-  test('below zero, of nobody, or to half a point is refused', async () => {
+  test('rejects negative amounts, unknown users and fractions of a point', async () => {
     const { books } = shared
     const { userId } = await anAccount(books, { quota: 100 })
     await expect(set(books, userId, -1)).rejects.toThrow('points')
@@ -129,7 +132,7 @@ forEachBooks('a user quota that is set', (shared) => {
     expect(await set(books, NOBODY, 5)).toBeNull()
   })
 
-  test('while calls are under way leaves their reservations alone', async () => {
+  test('does not change the reservations of open calls', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     const requestId = newCallId()
@@ -142,7 +145,7 @@ forEachBooks('a user quota that is set', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 550, held: 0 })
   })
 
-  test('keeps what is spent at the same moment', async () => {
+  test('keeps points that are spent concurrently', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 10_000 })
     const spend = async () => {
@@ -162,24 +165,27 @@ forEachBooks('a user quota that is set', (shared) => {
   })
 })
 
-forEachBooks('a token quota that is set', (shared) => {
+forEachBooks('setting a token quota', (shared) => {
   test.each([
     { target: 250, was: undefined, after: 250 },
     { target: 200, was: 160, after: 140 },
     { target: 20, was: 160, after: 0 },
-  ])('to $target, seen at $was, ends at $after', async ({ target, was, after }) => {
-    const { books } = shared
-    const account = await anAccount(books, { quota: 10, tokenQuota: 100 })
-    const { userId, tokenId } = account
-    const change = { tokenId, userId, target, was, nowSeconds }
-    expect(await inTransaction(books, (trx) => setTokenQuota(trx, change))).toEqual({
-      before: 100,
-      after,
-    })
-    expect(await figuresOf(books, account)).toMatchObject({ quota: 10, tokenRemain: after })
-  })
+  ])(
+    'to $target, with $was shown to the caller, results in $after',
+    async ({ target, was, after }) => {
+      const { books } = shared
+      const account = await anAccount(books, { quota: 10, tokenQuota: 100 })
+      const { userId, tokenId } = account
+      const change = { tokenId, userId, target, was, nowSeconds }
+      expect(await inTransaction(books, (trx) => setTokenQuota(trx, change))).toEqual({
+        before: 100,
+        after,
+      })
+      expect(await figuresOf(books, account)).toMatchObject({ quota: 10, tokenRemain: after })
+    },
+  )
 
-  test('keeps what is reserved at the same moment', async () => {
+  test('keeps points that are reserved concurrently', async () => {
     const { books } = shared
     const beside = await shared.openBeside()
     const account = await anAccount(books, { quota: 500, tokenQuota: 100 })
@@ -187,7 +193,7 @@ forEachBooks('a token quota that is set', (shared) => {
     const reserve = reservation(account, { requestId: newCallId(), amount: 30 })
     const answers = await inTransaction(books, async (trx) => {
       await setTokenQuota(trx, { tokenId, userId, target: 300, nowSeconds })
-      // Begins before the change is committed, and has to wait for it.
+      // Starts before the change is committed and has to wait for the commit.
       const batch = runBatch(beside, reserve)
       await new Promise((resolve) => setTimeout(resolve, 100))
       return { batch }
@@ -197,7 +203,7 @@ forEachBooks('a token quota that is set', (shared) => {
     await runBatch(books, { kind: 'release', requestId: reserve.requestId })
   })
 
-  test.each([0.5, Number.NaN, QUOTA_MAX + 1])('to %d is refused', async (target) => {
+  test.each([0.5, Number.NaN, QUOTA_MAX + 1])('rejects %d as a target', async (target) => {
     const { books } = shared
     const { userId, tokenId } = await anAccount(books, { tokenQuota: 100 })
     const change = { tokenId, userId, target, nowSeconds }
@@ -209,7 +215,7 @@ forEachBooks('a token quota that is set', (shared) => {
   })
 })
 
-forEachBooks('a redemption code', (shared) => {
+forEachBooks('redeeming a code', (shared) => {
   let lastCode = 0
   async function aCode(quota: number, status = 1): Promise<string> {
     lastCode += 1
@@ -223,7 +229,7 @@ forEachBooks('a redemption code', (shared) => {
   const redeem = (key: string, userId: number) =>
     inTransaction(shared.books, (trx) => redeemCode(trx, { key, userId, nowSeconds }))
 
-  test('is worth its quota once', async () => {
+  test('credits its quota once', async () => {
     const account = await anAccount(shared.books, { quota: 5 })
     const key = await aCode(70)
     expect(await redeem(key, account.userId)).toMatchObject({ ok: true, quota: 70 })
@@ -231,20 +237,20 @@ forEachBooks('a redemption code', (shared) => {
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 75 })
   })
 
-  test('that is unknown or disabled gives nothing', async () => {
+  test('credits nothing if the code is unknown or disabled', async () => {
     const account = await anAccount(shared.books)
     expect(await redeem('no such code', account.userId)).toEqual({ ok: false, reason: 'unknown' })
     expect(await redeem(await aCode(70, 2), account.userId)).toEqual({ ok: false, reason: 'used' })
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 0 })
   })
 
-  test('worth less than nothing takes nothing', async () => {
+  test('with a negative quota deducts nothing', async () => {
     const account = await anAccount(shared.books, { quota: 5 })
     expect(await redeem(await aCode(-70), account.userId)).toMatchObject({ ok: true, quota: 0 })
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 5 })
   })
 
-  test('stays unused when there is nobody to credit', async () => {
+  test('leaves the code unused if the user does not exist', async () => {
     const account = await anAccount(shared.books)
     const key = await aCode(70)
     await expect(redeem(key, NOBODY)).rejects.toThrow('no user')

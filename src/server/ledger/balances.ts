@@ -6,13 +6,13 @@ import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 
 /**
- * Money that moves outside of relayed calls: openings, grants, adjustments, codes, the quota of
- * tokens. Each function moves the balance and writes the ledger row; call it inside a transaction
- * together with whatever else must happen or not happen with it (the user's row, the code's status,
- * the log row).
+ * Moves points outside of relayed calls: opening balances, grants, adjustments, redemption codes
+ * and token quotas. Each function changes the balance and writes the ledger row. Call it in one
+ * transaction with all changes that must commit together with it (the user's row, the code's
+ * status, the log row).
  */
 
-/** Why a balance moved. `consume` rows are written by the batches only. */
+/** Reason of a balance change. Only the batches write `consume` rows. */
 export type LedgerKind = 'opening' | 'grant' | 'redeem' | 'adjust' | 'token'
 
 interface Entry {
@@ -22,11 +22,11 @@ interface Entry {
   userAmount?: number
   tokenAmount?: number
   nowSeconds: number
-  /** Who did it; 0: the program, or the owner. */
+  /** User id of the person who made the change; 0 for the program or the owner of the account. */
   actorId?: number
-  /** Unique name of the movement, for those that may happen only once. */
+  /** Unique name of a movement that may be booked only once. */
   requestId?: string
-  /** JSON for people and for `reconcile`. */
+  /** JSON for display and for `reconcile`. */
   detail?: string
 }
 
@@ -66,7 +66,7 @@ export interface UserCredit {
 }
 
 /**
- * Adds points to a user's balance. Answers the new balance, or null when there is no such user.
+ * Adds points to a user's balance. Returns the new balance, or null if the user does not exist.
  * Throws `balance_too_large`.
  */
 export async function creditUser(trx: Queries, credit: UserCredit): Promise<number | null> {
@@ -78,7 +78,7 @@ export async function creditUser(trx: Queries, credit: UserCredit): Promise<numb
     .returning('quota')
     .executeTakeFirst()
   if (row === undefined) return null
-  // Thrown inside of the caller's transaction: nothing of it stays.
+  // Thrown inside the caller's transaction, so everything is rolled back.
   if (row.quota > QUOTA_MAX) throw new AppError('balance_too_large', { max: QUOTA_MAX })
   const { amount, ...rest } = credit
   await book(trx, { ...rest, userAmount: amount })
@@ -92,9 +92,9 @@ export interface QuotaChange {
 
 export interface UserQuotaTarget {
   userId: number
-  /** What the balance is to be, if nothing was spent since the caller looked. */
+  /** Desired balance, if no points were spent since the caller read it. */
   target: number
-  /** What the caller saw; absent: the current balance. */
+  /** Balance that the caller saw; if absent, the current balance. */
   was?: number | undefined
   actorId: number
   nowSeconds: number
@@ -102,8 +102,9 @@ export interface UserQuotaTarget {
 }
 
 /**
- * Books the difference between what the caller saw and what it wants, so that spending in between
- * survives. The balance does not go below zero. Null when there is no such user.
+ * Books the difference between the balance that the caller saw and the target, so that points spent
+ * in between stay spent. The balance does not go below zero. Returns null if the user does not
+ * exist.
  */
 export async function setUserQuota(
   trx: Queries,
@@ -126,7 +127,7 @@ export async function setUserQuota(
   return { before: current, after }
 }
 
-/** Books what a newly inserted token starts with. */
+/** Books the initial quota of a newly inserted token. */
 export async function openToken(
   trx: Queries,
   token: { tokenId: number; userId: number; quota: number; nowSeconds: number },
@@ -149,12 +150,12 @@ export interface TokenQuotaTarget {
   nowSeconds: number
 }
 
-/** The same for a token's remaining quota. */
+/** Sets a token's remaining quota by the rules of `setUserQuota`. */
 export async function setTokenQuota(
   trx: Queries,
   change: TokenQuotaTarget,
 ): Promise<QuotaChange | null> {
-  // Below zero is no use but no harm: consoles send -1 for an unlimited token.
+  // Negative values are accepted: consoles send -1 for an unlimited token.
   assertPoints(Math.abs(change.target))
   const current = await lockRow(trx, 'tokens', change.tokenId)
   if (current === null) return null
@@ -177,12 +178,12 @@ export async function setTokenQuota(
 
 export type RedeemResult = { ok: true; quota: number } | { ok: false; reason: 'unknown' | 'used' }
 
-/** The ledger's name for the credit of a code. */
+/** Ledger request id of the credit for a redemption code. */
 export const redemptionEntry = (id: number): string => `redeem:${id}`
 
 /**
- * Uses a code: compare-and-set on its status, with the credit in the same transaction, so that any
- * number of callers at once have one success between them.
+ * Redeems a code with compare-and-set on its status and credits it in the same transaction. Of any
+ * number of concurrent callers exactly one succeeds.
  */
 export async function redeemCode(
   trx: Queries,
@@ -205,25 +206,25 @@ export async function redeemCode(
   }
   const credited = await creditUser(trx, {
     userId,
-    // An adopted database may hold codes worth less than nothing; they add nothing.
+    // Adopted databases may contain codes with a negative quota; they add nothing.
     amount: Math.max(0, used.quota),
     kind: 'redeem',
     nowSeconds,
     requestId: redemptionEntry(used.id),
   })
-  // Thrown inside of the caller's transaction: the code stays unused.
+  // Thrown inside the caller's transaction, so the code stays unused.
   if (credited === null) throw new Error(`no user ${userId} to credit`)
   return { ok: true, quota: Math.max(0, used.quota) }
 }
 
-/** Reads a balance and keeps others from moving it until the transaction ends. */
+/** Reads a balance and locks the row until the transaction ends. */
 async function lockRow(
   trx: Queries,
   table: 'users' | 'tokens',
   id: number,
 ): Promise<number | null> {
-  // Writing the row to itself takes the row lock on PostgreSQL; on SQLite the transaction holds the
-  // file.
+  // Updating the row to its own value takes the row lock on PostgreSQL. On SQLite the transaction
+  // already holds the file's write lock.
   if (table === 'users') {
     const row = await trx
       .updateTable('users')
@@ -242,7 +243,7 @@ async function lockRow(
   return row?.remain_quota ?? null
 }
 
-/** Balances that were negative when adopted may stay so; no change makes one negative. */
+/** Adopted negative balances may stay negative; no change makes a balance negative. */
 function targetBalance(
   current: number,
   { target, was }: { target: number; was?: number | undefined },

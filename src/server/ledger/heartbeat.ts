@@ -2,23 +2,26 @@ import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
 
 /**
- * Tells the other processes on a PostgreSQL database that this one lives. Seconds are the
- * database's own, so that machines whose clocks differ do not declare one another dead.
+ * Reports to the other processes on a PostgreSQL database that this process is alive. Times come
+ * from the database, so that processes with different clocks do not consider each other dead.
  */
 export interface Heartbeat {
-  /** Says goodbye: what this process still holds may be recovered at once. */
+  /** Removes the heartbeat, so that other processes may recover its open calls immediately. */
   stop(): Promise<void>
 }
 
 export const POSTGRES_NOW = sql<number>`floor(extract(epoch FROM clock_timestamp()))::bigint`
 
-/** A process that was not seen for so long is dead; several beats may get lost before that. */
+/**
+ * Seconds without a heartbeat after which a process counts as dead; allows for several lost
+ * heartbeats.
+ */
 export const LOST_AFTER_SECONDS = 60
 const BEAT_INTERVAL_MS = 10_000
-/** When the name of a dead process is forgotten. */
+/** Seconds after which the name of a dead process is deleted. */
 const FORGOTTEN_AFTER_SECONDS = 86_400
 
-/** Resolves after the first beat: from then on this process may reserve. */
+/** Resolves after the first heartbeat; from then on this process may reserve. */
 export async function createHeartbeat({
   database: { pulse },
   node,
@@ -26,7 +29,7 @@ export async function createHeartbeat({
 }: {
   database: Database
   node: string
-  /** Hears of beats that were lost; the next one is tried in any case. */
+  /** Called for each failed heartbeat; the next one is sent regardless. */
   onFailure: (error: unknown) => void
 }): Promise<Heartbeat> {
   const beat = async () => {
@@ -41,7 +44,8 @@ export async function createHeartbeat({
     .deleteFrom('nodes')
     .where('seen_at', '<', sql<number>`${POSTGRES_NOW} - ${FORGOTTEN_AFTER_SECONDS}::bigint`)
     .execute()
-  // One at a time. None takes long: a connection that says nothing is given up and replaced.
+  // Sends one heartbeat at a time. None blocks for long: an unresponsive connection is closed and
+  // replaced.
   let beating = Promise.resolve()
   const timer = setInterval(() => {
     beating = beating.then(beat).catch(onFailure)
@@ -51,7 +55,7 @@ export async function createHeartbeat({
     async stop() {
       clearInterval(timer)
       await beating
-      // Without a goodbye the others wait until it is lost.
+      // If this fails, the other processes wait until the heartbeat expires.
       await pulse.deleteFrom('nodes').where('name', '=', node).execute().catch(onFailure)
     },
   }

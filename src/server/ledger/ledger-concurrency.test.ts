@@ -20,7 +20,7 @@ import { createPostgresBatch } from './batch/postgres-batch.ts'
 import { createLedger } from './ledger.ts'
 import type { LedgerOperation } from './operations.ts'
 
-/** One relayed call as the relay makes it; whether it was served. */
+/** Makes one relayed call as the relay does. Returns whether it was served. */
 async function serve({ ledger }: Books, account: Account, cost: number): Promise<boolean> {
   const requestId = newCallId()
   const { kind: _, ...operation } = reservation(account, { requestId, amount: cost })
@@ -35,7 +35,7 @@ const times = <T>(length: number, make: (index: number) => T): T[] =>
 
 const aMoment = (): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, 100))
 
-/** Lets `work` begin while somebody holds the user's row, and go on when that ends. */
+/** Starts `work` while another transaction locks the user's row, then releases the lock. */
 async function whileLocked<T>(
   { database }: Books,
   { userId }: Account,
@@ -57,8 +57,8 @@ async function whileLocked<T>(
   return result
 }
 
-forEachBooks('many callers at once', (shared) => {
-  test('500 calls against a balance for 10 serve 10 and end at zero', async () => {
+forEachBooks('many concurrent callers', (shared) => {
+  test('500 calls against a balance for 10 calls serve 10 and end at zero', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     const served = await Promise.all(times(500, () => serve(books, account, 100)))
@@ -66,7 +66,7 @@ forEachBooks('many callers at once', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 0, used: 1000, held: 0 })
   })
 
-  test('500 calls against a token for 10 serve 10; the user keeps the rest', async () => {
+  test('500 calls against a token quota for 10 calls serve 10; the user keeps the rest', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100_000, tokenQuota: 1000 })
     const served = await Promise.all(times(500, () => serve(books, account, 100)))
@@ -85,7 +85,7 @@ forEachBooks('many callers at once', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 0, tokenRemain: 4000 })
   })
 
-  test('processes that write the same rows in any order finish without a failed batch', async () => {
+  test('processes that write the same rows in any order cause no failed batch', async () => {
     const { books } = shared
     const beside = await shared.openBeside()
     const accounts: Account[] = []
@@ -114,7 +114,7 @@ forEachBooks('many callers at once', (shared) => {
   })
 
   test.each(['settle', 'release'] as const)(
-    'a call that two processes %s at once is closed by one',
+    'only one of two processes that %s a call at the same time closes it',
     async (how) => {
       const { books } = shared
       const beside = await shared.openBeside()
@@ -128,7 +128,7 @@ forEachBooks('many callers at once', (shared) => {
         if (how === 'release') return ledger.release(requestId)
         return (await ledger.settle(settlement(account, { requestId, cost: 70 }))) !== null
       }
-      // Both have looked for the calls before either can move the user's points.
+      // Both have looked up the calls before either can change the user's balance.
       const closed = await whileLocked(books, account, () =>
         Promise.all(
           ids.map(async (id) => count(await Promise.all([close(books, id), close(beside, id)]))),
@@ -140,7 +140,7 @@ forEachBooks('many callers at once', (shared) => {
     },
   )
 
-  test('a release against a settle: exactly one of them', async () => {
+  test('of a concurrent release and settle exactly one takes effect', async () => {
     const { books } = shared
     const beside = await shared.openBeside()
     const account = await anAccount(books, { quota: 10_000 })
@@ -178,7 +178,7 @@ forEachBooks('many callers at once', (shared) => {
     expect(ledger.pending).toBe(0)
   })
 
-  test('draining waits for everything that was handed in', async () => {
+  test('drain waits for all submitted operations', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100_000 })
     let served = 0
@@ -195,7 +195,7 @@ forEachBooks('many callers at once', (shared) => {
 
 const GIVEN_UP_MS = 400
 
-// On SQLite nobody else locks a row, the file having one writer, and there is no network.
+// On SQLite the file has a single writer and no network, so no other client can lock a row.
 describe('on PostgreSQL', () => {
   async function linkedLedger(timeoutMs = 30_000) {
     const { url, drop } = await createTestDatabase()
@@ -212,10 +212,11 @@ describe('on PostgreSQL', () => {
     return { books, account, link, ledger, operation }
   }
 
-  test('a reservation given up behind a locked row holds nothing', async () => {
+  test('a reservation that times out behind a locked row holds nothing', async () => {
     const { books, account, ledger, operation } = await linkedLedger(GIVEN_UP_MS)
     const refused = () => expect(ledger.reserve(operation)).rejects.toSatisfy(isOutage)
-    // What was refused is released while the row is still locked, and so finds nothing to release.
+    // The rejected reservation is released while the row is still locked, so there is nothing to
+    // release yet.
     await whileLocked(books, account, refused, (refusal) => refusal.then(() => ledger.drain()))
     await aMoment()
     expect(await figuresOf(books, account)).toMatchObject({ quota: 1000, held: 0 })
@@ -225,7 +226,7 @@ describe('on PostgreSQL', () => {
     await expectBooksBalanced(books.database)
   })
 
-  test('nor does one whose connection was lost there, of which the server hears nothing', async () => {
+  test('a reservation whose connection is lost without the server noticing holds nothing', async () => {
     const { books, account, link, ledger, operation } = await linkedLedger()
     const refused = () => expect(ledger.reserve(operation)).rejects.toThrow('')
     await whileLocked(books, account, refused, async (refusal) => {
@@ -240,7 +241,7 @@ describe('on PostgreSQL', () => {
     await expectBooksBalanced(books.database)
   })
 
-  test('nor does one that the network delivers when its call has long been settled', async () => {
+  test('a reservation that the network delivers after its call was settled holds nothing', async () => {
     const { books, account, link, ledger, operation } = await linkedLedger(GIVEN_UP_MS)
     expect(await ledger.reserve({ ...operation, requestId: newCallId(), amount: 0 })).toBeNull()
     link.holdUp()
@@ -254,7 +255,7 @@ describe('on PostgreSQL', () => {
 })
 
 forEachBooks('one redemption code', (shared) => {
-  test('200 redeemers at once, on two processes, have one success between them', async () => {
+  test('200 concurrent redemptions on two processes succeed once', async () => {
     const { books } = shared
     const beside = await shared.openBeside()
     const accounts: Account[] = []

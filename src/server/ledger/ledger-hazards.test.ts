@@ -26,7 +26,7 @@ const changeToken = (
   columns: { unlimited_quota?: boolean; status?: number },
 ) => database.write.updateTable('tokens').set(columns).where('id', '=', tokenId).execute()
 
-forEachBooks('what changes while a call is open', (shared) => {
+forEachBooks('changes while a call is open', (shared) => {
   async function anOpenCall({ quota, tokenQuota, amount }: Record<string, number>) {
     const { books } = shared
     const account = await anAccount(books, {
@@ -53,7 +53,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 30, used: 70, calls: 1 })
   })
 
-  test('a deleted token gets nothing back, its user does', async () => {
+  test('a deleted token gets no points back, its user does', async () => {
     const { books, account, requestId } = await anOpenCall({
       quota: 100,
       tokenQuota: 100,
@@ -64,7 +64,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 100, held: 0 })
   })
 
-  test('of a user whose row is gone only what was held back is taken', async () => {
+  test('a deleted user is charged only the reserved points', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
     const call = settlement(account, { requestId, cost: 70 })
@@ -75,14 +75,14 @@ forEachBooks('what changes while a call is open', (shared) => {
     await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
   })
 
-  test('a call that was released for a user whose row is gone leaves nothing open', async () => {
+  test('releasing a call of a deleted user leaves nothing open', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()
     expect(await runBatch(books, { kind: 'release', requestId })).toEqual([{ kind: 'released' }])
     await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
   })
 
-  test('a banned user pays for the call that was under way', async () => {
+  test('a banned user pays for a call in progress', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     await books.database.write
       .updateTable('users')
@@ -94,7 +94,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     ])
   })
 
-  test('a token that became unlimited gets back what it had held', async () => {
+  test('a token that became unlimited gets its reserved points back', async () => {
     const { books, account, requestId } = await anOpenCall({
       quota: 100,
       tokenQuota: 80,
@@ -103,11 +103,11 @@ forEachBooks('what changes while a call is open', (shared) => {
     await changeToken(books, account, { unlimited_quota: true })
     await runBatch(books, settle(settlement(account, { requestId, cost: 50 })))
     expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 80, tokenUsed: 50 })
-    // As a limited one its remaining quota is compared with the books again.
+    // A limited token's remaining quota is compared with the ledger again.
     await changeToken(books, account, { unlimited_quota: false })
   })
 
-  test('a token that became limited pays from then on', async () => {
+  test('a token that became limited is charged from then on', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     await changeToken(books, account, { unlimited_quota: false })
     const call = settlement(account, { requestId, cost: 50 })
@@ -121,7 +121,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(row).toEqual({ token_amount: -50, token_debt: 50 })
   })
 
-  test('what an unlimited token once had is not held back', async () => {
+  test('the former quota of an unlimited token is not reserved', async () => {
     const { books, account, requestId } = await anOpenCall({
       quota: 100,
       tokenQuota: 80,
@@ -144,7 +144,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 80, tokenUsed: 75 })
   })
 
-  test('a disabled token pays for the call that was under way', async () => {
+  test('a disabled token pays for a call in progress', async () => {
     const { books, account, requestId } = await anOpenCall({
       quota: 100,
       tokenQuota: 80,
@@ -155,7 +155,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 10, tokenUsed: 70 })
   })
 
-  test('a balance that somebody took below zero is charged all the same', async () => {
+  test('a balance that was set below zero is still charged', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     const { write } = books.database
     const { userId } = account
@@ -188,7 +188,7 @@ forEachBooks('what changes while a call is open', (shared) => {
     ])
   })
 
-  test('a token that was taken below zero pays all the same', async () => {
+  test('a token quota that was set below zero is still charged', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, tokenQuota: 50 })
     const { userId, tokenId } = account
     const below = { userId, tokenId, target: -1, nowSeconds: NOW_SECONDS }
@@ -199,17 +199,17 @@ forEachBooks('what changes while a call is open', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 80, tokenRemain: -21 })
   })
 
-  test('a channel that is gone loses its counter, not the call', async () => {
+  test('a settlement for a deleted channel is booked without a channel counter', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     const call = settlement(account, { requestId, cost: 70, channelId: 987_654 })
     expect(await runBatch(books, settle(call))).toMatchObject([{ kind: 'settled', charged: 70 }])
   })
 })
 
-/** M7: what a hostile or broken upstream makes of usage figures. */
+/** Usage figures that a hostile or broken upstream may report. */
 const FORGED = [Number.NaN, Infinity, -1, 0.5, 2 ** 53, 2 ** 50 + 1, -(2 ** 53)]
 
-forEachBooks('impossible operations', (shared) => {
+forEachBooks('invalid operations', (shared) => {
   const good = async () => {
     const account = await anAccount(shared.books, { quota: 1000 })
     return { account, requestId: newCallId(), other: newCallId() }
@@ -227,7 +227,7 @@ forEachBooks('impossible operations', (shared) => {
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 990, held: 10 })
   })
 
-  test('the largest amount is none of them', async () => {
+  test('the largest amount is valid', async () => {
     const { account, requestId } = await good()
     const answers = await runBatch(
       shared.books,
@@ -265,7 +265,7 @@ forEachBooks('impossible operations', (shared) => {
       ...Array.from({ length: 6 }, () => 'invalid'),
       'settled',
     ])
-    // The call itself is still open and can be settled with figures that are.
+    // The call is still open and can be settled with valid figures.
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 986, held: 10 })
     expect(
       await runBatch(shared.books, settle(settlement(account, { requestId, cost: 3 }))),
@@ -277,13 +277,13 @@ forEachBooks('impossible operations', (shared) => {
     async (member) => {
       const { account, requestId } = await good()
       const call = { ...settlement(account, { requestId, cost: 1 }), [member]: undefined }
-      // What a caller in plain JavaScript could do.
+      // A caller in plain JavaScript could pass this.
       const answers = await runBatch(shared.books, settle(call as unknown as Settlement))
       expect(answers).toMatchObject([{ kind: 'invalid' }])
     },
   )
 
-  test('a batch of nothing but impossible operations, and an empty one', async () => {
+  test('a batch of only invalid operations and an empty batch succeed', async () => {
     const { account, requestId } = await good()
     expect(
       await runBatch(shared.books, reservation(account, { requestId, amount: -1 })),
@@ -291,7 +291,7 @@ forEachBooks('impossible operations', (shared) => {
     expect(await runBatch(shared.books)).toEqual([])
   })
 
-  test('the promise of an impossible operation rejects and leaves the ledger working', async () => {
+  test('an invalid operation rejects and the ledger continues to work', async () => {
     const { account, requestId } = await good()
     const { ledger } = shared.books
     const { kind: _, ...operation } = reservation(account, { requestId, amount: 1 })
@@ -307,13 +307,13 @@ forEachBooks('impossible operations', (shared) => {
 
 const CALLS = 200
 
-forEachBooks('texts of any kind', (shared) => {
+forEachBooks('texts with unusual characters', (shared) => {
   test.each([
     { name: 'U+0000', text: 'a\0b' },
     { name: 'half a surrogate pair', text: 'a\ud83db' },
     { name: 'quotes and backslashes', text: `'"\\\\u0000$1{}` },
     { name: 'what is longer than a page', text: '长'.repeat(20_000) },
-  ])('$name does not hold up the batch', async ({ text }) => {
+  ])('$name does not fail the batch', async ({ text }) => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     const [requestId, other] = [newCallId(), newCallId()]
@@ -340,7 +340,7 @@ forEachBooks('texts of any kind', (shared) => {
     expect(log.content?.length).toBe(text.length)
   })
 
-  test('are kept to the character, whatever they are made of', async () => {
+  test('are stored unchanged', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     const pieces = [
@@ -400,7 +400,7 @@ forEachBooks('texts of any kind', (shared) => {
 })
 
 forEachBooks('one call twice in a batch', (shared) => {
-  test('is moved on by each operation in turn', async () => {
+  test('is changed by each operation in order', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     const requestId = newCallId()
@@ -422,7 +422,7 @@ forEachBooks('one call twice in a batch', (shared) => {
 })
 
 forEachBooks('a batch whose commit was in doubt', (shared) => {
-  test('runs again without taking anything twice', async () => {
+  test('charges nothing twice when it runs again', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
     const [a, b, c, d] = [newCallId(), newCallId(), newCallId(), newCallId()]
@@ -438,7 +438,7 @@ forEachBooks('a batch whose commit was in doubt', (shared) => {
       { kind: 'release', requestId: b },
       reservation(account, { requestId: c, amount: 100 }),
       { kind: 'checkpoint', settlement: cost(c, 130) },
-      // Opened and closed within: the second run opens it anew, and finds it billed.
+      // Opened and closed in one batch: the second run reopens the call and finds it billed.
       reservation(account, { requestId: d, amount: 100 }),
       settle(cost(d, 40)),
     ]
@@ -459,7 +459,7 @@ forEachBooks('a batch whose commit was in doubt', (shared) => {
 })
 
 forEachBooks('many users in one batch', (shared) => {
-  test.each([1, 7, 60])('%i of them: each pays for its own calls', async (users) => {
+  test.each([1, 7, 60])('each of %i users pays for their own calls', async (users) => {
     const { books } = shared
     const accounts: Account[] = []
     for (let index = 0; index < users; index += 1) {

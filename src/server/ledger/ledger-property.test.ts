@@ -25,8 +25,8 @@ import type { LedgerOperation, LedgerResult } from './operations.ts'
 import { recoverReservations } from './recover.ts'
 
 /**
- * Random histories against a model that fits on a page: after every step the answers, every balance
- * and every hold are the model's, and the books balance. Both engines face the same model, so they
+ * Runs random histories against a small model. After every step the results, all balances and all
+ * reservations match the model, and the books balance. Both engines match the same model, so they
  * agree.
  */
 
@@ -111,7 +111,7 @@ const idOf = (operation: LedgerOperation): string =>
 /** Whether a checkpoint only extends the reservation. */
 const isNothingDue = ({ points: amount }: Pick<Move, 'points'>): boolean => amount % 2 === 1
 
-/** What one operation must answer, and what it leaves. */
+/** Expected result of one operation; updates the model. */
 function expected(model: Model, id: string, how: Move & { node: string }): LedgerResult {
   const held = model.open.get(id)
   if (how.kind === 'reserve') return expectedReserve(model, id, how)
@@ -148,7 +148,7 @@ function expected(model: Model, id: string, how: Move & { node: string }): Ledge
 }
 
 function expectedReserve(model: Model, id: string, how: Move & { node: string }): LedgerResult {
-  // The same node has it open: a crash closes what another one had.
+  // Open on the same node, because a crash closes the calls of another node.
   if (model.open.has(id)) return { kind: 'reserved' }
   const user = of(model.users, of(model.userOf, how.account))
   const token = of(model.tokens, how.account)
@@ -164,7 +164,7 @@ function expectedReserve(model: Model, id: string, how: Move & { node: string })
   return { kind: 'reserved' }
 }
 
-/** One random history on real books. */
+/** Runs one random history on a real ledger. */
 class BookedHistory implements History<Step> {
   readonly #books: Books
   readonly #accounts: Account[]
@@ -195,10 +195,7 @@ class BookedHistory implements History<Step> {
     await this.#compare()
   }
 
-  /**
-   * Moves become operations while the model follows: what is billed already is never reserved
-   * again.
-   */
+  /** Converts moves to operations and updates the model. Billed calls are never reserved again. */
   async #batch(moves: Move[], runs: number): Promise<void> {
     const operations: LedgerOperation[] = []
     const answers: LedgerResult[] = []
@@ -309,7 +306,7 @@ async function newHistory(books: Books): Promise<BookedHistory> {
 }
 
 forEachBooks('any history', (shared) => {
-  test('leaves what the model says, and books that balance', async () => {
+  test('matches the model and leaves balanced books', async () => {
     await expectAnyHistory(shared, newHistory, { step, stepsMax: 10, runs: 30 })
   }, 60_000)
 })

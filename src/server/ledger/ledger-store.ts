@@ -2,9 +2,12 @@ import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { checkpointText, type Settlement } from './operations.ts'
 
-/** One call in the books, by its request id. No points move here, and none are held. */
+/**
+ * Reads and reopens single calls of the ledger by request id. Nothing here moves or reserves
+ * points.
+ */
 
-/** Points that a closed call has taken from its user; 0 where nothing was booked. */
+/** Points that a closed call has charged its user; 0 if nothing was booked. */
 export async function bookedFor(db: Queries, requestId: string): Promise<number> {
   const row = await db
     .selectFrom('ledger')
@@ -14,7 +17,7 @@ export async function bookedFor(db: Queries, requestId: string): Promise<number>
   return -(row?.user_amount ?? 0)
 }
 
-/** What a user and a token have free, and what open calls hold back from them, in points. */
+/** Available quota of a user and a token, and the points reserved by their open calls. */
 export interface Standing {
   userQuota: number
   userHeld: number
@@ -23,7 +26,10 @@ export interface Standing {
   tokenHeld: number
 }
 
-/** Reads both balances and their open reservations at one moment; null if either is gone. */
+/**
+ * Reads both balances and their open reservations in one statement. Returns null if the user or the
+ * token does not exist.
+ */
 export async function findStanding(
   db: Queries,
   { userId, tokenId }: { userId: number; tokenId: number },
@@ -53,9 +59,9 @@ export async function findStanding(
 }
 
 /**
- * Opens a call again that was closed without being billed; false when it was billed. Nothing is
- * held for it, and what is stored of it is all that it came to, so that whoever closes it next
- * books just that.
+ * Reopens a call that was closed without being billed. Returns false if it was billed. The new
+ * reservation holds no points, and its checkpoint is the full settlement, so that any process that
+ * closes the call books exactly that.
  */
 export async function openAgain(
   db: Queries,
@@ -68,7 +74,7 @@ export async function openAgain(
     .select('id')
     .where('request_id', '=', requestId)
     .executeTakeFirst()
-  // Billed meanwhile, it is closed again by its settlement, which books nothing then.
+  // If it was billed meanwhile, its settlement closes the call and books nothing.
   if (isBilled !== undefined) return false
   await db
     .insertInto('reservations')

@@ -32,7 +32,7 @@ interface Steps {
   release: () => LedgerOperation
 }
 
-/** Operations of one call, by their numbers only. */
+/** Operations of one call, given by amounts only. */
 const stepsOf = (account: Account, requestId = newCallId()): Steps => ({
   reserve: (amount) => reservation(account, { requestId, amount }),
   settle: (cost) => ({ kind: 'settle', settlement: settlement(account, { requestId, cost }) }),
@@ -49,7 +49,7 @@ interface Case {
   tokenQuota?: number
   run: (steps: Steps) => LedgerOperation[]
   results: unknown[]
-  /** What is there afterwards; calls that were not settled leave the rest 0. */
+  /** Expected figures afterwards; omitted ones are 0. */
   leaves: { quota: number; used?: number; tokenRemain?: number; held?: number; tokenHeld?: number }
 }
 
@@ -266,7 +266,7 @@ forEachBooks('ledger operations', (shared) => {
     })
   })
 
-  test('operations of one user in a batch see one another in their order', async () => {
+  test('operations of one user in a batch see each other in order', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100, tokenQuota: 1000 })
     const [a, b, c] = [1, 2, 3].map(() => stepsOf(account))
@@ -296,7 +296,7 @@ forEachBooks('ledger operations', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 0, used: 100, calls: 2 })
   })
 
-  test('a settled call is in ledger, log, counters and sums', async () => {
+  test('a settled call is in the ledger, the log, the counters and the rollups', async () => {
     const { books } = shared
     const channelFigures = () =>
       books.database.write
@@ -309,7 +309,7 @@ forEachBooks('ledger operations', (shared) => {
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100, tokenQuota: 50 })
     await runBatch(books, reservation(account, { requestId, amount: 50 }))
-    // Later than the token was made.
+    // Later than the creation of the token.
     const nowSeconds = NOW_SECONDS + 30
     const call = settlement(account, { requestId, cost: 70, isStream: true, nowSeconds })
     await runBatch(books, { kind: 'settle', settlement: call })
@@ -373,7 +373,7 @@ forEachBooks('ledger operations', (shared) => {
     expect(token?.accessed_time).toBe(nowSeconds)
   })
 
-  test('without a log row the books are the same', async () => {
+  test('the ledger is the same without a log row', async () => {
     const { books } = shared
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100 })
@@ -395,7 +395,7 @@ forEachBooks('ledger operations', (shared) => {
     ).toEqual([{ quota: 70 }])
   })
 
-  test('a call is booked to whom it was reserved for, whatever its settlement says', async () => {
+  test('a call is booked to the user and token of its reservation, not of its settlement', async () => {
     const { books } = shared
     const requestId = newCallId()
     const [payer, other] = [
@@ -412,7 +412,7 @@ forEachBooks('ledger operations', (shared) => {
   })
 })
 
-forEachBooks('who may reserve', (shared) => {
+forEachBooks('permission to reserve', (shared) => {
   const amount = 1
   const change = (books: Books, { userId, tokenId }: Account) => ({
     user: (status: number) =>
@@ -421,7 +421,7 @@ forEachBooks('who may reserve', (shared) => {
       books.database.write.updateTable('tokens').set(columns).where('id', '=', tokenId).execute(),
   })
 
-  test.each([2, 3])('a user with status %i may not', async (status) => {
+  test.each([2, 3])('is refused to a user with status %i', async (status) => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     await change(books, account).user(status)
@@ -430,7 +430,7 @@ forEachBooks('who may reserve', (shared) => {
     )
   })
 
-  test.each([2, 3, 4])('a token with status %i may not', async (status) => {
+  test.each([2, 3, 4])('is refused to a token with status %i', async (status) => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     await change(books, account).token({ status })
@@ -444,16 +444,19 @@ forEachBooks('who may reserve', (shared) => {
     { expired_time: NOW_SECONDS, answer: reserved },
     { expired_time: 0, answer: refused('token_unavailable') },
     { expired_time: -1, answer: reserved },
-  ])('a token that expires at $expired_time: $answer.kind', async ({ expired_time, answer }) => {
-    const { books } = shared
-    const account = await anAccount(books, { quota: 100 })
-    await change(books, account).token({ expired_time })
-    expect(await runBatch(books, reservation(account, { requestId: newCallId(), amount }))).toEqual(
-      [answer],
-    )
-  })
+  ])(
+    'for a token that expires at $expired_time: $answer.kind',
+    async ({ expired_time, answer }) => {
+      const { books } = shared
+      const account = await anAccount(books, { quota: 100 })
+      await change(books, account).token({ expired_time })
+      expect(
+        await runBatch(books, reservation(account, { requestId: newCallId(), amount })),
+      ).toEqual([answer])
+    },
+  )
 
-  test('nobody may whom there is not', async () => {
+  test('is refused to unknown users and tokens', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100 })
     const nobody = { ...account, userId: 999_999 }
@@ -467,7 +470,7 @@ forEachBooks('who may reserve', (shared) => {
     ).toEqual([refused('user_unavailable'), refused('token_unavailable')])
   })
 
-  test('a call that another process has open is not ours', async () => {
+  test('is refused for a call that another process has open', async () => {
     const { books } = shared
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100 })

@@ -10,52 +10,54 @@ import type {
 } from './operations.ts'
 
 /**
- * The ledger as the relay sees it: calls are reserved, settled and released, many at once, and
- * share their transactions (`batch/group-commit.ts`).
+ * The ledger's interface for the relay: reserves, settles and releases calls. Concurrent calls
+ * share transactions (`batch/group-commit.ts`).
  *
- * A promise resolves after its batch has committed and not before; until then nothing may reach the
- * client that depends on it. While the storage is out of order, `reserve` and `checkpoint` reject
- * after a few tries, `settle` and `release` wait for it. An operation that is impossible in itself
- * always rejects.
+ * A promise resolves only after its batch has committed. Until then nothing that depends on it may
+ * be sent to the client. During a storage outage `reserve` and `checkpoint` reject after a few
+ * tries; `settle` and `release` wait until they commit. An invalid operation always rejects.
  */
 export interface Ledger {
   /**
-   * Null when reserved, else why not. Where token or user have limits and nothing else is in the
-   * way: how the call fits them; refused by them, it is not reserved.
+   * Returns null if reserved, or the reason of the refusal. If the token or user has limits and no
+   * other reason applies, returns the limit check; if a limit refuses the call, it is not reserved.
    */
   reserve(operation: Omit<ReserveOperation, 'kind'>): Promise<ReserveRefusal | LimitCheck | null>
   /**
-   * Stores what the call came to so far and extends its reservation to cover that, as far as the
-   * balances go. Returns the points held for it now, or null if the call is closed already.
+   * Stores the cost so far and extends the reservation to cover it, as far as the balances allow.
+   * Returns the points now reserved for the call, or null if it is already closed.
    */
   checkpoint(settlement: Settlement): Promise<number | null>
   /**
-   * Extends the reservation to what the settlement comes to, as far as the balances go, without
-   * anything being due yet. Returns the points held for the call now, or null if it is closed.
+   * Extends the reservation to the settlement's cost, as far as the balances allow, without storing
+   * a cost to charge. Returns the points now reserved for the call, or null if it is closed.
    */
   extend(settlement: Settlement): Promise<number | null>
-  /** Null when the call had been closed before: nothing was booked now. */
+  /** Returns null if the call was already closed; nothing is booked then. */
   settle(settlement: Settlement): Promise<Settled | null>
-  /** False when the call had been closed before. */
+  /** Returns false if the call was already closed. */
   release(requestId: string): Promise<boolean>
-  /** Hears of every settled call after it has committed. On the way of all calls: be quick. */
+  /**
+   * Calls the listener after each settled call has committed. Listeners run for every call, so they
+   * must be fast.
+   */
   onSettled(listener: (userId: number, settled: Settled) => void): void
-  /** Operations handed in and not yet committed. */
+  /** Number of submitted operations that have not committed yet. */
   readonly pending: number
-  /** Resolves when everything handed in so far has committed or failed. */
+  /** Resolves when all submitted operations have committed or failed. */
   drain(): Promise<void>
 }
 
 export interface Settled {
-  /** Points taken. */
+  /** Points charged. */
   charged: number
   /** Points of the cost that the balance did not cover. */
   debt: number
-  /** What the user has left. */
+  /** User's remaining quota. */
   userQuota: number
 }
 
-/** `onWaiting` hears once of each time that calls cannot be closed, with the reason. */
+/** `onWaiting` is called with the error once per outage in which calls cannot be closed. */
 export function createLedger(
   database: Pick<Database, 'runLedger'>,
   onWaiting?: (error: unknown) => void,

@@ -2,64 +2,66 @@ import { QUOTA_MAX } from '../../contract/quota.ts'
 import type { LimitFacts } from '../limit/limit.ts'
 
 /**
- * The ledger's named operations on a relayed call. The relay hands them to the storage in batches:
- * one message to the SQLite thread, one round trip to PostgreSQL; a batch is one transaction.
+ * Ledger operations on a relayed call. The relay submits them to the storage in batches: one
+ * message to the SQLite thread, or one round trip to PostgreSQL. A batch is one transaction.
  *
- * The life of a call: `reserve` → (`checkpoint` …) → `settle`, or `release` when the upstream never
- * accepted. A reservation is a row that exists while the call is open; whoever deletes the row
- * closes the call, so that settling and releasing happen once between them, whatever process
- * tries.
+ * Life cycle of a call: `reserve` → (`checkpoint` …) → `settle`, or `release` if the upstream never
+ * accepted it. A reservation is a row that exists while the call is open. The process that deletes
+ * the row closes the call, so a call is settled or released exactly once, no matter which processes
+ * try.
  */
 
 /**
- * Holds points back from user and token, or is refused and holds nothing. Reserving again under the
- * same id changes nothing as long as the first reservation is open: a batch may run twice after a
- * lost connection.
+ * Reserves points of user and token; a refused reservation holds nothing. Reserving again under the
+ * same id changes nothing while the first reservation is open, because a batch may run twice after
+ * a lost connection.
  */
 export interface ReserveOperation {
   kind: 'reserve'
-  /** Unique among all calls there ever were. */
+  /** Unique among all calls ever made. */
   requestId: string
   userId: number
   tokenId: number
-  /** Points to hold back, ≥ 0. */
+  /** Points to reserve, ≥ 0. */
   amount: number
   /**
-   * Prompt and completion tokens that the call may use at most, for limits by the minute; absent:
-   * none.
+   * Maximum number of prompt and completion tokens of the call, for limits per minute; absent if
+   * not limited.
    */
   tokens?: number
   nowSeconds: number
-  /** Process that holds it. */
+  /** Name of the process that holds the reservation. */
   node: string
 }
 
 /**
- * What a call came to: everything its settlement writes. Whom it is booked to is what the
- * reservation says; user and token are repeated here for readers of a checkpoint.
+ * The result of a call: everything that its settlement writes. It is booked to the user and token
+ * of the reservation; the ids here are for readers of a checkpoint.
  */
 export interface Settlement {
   requestId: string
-  /** When it is booked. */
+  /** Time of booking. */
   nowSeconds: number
   userId: number
   tokenId: number
   channelId: number
-  /** Points, ≥ 0, whole. All of it is taken: a balance that does not cover it goes below zero. */
+  /**
+   * Whole points, ≥ 0. The full cost is charged: a balance that does not cover it goes below zero.
+   */
   cost: number
   promptTokens: number
   completionTokens: number
   username: string
   tokenName: string
   modelName: string
-  /** JSON of the price's factors, kept with the ledger row so that anyone can recompute it. */
+  /** JSON of the price's factors, stored in the ledger row so that the cost can be recomputed. */
   detail: string
   /** Text of the log row. */
   content: string
   elapsedMs: number
   isStream: boolean
   systemPromptReset: boolean
-  /** Whether a log row is written; ledger and sums are in any case. */
+  /** Whether a log row is written. Ledger row and rollups are always written. */
   keepLog: boolean
 }
 
@@ -69,17 +71,17 @@ export interface SettleOperation {
 }
 
 /**
- * Stores what would be settled if the process died now, and extends the reservation to cover it, as
- * far as the balances go.
+ * Stores the settlement to book if the process dies, and extends the reservation to cover it, as
+ * far as the balances allow.
  */
 export interface CheckpointOperation {
   kind: 'checkpoint'
   settlement: Settlement
-  /** The reservation is extended and nothing else: whoever dies now releases the call. */
+  /** Only extends the reservation: if the process dies now, the call is released. */
   isNothingDue?: boolean
 }
 
-/** What is stored of a checkpoint; empty: nothing is due. */
+/** Stored text of a checkpoint; empty if nothing is due. */
 export const checkpointText = ({ settlement, isNothingDue }: CheckpointOperation): string =>
   isNothingDue === true ? '' : JSON.stringify(settlement)
 
@@ -97,32 +99,32 @@ export type LedgerOperation =
 export type ReserveRefusal = 'user_unavailable' | 'token_unavailable' | 'user_quota' | 'token_quota'
 
 export type LedgerResult =
-  /** `facts`: where token and user stood with their limits, of those that have some. */
+  /** `facts`: state of the limits of user and token, for those that have limits. */
   | { kind: 'reserved'; facts?: readonly LimitFacts[] }
   | { kind: 'refused'; reason: ReserveRefusal }
-  /** Refused because a limit of the token or the user is reached. */
+  /** Refused because a limit of the token or user is reached. */
   | { kind: 'limited'; facts: readonly LimitFacts[] }
   | {
       kind: 'settled'
-      /** Points taken: the cost, or less if the user is gone. */
+      /** Points charged: the cost, or less if the user was deleted. */
       charged: number
       /** Points of the cost that the balance did not cover. */
       debt: number
-      /** What the user has left. */
+      /** User's remaining quota. */
       userQuota: number
     }
-  /** `held`: points that are held back for the call now, from user and limited token. */
+  /** `held`: points now reserved for the call, from the user and a limited token. */
   | { kind: 'checkpointed'; held: number }
   | { kind: 'released' }
-  /** The call is not open: it was closed before, here or by somebody else. Nothing was booked. */
+  /** The call is not open: this or another process closed it before. Nothing was booked. */
   | { kind: 'closed' }
-  /** The operation itself is impossible; it was not run, the rest of the batch was. */
+  /** The operation is invalid and was not run; the rest of the batch was. */
   | { kind: 'invalid'; message: string }
 
 /**
- * Why an operation must not run, or null. A cost that is not a whole number of points in range is a
- * bug in the caller, never something to round here; the same goes for every other member, because
- * what one engine would swallow makes the other refuse the whole batch.
+ * Reason why an operation must not run, or null. A cost that is not a whole number in range is a
+ * bug in the caller and is not rounded here. The other members are checked for the same reason: a
+ * value that one engine accepts makes the other reject the whole batch.
  */
 export function operationFault(operation: LedgerOperation): string | null {
   switch (operation.kind) {
@@ -164,7 +166,7 @@ function settlementFault(settlement: Settlement): string | null {
   return isDecided ? null : 'a flag is missing'
 }
 
-/** Whole, not negative, and small enough for sums of it to stay exact. */
+/** Whether the value is a non-negative integer, small enough that sums stay exact. */
 const isPoints = (value: number): boolean =>
   Number.isSafeInteger(value) && value >= 0 && value <= QUOTA_MAX
 

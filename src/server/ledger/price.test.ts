@@ -52,7 +52,7 @@ const used = (promptTokens: number, completionTokens: number, cachedTokens = 0) 
   cachedTokens,
 })
 
-/** A price of these ratios. */
+/** Returns a price with these ratios. */
 const of = (model: string, completion = '1', group = '1', cache = '1'): Price =>
   price(
     ratios({
@@ -64,21 +64,21 @@ const of = (model: string, completion = '1', group = '1', cache = '1'): Price =>
     named('m'),
   )
 
-describe('what a call costs', () => {
+describe('the cost of a call', () => {
   test.each([
-    // What a real One API server charged for the same figures.
+    // Charges of a real One API server for the same figures.
     ['gpt-4o-mini', of('0.075', '4'), used(11, 7), 3],
     ['gpt-3.5-turbo', of('0.25', '3'), used(11, 7), 8],
     ['gpt-3.5-turbo, older form', of('0.25', '3'), used(5, 3), 4],
     ['embeddings', of('0.075', '4'), used(6, 0), 1],
     ['moderations', of('0.075', '4'), used(1, 0), 1],
     ['ratio 1', of('1', '4'), used(11, 7), 39],
-    // Rounded once, up.
+    // Rounded up, once.
     ['just above a point', of('0.1'), used(11, 0), 2],
     ['a whole number of points', of('0.1'), used(20, 0), 2],
     ['three tenths, which floating point gets wrong', of('0.1', '3'), used(0, 10), 3],
     ['0.1 + 0.2', of('0.1', '2'), used(10, 10), 3],
-    // At least one point, where there is a price and something was used.
+    // At least one point if there is a price and any usage.
     ['next to nothing', of('0.000001'), used(1, 0), 1],
     ['nothing used', of('30'), used(0, 0), 0],
     ['free model', of('0', '4'), used(1000, 1000), 0],
@@ -93,7 +93,7 @@ describe('what a call costs', () => {
     expect(costOf(priced, tokens)).toBe(points)
   })
 
-  describe('what is written to a cache', () => {
+  describe('cache writes', () => {
     const writing = { promptTokens: 100, cachedTokens: 20, completionTokens: 10 }
     const parts = { ...writing, cacheWriteTokens: 40, cacheWriteHourTokens: 8 }
     const at = (over: Parameters<typeof ratios>[0]): Price =>
@@ -102,12 +102,12 @@ describe('what a call costs', () => {
         named('m'),
       )
 
-    test('costs a quarter more, and twice as much for an hour, where nothing else is known', () => {
+    test('cost 1.25 times the prompt price, and twice it for an hour, by default', () => {
       expect(costOf(at({}), parts)).toBe(32 + 2 + 50 + 16 + 20)
       expect(at({})).toMatchObject({ cacheWriteRatio: '1.25', cacheWriteHourRatio: '2' })
     })
 
-    test('costs what the operator has set; an hour follows the minutes', () => {
+    test('cost the configured ratio; the hourly ratio follows from it', () => {
       const set = at({ cacheWrite: { m: '1.5' } })
       expect(set.cacheWriteHourRatio).toBe('2.4')
       expect(costOf(set, parts)).toBe(Math.ceil(32 + 2 + 60 + 8 * 2.4 + 20))
@@ -115,12 +115,12 @@ describe('what a call costs', () => {
       expect(costOf(both, parts)).toBe(32 + 2 + 0 + 4 + 20)
     })
 
-    test('is rounded with the rest, once, up', () => {
+    test('are rounded up once, together with the rest', () => {
       const cheap = at({ model: { m: '0.001' }, cacheWrite: { m: '0.333333333333333' } })
       expect(costOf(cheap, { ...parts, cacheWriteHourTokens: 0 })).toBe(1)
     })
 
-    test('and read from it costs both, and is no fresh prompt', () => {
+    test('of tokens that are also read from the cache cost both, and not as fresh prompt', () => {
       const both = { ...writing, promptTokens: 27, cacheWriteTokens: 20, cacheOverlapTokens: 20 }
       expect(costOf(at({}), both)).toBe(7 + 2 + 25 + 20)
       expect(priceLines(at({}), both).map(({ kind, count }) => [kind, count])).toEqual([
@@ -131,19 +131,19 @@ describe('what a call costs', () => {
       ])
     })
 
-    test('takes nothing away from calls that write nothing', () => {
+    test('do not change the cost of calls that write nothing', () => {
       expect(costOf(at({}), writing)).toBe(80 + 2 + 20)
     })
   })
 
-  test('never exceeds what the books can hold', () => {
+  test('never exceeds the maximum of the ledger', () => {
     const dear = of('1000000', '1000000', '1000000')
     expect(costOf(dear, used(20_000_000, 20_000_000))).toBe(QUOTA_MAX)
     const estimate = { promptTokens: 1, maxCompletionTokens: 100_000_000, preConsumedTokens: 0 }
     expect(reservationOf(dear, estimate)).toBe(QUOTA_MAX)
   })
 
-  /** A decimal with up to 15 significant digits, as an operator may write it. */
+  /** A decimal with up to 15 significant digits, as an operator may enter it. */
   const ratio = fc
     .tuple(fc.bigInt({ min: 0n, max: 10n ** 15n - 1n }), fc.integer({ min: 0, max: 15 }))
     .map(([digits, decimals]) => {
@@ -166,7 +166,7 @@ describe('what a call costs', () => {
         ([model, completion, group, cache], [prompt, produced, cachedWish]) => {
           const cached = Math.min(cachedWish, prompt)
           const priced = of(model.text, completion.text, group.text, cache.text)
-          // All over one denominator, rounded up once.
+          // All terms over one denominator, rounded up once.
           const scale = (one: { digits: bigint; decimals: number }, decimals: number): bigint =>
             one.digits * 10n ** BigInt(decimals - one.decimals)
           const parts =
@@ -186,7 +186,7 @@ describe('what a call costs', () => {
     )
   })
 
-  test('grows with every figure, and is always a whole number of points in range', () => {
+  test('increases with every figure, and is always a whole number of points in range', () => {
     const tokens = fc.integer({ min: 0, max: 20_000_000 })
     fc.assert(
       fc.property(
@@ -204,35 +204,35 @@ describe('what a call costs', () => {
   })
 })
 
-describe('what is held back before a call', () => {
+describe('the reservation for a call', () => {
   const dear = of('2', '3')
   const hold = (maxCompletionTokens: number | null, preConsumedTokens = 500) =>
     reservationOf(dear, { promptTokens: 10, maxCompletionTokens, preConsumedTokens })
 
-  test('is the prompt and all that the client lets the model produce', () => {
+  test('covers the prompt and the completion tokens that the client allows', () => {
     expect(hold(100)).toBe((10 + 100 * 3) * 2)
     expect(hold(1)).toBe((10 + 3) * 2)
   })
 
-  test('is the operator’s figure at the prompt’s price when the client does not say', () => {
+  test('uses the operator’s default at the prompt price if the client sets no limit', () => {
     expect(hold(null)).toBe((10 + 500) * 2)
     expect(hold(null, 0)).toBe(20)
   })
 
-  test('is bounded for a client that asks for the moon', () => {
+  test('is bounded if the client allows a huge number of tokens', () => {
     expect(hold(100_000_000)).toBe((10 + 10_000_000 * 3) * 2)
   })
 
-  test('is nothing for what is free', () => {
+  test('is zero for a free model', () => {
     const estimate = { promptTokens: 10, maxCompletionTokens: 100, preConsumedTokens: 500 }
     expect(reservationOf(of('0'), estimate)).toBe(0)
   })
 })
 
-describe('the price of a name', () => {
+describe('the price of a model name', () => {
   const model = { asked: '1', sent: '2', 'typed(14)': '3', typed: '4' }
 
-  test('is the requested one’s if it has an entry, else the mapped one’s', () => {
+  test('is that of the requested name if it has an entry, else that of the mapped name', () => {
     const from = ratios({ model })
     const mapped = named('asked', { mapped: 'sent' })
     expect(price(from, mapped)).toMatchObject({ pricedAs: 'asked', modelRatio: '1' })
@@ -240,25 +240,25 @@ describe('the price of a name', () => {
     expect(price(from, alias)).toMatchObject({ pricedAs: 'sent', modelRatio: '2' })
   })
 
-  test('is that of the channel’s type where there is one', () => {
+  test('is that of the channel type if it has an entry', () => {
     const from = ratios({ model })
     expect(price(from, named('typed', { channelType: 14 })).modelRatio).toBe('3')
     expect(price(from, named('typed')).modelRatio).toBe('4')
     expect(findPrice(ratios({ model: { 'x(14)': '1' } }), named('x'))).toBeNull()
   })
 
-  test('is the operator’s own default for names without an entry, or there is none', () => {
+  test('is the operator’s default for names without an entry, or missing', () => {
     expect(findPrice(ratios({ model }), named('unknown'))).toBeNull()
     const from = ratios({ model, otherwise: '30' })
     expect(price(from, named('unknown', { mapped: 'x' }))).toMatchObject({
       pricedAs: 'unknown',
       modelRatio: '30',
     })
-    // The default is the last resort: an entry for the mapped name comes before it.
+    // The default applies last: an entry for the mapped name takes precedence.
     expect(price(from, named('alias', { mapped: 'sent' })).modelRatio).toBe('2')
   })
 
-  test('takes the completion ratio from the same name: its entry, or what the name says', () => {
+  test('takes the completion ratio from the same name: its entry, or the default for the name', () => {
     const from = ratios({ model: { 'gpt-4o': '1', 'gpt-3.5-turbo': '1' }, otherwise: '1' })
     expect(price(from, named('gpt-4o')).completionRatio).toBe('4')
     expect(price(from, named('x', { mapped: 'gpt-3.5-turbo' })).completionRatio).toBe('3')
@@ -267,18 +267,18 @@ describe('the price of a name', () => {
     expect(price(own, named('gpt-4o')).completionRatio).toBe('7.5')
   })
 
-  test('of a group without a ratio is ×1', () => {
+  test('has a group ratio of 1 for a group without a ratio', () => {
     const from = ratios({ model, group: { vip: '0.8' } })
     expect(price(from, named('asked', { group: 'vip' })).groupRatio).toBe('0.8')
     expect(price(from, named('asked', { group: 'toString' })).groupRatio).toBe('1')
   })
 
-  test('searching the web is no other model', () => {
+  test('is the same for the `-internet` variant of a model', () => {
     const from = ratios({ model: { 'qwen-max': '1.5' } })
     expect(price(from, named('qwen-max-internet')).modelRatio).toBe('1.5')
   })
 
-  test('exists for every built-in model, and can be computed with', () => {
+  test('exists and can be computed for every built-in model', () => {
     const built = defaultRatios()
     const from: Ratios = {
       ...PLAIN_RATIOS,
@@ -297,7 +297,7 @@ describe('the price of a name', () => {
     }
   })
 
-  test('is remembered, but not of more names than can be of use', () => {
+  test('is cached for a bounded number of names', () => {
     const known = ratios({ otherwise: '1' })
     const isRemembered = (name: string) =>
       findPrice(known, named(name)) === findPrice(known, named(name))
@@ -307,14 +307,14 @@ describe('the price of a name', () => {
     expect(findPrice(known, named('one-more'))).toMatchObject({ modelRatio: '1' })
   })
 
-  test('of a ratio that is no decimal is a fault of ours, never a wrong price', () => {
+  test('throws for a ratio that is not a decimal', () => {
     for (const text of ['1e3', '-1', '', ' 1', '1.', '.5']) {
       expect(() => of(text)).toThrow('not a decimal')
     }
   })
 })
 
-test('the log row’s text shows ratios as they are booked, with two decimals at least', () => {
+test('the log text shows ratios as booked, with at least two decimals', () => {
   expect(of('0.075', '4').ratioText).toBe('倍率：0.075 × 1.00 × 4.00')
   expect(of('15', '1.33333333333333', '0.5').ratioText).toBe(
     '倍率：15.00 × 0.50 × 1.33333333333333',

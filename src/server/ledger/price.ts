@@ -7,69 +7,74 @@ import type { Ratios } from '../option/live-options.ts'
 import { freshTokensOf, priceLines, type UsedExtras } from './price/price-lines.ts'
 
 /**
- * What a call costs. Ratios are decimal texts, kept as they were written; the arithmetic is on
- * whole numbers of any size, so nothing is rounded but the result, once, up to a whole point.
+ * Computes the cost of a call. Ratios are decimal texts, stored as entered. The arithmetic uses
+ * integers of any size, so only the result is rounded, once, up to a whole point.
  */
 export interface Price {
-  /** Name the ratio was found under. */
+  /** Model name under which the ratio was found. */
   pricedAs: string
   modelRatio: string
   completionRatio: string
   groupRatio: string
-  /** Of prompt tokens that the upstream read from its cache. */
+  /** Ratio of prompt tokens read from the upstream's cache. */
   cacheRatio: string
-  /** Of prompt tokens that the upstream wrote to its cache, to be kept for minutes. */
+  /** Ratio of prompt tokens written to the upstream's cache with a lifetime of minutes. */
   cacheWriteRatio: string
-  /** Of those to be kept for an hour. */
+  /** Ratio of prompt tokens written to it with a lifetime of an hour. */
   cacheWriteHourRatio: string
-  /** Of prompt tokens that are speech, and that are pictures. */
+  /** Ratios of audio tokens and of image tokens in the prompt. */
   audioRatio: string
   imageRatio: string
-  /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
+  /**
+   * Ratio of audio completion tokens, multiplied by `audioRatio`; null if they cost the same as
+   * other tokens.
+   */
   audioCompletionRatio: string | null
-  /** Of completion tokens that are pictures; null: as of any other. */
+  /** Ratio of image completion tokens; null if they cost the same as other tokens. */
   imageCompletionRatio: string | null
-  /** Dollars a call, whatever it uses; null: it is sold by what it uses. */
+  /** Dollars per call regardless of usage; null if the model is billed by usage. */
   perCall: string | null
-  /** Points of a dollar. */
+  /** Points per dollar. */
   quotaPerUnit: string
-  /** What a picture's size and quality multiply its price by. */
+  /** Factor of the price for an image of this size and quality. */
   pictureFactor(size: string, quality: string): string
-  /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
+  /** Dollars per thousand calls of a tool; undefined if they are free. */
   toolPrice(name: string): string | undefined
-  /** The price of another model that a tool of the same call runs; null: it has none. */
+  /** Price of another model that a tool runs within the call; null if it has no price. */
   ofModel(model: string): Price | null
-  /** Prompt tokens beyond which this price applies; null: it is the model's ordinary one. */
+  /**
+   * Number of prompt tokens above which this price applies; null for the model's standard price.
+   */
   tierAbove: number | null
-  /** Prices of longer prompts, longest first. */
+  /** Prices for longer prompts, longest first. */
   tiers: readonly Price[]
   group: string
   /**
-   * Text of its log rows: model × group × completion, two decimals each, as log tools of the family
-   * expect; of a model that is sold by the call its price and the group.
+   * Text of the log rows: model × group × completion ratio with two decimals each, as log tools for
+   * One API expect. For a model that is billed per call: its price and the group ratio.
    */
   ratioText: string
-  /** Compiled factors. */
+  /** Precomputed factors. */
   factors: Factors
 }
 
 interface Factors {
-  /** Points per token of each kind, times `unit`; model and group ratios are in them. */
+  /** Points per token of each kind, scaled by `unit`; they include model and group ratio. */
   prompt: bigint
   cached: bigint
   cacheWrite: bigint
   cacheWriteHour: bigint
   completion: bigint
-  /** 10^decimals: what the factors are scaled by. */
+  /** Scale of the factors, 10^decimals. */
   unit: bigint
-  /** Nothing in this price costs anything. */
+  /** Whether every part of this price is zero. */
   isFree: boolean
 }
 
 export interface ModelName {
-  /** As the client asked. */
+  /** Name that the client requested. */
   requested: string
-  /** As it goes upstream. */
+  /** Name that is sent to the upstream. */
   mapped: string
   channelType: number
 }
@@ -79,9 +84,9 @@ export interface PricedName extends ModelName {
 }
 
 /**
- * The price of a model in a group, or null when nobody has set one. The requested name counts if it
- * has an entry of its own, else the mapped one; a default ratio applies only where the operator has
- * set it. A group without a ratio costs ×1.
+ * Returns the price of a model in a group, or null if not set. The requested name takes precedence
+ * if it has an entry, else the mapped name applies. A default ratio applies only if the operator
+ * has set it. A group without a ratio has the ratio 1.
  */
 export function findPrice(ratios: Ratios, name: PricedName): Price | null {
   const { requested, mapped, channelType, group } = name
@@ -95,12 +100,12 @@ export function findPrice(ratios: Ratios, name: PricedName): Price | null {
   return price
 }
 
-/** Prices computed from a set of ratios; forgotten with it. */
+/** Prices computed from a set of ratios, dropped together with it. */
 const computed = new WeakMap<Ratios, Map<string, Price | null>>()
-/** More names than an installation uses; made-up ones must not fill the memory. */
+/** More names than an installation uses; limits the memory that made-up names can take. */
 const COMPUTED_MAX = 10_000
 
-/** Whether somebody has set a price; cheaper than the price, and nothing is remembered of it. */
+/** Whether a price is set. Cheaper than computing the price, and caches nothing. */
 export const isPriced = (ratios: Ratios, name: ModelName): boolean =>
   ratios.otherwise !== undefined ||
   [name.requested, name.mapped].some((model) => hasEntry(ratios, model, name.channelType))
@@ -160,13 +165,16 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
 
 type UncompiledPrice = Omit<Price, 'factors' | 'ratioText' | 'tiers'>
 
-/** The price for a prompt of this length. */
+/** Returns the price for a prompt of this length. */
 export const priceAt = (price: Price, promptTokens: number): Price =>
   price.tiers.find(({ tierAbove }) => promptTokens > (tierAbove ?? 0)) ?? price
 
-/** What makers ask for keeping a prompt for minutes when nothing else is known: a quarter more. */
+/** Default ratio of a cache write with a lifetime of minutes: 1.25 times the prompt price. */
 const CACHE_WRITE_RATIO = '1.25'
-/** An hour costs this against minutes, with every maker that sells it: 2 against 1.25. */
+/**
+ * Ratio of a cache write for an hour to one for minutes, 2 to 1.25, at every vendor that offers
+ * both.
+ */
 const HOUR_AGAINST_MINUTES = '1.6'
 
 function cacheWriteRatios(
@@ -182,14 +190,14 @@ function cacheWriteRatios(
   }
 }
 
-/** The texts were checked when they were stored; throws for one that is none. */
+/** Parses a ratio; throws if it is invalid, because ratios are validated when they are stored. */
 function decimal(text: string): Decimal {
   const value = decimalOf(text)
   if (value === null) throw new Error(`not a decimal: ${text}`)
   return value
 }
 
-/** The exact product of two decimals, as text. */
+/** Returns the exact product of two decimals as text. */
 const product = (one: string, other: string): string =>
   decimalText(times(decimal(one), decimal(other)))
 
@@ -216,21 +224,21 @@ function compile(texts: UncompiledPrice): Factors {
 }
 
 export interface UsedTokens {
-  /** Cached ones, and those written to a cache, included. */
+  /** Includes tokens read from and written to a cache. */
   promptTokens: number
   cachedTokens: number
   cacheWriteTokens?: number
   cacheWriteHourTokens?: number
-  /** Cached ones that were written to a cache too, and are paid for as both. */
+  /** Cached tokens that were also written to a cache and are charged for both. */
   cacheOverlapTokens?: number
   completionTokens: number
-  /** What is not text. */
+  /** Usage other than text tokens. */
   extras?: UsedExtras
 }
 
 /**
- * Points for what was used, by the rules of `callCost`. Calls of text alone, nearly all there are,
- * take a fortieth of its time by factors that were multiplied out beforehand.
+ * Returns the cost of the usage in points, by the rules of `callCost`. Calls with only text tokens,
+ * which is nearly all of them, use precomputed factors and take a fortieth of the time.
  */
 export function costOf(ordinary: Price, used: UsedTokens): number {
   const price = priceAt(ordinary, used.promptTokens)
@@ -248,7 +256,7 @@ export function costOfLines(price: Price, used: UsedTokens): number {
     isPerCall: perCall !== null,
     tokens: used.promptTokens + used.completionTokens,
   })
-  // The texts were checked when they were stored.
+  // Ratios are validated when they are stored.
   if (cost === null) throw new Error(`not a decimal in the price of ${price.pricedAs}`)
   return cost
 }
@@ -267,12 +275,13 @@ function textCost({ factors }: Price, used: UsedTokens): number {
   return points > QUOTA_MAX ? QUOTA_MAX : Math.max(1, Number(points))
 }
 
-/** The largest completion that a client may ask for and still be believed; bounds the reservation. */
+/** Largest completion limit that is accepted from a client; bounds the reservation. */
 export const COMPLETION_TOKENS_MAX = 10_000_000
 
 /**
- * Points to reserve: the prompt and what the client lets the model produce. If it does not say, the
- * operator's `PreConsumedQuota`, which counts tokens at the prompt's price.
+ * Points to reserve: for the prompt and the completion tokens that the client allows. Without a
+ * limit from the client, for the operator's `PreConsumedQuota`, counted as tokens at the prompt
+ * price.
  */
 export function reservationOf(
   price: Price,
@@ -295,9 +304,9 @@ export function reservationOf(
 
 const SHOWN_DECIMALS = 2
 
-/** A ratio as it is booked, with at least the two decimals that One API writes. */
+/** Formats a ratio as booked, with at least two decimals as One API does. */
 function shownRatio(ratio: string): string {
-  // `1e-3` is exact as it is.
+  // Exponent notation such as `1e-3` is already exact.
   if (/e/i.test(ratio)) return ratio
   const [whole = '', fraction = ''] = ratio.split('.')
   return `${whole}.${fraction.padEnd(SHOWN_DECIMALS, '0')}`
@@ -315,9 +324,9 @@ function ratioText(price: UncompiledPrice): string {
 const PLAIN_QUALITIES: ReadonlySet<string> = new Set(['', 'standard', 'auto'])
 
 /**
- * Undefined: the model has no entry and sells all pictures alike. Of one that has entries, what is
- * not listed is as dear as the dearest: a word that nobody here knows must not be cheaper than
- * those we know.
+ * Undefined if the model has no entry and all its images cost the same. For a model with entries,
+ * an unlisted size or quality costs as much as the most expensive one, so that an unknown value is
+ * not cheaper than known ones.
  */
 function pictureFactor(
   factors: RatioMap,

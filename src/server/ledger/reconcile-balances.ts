@@ -1,32 +1,33 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Database } from '../db/database.ts'
 
-/** A query over things whose figures must agree with the ledger; see `compare` for its columns. */
+/** Query over objects whose figures must agree with the ledger; see `compare` for its columns. */
 export interface Check {
-  /** What the rows are, in the report's words. */
+  /** Name of the objects in the report. */
   subject: string
-  /** The compared figures and the invariant that each belongs to. */
+  /** Compared figures and the invariant of each. */
   figures: Record<string, string>
   rows: RawBuilder<unknown>
 }
 
 export interface Scope {
   engine: Database['engine']
-  /** Epoch seconds, -1 for never. */
+  /** Epoch seconds; -1 if not adopted. */
   adoptedAt: number
-  /** -1 for none. */
+  /** -1 if there were no log rows. */
   adoptedLogId: number
   logsDeletedBefore: number
 }
 
 /**
- * Compares what users, tokens and channels show. I1, I2: a balance is the sum of its ledger rows,
- * less what open calls hold back. I3: what was used is the sum of the consumption. I5: a balance is
- * below zero only by the debts that calls left, or if people or an adopted database put it there.
+ * Checks the stored figures of users, tokens and channels. I1, I2: a balance is the sum of its
+ * ledger rows minus the points reserved by open calls. I3: the used quota is the sum of the
+ * consumption. I5: a balance is negative only because of debts of calls, an administrator's change,
+ * or an adopted value.
  *
- * An adopted installation had used quota before its books were opened: `opening` rows name it in
- * their detail, `{"used_quota": n, "request_count": n}`. Such a row is a token's if it names a
- * token, a channel's if it names a channel, else a user's.
+ * An adopted installation had used quota before its books were opened: its `opening` rows state it
+ * in their detail, `{"used_quota": n, "request_count": n}`. Such a row belongs to a token if it has
+ * a token id, to a channel if it has a channel id, else to a user.
  */
 export function balanceChecks(scope: Scope): Check[] {
   return [userCheck(scope), tokenCheck(scope), channelCheck(scope)]
@@ -64,7 +65,7 @@ function userCheck(scope: Scope): Check {
   }
 }
 
-/** What an unlimited token has left means nothing and is not compared. */
+/** The remaining quota of an unlimited token has no meaning and is not compared. */
 function tokenCheck(scope: Scope): Check {
   const remain = sql`coalesce(tokens.remain_quota, 0)`
   const lowest = lowestOf('booked')
@@ -114,7 +115,7 @@ function channelCheck(scope: Scope): Check {
 const consumed = (): RawBuilder<number> =>
   sql<number>`CASE WHEN kind = 'consume' THEN -user_amount ELSE 0 END`
 
-/** A figure that an opening row brings along, 0 in all others. */
+/** Figure stated by an opening row; 0 in all other rows. */
 function opened(
   { engine }: Scope,
   figure: 'used_quota' | 'request_count',
@@ -129,7 +130,7 @@ function opened(
     ELSE 0 END`
 }
 
-/** 0, or what people set if that is less, without the debts that calls left. */
+/** 0, or the lower balance that administrators set, minus the debts of calls. */
 function lowestOf(sums: string): RawBuilder<number> {
   const given = sql.ref(`${sums}.given`)
   const owed = sql`coalesce(${sql.ref(`${sums}.owed`)}, 0)`

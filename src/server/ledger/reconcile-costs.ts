@@ -2,13 +2,13 @@ import type { Queries } from '../db/database.ts'
 import { costOfFactors } from './price/price-factors.ts'
 import type { ReconcileReport } from './reconcile.ts'
 
-/** Rows that are in memory at once. */
+/** Rows in memory at a time. */
 const PAGE_SIZE = 5000
 
 /**
- * I5: what a call took, together with a debt that was not taken, is what it costs by the factors
- * that were booked beside it. Computed here, row by row, because no database multiplies decimals of
- * any length exactly.
+ * I5: the points that a call charged, plus a debt that was not charged, equal its cost by the
+ * booked factors. Computed here row by row, because the databases do not multiply decimals of
+ * arbitrary length exactly.
  */
 export async function compareCosts(
   db: Queries,
@@ -23,7 +23,7 @@ export async function compareCosts(
       .select(['id', 'user_amount', 'debt', 'carried', 'detail'])
       .where('kind', '=', 'consume')
       .where('id', '>', after)
-      // What is out of range is named as such, and JavaScript cannot hold it.
+      // Figures out of range are reported by another check, and JavaScript cannot represent them.
       .where('user_amount', '>=', -Number.MAX_SAFE_INTEGER)
       .where('debt', '<=', Number.MAX_SAFE_INTEGER)
       .orderBy('id')
@@ -35,8 +35,8 @@ export async function compareCosts(
       found += 1
       if (found > listedMax) continue
       const words = carried
-        ? `I5 user_amount is ${user_amount}, the books say ${-cost}`
-        : `I5 debt is ${debt}, the books say ${cost + user_amount}`
+        ? `I5 user_amount is ${user_amount}, the ledger says ${-cost}`
+        : `I5 debt is ${debt}, the ledger says ${cost + user_amount}`
       report.differences.push(`ledger row ${id}: ${words}`)
     }
     const last = rows.at(-1)

@@ -5,9 +5,9 @@ import type { Queries } from '../db/database.ts'
 import type { Check, Scope } from './reconcile-balances.ts'
 
 /**
- * Rows that must agree with one another. I3: a log row says what its ledger row says. I4: a call is
- * billed once, and not while it is open. I5: debt explains what was not taken. I6: a code is used
- * exactly when it has credited somebody. I7: figures are whole numbers in range.
+ * Checks rows that must agree with one another. I3: a log row matches its ledger row. I4: a call is
+ * billed once, and not while it is open. I5: a debt explains the points that were not charged. I6:
+ * a code is used exactly if it has credited a user. I7: figures are whole numbers in range.
  */
 export function recordChecks(scope: Scope): Check[] {
   return [
@@ -49,7 +49,7 @@ function logCheck({ adoptedAt, adoptedLogId }: Scope): Check {
   }
 }
 
-/** Log rows of billed calls, adopted ones left out. */
+/** Log rows of billed calls, without adopted ones. */
 const loggedCalls = sql`logs JOIN ledger ON ledger.request_id = logs.request_id
   WHERE logs.type = ${LogType.consume} AND ledger.kind = 'consume'`
 
@@ -63,7 +63,7 @@ function doubleLogCheck(): Check {
   }
 }
 
-/** How many billed calls have no log row. */
+/** Number of billed calls without a log row. */
 export async function countUnlogged(db: Queries): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     SELECT (SELECT count(*) FROM ledger WHERE kind = 'consume')
@@ -94,9 +94,9 @@ function doubleBillCheck(): Check {
 }
 
 /**
- * Only calls leave debt. A carried debt is a part of what was taken, and the token paid as much as
- * its user. Debts that are not carried were not taken: what the user paid, the token paid or is the
- * token's debt. A token that is unlimited or gone pays nothing.
+ * Only calls leave debt. A carried debt is part of the charged amount, and the token was charged as
+ * much as its user. Other debts were not charged: the user's amount is split between the token's
+ * amount and the token's debt. An unlimited or deleted token is charged nothing.
  */
 function debtCheck(): Check {
   return {
@@ -190,10 +190,10 @@ const FIGURES: FigureTable[] = [
   },
 ]
 
-/** What One API has counted below zero, its faults have; ours could not. */
+/** Tables in which adopted figures may be negative because of bugs in One API. */
 const ADOPTABLE = /^(users|tokens|channels|usage_\w+|channel_usage_\w+)$/
 
-/** Compares each figure with itself if it is fit, else with nothing. */
+/** Compares each figure with itself if it is valid, else with null. */
 function rangeCheck(
   { engine, adoptedAt }: Scope,
   { table, subject, signed, unsigned }: FigureTable,

@@ -4,15 +4,15 @@ import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import type { Check, Scope } from './reconcile-balances.ts'
 
 /**
- * I10: the sums by hour and day are those of the consumption rows. Where every call has its log
- * row, the sums that carry names are compared with those too (I3, by token name and model).
+ * I10: the hourly and daily sums equal those of the consumption rows. If every call has a log row,
+ * the sums by token name and model are compared with the log rows too (I3).
  */
 export function rollupChecks(
   scope: Scope,
   { isEveryCallLogged }: { isEveryCallLogged: boolean },
 ): Check[] {
   const { adoptedAt, logsDeletedBefore } = scope
-  // Hours that began before are not whole: part of them was adopted, or has been deleted.
+  // Earlier hours are incomplete: part of them was adopted or has been deleted.
   const firstHour = wholeFrom(Math.max(adoptedAt + 1, logsDeletedBefore), SECONDS_PER_HOUR)
   const firstDay = wholeFrom(adoptedAt + 1, SECONDS_PER_DAY)
   const calls = billedCalls(scope)
@@ -39,7 +39,7 @@ export function rollupChecks(
   ]
 }
 
-/** The first second, from this one on, that begins an hour or a day; 0 stays 0. */
+/** Start of the first full hour or day at or after this second; 0 stays 0. */
 const wholeFrom = (seconds: number, unit: number): number =>
   Math.ceil(Math.max(0, seconds) / unit) * unit
 
@@ -49,14 +49,14 @@ const startOf = (unit: number): RawBuilder<number> =>
 interface SumsSource {
   subject: string
   rollup: 'usage_hourly' | 'channel_usage_hourly' | 'usage_daily'
-  /** The rollup's key columns, and where the summed rows have them. */
+  /** Key columns of the rollup, each with the expression that computes it from the summed rows. */
   keys: Record<string, RawBuilder<unknown>>
   from: { column: 'hour' | 'day'; seconds: number }
 }
 
 /**
- * What the sums consist of. Rows that were adopted have no ledger rows; those of them that claim a
- * time after the adoption are in the sums that are compared.
+ * Rows that the sums are made of. Adopted rows have no ledger rows; those with a time after the
+ * adoption are part of the compared sums.
  */
 function billedCalls({ adoptedAt, adoptedLogId }: Scope): RawBuilder<unknown> {
   const billed = sql`
@@ -96,7 +96,9 @@ function namedSumsChecks(firstHour: number): Check[] {
   return [comparedSums(source, { invariant: 'I3', from })]
 }
 
-/** Both sides in one pass: what only one of them has is a difference as well. */
+/**
+ * Computes both sides in one pass, because a row that exists on one side only is a difference too.
+ */
 function comparedSums(
   { subject, rollup, keys, from }: SumsSource,
   rows: { invariant: string; from: RawBuilder<unknown> },

@@ -20,7 +20,7 @@ import { reconcile } from './reconcile.ts'
 const HOUR = NOW_SECONDS - (NOW_SECONDS % 3600)
 const DAY = NOW_SECONDS - (NOW_SECONDS % 86_400)
 
-/** An account with a settled call of 70 points, and one still open that holds back 100. */
+/** An account with a settled call of 70 points and an open one that reserves 100. */
 async function aBusyAccount(books: Books) {
   const account = await anAccount(books, { quota: 1000, tokenQuota: 900 })
   const [requestId, open] = [newCallId(), newCallId()]
@@ -33,7 +33,7 @@ async function aBusyAccount(books: Books) {
   return { account, requestId, open }
 }
 
-/** Runs a statement, reconciles, and undoes it. */
+/** Runs a statement, reconciles, and undoes the statement. */
 async function differencesAfter(
   { database }: Books,
   statement: RawBuilder<unknown>,
@@ -46,7 +46,7 @@ async function differencesAfter(
   return differences
 }
 
-/** Adds to a column where a condition holds, and takes it away again. */
+/** Adds to a column where a condition holds, and subtracts it again. */
 const shifted = (
   books: Books,
   { table, column, where }: { table: string; column: string; where: RawBuilder<unknown> },
@@ -59,7 +59,7 @@ const shifted = (
 }
 
 forEachBooks('reconcile', (shared) => {
-  test('finds nothing where the ledger explains everything', async () => {
+  test('finds nothing if the ledger explains all figures', async () => {
     await aBusyAccount(shared.books)
     const report = await reconcile(shared.books.database)
     expect(report).toMatchObject({ differences: [], count: 0, callsWithoutLog: 0 })
@@ -75,81 +75,84 @@ forEachBooks('reconcile', (shared) => {
       table: 'users',
       column: 'quota',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I1 quota is 837, the books say 830`],
+      says: ({ userId }) => [`user ${userId}: I1 quota is 837, the ledger says 830`],
     },
     {
       table: 'users',
       column: 'used_quota',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I3 used_quota is 77, the books say 70`],
+      says: ({ userId }) => [`user ${userId}: I3 used_quota is 77, the ledger says 70`],
     },
     {
       table: 'users',
       column: 'request_count',
       where: ({ account }) => sql`id = ${account.userId}`,
-      says: ({ userId }) => [`user ${userId}: I3 request_count is 8, the books say 1`],
+      says: ({ userId }) => [`user ${userId}: I3 request_count is 8, the ledger says 1`],
     },
     {
       table: 'tokens',
       column: 'remain_quota',
       where: ({ account }) => sql`id = ${account.tokenId}`,
-      says: ({ tokenId }) => [`token ${tokenId}: I2 remain_quota is 737, the books say 730`],
+      says: ({ tokenId }) => [`token ${tokenId}: I2 remain_quota is 737, the ledger says 730`],
     },
     {
       table: 'tokens',
       column: 'used_quota',
       where: ({ account }) => sql`id = ${account.tokenId}`,
-      says: ({ tokenId }) => [`token ${tokenId}: I3 used_quota is 77, the books say 70`],
+      says: ({ tokenId }) => [`token ${tokenId}: I3 used_quota is 77, the ledger says 70`],
     },
     {
       table: 'reservations',
       column: 'user_amount',
       where: ({ open }) => sql`request_id = ${open}`,
-      says: ({ userId }) => [`user ${userId}: I1 quota is 830, the books say 823`],
+      says: ({ userId }) => [`user ${userId}: I1 quota is 830, the ledger says 823`],
     },
     {
       table: 'logs',
       column: 'quota',
       where: ({ requestId }) => sql`request_id = ${requestId}`,
       says: ({ userId, username }) => [
-        expect.stringMatching(/^log row \d+: I3 quota is 77, the books say 70$/),
+        expect.stringMatching(/^log row \d+: I3 quota is 77, the ledger says 70$/),
         `user, hour, model, token and name ${userId} ${HOUR} gpt-4o-mini a token ${username}: ` +
-          'I3 quota is 70, the books say 77',
+          'I3 quota is 70, the ledger says 77',
       ],
     },
     {
       table: 'logs',
       column: 'channel_id',
       where: ({ requestId }) => sql`request_id = ${requestId}`,
-      says: () => [expect.stringMatching(/I3 channel_id is 8, the books say 1$/)],
+      says: () => [expect.stringMatching(/I3 channel_id is 8, the ledger says 1$/)],
     },
     {
       table: 'usage_daily',
       column: 'quota',
       where: ({ account }) => sql`user_id = ${account.userId}`,
-      says: ({ userId }) => [`user and day ${userId} ${DAY}: I10 quota is 77, the books say 70`],
+      says: ({ userId }) => [`user and day ${userId} ${DAY}: I10 quota is 77, the ledger says 70`],
     },
     {
       table: 'usage_hourly',
       column: 'completion_tokens',
       where: ({ account }) => sql`user_id = ${account.userId}`,
       says: ({ userId, username }) => [
-        `user and hour ${userId} ${HOUR}: I10 completion_tokens is 14, the books say 7`,
+        `user and hour ${userId} ${HOUR}: I10 completion_tokens is 14, the ledger says 7`,
         `user, hour, model, token and name ${userId} ${HOUR} gpt-4o-mini a token ${username}: ` +
-          'I3 completion_tokens is 14, the books say 7',
+          'I3 completion_tokens is 14, the ledger says 7',
       ],
     },
   ]
 
-  test.each(figures)('names a wrong $column of $table', async ({ table, column, where, says }) => {
-    const { books } = shared
-    const call = await aBusyAccount(books)
-    const found = await shifted(books, { table, column, where: where(call) })
-    expect(found).toEqual(says(call.account))
-  })
+  test.each(figures)(
+    'reports a wrong $column of $table',
+    async ({ table, column, where, says }) => {
+      const { books } = shared
+      const call = await aBusyAccount(books)
+      const found = await shifted(books, { table, column, where: where(call) })
+      expect(found).toEqual(says(call.account))
+    },
+  )
 
   test.each(['used_quota', 'requests', 'quota', 'prompt_tokens'])(
-    'names a wrong figure of a channel: %s',
+    'reports a wrong figure of a channel: %s',
     async (column) => {
       const { books } = shared
       await aBusyAccount(books)
@@ -164,7 +167,7 @@ forEachBooks('reconcile', (shared) => {
     },
   )
 
-  test('names what is in one place only', async () => {
+  test('reports rows that exist on one side only', async () => {
     const { books } = shared
     const { account, requestId } = await aBusyAccount(books)
     const { userId } = account
@@ -175,7 +178,9 @@ forEachBooks('reconcile', (shared) => {
     )
     expect(rollup).toEqual([
       expect.stringContaining(`user and day ${userId} ${DAY - 86_400}: I10 requests is 1, the`),
-      expect.stringContaining(`user and day ${userId} ${DAY}: I10 requests is 0, the books say 1`),
+      expect.stringContaining(
+        `user and day ${userId} ${DAY}: I10 requests is 0, the ledger says 1`,
+      ),
     ])
     const forgery = await differencesAfter(
       books,
@@ -183,11 +188,11 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE logs SET request_id = ${requestId} WHERE request_id = 'forged'`,
     )
     expect(forgery).toEqual([
-      expect.stringMatching(/^log row \d+: I3 quota is 70, the books say none/),
+      expect.stringMatching(/^log row \d+: I3 quota is 70, the ledger says none/),
     ])
   })
 
-  test('names a call that is logged twice', async () => {
+  test('reports a call that is logged twice', async () => {
     const { books } = shared
     const { requestId } = await aBusyAccount(books)
     const found = await differencesAfter(
@@ -199,10 +204,10 @@ forEachBooks('reconcile', (shared) => {
         FROM logs WHERE request_id = ${requestId}`,
       sql`DELETE FROM logs WHERE id >= 1000000`,
     )
-    expect(found).toContain(`request ${requestId}: I3 log_rows is 2, the books say 1`)
+    expect(found).toContain(`request ${requestId}: I3 log_rows is 2, the ledger says 1`)
   })
 
-  test('names a call that is open although it was billed', async () => {
+  test('reports a call that is open although it was billed', async () => {
     const { books } = shared
     const { open, requestId } = await aBusyAccount(books)
     const found = await differencesAfter(
@@ -210,7 +215,7 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE reservations SET request_id = ${requestId} WHERE request_id = ${open}`,
       sql`UPDATE reservations SET request_id = ${open} WHERE request_id = ${requestId}`,
     )
-    expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the books say 0`])
+    expect(found).toEqual([`open call ${requestId}: I4 ledger_rows is 1, the ledger says 0`])
   })
 
   const FACTORS = JSON.stringify({
@@ -224,7 +229,7 @@ forEachBooks('reconcile', (shared) => {
     price_version: '9f86d081884c7d65',
   })
 
-  /** A call of 100 points, of which its user had 60 and its token 50. */
+  /** A call that cost 100 points, with 60 on the user's balance and 50 on the token. */
   async function anUnpaidCall(books: Books, { isUserGone = false } = {}) {
     const account = await anAccount(books, { quota: 60, tokenQuota: 50 })
     const requestId = newCallId()
@@ -238,38 +243,38 @@ forEachBooks('reconcile', (shared) => {
     return (column: string, by?: number) => shifted(books, { table: 'ledger', column, where }, by)
   }
 
-  test('names a carried debt and amounts that are not what a call cost', async () => {
+  test('reports a wrong carried debt and amounts that differ from the cost of the call', async () => {
     const wrong = await anUnpaidCall(shared.books)
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt', 61)).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 debt is 101, the books say 100$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 101, the ledger says 100$/),
     ])
     expect(await wrong('token_debt', 51)).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 token_debt is 101, the books say 100$/),
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 101, the ledger says 100$/),
     ])
     expect(await wrong('user_amount')).toEqual(
       expect.arrayContaining([
-        expect.stringMatching(/^ledger row \d+: I5 user_amount is -93, the books say -100$/),
-        expect.stringMatching(/^ledger row \d+: I5 token_amount is -100, the books say -93$/),
+        expect.stringMatching(/^ledger row \d+: I5 user_amount is -93, the ledger says -100$/),
+        expect.stringMatching(/^ledger row \d+: I5 token_amount is -100, the ledger says -93$/),
       ]),
     )
   })
 
-  test('names a debt that was not taken and is not what a call cost', async () => {
+  test('reports an uncharged debt that differs from the cost of the call', async () => {
     const wrong = await anUnpaidCall(shared.books, { isUserGone: true })
     expect((await reconcile(shared.books.database)).differences).toEqual([])
     expect(await wrong('debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 debt is 57, the books say 50$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 57, the ledger says 50$/),
     ])
     expect(await wrong('token_debt')).toEqual([
-      expect.stringMatching(/^ledger row \d+: I5 token_debt is 7, the books say 0$/),
+      expect.stringMatching(/^ledger row \d+: I5 token_debt is 7, the ledger says 0$/),
     ])
     expect(await wrong('user_amount')).toContainEqual(
-      expect.stringMatching(/^ledger row \d+: I5 debt is 50, the books say 57$/),
+      expect.stringMatching(/^ledger row \d+: I5 debt is 50, the ledger says 57$/),
     )
   })
 
-  test('counts who owes and how much', async () => {
+  test('counts the users in debt and the total debt', async () => {
     const { books } = shared
     const before = (await reconcile(books.database)).owed
     await anUnpaidCall(books)
@@ -277,20 +282,20 @@ forEachBooks('reconcile', (shared) => {
     expect([owed.users - before.users, owed.points - before.points]).toEqual([1, 40])
   })
 
-  test('names a debt of what is no call, and one that is out of range', async () => {
+  test('reports a debt of a row that is not a call, and one that is out of range', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const where = sql`user_id = ${account.userId} AND kind = 'grant'`
     for (const column of ['debt', 'token_debt']) {
       const found = await shifted(books, { table: 'ledger', column, where })
-      expect(found).toEqual([expect.stringContaining(`I5 ${column} is 7, the books say 0`)])
+      expect(found).toEqual([expect.stringContaining(`I5 ${column} is 7, the ledger says 0`)])
     }
     const wrong = sql`user_id = ${account.userId} AND kind = 'consume'`
     const huge = await shifted(books, { table: 'ledger', column: 'debt', where: wrong }, 2 ** 53)
     expect(huge).toContainEqual(expect.stringContaining('I7 debt is 9007199254740992'))
   })
 
-  test('names a balance below zero even when the ledger agrees', async () => {
+  test('reports a negative balance even if the ledger agrees', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const both = (by: number) => [
@@ -302,12 +307,12 @@ forEachBooks('reconcile', (shared) => {
     const { differences } = await reconcile(books.database)
     for (const statement of both(2000)) await statement.execute(books.database.write)
     expect(differences).toContain(
-      `user ${account.userId}: I5 lowest is -1170, the books say 0; ` +
-        'I3 used_quota is 70, the books say 2070',
+      `user ${account.userId}: I5 lowest is -1170, the ledger says 0; ` +
+        'I3 used_quota is 70, the ledger says 2070',
     )
   })
 
-  test('names figures that are no whole numbers in range', async () => {
+  test('reports figures that are not whole numbers in range', async () => {
     const { books } = shared
     const { account, open } = await aBusyAccount(books)
     const tooMuch = 2 ** 53
@@ -317,7 +322,7 @@ forEachBooks('reconcile', (shared) => {
       tooMuch,
     )
     expect(huge).toContainEqual(
-      `users row ${account.userId}: I7 quota is 9007199254741822, the books say none`,
+      `users row ${account.userId}: I7 quota is 9007199254741822, the ledger says none`,
     )
     const negative = await shifted(
       books,
@@ -325,7 +330,7 @@ forEachBooks('reconcile', (shared) => {
       -101,
     )
     expect(negative).toContainEqual(
-      `reservations row ${open}: I7 token_amount is -1, the books say none`,
+      `reservations row ${open}: I7 token_amount is -1, the ledger says none`,
     )
     if (books.database.engine === 'postgres') return
     const fraction = await shifted(
@@ -334,15 +339,15 @@ forEachBooks('reconcile', (shared) => {
       0.5,
     )
     expect(fraction).toContainEqual(
-      `tokens row ${account.tokenId}: I7 used_quota is 70.5, the books say none`,
+      `tokens row ${account.tokenId}: I7 used_quota is 70.5, the ledger says none`,
     )
-    // Half a point there and back has left a fraction; whole again.
+    // Adding and subtracting half a point has left a fraction.
     await sql`UPDATE tokens SET used_quota = CAST(used_quota AS integer)`.execute(
       books.database.write,
     )
   })
 
-  test('names codes that are used without a credit, and credits of unused codes', async () => {
+  test('reports codes that are used without a credit, and credits of unused codes', async () => {
     const { books } = shared
     const account = await anAccount(books)
     const code = (id: number, status: number) => ({
@@ -371,12 +376,12 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE redemptions SET status = CASE id WHEN 1 THEN 3 WHEN 2 THEN 1 ELSE status END`,
     )
     expect(found).toEqual([
-      'redemption code 1: I6 uses is 0, the books say 1',
-      'redemption code 2: I6 uses is 1, the books say 0',
+      'redemption code 1: I6 uses is 0, the ledger says 1',
+      'redemption code 2: I6 uses is 1, the ledger says 0',
     ])
   })
 
-  test('names users and tokens that came about outside of the ledger', async () => {
+  test('reports users and tokens that were created outside the ledger', async () => {
     const { books } = shared
     const { userId } = await anAccount(books)
     const found = await differencesAfter(
@@ -384,10 +389,10 @@ forEachBooks('reconcile', (shared) => {
       sql`UPDATE users SET quota = 500 WHERE id = ${userId}`,
       sql`UPDATE users SET quota = 0 WHERE id = ${userId}`,
     )
-    expect(found).toEqual([`user ${userId}: I1 quota is 500, the books say 0`])
+    expect(found).toEqual([`user ${userId}: I1 quota is 500, the ledger says 0`])
   })
 
-  test('lists a hundred of a kind and counts them all', async () => {
+  test('lists a hundred differences of a kind and counts all of them', async () => {
     const { books } = shared
     const add = (from: number, to: number) =>
       sql`INSERT INTO ledger (id, created_at, kind, user_id, user_amount, token_id, token_amount)
@@ -406,7 +411,7 @@ forEachBooks('reconcile', (shared) => {
     expect(differences).toHaveLength(100)
   })
 
-  test('sees one moment while calls are settled beside it', async () => {
+  test('reads one snapshot while calls are being settled', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     const traffic = (async () => {
@@ -424,14 +429,14 @@ forEachBooks('reconcile', (shared) => {
   })
 })
 
-forEachBooks('books that do not go back to the beginning', (shared) => {
+forEachBooks('incomplete books', (shared) => {
   const setting = (name: string, seconds: number) =>
     shared.books.database.write
       .insertInto('settings')
       .values({ name, value: String(seconds) })
       .execute()
 
-  test('deleting log rows changes nothing; hourly sums are compared from then on', async () => {
+  test('after log rows were deleted only later hourly sums are compared', async () => {
     const { books } = shared
     const { account } = await aBusyAccount(books)
     const { write } = books.database
@@ -450,7 +455,7 @@ forEachBooks('books that do not go back to the beginning', (shared) => {
       column: 'quota',
       where: sql`hour = ${HOUR + 3600}`,
     })
-    expect(found).toEqual([expect.stringContaining('I10 quota is 12, the books say 5')])
+    expect(found).toEqual([expect.stringContaining('I10 quota is 12, the ledger says 5')])
   })
 
   test('an adopted installation is compared from its opening on', async () => {

@@ -9,26 +9,26 @@ import { countUnlogged, recordChecks } from './reconcile-records.ts'
 import { rollupChecks } from './reconcile-rollups.ts'
 
 /**
- * Recomputes every balance, counter and rollup from the ledger and names each that differs.
- * Everything is read in one snapshot, so that it may run beside a live server, and summed by the
- * database, so that memory does not grow with the books. On SQLite the write-ahead log cannot be
- * emptied while it runs.
+ * Recomputes every balance, counter and rollup from the ledger and reports each difference. It
+ * reads one snapshot, so it can run beside a live server. The database does the summing, so memory
+ * use does not grow with the ledger. On SQLite the write-ahead log cannot be truncated while it
+ * runs.
  */
 export interface ReconcileReport {
-  /** One sentence each, with the figures: the first hundred of each kind. */
+  /** One sentence per difference, with the figures; at most a hundred of each kind. */
   differences: string[]
-  /** How many there are in all. */
+  /** Total number of differences. */
   count: number
-  /** Billed calls without a log row: deleted since, or never kept. That is no difference. */
+  /** Billed calls without a log row, because it was deleted or never written; not a difference. */
   callsWithoutLog: number
-  /** Users whose balance is below zero, and by how many points together. That is no difference. */
+  /** Number of users with a negative balance and their total debt in points; not a difference. */
   owed: { users: number; points: number }
 }
 
 export const reconcile = (database: Pick<Database, 'engine' | 'heavy'>): Promise<ReconcileReport> =>
   inSnapshot(database, (db) => reconcileWithin(db, database.engine))
 
-/** The same within the caller's transaction, which sees what it has written itself. */
+/** Reconciles within the caller's transaction, which sees its own writes. */
 export async function reconcileWithin(
   db: Queries,
   engine: Database['engine'],
@@ -60,7 +60,7 @@ async function countOwed(db: Queries): Promise<ReconcileReport['owed']> {
   return { users: Number(rows[0]?.users ?? 0), points: Number(rows[0]?.points ?? 0) }
 }
 
-/** -1 when nothing of the kind ever happened. */
+/** Returns -1 if not set. */
 async function settingNumber(db: Queries, name: string): Promise<number> {
   const row = await db
     .selectFrom('settings')
@@ -82,7 +82,7 @@ async function inSnapshot<T>(
       .execute(work)
   }
   return heavy.connection().execute(async (db) => {
-    // Sorting all of a large ledger belongs on the disk.
+    // Sorting a large ledger must use temporary files on disk, not memory.
     await sql`PRAGMA temp_store = FILE`.execute(db)
     await sql`BEGIN`.execute(db)
     try {
@@ -97,8 +97,8 @@ async function inSnapshot<T>(
 const DIFFERENCES_PER_CHECK = 100
 
 /**
- * A check's rows have a `subject` and pairs of columns `<figure>_should`, `<figure>_is`; those
- * whose pairs are not all equal are differences.
+ * Runs a check, whose rows have a `subject` and pairs of columns `<figure>_should` and
+ * `<figure>_is`. Rows with an unequal pair are differences.
  */
 async function compare(db: Queries, check: Check, report: ReconcileReport): Promise<void> {
   const figures = Object.keys(check.figures)
@@ -107,7 +107,7 @@ async function compare(db: Queries, check: Check, report: ReconcileReport): Prom
   const unequal = figures.map(
     (figure) => sql`coalesce(${sql.ref(`${figure}_should`)} <> ${sql.ref(`${figure}_is`)}, true)`,
   )
-  // As texts, because a figure may be out of JavaScript's range: that is what is to be found.
+  // Read as text, because an invalid figure may be outside JavaScript's integer range.
   const { rows } = await sql<Record<string, string | number>>`
     SELECT CAST(subject AS text) AS subject, ${sql.join(columns)}, count(*) OVER () AS total
     FROM (${check.rows}) AS compared
@@ -120,7 +120,7 @@ async function compare(db: Queries, check: Check, report: ReconcileReport): Prom
     const sentences = unlike.map((name) => {
       const invariant = check.figures[name] ?? ''
       const [is, should] = [row[`${name}_is`], row[`${name}_should`]]
-      return `${invariant} ${name} is ${is ?? 'missing'}, the books say ${should ?? 'none'}`
+      return `${invariant} ${name} is ${is ?? 'missing'}, the ledger says ${should ?? 'none'}`
     })
     report.differences.push(`${check.subject} ${row['subject']}: ${sentences.join('; ')}`)
   }

@@ -19,10 +19,10 @@ import { settleServed } from './settle-served.ts'
 
 const DEAD = 'node-dead'
 const OURS = 'node-ours'
-/** An hour after everything else. */
+/** One hour after all other times. */
 const LATER = NOW_SECONDS + 3600
 
-/** A call that a process opened and never closed; with `cost` it had got as far as a checkpoint. */
+/** A call that a process opened and never closed; with `cost` it had reached a checkpoint. */
 async function abandoned(
   books: Books,
   account: Account,
@@ -48,7 +48,7 @@ const openCalls = async ({ database }: Books): Promise<string[]> => {
 }
 
 forEachBooks('recovery', (shared) => {
-  test('releases a call that came to nothing', async () => {
+  test('releases a call without a checkpoint', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
     await abandoned(books, account)
@@ -61,7 +61,7 @@ forEachBooks('recovery', (shared) => {
     })
   })
 
-  test('settles a call with what its last checkpoint says, booked now', async () => {
+  test('settles a call by its last checkpoint, booked at the current time', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
     const requestId = await abandoned(books, account, { cost: 130 })
@@ -82,7 +82,7 @@ forEachBooks('recovery', (shared) => {
     ])
   })
 
-  test('closes each call once, however many recover at the same time', async () => {
+  test('closes each call once, even if several processes recover concurrently', async () => {
     const { books } = shared
     const beside = await shared.openBeside()
     const account = await anAccount(books, { quota: 100_000 })
@@ -95,7 +95,7 @@ forEachBooks('recovery', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ used: 15 * 50, calls: 15, held: 0 })
   })
 
-  test('leaves its own calls alone', async () => {
+  test('leaves its own calls open', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     const requestId = await abandoned(books, account, { node: OURS, cost: 20 })
@@ -104,7 +104,7 @@ forEachBooks('recovery', (shared) => {
     await books.ledger.release(requestId)
   })
 
-  test('goes through more calls than one page holds', async () => {
+  test('processes more calls than fit into one page', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     const ids = Array.from({ length: 600 }, newCallId)
@@ -116,7 +116,7 @@ forEachBooks('recovery', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 1_000_000, held: 0 })
   })
 
-  test('releases a call that held more before anything was due', async () => {
+  test('releases a call whose reservation was only extended', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
     const requestId = await abandoned(books, account)
@@ -130,7 +130,7 @@ forEachBooks('recovery', (shared) => {
     expect(await books.ledger.extend(due)).toBeNull()
   })
 
-  test('names a call whose checkpoint cannot be read and closes the others', async () => {
+  test('reports a call with an unreadable checkpoint and closes the others', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     const [torn, forged] = [await abandoned(books, account), await abandoned(books, account)]
@@ -162,11 +162,11 @@ forEachBooks('recovery', (shared) => {
   })
 })
 
-forEachBooks('a process that was taken for dead', (shared) => {
+forEachBooks('a live process considered dead', (shared) => {
   const served = (books: Books, account: Account, requestId: string) =>
     settleServed({ ...books, node: DEAD }, settlement(account, { requestId, cost: 90 }))
 
-  test('charges what it served, also when the call was released and its points spent', async () => {
+  test('charges a served call even if it was released and the points were spent', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 100, tokenQuota: 100 })
     const requestId = await abandoned(books, account)
@@ -206,7 +206,7 @@ forEachBooks('a process that was taken for dead', (shared) => {
     expect(await figuresOf(books, account)).toMatchObject({ quota: 960, calls: 1, held: 0 })
   })
 
-  test('has each of its calls billed once, whoever comes first', async () => {
+  test('has each call billed once, in any order', async () => {
     const { books } = shared
     const beside = [await shared.openBeside(), await shared.openBeside()]
     const account = await anAccount(books, { quota: 100_000 })
@@ -228,7 +228,7 @@ forEachBooks('a process that was taken for dead', (shared) => {
   })
 })
 
-forEachBooks('processes that live', (shared) => {
+forEachBooks('live processes', (shared) => {
   const app = (books: Books, node: string) => ({
     ...books,
     node,
@@ -236,7 +236,7 @@ forEachBooks('processes that live', (shared) => {
     trace: pino({ level: 'silent' }),
   })
 
-  test('starting closes what an earlier process left', async () => {
+  test('close the calls of an earlier process at startup', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     await abandoned(books, account)
@@ -245,7 +245,7 @@ forEachBooks('processes that live', (shared) => {
     await recovery.stop()
   })
 
-  test('keep their calls as long as they are seen', async () => {
+  test('keep their calls while their heartbeat continues', async () => {
     const { books } = shared
     if (books.database.engine === 'sqlite') return expectOneServer(books)
     const account = await anAccount(books, { quota: 1000 })
@@ -275,7 +275,7 @@ forEachBooks('processes that live', (shared) => {
     expect(await books.database.write.selectFrom('nodes').selectAll().execute()).toEqual([])
   })
 
-  test('say goodbye: what they still held is closed at once', async () => {
+  test('have their open calls closed immediately after they stop', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1000 })
     const leaving = await startRecovery(app(books, 'node-leaving'))
@@ -284,7 +284,7 @@ forEachBooks('processes that live', (shared) => {
     expect(await recover(books)).toEqual({ settled: 0, released: 1, failed: [] })
   })
 
-  /** On SQLite there are no others: whatever another process left is dead. */
+  /** SQLite allows one server, so calls of any other process are dead. */
   async function expectOneServer(books: Books): Promise<void> {
     const account = await anAccount(books, { quota: 1000 })
     await abandoned(books, account, { node: 'node-alive' })

@@ -6,13 +6,12 @@ import type { Ledger } from './ledger.ts'
 import type { Settlement } from './operations.ts'
 
 /**
- * Calls whose process died stay open: their points are held back and nobody will close them.
- * Recovery settles them with what their last checkpoint says they had come to, or releases them
- * when there is none, which is when the upstream had produced nothing.
+ * Closes the calls of dead processes, which would otherwise stay open and hold points forever.
+ * Recovery settles a call by its last checkpoint, or releases it if there is no checkpoint, because
+ * the upstream had produced nothing then.
  *
- * It closes calls as everybody else does, through the ledger. So it does not matter how many
- * processes recover at once, or whether the dead one was only slow: each call is closed by one of
- * them.
+ * It closes calls through the ledger like any other caller. Several processes may recover at the
+ * same time, and a process considered dead may only have been slow: each call is closed once.
  */
 
 export interface Recovery {
@@ -22,20 +21,20 @@ export interface Recovery {
   failed: { requestId: string; reason: string }[]
 }
 
-/** Rows that are closed together. */
+/** Number of rows closed together. */
 const PAGE_SIZE = 256
 /**
- * Sooner than a connection without work is given up (`SILENCE_MS` in database.ts): at the same
- * moment, a process that has little to do would look again on the one that just ends.
+ * Shorter than the idle timeout of a connection (`SILENCE_MS` in database.ts). With the same
+ * interval, an idle process would query on a connection that is just being closed.
  */
 const RECOVERY_INTERVAL_MS = 45_000
 
 /**
- * Closes the calls of dead processes. On SQLite the file has one server, so whatever another one
- * left open is dead; on PostgreSQL a process is dead when its heartbeat has stopped. `node` is the
- * caller's own name, whose calls are never touched: it must be new with each start. Settled calls
- * are booked at `nowSeconds`, not at the time of their checkpoint, so that hours that people have
- * read already do not change.
+ * Closes the calls of dead processes. On SQLite the file has one server, so calls opened by any
+ * other process are dead. On PostgreSQL a process is dead if its heartbeat has stopped. `node` is
+ * the caller's own name, whose calls are not touched; it must be new at each start. Calls are
+ * booked at `nowSeconds`, not at the time of their checkpoint, so that past hours do not change in
+ * reports.
  */
 export async function recoverReservations(
   database: Database,
@@ -58,7 +57,7 @@ interface Orphan {
   checkpoint: string
 }
 
-/** Calls left open by the dead, in the order of their names, from `after` on. */
+/** Returns open calls of dead processes with ids after `after`, ordered by id. */
 async function orphans(database: Database, node: string, after: string): Promise<Orphan[]> {
   let query = database.write
     .selectFrom('reservations')
@@ -66,7 +65,7 @@ async function orphans(database: Database, node: string, after: string): Promise
     .where('node', '<>', node)
     .where('request_id', '>', after)
   if (database.engine === 'postgres') {
-    // A process beats before it reserves, so whoever is not in the table is not alive.
+    // A process sends a heartbeat before it reserves, so a process missing from the table is dead.
     query = query.where(({ not, exists, selectFrom }) =>
       not(
         exists(
@@ -91,7 +90,7 @@ async function close(
       if (await ledger.release(requestId)) recovery.released += 1
       return
     }
-    // Written by a checkpoint of this program; the ledger checks each figure again.
+    // Written by a checkpoint of this program; the ledger validates each figure again.
     const settlement = JSON.parse(checkpoint) as Settlement
     if ((await ledger.settle({ ...settlement, requestId, nowSeconds })) !== null) {
       recovery.settled += 1
@@ -102,8 +101,8 @@ async function close(
 }
 
 /**
- * Recovers now, before the first call is taken, and on PostgreSQL again and again from then on,
- * with a heartbeat that tells the other processes that this one lives.
+ * Recovers before the first call is accepted. On PostgreSQL it then recovers at regular intervals,
+ * and sends the heartbeat of this process.
  */
 export async function startRecovery(
   app: Pick<App, 'database' | 'ledger' | 'node' | 'clock' | 'trace'>,
@@ -120,12 +119,12 @@ export async function startRecovery(
     await recover()
     return { stop: () => Promise.resolve() }
   }
-  const onFailure = (error: unknown) => trace.error(error, 'the database did not take a heartbeat')
+  const onFailure = (error: unknown) => trace.error(error, 'could not store the heartbeat')
   const heartbeat = await createHeartbeat({ database, node, onFailure })
   await recover()
   let running = Promise.resolve()
   const timer = setInterval(() => {
-    running = running.then(recover).catch((error: unknown) => trace.error(error, 'no recovery'))
+    running = running.then(recover).catch((error: unknown) => trace.error(error, 'recovery failed'))
   }, RECOVERY_INTERVAL_MS)
   timer.unref()
   return {

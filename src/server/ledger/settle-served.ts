@@ -3,17 +3,17 @@ import { openAgain } from './ledger-store.ts'
 import type { Settled } from './ledger.ts'
 import type { Settlement } from './operations.ts'
 
-/** Recoveries that may come between: several processes may take this one for dead. */
+/** Number of settlement attempts, because several processes may release the call in between. */
 const ATTEMPTS_MAX = 3
 
 /**
- * Settles a call whose answer its client gets. Another process may have taken this one for dead, be
- * it that its machine slept, and have released the call, whose points the user has back: what was
- * served is paid for all the same. Null when the call had been billed before, by the other process
- * as far as it knew: nothing was booked now.
+ * Settles a call whose response is delivered to the client. Another process may have considered
+ * this one dead, for example after the machine slept, and released the call. The served call is
+ * charged nevertheless. Returns null if the call was already billed, by the other process from its
+ * checkpoint; nothing is booked then.
  *
- * For the process that serves the call, and never one that closes it for another: that one cannot
- * know whether it was released because it came to nothing.
+ * Only the process that serves the call may use this. A process that recovers calls cannot know
+ * whether a call was released because it produced nothing.
  */
 export async function settleServed(
   { ledger, database, node }: Pick<App, 'ledger' | 'database' | 'node'>,
@@ -22,7 +22,7 @@ export async function settleServed(
   for (let attempt = 1; ; attempt += 1) {
     const settled = await ledger.settle(settlement)
     if (settled !== null || attempt === ATTEMPTS_MAX) return settled
-    // A storage that fails just now must not take the answer from a client who waits for it.
+    // A failing storage must not take the response from a waiting client.
     const isOpen = await openAgain(database.write, settlement, node).catch(() => false)
     if (!isOpen) return null
   }

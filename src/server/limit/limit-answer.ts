@@ -11,18 +11,16 @@ import {
 } from './limit.ts'
 import { budgetPeriods, zoneStamp } from './limit-period.ts'
 
-/** What a client hears of limits: headers of every answer, and the refusal. */
+/** Limits in responses: headers of every response, and the error. */
 
 interface Telling {
   ask: LimitAsk
   nowSeconds: number
-  /** The operator's time zone. */
+  /** Time zone of the operator. */
   zone: string
 }
 
-/**
- * Puts on an answer what its caller's limits say. Throws the refusal when they stand in the way.
- */
+/** Adds the limit headers to a response. Throws the error if a limit refuses the call. */
 export function obeyLimits(
   call: { dialect: string; headers: string[] },
   check: LimitCheck,
@@ -35,13 +33,13 @@ export function obeyLimits(
   throw error
 }
 
-/** Longest that clients wait by themselves before they ask again. */
+/** Longest time that clients wait before an automatic retry. */
 const RETRY_SECONDS_MAX = 60
 
 /**
- * The headers that clients of a dialect read, names and values in turn. OpenAI's are durations
- * (`1m0s`), Anthropic's moments; Gemini has none of its own and gets OpenAI's. Sources: the guides
- * on rate limits of both.
+ * Returns the rate limit headers of a dialect, names and values in turn. OpenAI's are durations
+ * (`1m0s`), Anthropic's timestamps; Gemini defines no headers and gets OpenAI's. Sources: OpenAI,
+ * "Rate limits"; Anthropic, "Rate limits".
  */
 function limitHeaders(dialect: string, check: LimitCheck, { ask, nowSeconds }: Telling): string[] {
   const headers = (['requests', 'tokens'] as const).flatMap((unit) => {
@@ -52,7 +50,7 @@ function limitHeaders(dialect: string, check: LimitCheck, { ask, nowSeconds }: T
       : openaiHeaders(unit, standing)
   })
   const names = headers.filter((_, index) => index % 2 === 0)
-  // Pages of other origins read only what is named.
+  // Cross-origin pages can only read the listed headers.
   if (names.length > 0) headers.push('Access-Control-Expose-Headers', names.join(', '))
   return headers
 }
@@ -86,8 +84,8 @@ const durationText = (seconds: number): string =>
   seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
 
 /**
- * The refusal, and the headers that say when to ask again. `x-should-retry: false` keeps the
- * vendors' own clients from trying in vain: they would not wait that long.
+ * Returns the error, and the headers with the retry time. `x-should-retry: false` keeps the
+ * vendors' SDKs from futile retries, because they would not wait long enough.
  */
 function limitRefused(
   check: LimitCheck,
@@ -103,7 +101,7 @@ function limitRefused(
   return { error: refusalError(refusal, { ask, seconds: seconds ?? 0, zone }), headers }
 }
 
-/** The refusal that a call would meet; null: it fits. */
+/** Returns the error that a call would get, or null if it fits. */
 export function limitRefusalAt(
   facts: readonly LimitFacts[],
   { ask, nowSeconds, zone }: Telling,

@@ -42,7 +42,7 @@ const ask = ({ ledger }: Books, account: Account, requestId = newCallId()) => {
 const isIn = (answer: ReserveRefusal | LimitCheck | null): boolean =>
   answer === null || (typeof answer === 'object' && !answer.isRefused)
 
-/** A call that begins and ends in one second; false: it was refused. */
+/** Makes a call that starts and ends in one second. Returns whether it was admitted. */
 async function spend(books: Books, account: Account, nowSeconds: number): Promise<boolean> {
   const requestId = newCallId()
   const { kind: _, ...operation } = reservation(account, { requestId, amount: QUOTA, nowSeconds })
@@ -64,7 +64,7 @@ const usedOf = async (
 
 const NOTHING = wholeLimits({})
 const CALLS = 100
-/** Of each kind, room for seven calls and a bit. */
+/** For each kind, room for seven calls and a bit more. */
 const ROOMS: [LimitName, number][] = [
   ['requests_per_minute', 7],
   ['tokens_per_minute', 7 * TOKENS + 1],
@@ -74,8 +74,8 @@ const ROOMS: [LimitName, number][] = [
   ['quota_per_month', 7 * QUOTA],
 ]
 
-forEachBooks('a hundred calls at once, from two processes,', (shared) => {
-  test.each(ROOMS)('against %s of %i: seven are let in', async (name, max) => {
+forEachBooks('a hundred parallel calls from two processes,', (shared) => {
+  test.each(ROOMS)('against %s of %i: seven are admitted', async (name, max) => {
     const { books } = shared
     const beside = books.database.engine === 'postgres' ? await shared.openBeside() : books
     for (const subject of ['token', 'user'] as const) {
@@ -93,15 +93,15 @@ forEachBooks('a hundred calls at once, from two processes,', (shared) => {
   })
 })
 
-forEachBooks('calls that are counted against limits', (shared) => {
-  test('are freed when the process that held them is dead, and booked as far as they came', async () => {
+forEachBooks('calls that count against limits', (shared) => {
+  test('are released when their process is dead, and booked by their checkpoint', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     await limit(books, account, { subject: 'token', calls_at_once: 2, quota_per_day: 500 })
     const [one, two] = [newCallId(), newCallId()]
     for (const id of [one, two]) expect(isIn(await ask(books, account, id))).toBe(true)
     expect(isIn(await ask(books, account))).toBe(false)
-    // The second has outgrown what it asked for.
+    // The second call exceeds its estimate.
     await books.ledger.checkpoint(settlement(account, { requestId: two, cost: 40 }))
     expect(await usedOf(books, account, 'token')).toMatchObject({
       calls_at_once: 2,
@@ -119,7 +119,7 @@ forEachBooks('calls that are counted against limits', (shared) => {
     await books.ledger.release(next)
   })
 
-  test('go on being counted while limits are changed, taken away and set again', async () => {
+  test('are still counted while limits are changed, removed and set again', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     const set = (calls: number) => limit(books, account, { subject: 'user', calls_at_once: calls })
@@ -138,7 +138,7 @@ forEachBooks('calls that are counted against limits', (shared) => {
     expect(await usedOf(books, account, 'user')).toMatchObject({ calls_at_once: 0 })
   })
 
-  test('free the user where their token has been deleted meanwhile', async () => {
+  test('are released for the user if their token was deleted meanwhile', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     await limit(books, account, { subject: 'token', calls_at_once: 5 })
@@ -181,11 +181,11 @@ forEachBooks('calls that are counted against limits', (shared) => {
     for (const fits of [true, true, false]) {
       expect(await spend(books, account, NOW_SECONDS)).toBe(fits)
     }
-    // When that time comes they are forgotten.
+    // They expire when that time comes.
     expect(await spend(books, account, ahead)).toBe(true)
   })
 
-  test('of a clock that was ahead count in no day, week or month that runs', async () => {
+  test('of a clock that was ahead do not count in the current day, week or month', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     for (const subject of ['token', 'user'] as const) {
@@ -217,7 +217,7 @@ forEachBooks('calls that are counted against limits', (shared) => {
     expect(await spend(books, account, next)).toBe(false)
   })
 
-  test('just before midnight take nothing from the day that another clock has begun', async () => {
+  test('just before midnight do not count in the day that another clock has started', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     await limit(books, account, { subject: 'token', quota_per_day: 2 * QUOTA })
@@ -227,20 +227,20 @@ forEachBooks('calls that are counted against limits', (shared) => {
     expect(await spend(books, account, midnight)).toBe(false)
   })
 
-  test('begin a new day where the operator lives', async () => {
+  test('start a new day in the operator’s time zone', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
     await limit(books, account, { subject: 'token', quota_per_day: QUOTA })
     const zone = { key: 'LimitTimeZone', value: 'Asia/Shanghai' }
     await books.database.write.insertInto('options').values(zone).execute()
-    // The first second of 2027-01-16 there, 16:00 in Greenwich.
+    // The first second of 2027-01-16 there, 16:00 UTC.
     const midnight = 1_800_028_800
     const at = (nowSeconds: number): Promise<boolean> => spend(books, account, nowSeconds)
     expect(await at(midnight - 10)).toBe(true)
     expect(await at(midnight - 1)).toBe(false)
     expect(await at(midnight)).toBe(true)
     expect(await at(midnight + 1)).toBe(false)
-    // A zone that nobody knows is Greenwich, and holds no batch up.
+    // An unknown zone is UTC, and does not fail a batch.
     await books.database.write.updateTable('options').set({ value: 'Nowhere/No' }).execute()
     expect(await at(midnight + 2)).toBe(false)
     await books.database.write.deleteFrom('options').execute()

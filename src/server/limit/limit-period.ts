@@ -1,22 +1,22 @@
 import { isTimeZone, secondsShown, zoneClock, type ZoneClock } from '../time-zone.ts'
 import type { Budget, BudgetEnds } from './limit.ts'
 
-/** Days, weeks and months in the operator's time zone, daylight saving time included. */
+/** Days, weeks and months in the operator's time zone, including daylight saving time. */
 export interface BudgetPeriods {
-  /** First seconds. A week begins on Monday. */
+  /** First second of each. A week begins on Monday. */
   starts: Readonly<Record<Budget, number>>
-  /** First seconds of the next ones. */
+  /** First second of the next one. */
   ends: BudgetEnds
 }
 
 const DAYS_OF_WEEK = 7
 
-/** The periods that a second lies in. An unknown zone is UTC, as it is for the database. */
+/** Returns the periods that contain a second. An unknown zone is UTC, as in the database. */
 export function budgetPeriods(zone: string, nowSeconds: number): BudgetPeriods {
   const clock = clockOf(zone)
   const here = new Date(clock(nowSeconds * 1000))
   const [year, month, day] = [here.getUTCFullYear(), here.getUTCMonth(), here.getUTCDate()]
-  // Of the calendar's days Monday is 1, Sunday 0.
+  // JavaScript counts Monday as 1 and Sunday as 0.
   const sinceMonday = (here.getUTCDay() + DAYS_OF_WEEK - 1) % DAYS_OF_WEEK
   const at = (ofMonth: number, ofDay: number): number =>
     secondsShown(clock, Date.UTC(year, ofMonth, ofDay))
@@ -30,7 +30,7 @@ export function budgetPeriods(zone: string, nowSeconds: number): BudgetPeriods {
   }
 }
 
-/** A stamp as clocks show it there: `2027-01-16 00:00`. */
+/** Formats a time in the zone: `2027-01-16 00:00`. */
 export function zoneStamp(zone: string, seconds: number): string {
   const here = new Date(clockOf(zone)(seconds * 1000))
   return here.toISOString().slice(0, 16).replace('T', ' ')

@@ -26,9 +26,9 @@ import { budgetPeriods } from './limit-period.ts'
 import { findStanding, saveLimits } from './limit-store.ts'
 
 /**
- * Random histories against a model that remembers every event and counts anew each time: a call is
- * let in exactly when everything that is counted then leaves room for it, and what is shown as used
- * is what the model counts. Both engines face the same model, so they agree.
+ * Runs random histories against a model that stores every event and recounts each time. A call is
+ * admitted exactly if the model has room for it, and the shown usage equals the model's. Both
+ * engines match the same model, so they agree.
  */
 
 const DAY_SECONDS = 86_400
@@ -144,7 +144,7 @@ class CountedHistory implements History<Step> {
     await this.#books.database.write
       .transaction()
       .execute((trx) => saveLimits(trx, this.#subject(name), wanted))
-    // Whoever never had any is not counted.
+    // Subjects that never had limits are not counted.
     if (this.#limits.has(name) || LIMIT_NAMES.some((limit) => wanted[limit] > 0)) {
       this.#limits.set(name, wanted)
     }
@@ -200,7 +200,7 @@ class CountedHistory implements History<Step> {
     }
     this.#running.delete(id)
     if (how.kind === 'release') return 'released'
-    // A batch that ran twice: booked the first time, given back the second.
+    // A batch that ran twice: booked the first time, returned the second.
     if (this.#billed.has(id)) return 'closed'
     this.#billed.add(id)
     this.#note(call.subjects, { tokens: how.tokens, quota: how.points })
@@ -293,7 +293,7 @@ async function newHistory(books: Books): Promise<CountedHistory> {
 }
 
 forEachBooks('any history of limited calls', (shared) => {
-  test('lets in what fits, and frees all at the end', async () => {
+  test('admits what fits, and releases everything at the end', async () => {
     await expectAnyHistory(shared, newHistory, { step, stepsMax: 12, runs: 25 })
     const { running } = await shared.books.database.read
       .selectFrom('limits')

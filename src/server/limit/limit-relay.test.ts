@@ -49,14 +49,14 @@ forEachDatabase('a relayed call with limits', (open) => {
   const ask = (client: RelayClient, over: object = {}) =>
     post(setup, client, chatBody(model, { max_tokens: 20, ...over }))
 
-  test('carries none of their headers where there are none', async () => {
+  test('has no limit headers without limits', async () => {
     const client = await aClient(setup)
     expect(limitHeadersOf(await ask(client))).toEqual({})
     const budget = await aLimited({ quota_per_day: 1_000_000 })
     expect(limitHeadersOf(await ask(budget))).toEqual({})
   })
 
-  test('tells what is left by OpenAI’s headers, streamed or not, and of a refusal when to come again', async () => {
+  test('gets the remaining amounts in OpenAI’s headers, streamed or not, and the retry time when refused', async () => {
     const client = await aLimited({ requests_per_minute: 2, tokens_per_minute: 1000 })
     const first = await ask(client)
     expect(first.status).toBe(200)
@@ -91,7 +91,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect((await ask(client)).status).toBe(200)
   })
 
-  test('is refused in the words of Anthropic’s dialect, with its headers', async () => {
+  test('is refused in Anthropic’s dialect, with its headers', async () => {
     const client = await aLimited({ requests_per_minute: 1 })
     const asked = { path: '/v1/messages', headers: { 'accept-language': 'en' } }
     const body = { model, max_tokens: 20, messages: QUESTION }
@@ -117,7 +117,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect(refused.headers['retry-after']).toBe('60')
   })
 
-  test('is refused in the words of Gemini’s dialect', async () => {
+  test('is refused in Gemini’s dialect', async () => {
     const client = await aLimited({ tokens_per_minute: 10 })
     const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
     const body = { contents, generationConfig: { maxOutputTokens: 20 } }
@@ -127,12 +127,12 @@ forEachDatabase('a relayed call with limits', (open) => {
       status: 429,
       error: { code: 429, status: 'RESOURCE_EXHAUSTED' },
     })
-    // It will never fit: clients need not try again.
+    // It can never fit, so clients need not retry.
     expect(limitHeadersOf(refused)).toMatchObject({ 'x-should-retry': 'false' })
     expect(refused.headers['retry-after']).toBeUndefined()
   })
 
-  test('waits for a running one, and is free when that has ended', async () => {
+  test('is refused during another call, and admitted after its end', async () => {
     const client = await aLimited({ calls_at_once: 1 })
     const slow = await aServedModel(setup, 'hang-mid-stream')
     const running = await openCall(setup, client, chatBody(slow, { stream: true }))
@@ -143,7 +143,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     await eventually(async () => (await ask(client)).status === 200, 'the place')
   })
 
-  test('is refused by its owner’s budget until the day is over, or is too dear for it', async () => {
+  test('is refused for its owner’s budget until the end of the day, or if it exceeds the budget', async () => {
     const client = await aClient(setup)
     const user = { id: client.userId, limits: { quota_per_day: 60 } }
     const saved = await setup.call('PUT', '/api/user/', { as: admin, body: user })
@@ -168,7 +168,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect((await ask(client)).status).toBe(200)
   })
 
-  test('counts a call that came to nothing as a request and nothing else', async () => {
+  test('counts as a request only, if it fails', async () => {
     const client = await aLimited({ requests_per_minute: 9 })
     const broken = await aServedModel(setup, 'fail-400')
     expect((await post(setup, client, chatBody(broken))).status).toBe(400)
@@ -181,7 +181,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     })
   })
 
-  test('its limits are set by the owner in the token, and seen with what is used', async () => {
+  test('is limited by the token’s owner, who sees the usage', async () => {
     const owner = await aUser(setup, { quota: 1000 })
     const limits = { requests_per_minute: 5, quota_per_month: 700 }
     const made = await setup.call('POST', '/api/token/', {
@@ -194,7 +194,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect(found.data).toMatchObject({
       limits: { limits: { ...limits, calls_at_once: 0 }, used: { requests_per_minute: 1 } },
     })
-    // A body without limits leaves them, an empty set takes them away.
+    // A body without limits keeps them, an empty object removes them.
     const update = { id, name: 'limited', unlimited_quota: true, expired_time: -1 }
     const read = async () =>
       (await setup.call('GET', `/api/token/${id}`, { as: owner })).data as {
@@ -202,7 +202,7 @@ forEachDatabase('a relayed call with limits', (open) => {
       }
     await setup.call('PUT', '/api/token/', { as: owner, body: update })
     expect((await read()).limits.limits).toMatchObject(limits)
-    // As it was read, which is how scripts of the family change one member.
+    // Sent back as it was read, as scripts for One API do to change one member.
     await setup.call('PUT', '/api/token/', { as: owner, body: { ...(await read()), name: 'same' } })
     expect(await read()).toMatchObject({ name: 'same', limits: { limits } })
     await setup.call('PUT', '/api/token/', { as: owner, body: { ...update, limits: {} } })
@@ -216,7 +216,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect(await rows.where('subject', '=', 'token').execute()).toEqual([])
   })
 
-  test('who may see and set: users see their own, admins those below them, and it is audited', async () => {
+  test('users see their own limits, admins set those of lower roles, and it is audited', async () => {
     const client = await aClient(setup)
     const { id, cookie } = await aUser(setup)
     await setup.call('PUT', '/api/user/', { as: admin, body: { id, limits: { calls_at_once: 3 } } })
@@ -224,7 +224,7 @@ forEachDatabase('a relayed call with limits', (open) => {
     expect(own.data).toMatchObject({ limits: { calls_at_once: 3 } })
     const seen = await setup.call('GET', `/api/user/${id}`, { as: admin })
     expect(seen.data).toMatchObject({ limits: { limits: { calls_at_once: 3 } } })
-    // A full update of another console leaves them.
+    // A full update from another console keeps them.
     await setup.call('PUT', '/api/user/', { as: admin, body: { id, display_name: 'x' } })
     expect((await setup.call('GET', '/api/limit/self', { as: { cookie } })).data).toMatchObject({
       limits: { calls_at_once: 3 },

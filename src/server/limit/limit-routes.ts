@@ -10,7 +10,7 @@ import { wholeLimits } from './limit.ts'
 import { findLimits, saveLimits } from './limit-store.ts'
 import { standingOf } from './standing.ts'
 
-/** Limits by themselves; those of one's own tokens, and of users, also stand in their forms. */
+/** Routes for limits; forms of own tokens and of users contain them too. */
 export function limitRoutes(app: App): Route[] {
   const { database, clock } = app
   return [
@@ -41,7 +41,7 @@ export function limitRoutes(app: App): Route[] {
   ]
 }
 
-/** Somebody's token, for an admin who may change its owner. */
+/** Returns the token of a user whom the admin may change. */
 async function tokenBelow({ database }: App, actor: Actor, id: number): Promise<StoredToken> {
   const token = await findTokenById(database.read, id)
   const owner = token === null ? undefined : await findUser(database.read, token.user_id)

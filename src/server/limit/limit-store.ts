@@ -5,11 +5,11 @@ import type { Queries } from '../db/database.ts'
 import { usedSince, WINDOW_SECONDS, type LimitFacts, type LimitSubject } from './limit.ts'
 import type { BudgetPeriods } from './limit-period.ts'
 
-/** The limits themselves; what is counted against them is the ledger's. */
+/** Stores the limits; the ledger counts the usage. */
 
 /**
- * Replaces the limits of a user or token. What has been counted stays, and calls under way go on
- * being counted.
+ * Replaces the limits of a user or token. Existing counts stay, and running calls are still
+ * counted.
  */
 export async function saveLimits(
   trx: Queries,
@@ -17,7 +17,7 @@ export async function saveLimits(
   limits: Limits,
 ): Promise<void> {
   const isLimited = LIMIT_NAMES.some((name) => limits[name] !== NO_LIMIT)
-  // The owner's own row first: its lock is the one that guards the counts.
+  // Locks the owner's row first, which guards the counts.
   await trx
     .updateTable(subject === 'user' ? 'users' : 'tokens')
     .set({ limited: isLimited ? true : sql<boolean | null>`limited` })
@@ -39,7 +39,7 @@ export async function saveLimits(
     .execute()
 }
 
-/** For a token that is gone: its calls under way find nothing to give back to. */
+/** Deletes the limits of a deleted token. Its running calls then have nothing to return. */
 export async function deleteTokenLimits(trx: Queries, tokenId: number): Promise<void> {
   for (const table of ['limits', 'limit_seconds'] as const) {
     await trx.deleteFrom(table).where('subject', '=', 'token').where('id', '=', tokenId).execute()
@@ -55,7 +55,7 @@ const NONE: Limits = {
   quota_per_month: NO_LIMIT,
 }
 
-/** The limits of a user or token; all 0 when it never had any. */
+/** Returns the limits of a user or token; all 0 if it never had any. */
 export async function findLimits(
   db: Queries,
   { subject, id }: { subject: LimitSubject; id: number },
@@ -69,7 +69,7 @@ export async function findLimits(
   return row ?? NONE
 }
 
-/** Where a user or token stands at a moment; null: it never had limits. */
+/** Returns the state of a user's or token's limits, or null if it never had limits. */
 export async function findFacts(
   db: Queries,
   { subject, id }: { subject: LimitSubject; id: number },
@@ -115,7 +115,7 @@ export async function findFacts(
   }
 }
 
-/** The limits, and what is used of them at a moment, running calls included. */
+/** Returns the limits and their current usage, including running calls. */
 export async function findStanding(
   db: Queries,
   whose: { subject: LimitSubject; id: number },

@@ -30,7 +30,7 @@ const ASK = { tokens: 10, quota: 5 }
 const refusal = (...all: LimitFacts[]) =>
   limitRefusal({ isRefused: true, facts: all }, ASK, { nowSeconds: NOW, ends })
 
-describe('a refused call is told', () => {
+describe('the error of a refused call', () => {
   const seconds: LimitFacts['seconds'] = [
     [NOW - 50, 2, 30],
     [NOW - 20, 1, 40],
@@ -82,14 +82,14 @@ describe('a refused call is told', () => {
     expect(refusal(one)).toMatchObject({ freesAtSeconds, isHeld })
   })
 
-  test('of several limits the one that stands in the way for longest, whoever’s it is', () => {
+  test('reports the limit that lasts longest, of token and user', () => {
     const token = facts({ callsMax: 1, running: 1, dayMax: 5, dayUsed: 5 })
     const user = facts({ subject: 'user', monthMax: 5, monthUsed: 5 })
     expect(refusal(token, user)).toMatchObject({ subject: 'user', limit: 'month' })
     expect(refusal(token)).toMatchObject({ subject: 'token', limit: 'day' })
   })
 
-  test('nothing when it fits: exactly full is not too much, and what is free fits any budget', () => {
+  test('is null if it fits: exactly full is allowed, and a free call fits any budget', () => {
     const full = { tokensMax: 10, dayMax: 5, callsMax: 1, requestsMax: 1 }
     expect(refusal(facts(full))).toBeNull()
     const spent = facts({ dayMax: 5, dayUsed: 9 })
@@ -99,8 +99,8 @@ describe('a refused call is told', () => {
   })
 })
 
-describe('headers tell', () => {
-  test('what is left after the call, of token and user the lesser', () => {
+describe('headers contain', () => {
+  test('the remaining amount after the call, the lesser of token and user', () => {
     const check = {
       isRefused: false,
       facts: [
@@ -120,7 +120,7 @@ describe('headers tell', () => {
     })
   })
 
-  test('of a refused call when all is there again; nothing where there is no limit', () => {
+  test('the full reset time for a refused call, and nothing without limits', () => {
     const seconds: LimitFacts['seconds'] = [
       [NOW - 50, 1, 0],
       [NOW - 20, 0, 7],
@@ -145,7 +145,7 @@ describe('days, weeks and months', () => {
   }
 
   test.each([
-    // Friday evening in Greenwich is Saturday in Shanghai.
+    // Friday evening in UTC is Saturday in Shanghai.
     [
       'Asia/Shanghai',
       '2027-01-15T16:30:00Z',
@@ -171,7 +171,7 @@ describe('days, weeks and months', () => {
     expect(stamps(zone, iso)).toEqual(days.map((day) => `${day} 00:00`))
   })
 
-  test('only names that both databases read alike are time zones', () => {
+  test('only names that both databases read in the same way are time zones', () => {
     expect(['UTC', 'Asia/Shanghai', 'America/Argentina/Buenos_Aires'].map(isTimeZone)).toEqual([
       true,
       true,

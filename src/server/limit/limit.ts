@@ -2,13 +2,13 @@ import { NO_LIMIT, type LimitName } from '../../contract/limit.ts'
 import type { Limits } from '../../contract/limit-api.ts'
 
 /**
- * The rules of limits. What is counted, and whether a call fits, is decided where the call is
- * reserved, in the ledger's transaction (`ledger/limit/sqlite-limits.ts`, and on PostgreSQL the
- * functions of `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`); why it does not,
- * and when it would, is worked out here from the figures it was decided on.
+ * Rules of limits. The ledger's transaction counts the usage and decides whether a call fits when
+ * it is reserved (`ledger/limit/sqlite-limits.ts`, and on PostgreSQL the functions of
+ * `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`). This file derives from its
+ * figures which limit refused the call, and when it would fit.
  */
 
-/** All six, what is absent as none. */
+/** Returns all six limits; absent ones are unlimited. */
 export const wholeLimits = (input: { [K in LimitName]?: number | undefined }): Limits => ({
   requests_per_minute: input.requests_per_minute ?? NO_LIMIT,
   tokens_per_minute: input.tokens_per_minute ?? NO_LIMIT,
@@ -19,19 +19,19 @@ export const wholeLimits = (input: { [K in LimitName]?: number | undefined }): L
 })
 
 /**
- * Seconds that requests and tokens are counted over. What lies further ahead than this was counted
- * by a clock that was wrong: it would be in the way until then.
+ * Seconds over which requests and tokens are counted. Counts further in the future come from a
+ * wrong clock and would block until then.
  */
 export const WINDOW_SECONDS = 60
 
-/** A day, week or month that begins further ahead is one of a clock that was wrong. */
+/** A day, week or month that begins further in the future comes from a wrong clock. */
 const AHEAD_SECONDS = 3600
 
-/** The latest start of a period that may be running. */
+/** Returns the latest possible start of a current period. */
 export const latestStart = (nowSeconds: number): number => nowSeconds + AHEAD_SECONDS
 
 /**
- * What is left of the points used in the period that began at `start`, in one that began at
+ * Points used in the period that began at `start`, as far as they count in the one that began at
  * `since`.
  */
 export const usedSince = (
@@ -39,7 +39,9 @@ export const usedSince = (
   { since, nowSeconds }: { since: number; nowSeconds: number },
 ): number => (start >= since && start <= latestStart(nowSeconds) ? used : 0)
 
-/** Where a user or token stood when a call asked, before it was counted. 0 as maximum: no limit. */
+/**
+ * State of the limits of a user or token before a call is counted. A maximum of 0 means unlimited.
+ */
 export interface LimitFacts {
   subject: LimitSubject
   requestsMax: number
@@ -48,7 +50,7 @@ export interface LimitFacts {
   dayMax: number
   weekMax: number
   monthMax: number
-  /** Calls under way, and what they hold back. */
+  /** Running calls, and the amounts reserved for them. */
   running: number
   heldTokens: number
   heldQuota: number
@@ -56,23 +58,23 @@ export interface LimitFacts {
   dayUsed: number
   weekUsed: number
   monthUsed: number
-  /** Calls begun and tokens settled in the last minute. */
+  /** Calls started and tokens settled in the last minute. */
   minuteRequests: number
   minuteTokens: number
-  /** Both by the second, oldest first: second, requests, tokens. Only where the call was refused. */
+  /** Both per second, oldest first: second, requests, tokens. Only if the call was refused. */
   seconds: (readonly [second: number, requests: number, tokens: number])[]
 }
 
 export type LimitSubject = 'user' | 'token'
 
-/** What a call may need at most, as it is estimated. */
+/** Estimated maximum usage of a call. */
 export interface LimitAsk {
   tokens: number
-  /** Points. */
+  /** In points. */
   quota: number
 }
 
-/** What came of asking: those who have limits, the token first. */
+/** Result of a limit check, for those of token and user that have limits, the token first. */
 export interface LimitCheck {
   isRefused: boolean
   facts: readonly LimitFacts[]
@@ -89,7 +91,7 @@ const budgetOf = (facts: LimitFacts, budget: Budget): { max: number; used: numbe
     month: { max: facts.monthMax, used: facts.monthUsed },
   })[budget]
 
-/** The limits that a call does not fit into. What costs nothing fits any budget. */
+/** Returns the limits that a call exceeds. A free call fits any budget. */
 export function exceededLimits(facts: LimitFacts, ask: LimitAsk): Exceeded[] {
   const { requestsMax, tokensMax, callsMax, heldQuota } = facts
   const exceeded: Exceeded[] = []
@@ -109,13 +111,13 @@ export function exceededLimits(facts: LimitFacts, ask: LimitAsk): Exceeded[] {
 export const hasBudget = (facts: LimitFacts): boolean =>
   BUDGETS.some((budget) => budgetOf(facts, budget).max > 0)
 
-/** What a budget has left for a call, and what running calls hold of it, in points. */
+/** Points that a budget has left for a call, and points reserved by running calls. */
 export interface BudgetRoom {
   free: number
   held: number
 }
 
-/** The budgets that a call does not fit into; null if it does not fit another limit either. */
+/** Returns the budgets that a call exceeds, or null if it also exceeds another limit. */
 export function budgetRooms(facts: readonly LimitFacts[], ask: LimitAsk): BudgetRoom[] | null {
   const rooms: BudgetRoom[] = []
   for (const one of facts) {
@@ -128,16 +130,16 @@ export function budgetRooms(facts: readonly LimitFacts[], ask: LimitAsk): Budget
   return rooms
 }
 
-/** Seconds at which the current periods end. */
+/** End of each current period, in seconds. */
 export type BudgetEnds = Readonly<Record<Budget, number>>
 
 export interface LimitRefusal {
   subject: LimitSubject
   limit: Exceeded
   max: number
-  /** As soon as a running call ends; `freesAtSeconds` is when asking again is worth it. */
+  /** Whether a running call must end first; `freesAtSeconds` is then the time for a retry. */
   isHeld: boolean
-  /** When the same call would fit if nobody else called; null: never, it alone is too large. */
+  /** Time at which the call would fit without other calls; null if it is too large on its own. */
   freesAtSeconds: number | null
 }
 
@@ -146,10 +148,7 @@ interface Moment {
   ends: BudgetEnds
 }
 
-/**
- * What a refused client is told: of all that stands in its way, what does so for longest. Null when
- * nothing does, which is when the call fits.
- */
+/** Returns the exceeded limit that lasts longest, for the error text, or null if the call fits. */
 export function limitRefusal(
   { facts }: LimitCheck,
   ask: LimitAsk,
@@ -172,7 +171,7 @@ function refusalOf(
   { nowSeconds, ends }: Moment,
 ): LimitRefusal {
   const { subject } = facts
-  // Nobody knows when a running call ends.
+  // The end of a running call is unknown.
   const held = { subject, limit, isHeld: true, freesAtSeconds: nowSeconds + 1 }
   const frees = { subject, limit, isHeld: false }
   switch (limit) {
@@ -199,7 +198,7 @@ function refusalOf(
   }
 }
 
-/** When no more than so much is left in the window; null: it does not become so little. */
+/** Returns when at most `left` remains in the sliding window, or null if never. */
 function slidesAt(
   counts: readonly (readonly [second: number, count: number])[],
   left: number,
@@ -213,15 +212,15 @@ function slidesAt(
   return null
 }
 
-/** One of the two limits of a minute, as headers tell it. */
+/** One of the two limits per minute, for headers. */
 export interface MinuteStanding {
   limit: number
   remaining: number
-  /** Seconds until all of it is there again. */
+  /** Seconds until the full amount is available. */
   resetSeconds: number
 }
 
-/** Of token and user the one that has less left; null: neither has such a limit. */
+/** Returns the limit of token and user with less remaining, or null if neither has one. */
 export function minuteStanding(
   { facts, isRefused }: LimitCheck,
   unit: 'requests' | 'tokens',

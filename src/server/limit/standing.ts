@@ -5,7 +5,7 @@ import type { LimitSubject } from './limit.ts'
 import { budgetPeriods } from './limit-period.ts'
 import { findStanding } from './limit-store.ts'
 
-/** The limits of a user or token and what is used of them now. */
+/** Returns the limits of a user or token and their current usage. */
 export async function standingOf(
   { database, options, clock }: App,
   whose: { subject: LimitSubject; id: number },

@@ -20,11 +20,11 @@ const everything: LogFilterValues = {
   request_id: '',
 }
 
-/** Rows with the sums that the ledger would have kept of them. */
+/** Rows with the sums that the ledger would have written. */
 async function fill(database: Database): Promise<void> {
   const { write } = database
   const rows = Array.from({ length: HOURS }, (_, hour) =>
-    // One hour has many users, so that it is read by time and not user by user.
+    // One hour has many users, so it is read by time instead of by user.
     Array.from({ length: hour === 7 ? 40 : 5 }, (_unused, index) => ({
       user_id: 1 + (index % 20),
       username: `user-${index % 20}`,
@@ -113,7 +113,7 @@ forEachDatabase('namedLogPage', (open) => {
       'a range of a user with a model',
       { userId: 1, model_name: 'rare', start_timestamp: T + 10, end_timestamp: T + 25 * HOUR },
     ],
-  ])('finds what looking at every row finds: %s', async (_name, over) => {
+  ])('finds the same rows as a full scan: %s', async (_name, over) => {
     const filter = { ...everything, ...over }
     expect(await isFoundByName(database.heavy, filter)).toBe(true)
     let after: LogPosition | null = null
@@ -126,8 +126,8 @@ forEachDatabase('namedLogPage', (open) => {
     }
   })
 
-  // By the days of the kept sums, and by the hours that are in none of them yet.
-  test('finds a channel’s calls also where its sums are kept', async () => {
+  // Through the days of the kept sums, and the hours not yet in them.
+  test('finds a channel’s calls also in kept sums', async () => {
     const at = T + 26 * HOUR
     const clock = { nowSeconds: () => at, nowMs: () => at * 1000, monotonicMs: () => 0 }
     await addFinishedHours({ database, clock }, new AbortController().signal)
@@ -148,7 +148,7 @@ forEachDatabase('namedLogPage', (open) => {
     ['a channel and a user', { channel: 1, username: 'user-0' }],
     ['rows of another type', { username: 'user-0', type: LogType.topUp }],
     ['a user alone', { userId: 1 }],
-  ])('leaves to the indexes of the log what they can do: %s', async (_name, over) => {
+  ])('leaves filters with an index of their own to the log: %s', async (_name, over) => {
     expect(await isFoundByName(database.heavy, { ...everything, ...over })).toBe(false)
   })
 })

@@ -14,31 +14,31 @@ import {
 } from './log-store.ts'
 
 /**
- * Pages of rows that are filtered by names without an index of their own: token and user names, and
- * a user together with a model. The hourly sums know who had calls with them in which hour, so rows
- * are read there and nowhere else, through the index by user; a name that nobody has is answered
- * without looking at a single row. More indexes on the log would be paid for by every settlement.
+ * Pages of rows filtered by names without their own index: token and user names, and a user with a
+ * model. The hourly sums contain which users had matching calls in which hour, so only rows of
+ * those hours are read, through the index by user; an unknown name reads no row at all. More
+ * indexes on the log would slow down every settlement.
  *
- * Only relayed calls are in the sums. Rows of other types are few, have small indexes, and are
+ * The sums contain relayed calls only. Rows of other types are few, have small indexes, and are
  * merged in.
  */
 
-/** Calls of one hour: somebody's, or those of the filter's channel. */
+/** Calls of one hour, of one user or of the filter's channel. */
 interface Place {
   hour: number
   user_id: number | null
 }
 
-/** Places that are read in one statement. */
+/** Number of places read in one statement. */
 const PLACES_MAX = 16
-/** Entries of the sums that are searched for a model; of a name with more, the log's own index is. */
+/** Maximum number of sums searched for a model; a name with more uses the log's own index. */
 const ENTRIES_MAX = 50_000
 
-/** Whether a page is better found by way of the sums. */
+/** Whether a page is found faster through the sums. */
 export async function isFoundByName(db: Queries, filter: LogFilterValues): Promise<boolean> {
   if (filter.request_id !== '' || filter.isOther === true) return false
   if (filter.type !== LogType.all && filter.type !== LogType.consume) return false
-  // A channel has its own index, and of names the sums know its models only.
+  // A channel has its own index, and the sums contain only its models.
   if (filter.channel) {
     const namesUser = filter.userId !== undefined || Boolean(filter.username)
     return filter.model_name !== '' && filter.token_name === '' && !namesUser
@@ -63,7 +63,7 @@ async function hasManyEntries(
   return (rows[0]?.count ?? 0) >= ENTRIES_MAX
 }
 
-/** The rows after a position, newest first, as `logPage` would find them. */
+/** Returns the rows after a position, newest first, as `logPage` would. */
 export async function namedLogPage(
   db: Queries,
   filter: LogFilterValues,
@@ -118,8 +118,8 @@ function inHour(filter: LogFilterValues, hour: number): LogFilterValues {
 }
 
 /**
- * The newest places of a filter before an hour, newest first: one more than are read at once, so
- * that the caller sees whether the last hour is complete.
+ * Returns the newest places of a filter before an hour, newest first: one more than is read in one
+ * statement, so that the caller sees whether the last hour is complete.
  */
 async function placesBefore(
   db: Queries,
@@ -132,8 +132,8 @@ async function placesBefore(
   }
   let query = db.selectFrom('usage_hourly').select(['hour', 'user_id']).distinct()
   const isNobody = filter.userId === undefined && !filter.username
-  // Of two indexes that could serve, the one with fewer entries: the other is kept from it by an
-  // operation that changes nothing.
+  // Of two usable indexes, selects the one with fewer entries: an operation without effect on the
+  // other's column prevents its use.
   const byToken = filter.token_name !== '' && (isNobody || (await hasManyEntries(db, filter)))
   if (filter.token_name !== '') {
     query = byToken
@@ -161,7 +161,7 @@ async function placesBefore(
     .execute()
 }
 
-/** A user's hours with a model: first the day, of which there are few. */
+/** Returns a user's hours with a model; finds the days first, because they are few. */
 async function placesOfModel(
   db: Queries,
   { userId, model_name, start_timestamp }: LogFilterValues & { userId: number },
@@ -196,7 +196,10 @@ async function placesOfModel(
   }
 }
 
-/** A channel's hours with a model: those of today, and before that by the days of the kept sums. */
+/**
+ * Returns a channel's hours with a model: today's from the rollup, and earlier ones through the
+ * days of the kept sums.
+ */
 async function placesOfChannel(
   db: Queries,
   { channel, model_name, start_timestamp }: LogFilterValues & { channel: number },
@@ -244,7 +247,10 @@ async function placesOfChannel(
   }
 }
 
-/** The newest rows at some places: each gives a page at most, and the database merges them. */
+/**
+ * Returns the newest rows of some places: each contributes at most a page, and the database merges
+ * them.
+ */
 function rowsAt(
   db: Queries,
   {

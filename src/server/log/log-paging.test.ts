@@ -22,7 +22,7 @@ const everything: LogFilterValues = {
   request_id: '',
 }
 
-/** Log rows as the product writes them; time goes on with each. */
+/** Writes log rows as the product does, with increasing time. */
 interface Writer {
   database: Database
   calls(count: number, over?: { keepLog?: boolean; modelName?: string }): Promise<void>
@@ -40,7 +40,7 @@ async function createWriter(database: Database): Promise<Writer> {
     async calls(count, over = {}) {
       const calls = Array.from({ length: count }, () => {
         requests += 1
-        // Two rows a second, so that the id decides too.
+        // Two rows per second, so that the order also depends on the id.
         if (requests % 2 === 0) writer.nowSeconds += 1
         return { ...over, requestId: `call-${requests}`, nowSeconds: writer.nowSeconds }
       })
@@ -67,7 +67,7 @@ async function createWriter(database: Database): Promise<Writer> {
   return writer
 }
 
-/** All ids in the order of the list. */
+/** Returns all ids in the order of the list. */
 async function allIds({ database }: Writer): Promise<number[]> {
   const rows = await database.read
     .selectFrom('logs')
@@ -105,7 +105,7 @@ forEachDatabase('placeByHours', (open) => {
       await writer.calls(30)
       await writer.others(4)
     }
-    // Nobody called for a while.
+    // A gap without calls.
     writer.nowSeconds = T + 100 * HOUR
     await writer.calls(25)
   })
@@ -113,7 +113,7 @@ forEachDatabase('placeByHours', (open) => {
 
   const place = (skip: number) => placeByHours(writer.database.heavy, skip, writer.nowSeconds)
 
-  test('names an hour before which exactly so many rows come, wherever one jumps to', async () => {
+  test('returns an hour with exactly this many rows before it, for any jump', async () => {
     const ids = await allIds(writer)
     expect(ids).toHaveLength(6 * 34 + 25)
     for (let skip = 25; skip <= ids.length + 20; skip += 7) {
@@ -130,12 +130,12 @@ forEachDatabase('placeByHours', (open) => {
     }
   })
 
-  test('knows none within the newest hour', async () => {
+  test('returns none within the newest hour', async () => {
     expect(await place(24)).toBeNull()
   })
 })
 
-forEachDatabase('placeByHours does not believe counts that cannot be right', (open) => {
+forEachDatabase('placeByHours ignores counts that cannot be right', (open) => {
   async function twoHours(): Promise<Writer> {
     const writer = await createWriter(await openDatabase(await open()))
     await writer.calls(20)
@@ -185,7 +185,7 @@ forEachDatabase('log pages', (open) => {
   })
   afterAll(() => writer.database.close())
 
-  test('read one after the other they are the whole list, without gap or repetition', async () => {
+  test('read in sequence give the whole list, without gaps or repetitions', async () => {
     const ids = await allIds(writer)
     const read = reader(pagesOf(writer))
     for (let page = 0; page < 12; page += 1) {
@@ -199,12 +199,12 @@ forEachDatabase('log pages', (open) => {
     ['at the last page', 250],
     ['beyond the end', 252],
     ['far beyond the end', 99_999_999_999_999],
-  ])('a jump lands where counting would: %s', async (_where, page) => {
+  ])('a jump returns the same page as counting: %s', async (_where, page) => {
     const ids = await allIds(writer)
     expect(await reader(pagesOf(writer))(page)).toEqual(ids.slice(page * PAGE, page * PAGE + PAGE))
   })
 
-  test('a jump under a filter lands where counting would', async () => {
+  test('a jump with a filter returns the same page as counting', async () => {
     const filter = { ...everything, model_name: 'claude' }
     const rows = await writer.database.read
       .selectFrom('logs')
@@ -220,7 +220,7 @@ forEachDatabase('log pages', (open) => {
     expect(await read(25)).toEqual([])
   })
 
-  test('a page can be named by the row before it', async () => {
+  test('a page can be given by the row before it', async () => {
     const ids = await allIds(writer)
     const read = reader(pagesOf(writer))
     const [row] = await writer.database.read
@@ -228,13 +228,13 @@ forEachDatabase('log pages', (open) => {
       .selectAll()
       .where('id', '=', ids[41] ?? 0)
       .execute()
-    // It beats the page number.
+    // It takes precedence over the page number.
     expect(await read(3, `${row?.created_at}-${row?.id}`)).toEqual(ids.slice(42, 52))
     await expect(read(0, 'yesterday')).rejects.toMatchObject({ code: 'invalid_parameter' })
   })
 
-  describe('while rows arrive', () => {
-    test('no row comes twice and none is left out', async () => {
+  describe('while rows are added', () => {
+    test('no row is repeated or omitted', async () => {
       const before = await allIds(writer)
       const read = reader(pagesOf(writer))
       const seen = await read(0)
@@ -257,7 +257,7 @@ forEachDatabase('log pages', (open) => {
       expect(await read(3)).toEqual([])
     })
 
-    test('the first page begins anew', async () => {
+    test('the first page starts again', async () => {
       const read = reader(pagesOf(writer))
       await read(0)
       await read(1)
@@ -267,7 +267,7 @@ forEachDatabase('log pages', (open) => {
     })
   })
 
-  test('each caller and each filter has a cursor of its own', async () => {
+  test('each caller and each filter has its own cursor', async () => {
     const pages = pagesOf(writer)
     const ids = await allIds(writer)
     const wanted = { filter: everything, before: '' }
@@ -280,7 +280,7 @@ forEachDatabase('log pages', (open) => {
     )
   })
 
-  test('more lists than are remembered still have the right pages', async () => {
+  test('lists beyond the cursor limit still return the right pages', async () => {
     const pages = pagesOf(writer)
     const ids = await allIds(writer)
     const wanted = { filter: everything, before: '' }
@@ -293,7 +293,7 @@ forEachDatabase('log pages', (open) => {
     )
   })
 
-  test('a request is found in the second it was settled in, or not at all', async () => {
+  test('a request is found only in the second of its settlement', async () => {
     const find = async (over: Partial<LogFilterValues>) =>
       (
         await pagesOf(writer).read({

@@ -9,10 +9,10 @@ import { logPage, type LogFilterValues, type LogPosition, type StoredLog } from 
 import { searchBodies } from './body/body-search.ts'
 
 /**
- * Pages of log rows. Inside, a page is "the rows after this one"; the wire's page numbers are
- * turned into that: whoever reads page after page rides a cursor, so that no page costs more than
- * the first and rows that arrive meanwhile repeat nothing. A jump is located by the hourly counts
- * where there is no filter, else by skipping.
+ * Reads pages of log rows. Internally a page is "the rows after this one". The wire's page numbers
+ * are mapped to that: reading pages in sequence uses a cursor, so each page costs the same and
+ * added rows repeat nothing. A jump is located by the hourly counts if there is no filter, else by
+ * skipping rows.
  */
 export interface LogPages {
   read(wanted: WantedPage): Promise<LogRows>
@@ -20,36 +20,36 @@ export interface LogPages {
 
 export interface LogRows {
   rows: StoredLog[]
-  /** A search in captured texts stopped here: from this second on everything has been searched. */
+  /** A search in captured texts stopped here; everything from this second on has been searched. */
   searchedFrom?: number
 }
 
 export interface WantedPage {
-  /** Whose list it is; cursors are kept per caller and filter. */
+  /** Caller of the list; cursors are kept per caller and filter. */
   caller: string
   filter: LogFilterValues
-  /** From 0. */
+  /** Starts at 0. */
   page: number
-  /** `<created_at>-<id>` of the row before the page, or empty; beats `page`. */
+  /** `<created_at>-<id>` of the row before the page, or empty; takes precedence over `page`. */
   before: string
 }
 
-/** Lists whose cursors are kept; the one not used for longest goes first. */
+/** Maximum number of lists with cursors; the least recently used is dropped. */
 const LISTS_MAX = 1000
-/** Pages of one list whose ends are kept. */
+/** Maximum number of pages per list with stored ends. */
 const PAGES_MAX = 200
-/** Rows that are simply skipped: up to here that is as fast as looking anything up. */
+/** Maximum number of rows to skip directly; up to this number that is as fast as a lookup. */
 const SKIP_MAX = 2000
-/** A filter's end that lies so far ahead, in seconds, cuts nothing off. */
+/** A filter's end this many seconds in the future has no effect. */
 const AHEAD_SECONDS = 60
 
-/** After this there are no rows. */
+/** Position after all rows. */
 const END: LogPosition = { createdAt: 0, id: 0 }
 
 export function createLogPages({ database, clock }: Pick<App, 'database' | 'clock'>): LogPages {
   const lists = new Map<string, Map<number, LogPosition>>()
 
-  /** The ends of a list's pages, by number. The first page begins a new reading. */
+  /** Returns the ends of a list's pages, by number. The first page resets them. */
   function endsOf(key: string, page: number): Map<number, LogPosition> {
     const ends = page === 0 ? new Map<number, LogPosition>() : (lists.get(key) ?? new Map())
     lists.delete(key)
@@ -85,7 +85,7 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
     return { rows }
   }
 
-  /** The rows after a place: by whatever finds them soonest. */
+  /** Returns the rows after a position, by the fastest method. */
   async function readAfter(filter: LogFilterValues, after: LogPosition | null): Promise<LogRows> {
     const { heavy } = database
     if (filter.request || filter.response) return searchBodies({ database, clock }, filter, after)
@@ -103,7 +103,7 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
       const ends = endsOf(`${caller} ${JSON.stringify(asked)}`, page)
       const after = ends.get(page - 1) ?? null
       const isBody = Boolean(filter.request) || Boolean(filter.response)
-      // Nobody knows how many texts lie before a page that was not read in order.
+      // The number of texts before a page that was not read in sequence is unknown.
       if (isBody && page > 0 && after === null) return { rows: [] }
       const read =
         page === 0 || after !== null
@@ -115,14 +115,14 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
   }
 }
 
-/** Reads `<created_at>-<id>`. Throws `invalid_parameter`. */
+/** Parses `<created_at>-<id>`. Throws `invalid_parameter`. */
 export function parsePosition(text: string): LogPosition {
   const match = /^(\d{1,15})-(\d{1,15})$/.exec(text)
   if (match === null) throw new AppError('invalid_parameter')
   return { createdAt: Number(match[1]), id: Number(match[2]) }
 }
 
-/** Whether a filter lets every row through, down to its start: then it moves no place. */
+/** Whether a filter matches every row since its start, so that positions are unchanged. */
 const isUnfiltered = (filter: LogFilterValues, nowSeconds: number): boolean =>
   filter.userId === undefined &&
   filter.type === LogType.all &&

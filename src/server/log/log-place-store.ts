@@ -5,17 +5,18 @@ import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
 import { sumsUntil } from './log-sums-store.ts'
 
 /**
- * Finds a far place in the list of all rows without walking there. The sums of each hour know how
- * many calls it had, and the few rows of other kinds are counted in their own small index.
+ * Locates a distant position in the list of all rows without reading the rows before it. Each
+ * hour's sums contain the number of its calls, and the few rows of other types are counted in their
+ * own small index.
  *
- * The sums count calls, not rows: calls made while the consumption log was off and rows of an
- * adopted database make the two differ. Ids are a second count: they are handed out one by one, so
- * that the newest id less the oldest one of the skipped hours says how many rows there can be. Only
- * where both counts agree is the place believed. Neither notices a row that somebody has deleted
- * from the middle by SQL; a jump then lands that many rows too early.
+ * The sums count calls, not rows: they differ for calls made while the consumption log was off and
+ * for rows of an adopted database. Ids are a second count: they are consecutive, so the difference
+ * of the newest and the oldest id of the skipped hours is the maximum number of rows. The position
+ * is only used if both counts agree. Neither detects rows that were deleted by SQL from the middle;
+ * a jump then lands that many rows too early.
  */
 
-/** A place before which exactly `rows` rows come: all those of this hour and of later ones. */
+/** A position with exactly `rows` rows before it: all those of this hour and later ones. */
 export interface HourPlace {
   /** First second of the hour. */
   hour: number
@@ -23,19 +24,16 @@ export interface HourPlace {
 }
 
 /**
- * Rows around the edge of the hour whose ids are looked at: calls that settle together may be out
+ * Rows at the edge of the hour whose ids are checked, because calls that settle together may be out
  * of order.
  */
 const EDGE_ROWS = 256
-/**
- * The windows of hours that are summed one after the other, in days back from now, until one is
- * long enough.
- */
+/** Ranges to sum one after the other, in days before now, until one is long enough. */
 const WINDOW_DAYS = [1, 8, 64]
 
 /**
- * The last hour that is skipped whole when `skip` rows are skipped. Null when there is none, or
- * when it cannot be known.
+ * Returns the last hour that is completely skipped when `skip` rows are skipped. Returns null if
+ * there is no such hour or it cannot be determined.
  */
 export async function placeByHours(
   db: Queries,
@@ -55,11 +53,11 @@ async function placeSince(
   skip: number,
   since: number,
 ): Promise<{ reached: boolean; found: HourPlace | null }> {
-  // Hours whose sums are kept are one row each.
+  // Hours in the kept sums are one row each.
   const keptFrom = dayAtOrAfter(await logsDeletedBefore(db))
   const keptUntil = Math.max(keptFrom, await sumsUntil(db))
-  // The literal 2 lets the small index of the other types serve; the plus sign keeps SQLite from
-  // the index over all rows.
+  // The literal 2 allows the small index of the other types; the plus sign prevents SQLite from
+  // using the index over all rows.
   const { rows } = await sql<{
     counted: number | null
     hour: number | null

@@ -3,13 +3,13 @@ import { ADOPTED_AT } from '../db/setting-names.ts'
 import type { LogFilterValues } from './log-store.ts'
 
 /**
- * Log rows of a request are found without an index over all rows: the ledger knows each call by its
- * name, and the log row has the same second.
+ * Finds log rows of a request without an index over all rows: the ledger has the call's request id,
+ * and the log row has the same second.
  */
 
 /**
- * A filter that names a request, narrowed to where its rows can be. Null: they lie outside of the
- * filter's range. A filter that names none comes back as it is.
+ * Narrows a filter with a request id to the possible range of its rows. Returns null if that is
+ * outside the filter's range, and the filter itself if it has no request id.
  */
 export async function narrowedToRequest(
   db: Queries,
@@ -22,19 +22,19 @@ export async function narrowedToRequest(
     .where('request_id', '=', filter.request_id)
     .executeTakeFirst()
   if (booked !== undefined) return within(filter, booked.created_at, booked.created_at)
-  // No relayed call of ours. What else a request has caused is one of few rows.
+  // The request is not a relayed call of this installation; its other rows are few.
   const adopted = await db
     .selectFrom('settings')
     .select('value')
     .where('name', '=', ADOPTED_AT)
     .executeTakeFirst()
   if (adopted === undefined) return { ...filter, isOther: true }
-  // Calls of an adopted installation are not in the ledger; their names begin with the time.
+  // Calls of an adopted installation are not in the ledger; their request ids begin with the time.
   const began = beginning(filter.request_id)
   return began === null ? filter : within(filter, began - MARGIN_SECONDS, began + MARGIN_SECONDS)
 }
 
-/** The name has the time of the zone that the server was in, and a call may take long. */
+/** The time in the id is local to the server's zone, and a call may take long. */
 const MARGIN_SECONDS = 26 * 3600
 
 function within(filter: LogFilterValues, from: number, to: number): LogFilterValues | null {
@@ -43,7 +43,10 @@ function within(filter: LogFilterValues, from: number, to: number): LogFilterVal
   return start > end ? null : { ...filter, start_timestamp: start, end_timestamp: end }
 }
 
-/** Seconds, as if the name's time were UTC; null when it does not begin with one. */
+/**
+ * Returns the time of a request id in seconds, as if it were UTC; null if it does not begin with a
+ * time.
+ */
 function beginning(requestId: string): number | null {
   const match = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\d/.exec(requestId)
   if (match === null) return null

@@ -18,7 +18,7 @@ forEachDatabase('log routes', (open) => {
   })
   afterAll(() => server.close())
   beforeEach(async () => {
-    // A time of its own for each test, so that ranges separate them.
+    // A separate time for each test, so that ranges do not overlap.
     server.clock.advanceSeconds(86_400)
     user = await aUser(server, { quota: 1_000_000 })
     tokenId = (await aToken(server, user.id, { unlimited_quota: true })).id
@@ -32,7 +32,7 @@ forEachDatabase('log routes', (open) => {
   const today = () => `start_timestamp=${server.clock.nowSeconds()}`
 
   describe('GET /api/log/', () => {
-    test('a relayed call as it was written', async () => {
+    test('returns a relayed call as it was written', async () => {
       const call = await settled({
         channelId: 7,
         cost: 123,
@@ -70,7 +70,7 @@ forEachDatabase('log routes', (open) => {
       ])
     })
 
-    test('columns that an adopted row leaves empty', async () => {
+    test('returns adopted rows with empty columns', async () => {
       await aLogRow(server)
       await server.database.write
         .updateTable('logs')
@@ -101,7 +101,7 @@ forEachDatabase('log routes', (open) => {
       expect((await get(`/api/log/${row.id}`)).data).toMatchObject({ id: row.id, price: null })
     })
 
-    test('of one person, whatever the name was', async () => {
+    test('filters by one user, including former names', async () => {
       const other = await aUser(server, { quota: 1000 })
       const othersToken = await aToken(server, other.id, { unlimited_quota: true })
       await settled({ username: 'before', channelId: 3 })
@@ -130,7 +130,7 @@ forEachDatabase('log routes', (open) => {
       }
       const start = `start_timestamp=${server.clock.nowSeconds() - 10}`
       const first = await get(`/api/log/?p=0&${start}`)
-      // The one list that does not count: the table is too long for it.
+      // The only list without a count, because the table is too long.
       expect(first.headers['x-total-count']).toBeUndefined()
       const seen = [
         ...(await rows(`/api/log/?p=0&${start}`)),
@@ -171,12 +171,12 @@ forEachDatabase('log routes', (open) => {
       expect(await rows(`/api/log/?type=3&${filters.join('&')}`)).toEqual([])
       expect(await rows(`/api/log/?type=-1&${today()}`)).toEqual([])
       expect(await rows(`/api/log/?channel=-1&${today()}`)).toEqual([])
-      // Exact: neither a beginning nor a pattern.
+      // Exact: neither a prefix nor a pattern.
       expect(await rows(`/api/log/?token_name=${tag.slice(0, 7)}`)).toEqual([])
       expect(await rows('/api/log/?token_name=%25')).toEqual([])
     })
 
-    test('both ends of a time range belong to it', async () => {
+    test('both ends of a time range are inclusive', async () => {
       const at = server.clock.nowSeconds()
       await settled()
       const between = async (start: number, end: number) =>
@@ -187,7 +187,7 @@ forEachDatabase('log routes', (open) => {
     })
 
     test.each(['before=yesterday', 'before=1-2-3', `before=${'9'.repeat(16)}-1`])(
-      'refuses %s: whoever reads on must not begin anew',
+      'rejects %s: a reader who continues must not start again',
       async (query) => {
         expect(await get(`/api/log/?${query}`)).toMatchObject({
           status: 200,
@@ -198,14 +198,14 @@ forEachDatabase('log routes', (open) => {
   })
 
   describe('GET /api/log/self', () => {
-    test('shows own rows only, with their real ids, and filters nobody else’s', async () => {
+    test('returns only own rows, with their real ids, and ignores other users in filters', async () => {
       await settled({ channelId: 5 })
       await aLogRow(server, { userId: admin.id, username: admin.username })
       await aLogRow(server)
       const own = await rows('/api/log/self/?p=0', user)
       expect(own).toMatchObject([{ user_id: user.id, channel: 5 }])
       expect(own[0].id).toBeGreaterThan(0)
-      // The admin's filters mean nothing here.
+      // The admin's filters have no effect here.
       const asked = await rows(`/api/log/self?username=${admin.username}&channel=99`, user)
       expect(asked).toEqual(own)
       expect(await rows(`/api/log/self?username=${user.username}&${today()}`)).toMatchObject([
@@ -235,7 +235,7 @@ forEachDatabase('log routes', (open) => {
     const rowOf = async (call: Settlement) =>
       Object((await rows(`/api/log/?request_id=${call.requestId}`))[0])
 
-    test('tells how the call was priced', async () => {
+    test('returns how the call was priced', async () => {
       const call = await settled({ cost, detail: JSON.stringify(factors) })
       const row = await rowOf(call)
       const answer = await get(`/api/log/${row.id}`)
@@ -243,13 +243,13 @@ forEachDatabase('log routes', (open) => {
       expect(answer.data).toEqual({ ...row, price, token_id: call.tokenId, route: null })
     })
 
-    test('tells of the oldest rows, too, whose prices were numbered', async () => {
+    test('returns the price of the oldest rows too, with numbered price versions', async () => {
       const call = await settled({ detail: JSON.stringify({ ...factors, price_version: 3 }) })
       const { data } = await get(`/api/log/${(await rowOf(call)).id}`)
       expect(Object(data).price).toMatchObject({ model_ratio: '1.25', price_version: 3 })
     })
 
-    test('and what the balance could not cover', async () => {
+    test('and the part that the balance did not cover', async () => {
       const poor = await aUser(server, { quota: 100 })
       const token = await aToken(server, poor.id, { unlimited_quota: true })
       const row = await rowOf(
@@ -268,14 +268,14 @@ forEachDatabase('log routes', (open) => {
     })
 
     test.each(['', 'broken', '{}', '[]', 'null', JSON.stringify({ ...factors, group: 5 })])(
-      'factors that cannot be read (%j) are none',
+      'returns no factors if they are invalid (%j)',
       async (detail) => {
         const row = await rowOf(await settled({ cost, detail }))
         expect((await get(`/api/log/${row.id}`)).data).toMatchObject({ id: row.id, price: null })
       },
     )
 
-    test('an owner reads its own row; another’s does not exist', async () => {
+    test('an owner can read own rows; rows of others do not exist', async () => {
       const row = await rowOf(await settled())
       const stranger = await aUser(server)
       expect((await get(`/api/log/self/${row.id}`, user)).data).toMatchObject({ id: row.id })
@@ -287,7 +287,7 @@ forEachDatabase('log routes', (open) => {
   })
 
   describe('statistics', () => {
-    test('sum consumption, whatever type is asked for', async () => {
+    test('sum the consumption, for any requested type', async () => {
       await settled({ cost: 100, promptTokens: 10, completionTokens: 20, modelName: 'a' })
       await settled({ cost: 50, promptTokens: 1, completionTokens: 2, modelName: 'b' })
       await aLogRow(server, { type: LogType.topUp, quota: 999, userId: user.id })
@@ -299,14 +299,14 @@ forEachDatabase('log routes', (open) => {
       expect((await get('/api/log/self/stat?model_name=b', user)).data).toMatchObject({ quota: 50 })
     })
 
-    test('are zero where there is nothing', async () => {
+    test('are zero without calls', async () => {
       const nothing = { quota: 0, prompt_token: 0, completion_token: 0, token: 0 }
       expect((await get('/api/log/self/stat')).data).toEqual(nothing)
       expect((await get('/api/log/stat?username=nobody')).data).toEqual(nothing)
     })
 
-    // Names change hands; the figures do not.
-    test('of oneself go by the user and not by the name', async () => {
+    // Names may pass to other users; the figures do not.
+    test('for the own user depend on the user id, not the name', async () => {
       await settled({ cost: 70 })
       await server.call('POST', '/api/user/manage', {
         as: admin,
@@ -319,7 +319,7 @@ forEachDatabase('log routes', (open) => {
       })
     })
 
-    test('of another’s channel and name are left out of one’s own', async () => {
+    test('for the own user ignore filters by channel and name', async () => {
       await settled({ cost: 70, channelId: 3 })
       const answer = await get(`/api/log/self/stat?username=${user.username}&channel=3`)
       expect(answer.data).toMatchObject({ quota: 0 })
@@ -332,7 +332,7 @@ forEachDatabase('log routes', (open) => {
       return rows(`${path}?keyword=${encodeURIComponent(keyword)}`, as)
     }
 
-    test('an admin finds by type, by the beginning of the content and by request', async () => {
+    test('an admin finds rows by type, by the beginning of the content and by request', async () => {
       const tag = randomText(12)
       const call = await settled({ content: `50%_${tag} and more` })
       await aLogRow(server, { type: LogType.topUp, content: `${tag}: quota` })
@@ -340,7 +340,7 @@ forEachDatabase('log routes', (open) => {
       expect((await contents('1'))[0]).toBe(`${tag}: quota`)
       expect(await contents(tag)).toEqual([`${tag}: quota`])
       expect(await contents(` ${tag.toUpperCase()} `)).toEqual([`${tag}: quota`])
-      // Literally: the signs are no wildcards.
+      // Literally: the characters are no wildcards.
       expect(await contents(`50%_${tag}`)).toEqual([call.content])
       expect(await contents(`%${tag}`)).toEqual([])
       expect(await contents(call.requestId)).toEqual([call.content])
@@ -358,7 +358,7 @@ forEachDatabase('log routes', (open) => {
       expect(await found(call.requestId, stranger)).toEqual([])
     })
 
-    test('answers the newest hundred', async () => {
+    test('returns the newest hundred', async () => {
       for (let index = 0; index < 101; index += 1) {
         await aLogRow(server, { type: LogType.manage, content: `row ${index}` })
       }

@@ -37,7 +37,7 @@ function listRoutes(app: App): Route[] {
     return searchedFrom === undefined ? { data } : { data, searched_from: searchedFrom }
   }
 
-  /** What a list holds tells what was said: whoever searches it is written down like a reader. */
+  /** A list filtered by content reveals it, so a search is audited like reading. */
   async function noteSearch(author: AuditAuthor, filter: object): Promise<void> {
     await recordAudit(database.write, author, {
       nowSeconds: clock.nowSeconds(),
@@ -95,7 +95,7 @@ function detailRoutes(app: App): Route[] {
     }
   }
 
-  /** Whoever reads what somebody else has asked and been told is written down. */
+  /** Audits an admin who reads the captured texts of another user. */
   async function noteReading(author: AuditAuthor, row: StoredLog): Promise<void> {
     await recordAudit(database.write, author, {
       nowSeconds: clock.nowSeconds(),
@@ -169,7 +169,7 @@ const answeredSums = ({ quota, promptTokens, completionTokens }: LogSums) => ({
   token: promptTokens + completionTokens,
 })
 
-/** The factors as they were booked. Rows without them (adopted ones) have none to show. */
+/** Parses the booked factors; null for rows without them, such as adopted ones. */
 function priceOf({ detail, debt }: { detail: string; debt: number }): PriceFactors | null {
   let factors: unknown
   try {

@@ -6,9 +6,9 @@ import { beginsWith } from '../db/sql-text.ts'
 import { narrowedToRequest } from './log-request-store.ts'
 import { filteredLogs, type LogFilterValues, type StoredLog } from './log-store.ts'
 
-/** Rows that are looked at in one statement. */
+/** Rows read per statement. */
 const STRETCH_ROWS = 20_000
-/** A search answers after this with what it has. */
+/** Time limit of a search, after which it returns what it has found. */
 const LIMIT_MS = 2000
 
 const NO_FILTER: LogFilterValues = {
@@ -21,9 +21,9 @@ const NO_FILTER: LogFilterValues = {
 }
 
 /**
- * The newest rows that a keyword names: as a type, as a request id, or, among all users' rows
- * (`userId` null), as the beginning of the content, for as long as a search may take. There an
- * empty keyword is the beginning of everything; elsewhere it names nothing.
+ * Returns the newest rows that match a keyword: a type, a request id, or, among all users' rows
+ * (`userId` null), the beginning of the content, within the time limit. Among all users' rows an
+ * empty keyword matches everything; otherwise it matches nothing.
  */
 export async function searchLogs(
   db: Queries,
@@ -39,7 +39,7 @@ export async function searchLogs(
     type === null || type === LogType.all ? [] : read({ ...base, type }),
     ofRequest === null ? [] : read(ofRequest),
   ])
-  // Whoever pastes the name of a request wants no content, and looking for one takes long.
+  // A keyword that is a request id is not searched in the content, which is slow.
   const wantsContents = userId === null && named.length === 0
   const contents = wantsContents ? await byContent(db, clock, { keyword, countMax }) : []
   const byId = new Map([...ofType, ...named, ...contents].map((row) => [row.id, row]))
@@ -56,7 +56,7 @@ const newest = (db: Queries, filter: LogFilterValues, countMax: number): Promise
     .limit(countMax)
     .execute()
 
-/** No index knows contents: stretch after stretch is looked at, from the newest back. */
+/** Searches the content in steps, backwards from the newest row, because it has no index. */
 async function byContent(
   db: Queries,
   clock: Clock,

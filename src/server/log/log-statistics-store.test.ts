@@ -8,7 +8,7 @@ import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { logSums } from './log-statistics-store.ts'
 import type { LogFilterValues } from './log-store.ts'
-import { addFinishedHours, mendSums } from './log-sums.ts'
+import { addFinishedHours, repairSums } from './log-sums.ts'
 
 const HOUR = 3600
 const DAY = 86_400
@@ -21,7 +21,7 @@ const TOKENS = ['', 'main', 'spare']
 const MODELS = ['gpt-4o', 'gpt-4o-mini', 'claude']
 const CHANNELS = [1, 2, 3]
 
-/** Numbers that are the same in every run (a linear congruential generator). */
+/** Deterministic pseudo-random numbers (a linear congruential generator). */
 function createDice(): (sides: number) => number {
   let state = 1
   return (sides) => {
@@ -37,7 +37,7 @@ const one = <T>(values: readonly T[]): T => {
   return value
 }
 
-/** Seconds that lie on the edges of hours more often than chance would have it. */
+/** Returns seconds that are at the edge of an hour more often than by a random choice. */
 const aSecond = (): number =>
   T + roll(4) * DAY + roll(6) * 4 * HOUR + one([0, 1, HOUR - 1, roll(HOUR), roll(HOUR)])
 
@@ -62,7 +62,7 @@ forEachDatabase('logSums', (open) => {
         const call = settlement(account, {
           requestId,
           nowSeconds,
-          // Bob was called otherwise for some of his calls.
+          // Bob had another name for some of his calls.
           username: name === 'bob' && roll(3) === 0 ? 'robert' : name,
           channelId: one(CHANNELS),
           cost: roll(500),
@@ -105,7 +105,7 @@ forEachDatabase('logSums', (open) => {
     const userId = one([0, 0, 0, ...userIds])
     return {
       ...(userId === 0 ? {} : { userId }),
-      // Sums are of consumption, whatever type is asked for.
+      // Sums only contain consumption, for any requested type.
       type: roll(6),
       username: one(['', '', '', 'alice', 'bob', 'robert', 'nobody']),
       token_name: one(['', '', '', 'main', 'nothing']),
@@ -135,8 +135,8 @@ forEachDatabase('logSums', (open) => {
   })
   const never = new AbortController().signal
 
-  // Two processes at once, as on a shared database; the second day is cut through by the end.
-  test('and when the sums of finished hours are kept, by two processes at once', async () => {
+  // Two processes in parallel, as on a shared database; the end of the range cuts the second day.
+  test('and if the sums of finished hours are kept, by two processes in parallel', async () => {
     const app = { database, clock: clockAt(T + 2 * DAY + 9 * HOUR) }
     await Promise.all([addFinishedHours(app, never), addFinishedHours(app, never)])
     await expectRightSums()
@@ -160,13 +160,13 @@ forEachDatabase('logSums', (open) => {
     calls.push(call)
   }
 
-  test('and when a call is booked into an hour that was over', async () => {
+  test('and if a call is booked into a past hour', async () => {
     await book('late', T + 3 * DAY)
-    await mendSums({ database, trace: pino({ level: 'silent' }) }, -1)
+    await repairSums({ database, trace: pino({ level: 'silent' }) }, -1)
     await expectRightSums()
   })
 
-  test('and when the clock was ahead for a while', async () => {
+  test('and if the clock was ahead for a while', async () => {
     await addFinishedHours({ database, clock: clockAt(T + 9 * DAY) }, never)
     await addFinishedHours({ database, clock: clockAt(T + 5 * DAY + HOUR) }, never)
     await book('afterwards', T + 5 * DAY + 2 * HOUR)

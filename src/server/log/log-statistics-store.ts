@@ -10,13 +10,13 @@ import { filteredLogs, type LogFilterValues } from './log-store.ts'
 import { ownTokenName, sumsUntil, type SumsSubject } from './log-sums-store.ts'
 
 export interface LogSums {
-  /** Points. */
+  /** In points. */
   quota: number
   promptTokens: number
   completionTokens: number
 }
 
-/** What consumption came to under a filter, whatever type of row the filter names. */
+/** Returns the total consumption of a filter, for any type in the filter. */
 export async function logSums(db: Queries, filter: LogFilterValues): Promise<LogSums> {
   const source = sourceOfSums(filter)
   if (source === 'rows') {
@@ -49,7 +49,7 @@ const within = (filter: LogFilterValues, { from, to }: Edge): LogFilterValues =>
 const rowSums = (db: Queries, filter: LogFilterValues): Promise<LogSums> =>
   summed(filteredLogs(db, { ...filter, type: LogType.consume }))
 
-/** Whole hours, by days where their sums are kept. */
+/** Sums whole hours, by day where daily sums are kept. */
 async function wholeHours(
   db: Queries,
   source: HourlyTable,
@@ -69,10 +69,10 @@ async function wholeHours(
 }
 
 type HourlyTable = 'usage_hourly' | 'channel_usage_hourly'
-/** The kept sums of days, or the figures that the ledger keeps of a user's days. */
+/** Kept sums of days, or the ledger's figures of a user's days. */
 type KeptBy = { subject: SumsSubject; name: string } | { userId: number }
 
-/** Whose sums by day answer a filter; null: nobody's do. */
+/** Returns the daily sums that match a filter, or null if none match. */
 function keptBy(filter: LogFilterValues): KeptBy | null {
   const { userId, username, token_name, model_name, channel } = filter
   if (token_name !== '') {
@@ -134,7 +134,7 @@ function hourSums(
   return summed(query)
 }
 
-/** These tables name their figures alike. */
+/** The columns of these tables have the same names. */
 function summed<T extends 'logs' | 'usage_daily' | 'usage_sums' | HourlyTable>(
   query: SelectQueryBuilder<Schema, T, object>,
 ): Promise<LogSums> {

@@ -50,7 +50,7 @@ describe('splitRange', () => {
     expect(splitRange(start, end)).toEqual(expected)
   })
 
-  test('every second of a range is covered once, and no other', () => {
+  test('each second of a range is covered exactly once, and no other second', () => {
     const second = fc.integer({ min: 1, max: 5 * HOUR })
     fc.assert(
       fc.property(second, second, second, (start, end, probe) => {

@@ -2,12 +2,11 @@ import { dayAtOrAfter, dayOf, hourOf, SECONDS_PER_HOUR } from '../clock.ts'
 import type { LogFilterValues } from './log-store.ts'
 
 /**
- * How sums over a time range are read: whole days from the sums of finished days, whole hours from
- * the sums that the ledger keeps with each settlement, and raw rows only for the cut-off hours at
- * its ends.
+ * Splits a time range for sums: whole days from the kept sums, whole hours from the ledger's
+ * rollups, and single rows only for the partial hours at its ends.
  */
 
-/** Seconds, both inclusive. */
+/** In seconds, both inclusive. */
 export interface Edge {
   from: number
   to: number
@@ -15,14 +14,14 @@ export interface Edge {
 
 export interface SplitRange {
   /**
-   * First second of the first hour, and of the first hour after the last; null: open. Null: no
-   * whole hour.
+   * First second of the first hour, and of the first hour after the last; a bound is null if open.
+   * Null without a whole hour.
    */
   hours: { from: number | null; until: number | null } | null
   edges: Edge[]
 }
 
-/** Splits a range of seconds, both ends inclusive, 0: open. */
+/** Splits a range of seconds, both ends inclusive; 0 for an open end. */
 export function splitRange(start: number, end: number): SplitRange {
   const isBackwards = start > 0 && end > 0 && start > end
   if (isBackwards) return { hours: null, edges: [] }
@@ -39,14 +38,14 @@ export function splitRange(start: number, end: number): SplitRange {
 
 const hourAtOrAfter = (seconds: number): number => hourOf(seconds + SECONDS_PER_HOUR - 1)
 
-/** First second, and first second after the last; null: open. */
+/** First second, and first second after the last; null if open. */
 export interface Span {
   from: number | null
   until: number | null
 }
 
 /**
- * Splits whole hours into the days whose sums are kept and the hours around them. `kept.from` and
+ * Splits whole hours into the days with kept sums and the hours around them. `kept.from` and
  * `kept.until` are the first seconds of days.
  */
 export function splitHours(
@@ -63,8 +62,8 @@ export function splitHours(
 }
 
 /**
- * Which of the kept sums know what a filter asks for. A channel together with a user or token is in
- * neither, nor is a single request: those are summed row by row.
+ * Returns the rollup that matches a filter. A channel combined with a user or token is in neither,
+ * and a single request is not either: those are summed row by row.
  */
 export function sourceOfSums(
   filter: LogFilterValues,

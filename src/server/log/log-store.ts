@@ -7,7 +7,7 @@ import type { LogRow } from '../db/schema.ts'
 
 export type StoredLog = Selectable<LogRow>
 
-/** Exact matches joined by "and"; empty or 0: no filter. */
+/** Exact matches joined by "and"; empty or 0 for no filter. */
 export interface LogFilterValues {
   userId?: number
   type: number
@@ -18,14 +18,14 @@ export interface LogFilterValues {
   end_timestamp: number
   channel?: number
   request_id: string
-  /** Texts that the captured request or answer contains. */
+  /** Texts contained in the captured request or response. */
   request?: string
   response?: string
-  /** Leaves out relayed calls. */
+  /** Excludes relayed calls. */
   isOther?: boolean
 }
 
-/** The filter of an administrator, as the wire has it: there id 0 is everybody. */
+/** Converts an administrator's filter from the wire, where id 0 means all users. */
 export function filterOfAll({
   user_id: userId,
   ...filter
@@ -33,19 +33,19 @@ export function filterOfAll({
   return userId === 0 ? filter : { ...filter, userId }
 }
 
-/** A place in the list: the row after which the page begins. */
+/** Position in the list: the row before the page. */
 export interface LogPosition {
   createdAt: number
   id: number
 }
 
-/** The rows that a filter lets through. */
+/** Returns the query for the rows of a filter. */
 export function filteredLogs(db: Queries, filter: LogFilterValues) {
   let query = db.selectFrom('logs')
   const isOther =
     filter.isOther === true || (filter.type !== LogType.all && filter.type !== LogType.consume)
-  // With a type it says nothing new, but lets the small indexes of these rows serve. The large ones
-  // are kept from them by operations that change nothing: they lead through all calls of a user.
+  // With a type this condition is redundant, but it allows the small indexes of these rows.
+  // Operations without effect prevent the large indexes, which contain all calls of a user.
   if (isOther) query = query.where(sql<boolean>`type <> 2`)
   const is = (column: 'user_id' | 'channel_id', value: number) =>
     isOther
@@ -68,8 +68,7 @@ export function filteredLogs(db: Queries, filter: LogFilterValues) {
 }
 
 /**
- * The rows after a position, newest first. The order (created_at, id) is the one every index ends
- * in.
+ * Returns the rows after a position, newest first. Every index ends in this order (created_at, id).
  */
 export function logPage(
   db: Queries,
@@ -100,7 +99,10 @@ export const findLog = (
     .$if(userId !== null, (query) => query.where('user_id', '=', userId))
     .executeTakeFirst()
 
-/** What the ledger has of a call: its token, and JSON about how it was priced. Or null. */
+/**
+ * Returns the ledger's data of a call: its token, and JSON about its price; null if it is not in
+ * the ledger.
+ */
 export async function findBooking(
   db: Queries,
   requestId: string,
@@ -127,7 +129,7 @@ export interface NewLog {
   elapsedMs?: number
 }
 
-/** A row that is not a relayed call: those are written by the ledger with their settlement. */
+/** Inserts a row that is not a relayed call; the ledger writes those with their settlement. */
 export async function insertLog(db: Queries, log: NewLog): Promise<void> {
   await db
     .insertInto('logs')

@@ -4,15 +4,15 @@ import type { Queries } from '../db/database.ts'
 import { moveSetting } from '../db/setting-store.ts'
 
 /**
- * Sums of the hourly sums, so that statistics over months read few rows. They are made apart from
- * the settlements, which pay nothing for them: an hour that is over is added to the sums once, part
- * by part, each in one transaction with the note of how far they reach.
+ * Sums of the hourly rollups, so that statistics over months read few rows. They are computed
+ * independently of settlements, which are not slowed down: a past hour is added once, part by part,
+ * each part in one transaction with the progress.
  */
 
-/** `settings`: the first second that is not in the sums yet. */
+/** Key in `settings` of the first second that is not in the sums yet. */
 const SUMS_UNTIL = 'usage_sums_until'
 
-/** By which names the sums are kept. */
+/** Kinds of names by which the sums are kept. */
 export type SumsSubject =
   | 'all'
   | 'channel'
@@ -87,7 +87,7 @@ const PARTS: readonly Part[] = [
     perModel: false,
     unitSeconds: SECONDS_PER_DAY,
   },
-  // Behind the sums by own token, of which an update has made those of the hours before it.
+  // Follows the sums by own token; a migration has computed those of earlier hours from them.
   {
     subject: 'user',
     from: 'usage_hourly',
@@ -97,11 +97,11 @@ const PARTS: readonly Part[] = [
   },
 ]
 
-/** How far the sums reach. */
+/** Progress of the sums. */
 export interface SumsPlace {
-  /** The first second that is not in all of them; 0: there are none. */
+  /** First second that is not in all of them; 0 without sums. */
   until: number
-  /** Parts of the hour that begins then that have been added already. */
+  /** Number of parts of the hour at `until` that have been added. */
   parts: number
 }
 
@@ -117,10 +117,13 @@ export async function sumsPlace(db: Queries): Promise<SumsPlace> {
   return { until, parts }
 }
 
-/** Up to which second the sums reach, exclusive; 0: there are none. */
+/** Returns the second up to which the sums reach, exclusive; 0 without sums. */
 export const sumsUntil = async (db: Queries): Promise<number> => (await sumsPlace(db)).until
 
-/** The first hour from this one on that has calls, before `until`; null: there is none. */
+/**
+ * Returns the first hour at or after this one that has calls, before `until`; null if there is
+ * no such hour.
+ */
 export async function nextUsedHour(
   db: Queries,
   from: number,
@@ -138,7 +141,7 @@ export async function nextUsedHour(
 }
 
 /**
- * Adds the next part of the hour at `place`, if the sums still reach no further. Null: another
+ * Adds the next part of the hour at `place`, if the progress is unchanged. Returns null if another
  * process was faster. Call in a transaction.
  */
 export async function addNextPart(trx: Queries, place: SumsPlace): Promise<SumsPlace | null> {
@@ -153,7 +156,7 @@ export async function addNextPart(trx: Queries, place: SumsPlace): Promise<SumsP
   return next
 }
 
-/** Notes that the sums reach to another place. False: they are not where the caller has seen them. */
+/** Updates the progress with compare-and-set. Returns whether it was `from`. */
 export const movePlace = (db: Queries, from: SumsPlace, to: SumsPlace): Promise<boolean> =>
   moveSetting(db, SUMS_UNTIL, {
     from: from.until === 0 ? null : placeText(from),
@@ -161,8 +164,8 @@ export const movePlace = (db: Queries, from: SumsPlace, to: SumsPlace): Promise<
   })
 
 /**
- * Takes what the sums have from this day on out of them, to be added again. Null: they do not reach
- * to where the caller has seen them. Call in a transaction.
+ * Removes the sums from this day on, so that they are added again. Returns null if the progress has
+ * changed. Call in a transaction.
  */
 export async function goBackTo(
   trx: Queries,
@@ -182,7 +185,7 @@ async function addPart(
 ): Promise<void> {
   const start = hour - (hour % unitSeconds)
   const model = perModel ? sql`model_name` : sql`''`
-  // "WHERE" ends the rows to insert; without it SQLite takes ON CONFLICT for a join.
+  // "WHERE" ends the SELECT; otherwise SQLite parses ON CONFLICT as a join.
   await sql`
     INSERT INTO usage_sums
       (subject, model_name, name, start, requests, quota, prompt_tokens, completion_tokens)
@@ -198,9 +201,8 @@ async function addPart(
 }
 
 /**
- * Days before `until` whose sums are not those of their hours: a settlement that waited for a
- * broken storage may be booked in an hour that was over. Days that begin before `from` are left
- * out.
+ * Returns days before `until` whose sums differ from those of their hours: a settlement delayed by
+ * an outage may be booked into a past hour. Days that begin before `from` are omitted.
  */
 export async function staleDays(db: Queries, from: number, until: number): Promise<number[]> {
   const { rows } = await sql<{ start: number }>`
@@ -216,7 +218,7 @@ export async function staleDays(db: Queries, from: number, until: number): Promi
   return rows.map(({ start }) => start)
 }
 
-/** Makes the sums of a day anew. Call in a transaction. */
+/** Recomputes the sums of a day. Call in a transaction. */
 export async function rebuildDay(trx: Queries, day: number): Promise<void> {
   const until = day + SECONDS_PER_DAY
   await trx.deleteFrom('usage_sums').where('start', '>=', day).where('start', '<', until).execute()
@@ -225,7 +227,7 @@ export async function rebuildDay(trx: Queries, day: number): Promise<void> {
   }
 }
 
-/** Names one of the sums. */
+/** Primary key of a sum. */
 export interface SumsKey {
   subject: string
   model_name: string
@@ -236,8 +238,8 @@ export interface SumsKey {
 const KEY = sql`(subject, model_name, name, start)`
 
 /**
- * Some sums of days and hours that begin before a second, in the order of their keys. No index
- * finds them: whoever may not look at all sums for long asks another handle than that of writes.
+ * Returns some sums of days and hours that begin before a second, in the order of their keys. No
+ * index supports this, so it reads all sums; use a handle other than that for writes.
  */
 export async function sumsBefore(
   db: Queries,

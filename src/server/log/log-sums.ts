@@ -13,14 +13,14 @@ import {
   type SumsPlace,
 } from './log-sums-store.ts'
 
-/** An hour is added to the sums when it has been over for so long, in seconds. */
+/** Seconds after its end until an hour is added to the sums. */
 const MARGIN_SECONDS = 2 * SECONDS_PER_HOUR
-/** Days that are compared with their hours again. */
+/** Number of days whose sums are checked again. */
 const CHECKED_DAYS = 3
-/** Between two parts others get a turn at the storage. */
+/** Pause between two parts, so that other work gets a turn. */
 const PAUSE_MS = 2
 
-/** Adds the hours that are over to the sums. Any number of processes may do it at once. */
+/** Adds the past hours to the sums. Several processes may do so in parallel. */
 export async function addFinishedHours(
   { database, clock }: Pick<App, 'database' | 'clock'>,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function addFinishedHours(
   const now = clock.nowSeconds()
   const end = hourOf(now) - MARGIN_SECONDS
   let place = await sumsPlace(database.read)
-  // They were made by a clock that was ahead, and would leave out the hours until then.
+  // A clock that was ahead computed them; they would omit the hours until then.
   if (place.until > hourOf(now)) {
     const ahead = place
     const back = await database.write
@@ -40,13 +40,13 @@ export async function addFinishedHours(
     const seen = place
     const next = await step(database, seen, end)
     place = next ?? (await sumsPlace(database.write))
-    // Another process has it, and the note of how far it is can only be seen when it has ended.
+    // Another process is adding it, and its progress is only visible after its commit.
     if (place.until === seen.until && place.parts === seen.parts) return
     await setTimeout(PAUSE_MS)
   }
 }
 
-/** One part of an hour, or the way to the next hour that has any calls. */
+/** Adds one part of an hour, or advances to the next hour with calls. */
 async function step(
   { read, write }: App['database'],
   place: SumsPlace,
@@ -61,15 +61,15 @@ async function step(
   return (await movePlace(write, place, next)) ? next : null
 }
 
-/** Compares the last days with their hours, and makes those anew that differ. */
-export async function mendSums(
+/** Compares the sums of the last days with their hours, and recomputes those that differ. */
+export async function repairSums(
   { database, trace }: Pick<App, 'database' | 'trace'>,
   deletedBefore: number,
 ): Promise<void> {
   const until = dayOf(await sumsUntil(database.read))
   const from = Math.max(until - CHECKED_DAYS * SECONDS_PER_DAY, dayAtOrAfter(deletedBefore))
   for (const day of await staleDays(database.heavy, from, until)) {
-    trace.info({ day }, 'sums of a day are made anew')
+    trace.info({ day }, 'recomputing the sums of a day')
     await database.write.transaction().execute((trx) => rebuildDay(trx, day))
   }
 }

@@ -1,7 +1,7 @@
 import { logAmounts, logText } from '../../contract/log-sentences.ts'
 import type { LiveOptions } from '../option/live-options.ts'
 
-/** Quota inside log contents: dollars with six decimals, or points. */
+/** Formats quota in log contents: dollars with six decimals, or points. */
 export const quotaLogText = (
   quota: number,
   options: Pick<LiveOptions, 'flag' | 'number'>,

@@ -1,16 +1,16 @@
 import type { App } from '../app.ts'
 import type { LogCleanup } from './cleanup/cleanup-run.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
-import { addFinishedHours, mendSums } from './log-sums.ts'
+import { addFinishedHours, repairSums } from './log-sums.ts'
 
-/** How often finished hours are added to the sums, and what is past its time is deleted. */
+/** Interval of adding past hours to the sums and of the retention. */
 const INTERVAL_MS = 60_000
-/** A comparison of the last days with their hours follows so many rounds after the one before. */
-const ROUNDS_PER_MENDING = 60
+/** The sums of the last days are checked once in this many rounds. */
+const ROUNDS_PER_REPAIR = 60
 
 /**
- * What the log needs done while nobody asks: runs in every process, and those of one database share
- * the work. Begins a while after the start, when callers have been served.
+ * Background maintenance of the log. It runs in every process, and processes on one database share
+ * the work. It begins a while after the start.
  */
 export function startLogUpkeep(app: App, cleanup: LogCleanup): { stop(): Promise<void> } {
   const stopper = new AbortController()
@@ -19,8 +19,8 @@ export function startLogUpkeep(app: App, cleanup: LogCleanup): { stop(): Promise
 
   async function tend(): Promise<void> {
     await addFinishedHours(app, stopper.signal)
-    if (round % ROUNDS_PER_MENDING === 0) {
-      await mendSums(app, await logsDeletedBefore(app.database.read))
+    if (round % ROUNDS_PER_REPAIR === 0) {
+      await repairSums(app, await logsDeletedBefore(app.database.read))
     }
     round += 1
     await cleanup.tidy()
@@ -30,7 +30,7 @@ export function startLogUpkeep(app: App, cleanup: LogCleanup): { stop(): Promise
     running = running
       .then(() => (stopper.signal.aborted ? undefined : tend()))
       .catch((error: unknown) => {
-        app.trace.warn({ err: error }, 'the upkeep of the log broke off')
+        app.trace.warn({ err: error }, 'the log maintenance failed')
       })
   }, INTERVAL_MS)
   timer.unref()

@@ -27,7 +27,7 @@ const letters = {
 }
 
 describe.each(Object.entries(letters))('the letter: %s', (_what, letter) => {
-  test('says the same as text and as markup', () => {
+  test('has the same content as text and as HTML', () => {
     const visible = letter.html
       .replace(/<style[^]*<\/style>/g, '')
       .replace(/<[^>]*>/g, '')
@@ -37,36 +37,36 @@ describe.each(Object.entries(letters))('the letter: %s', (_what, letter) => {
       .replaceAll('&#39;', "'")
       .replaceAll('&amp;', '&')
     for (const line of letter.text.split('\n').filter((text) => text !== '' && text !== '-- ')) {
-      // A link stands as a button and as an address below it.
+      // The HTML shows a link as a button and as an address below it.
       for (const part of line.split(/(?:: |：)(?=https:)/)) expect(visible).toContain(part)
     }
     expect(letter.text).toContain(NAME)
   })
 
-  test('has no markup but its own', () => {
+  test('contains no markup from its parameters', () => {
     expect(letter.html).not.toMatch(/<script|<b>/)
     expect(letter.html).not.toMatch(/<(img|link|iframe|object)\b/)
   })
 
-  // Who has accounts on two gateways learns which one writes before opening it.
-  test('has a subject of one line, with the name of the system', () => {
+  // Users with accounts on several gateways can identify the sender.
+  test('has a one-line subject with the name of the system', () => {
     expect(letter.subject).toMatch(/^\S[^\r\n]*\S$/)
     expect(letter.subject).toContain(NAME)
   })
 })
 
-test('the reader’s language alone, both when it is not known', () => {
+test('uses the reader’s language, or both if it is unknown', () => {
   expect(letters['code, English'].text).not.toMatch(/\p{Script=Han}/u)
   expect(letters.code.text).toContain('您好')
   expect(letters.quota.text).toMatch(/您好[^]*Hello/)
 })
 
-test('before the address stands the colon of the language', () => {
+test('the link label ends with the colon of its language', () => {
   expect(letters.quota.text).toContain(`立即充值：${URL}`)
   expect(letters.quota.text).toContain(`Top up: ${URL}`)
 })
 
-test('the link is one link, whatever is in it', () => {
+test('a link with special characters is escaped', () => {
   const url = `${URL}&x="><a href="https://evil.example/`
   const { html } = resetLetter('S', 'zh', { url, username: 'u' })
   expect(html.match(/<a /g)).toHaveLength(2)

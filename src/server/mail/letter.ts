@@ -1,25 +1,25 @@
 import type { Language } from '../../contract/errors.ts'
 import type { Letter } from './mail.ts'
 
-/** One language's words of a letter. Plain text; nothing in it is markup. */
+/** Texts of a letter in one language, without markup. */
 interface Words {
   subject: string
-  /** Before what the letter is about. */
+  /** Paragraphs before the main element. */
   lead: string[]
-  /** After it, smaller. */
+  /** Paragraphs after it, in smaller type. */
   notes: string[]
 }
 
-/** What stands between lead and notes. */
+/** Main element between lead and notes. */
 type Centre =
   | { kind: 'none' }
-  /** Shown large, to be typed over. */
+  /** Shown large, for typing. */
   | { kind: 'code'; code: string }
   | { kind: 'link'; url: string; label: Record<Language, string> }
 
 interface LetterPlan {
   systemName: string
-  /** The reader's language; both, Chinese first, when it is not known. */
+  /** The reader's language; both, Chinese first, if it is unknown. */
   languages: readonly Language[]
   words: Record<Language, Words>
   centre: Centre
@@ -27,7 +27,7 @@ interface LetterPlan {
 
 const CODE_MINUTES = 10
 
-/** A code for registering or for binding an address. */
+/** Letter with a code to register or to bind an address. */
 export const codeLetter = (
   systemName: string,
   language: Language,
@@ -57,7 +57,7 @@ export const codeLetter = (
     },
   })
 
-/** Instead of a code, to an address that an account has: only its owner learns so. */
+/** Letter sent instead of a code if the address belongs to an account; only its owner sees it. */
 export const addressInUseLetter = (
   systemName: string,
   language: Language,
@@ -89,7 +89,7 @@ export const addressInUseLetter = (
     },
   })
 
-/** A link for a new password. */
+/** Letter with a link to set a new password. */
 export const resetLetter = (
   systemName: string,
   language: Language,
@@ -119,7 +119,7 @@ export const resetLetter = (
     },
   })
 
-/** The balance has fallen below the threshold, or is used up. */
+/** Letter for a balance that has fallen below the threshold or is used up. */
 export function quotaLetter(
   systemName: string,
   reminder: { username: string; isExhausted: boolean; quota: string; url: string },
@@ -152,7 +152,7 @@ export function quotaLetter(
   })
 }
 
-/** What an administrator sends to see whether mail works. */
+/** Letter that an administrator sends to test the mail settings. */
 export const testLetter = (systemName: string, language: Language): Letter =>
   letter({
     systemName,
@@ -172,7 +172,7 @@ export const testLetter = (systemName: string, language: Language): Letter =>
     },
   })
 
-/** What the program did to channels since the last letter of this kind. */
+/** Letter about automatic changes of channel status since the last one. */
 export function channelStatusLetter(
   systemName: string,
   { changes, url }: { changes: readonly ChannelChange[]; url: string },
@@ -209,7 +209,7 @@ export interface ChannelChange {
   reason: Record<Language, string>
 }
 
-/** To root, when a daily backup could not be made. `folder`: where it was to be. */
+/** Letter to root after a failed daily backup. `folder` is its target. */
 export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
   letter({
     systemName,
@@ -224,10 +224,10 @@ export const dailyBackupLetter = (systemName: string, folder: string): Letter =>
       en: {
         subject: `${systemName}: the daily backup failed`,
         lead: [
-          `The daily backup could not be written to ${folder}; it is tried again in an hour. The server's output has the reason.`,
+          `The daily backup could not be written to ${folder}; the next attempt is in an hour. The server log contains the reason.`,
         ],
         notes: [
-          'Check the rights and the free space of that folder; gatehouse backup makes a backup at once.',
+          'Check the permissions and the free space of that folder; gatehouse backup makes a backup immediately.',
         ],
       },
     },

@@ -1,10 +1,13 @@
-/** A receiver or sender. Never a text that somebody takes apart again. */
+/** A recipient or sender, kept as parts so that it is never parsed again. */
 export interface MailAddress {
   name: string
   address: string
 }
 
-/** Operators write `name@host` or `Name <name@host>`; the name is the system's in any case. */
+/**
+ * Returns the address from `name@host` or `Name <name@host>`. The display name is always the
+ * system's.
+ */
 export function senderAddress(text: string): string | null {
   const trimmed = text.trim()
   const address = /<([^<>]*)>$/.exec(trimmed)?.[1]?.trim() ?? trimmed
@@ -12,12 +15,12 @@ export function senderAddress(text: string): string | null {
 }
 
 /**
- * Whether this is one address and nothing but: what could end a header line, name a second receiver
- * or begin a comment is not in it.
+ * Whether this is exactly one address, without characters that could end a header line, add a
+ * recipient or begin a comment.
  */
 export const isMailAddress = (text: string): boolean =>
   /^[^\s\p{C}@<>,;:"()[\]\\]+@[^\s\p{C}@<>,;:"()[\]\\]+$/u.test(text)
 
-/** A text that cannot break a header line. */
+/** Returns a text that cannot break a header line. */
 export const oneLine = (text: string): string =>
   text.replaceAll(/[\p{C}\u2028\u2029]+/gu, ' ').trim()

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isMailAddress, oneLine } from './mail-address.ts'
 import { mailSecurity, mailSettings } from './mail.ts'
 
-/** Options as a map; what is not in it has no value. */
+/** Options from a map; others have no value. */
 const settingsOf = (values: Record<string, string>) =>
   mailSettings({
     text: (key) => values[key] ?? '',
@@ -10,7 +10,7 @@ const settingsOf = (values: Record<string, string>) =>
   })
 
 describe('mailSettings', () => {
-  test('a server and a sender are enough', () => {
+  test('require only a server and a sender', () => {
     expect(
       settingsOf({ SMTPServer: ' mail.example ', SMTPFrom: 'a@b.c', SystemName: 'S' }),
     ).toEqual({
@@ -34,7 +34,7 @@ describe('mailSettings', () => {
     ['without a sender', { SMTPServer: 'h' }],
     ['with an account that is no address, and no sender', { SMTPServer: 'h', SMTPAccount: 'user' }],
     ['with two senders', { SMTPServer: 'h', SMTPFrom: 'a@b.c,d@e.f' }],
-  ])('there are none %s', (_what, values: Record<string, string>) => {
+  ])('are null %s', (_what, values: Record<string, string>) => {
     expect(settingsOf(values)).toBeNull()
   })
 })
@@ -51,7 +51,7 @@ test.each([
   ['::2', 587, 'starttls'],
   ['10.127.0.1', 587, 'starttls'],
   ['', 587, 'starttls'],
-])('the way to %s, port %i: %s', (address, port, security) => {
+])('connection to %s, port %i: %s', (address, port, security) => {
   expect(mailSecurity(port, address)).toBe(security)
 })
 

@@ -1,11 +1,11 @@
 import type { LiveOptions } from '../option/live-options.ts'
 import { oneLine, senderAddress, type MailAddress } from './mail-address.ts'
 
-/** What a mail server needs to know of us, from the options in force. */
+/** Settings of the mail server, from the current options. */
 export interface MailSettings {
   host: string
   port: number
-  /** Empty: the server asks for none. */
+  /** Empty if the server requires no authentication. */
   account: string
   password: string
   from: MailAddress
@@ -17,7 +17,7 @@ export interface Letter {
   html: string
 }
 
-/** The settings, or null while no server or no sender is named. */
+/** Returns the settings, or null if no server or no sender is set. */
 export function mailSettings(options: Pick<LiveOptions, 'text' | 'number'>): MailSettings | null {
   const host = options.text('SMTPServer').trim()
   const account = options.text('SMTPAccount').trim()
@@ -32,14 +32,14 @@ export function mailSettings(options: Pick<LiveOptions, 'text' | 'number'>): Mai
   }
 }
 
-/** The port on which TLS begins with the connection. */
+/** Port with implicit TLS. */
 const IMPLICIT_TLS_PORT = 465
 
 export type MailSecurity = 'tls' | 'starttls' | 'starttls_if_offered'
 
 /**
- * How the connection to an address is protected. In the clear only to this machine itself, where
- * nobody is in between; certificates are verified wherever there are any.
+ * Returns how the connection to an address is protected. Plain text is only allowed to this machine
+ * itself; certificates are always verified.
  */
 export function mailSecurity(port: number, remoteAddress: string): MailSecurity {
   if (port === IMPLICIT_TLS_PORT) return 'tls'
@@ -47,7 +47,7 @@ export function mailSecurity(port: number, remoteAddress: string): MailSecurity 
   return isLoopback ? 'starttls_if_offered' : 'starttls'
 }
 
-/** Why a mail did not go out, as people are told. What the server said is not repeated. */
+/** Reason of a failed mail for the user. The server's reply is not repeated. */
 export type MailFailure =
   | 'address'
   | 'connection'
@@ -74,5 +74,5 @@ export const mailFailureText: Record<MailFailure, { zh: string; en: string }> = 
     zh: '邮件服务器拒绝了发件人、收件人或邮件',
     en: 'the mail server refused the sender, the recipient or the email',
   },
-  timeout: { zh: '邮件服务器未及时响应', en: 'the mail server did not answer in time' },
+  timeout: { zh: '邮件服务器未及时响应', en: 'the mail server did not respond in time' },
 }

@@ -6,7 +6,7 @@ import { MailFailed, sendMail } from './send-mail.ts'
 
 type MailParts = Pick<App, 'options' | 'egress' | 'trace'>
 
-/** The name that letters begin and end with. */
+/** Name of the system at the beginning and end of letters. */
 export const systemName = ({ options }: Pick<App, 'options'>): string =>
   oneLine(options.text('SystemName'))
 
@@ -14,8 +14,8 @@ export const canMail = ({ options }: Pick<App, 'options'>): boolean =>
   mailSettings(options) !== null
 
 /**
- * Sends one letter to one address and waits for the mail server's word. Throws `mail_unset` or
- * `mail_failed`; the particulars go to the program's output.
+ * Sends one letter to one address and waits for the mail server's reply. Throws `mail_unset` or
+ * `mail_failed`; details only go to the trace.
  */
 export async function mail(app: MailParts, to: string, letter: Letter): Promise<void> {
   const settings = mailSettings(app.options)
@@ -24,7 +24,7 @@ export async function mail(app: MailParts, to: string, letter: Letter): Promise<
     await sendMail(app.egress, settings, { to, letter })
   } catch (error) {
     if (!(error instanceof MailFailed)) throw error
-    app.trace.warn({ failure: error.failure, ...error.facts }, 'a mail did not go out')
+    app.trace.warn({ failure: error.failure, ...error.facts }, 'could not send an email')
     const { zh, en } = mailFailureText[error.failure]
     throw new AppError('mail_failed', { problemZh: zh, problemEn: en })
   }

@@ -9,8 +9,8 @@ const PUSH_TIMEOUT_MS = 10_000
 const PUSH_ANSWER_BYTES_MAX = 64 * 1024
 
 /**
- * Tells whoever runs the installation: through the message pusher when there is one, else by mail
- * to root. Throws `push_failed`, `root_without_email`, `mail_unset`, `mail_failed`.
+ * Notifies the operator: through the message pusher if configured, else by mail to root. Throws
+ * `push_failed`, `root_without_email`, `mail_unset`, `mail_failed`.
  */
 export async function notifyRoot(app: App, letter: Letter): Promise<void> {
   if (app.options.text('MessagePusherAddress') !== '') {
@@ -22,7 +22,7 @@ export async function notifyRoot(app: App, letter: Letter): Promise<void> {
   await mail(app, root.email, letter)
 }
 
-/** The protocol of the message pusher that One API speaks to. */
+/** Sends to a message pusher with One API's protocol. */
 async function push(
   { options, egress, trace }: App,
   { subject, text, html }: Letter,
@@ -47,9 +47,10 @@ async function push(
     trace.warn({ reason: error.reason }, 'the message pusher cannot be reached')
     return null
   })
-  // What the pusher says may repeat what it was sent, the credential included.
+  // The reply is not logged, because it may repeat the request including the credential.
   if (answer === null || jsonMembers(answer.text)?.['success'] !== true) {
-    if (answer !== null) trace.warn({ status: answer.status }, 'the message pusher refused')
+    if (answer !== null)
+      trace.warn({ status: answer.status }, 'the message pusher rejected a message')
     throw new AppError('push_failed')
   }
 }

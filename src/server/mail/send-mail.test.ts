@@ -37,20 +37,20 @@ const settingsFor = (port: number, over: Partial<MailSettings> = {}): MailSettin
   ...over,
 })
 
-/** What became of a mail: `sent`, or the failure with what is told about it. */
+/** Result of a mail: `sent`, or the failure. */
 async function outcome(settings: MailSettings, to = 'reader@example.test') {
   try {
     await sendMail(egress, settings, { to, letter: LETTER })
     return 'sent'
   } catch (error) {
     if (!(error instanceof MailFailed)) throw error
-    // Nothing that the server said, and nothing that we sent, is in it.
+    // Contains nothing from the server's replies or our requests.
     expect(JSON.stringify([error.message, error.facts])).not.toContain(PASSWORD)
     return error.failure
   }
 }
 
-/** Trusts the certificate of the tests for the length of one. */
+/** Trusts the test certificate while `work` runs. */
 async function trusting<T>(work: () => Promise<T>): Promise<T> {
   const usual = tls.getCACertificates()
   tls.setDefaultCACertificates([...usual, TEST_CERTIFICATE])
@@ -61,7 +61,7 @@ async function trusting<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-test('a letter arrives as it was written, for one receiver, from the system', async () => {
+test('a letter arrives unchanged, for one recipient, from the system', async () => {
   const box = await aMailbox()
   expect(await outcome(settingsFor(box.port))).toBe('sent')
   const { parsed, sender, receivers } = await box.next()
@@ -81,7 +81,7 @@ test('a letter arrives as it was written, for one receiver, from the system', as
   )
 })
 
-describe('nothing in a name, subject or address adds a header or a receiver', () => {
+describe('names, subjects and addresses cannot add headers or recipients', () => {
   const attack = 'x\r\nBcc: evil@example.test\r\n\r\nbody'
 
   test('the name of the system, and the subject', async () => {
@@ -103,7 +103,7 @@ describe('nothing in a name, subject or address adds a header or a receiver', ()
     'reader@example.test>\r\nRCPT TO:<evil@example.test',
     'reader@example.test, evil@example.test',
     'Reader <evil@example.test>',
-  ])('the receiver %j', async (to) => {
+  ])('the recipient %j', async (to) => {
     const box = await aMailbox()
     expect(await outcome(settingsFor(box.port), to)).toBe('refused')
     expect(box.connections()).toBe(0)
@@ -111,7 +111,7 @@ describe('nothing in a name, subject or address adds a header or a receiver', ()
 })
 
 describe('encryption', () => {
-  test('STARTTLS is used where it is offered, and its certificate must be trusted', async () => {
+  test('STARTTLS is used if offered, and its certificate must be trusted', async () => {
     const box = await aMailbox({ encryption: 'starttls' })
     expect(await outcome(settingsFor(box.port))).toBe('encryption')
     expect(box.mails).toEqual([])
@@ -119,16 +119,16 @@ describe('encryption', () => {
     expect(await box.next()).toMatchObject({ isEncrypted: true })
   })
 
-  test('a certificate of another name is not trusted', async () => {
+  test('a certificate for another name is not trusted', async () => {
     const box = await aMailbox({ encryption: 'starttls', host: '127.0.0.2' })
     const settings = settingsFor(box.port, { host: '127.0.0.2' })
     expect(await trusting(() => outcome(settings))).toBe('encryption')
     expect(box.mails).toEqual([])
   })
 
-  test('on port 465 TLS comes first', async () => {
+  test('port 465 uses implicit TLS', async () => {
     const box = await aMailbox({ encryption: 'tls' })
-    // Tests may not listen on that port, so the connection is led elsewhere.
+    // Tests cannot listen on that port, so the connection is redirected.
     const usual = egress
     egress = { ...usual, connect: ({ host }) => usual.connect({ host, port: box.port }) }
     expect(await outcome(settingsFor(465))).toBe('encryption')
@@ -136,13 +136,13 @@ describe('encryption', () => {
     expect(await box.next()).toMatchObject({ isEncrypted: true })
   })
 
-  /** Addresses of this machine; those that are not loopback are like any other machine's. */
+  /** Addresses of this machine; those that are not loopback count as remote. */
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .filter(({ address }) => addressClass(address) !== 'forbidden')
     .map(({ address, internal }) => [address, internal ? 'sent' : 'encryption'] as const)
 
-  test.each(addresses)('a server in the clear on %s: %s', async (host, expected) => {
+  test.each(addresses)('a server without TLS on %s: %s', async (host, expected) => {
     const box = await aMailbox({ host, account: { user: 'u', password: PASSWORD } })
     const settings = settingsFor(box.port, { host, account: 'u', password: PASSWORD })
     expect(await outcome(settings)).toBe(expected)
@@ -153,15 +153,15 @@ describe('encryption', () => {
 describe('the account', () => {
   const account = { user: 'system', password: PASSWORD }
 
-  test('is given over TLS', async () => {
+  test('is sent over TLS', async () => {
     const box = await aMailbox({ encryption: 'starttls', account })
     const settings = settingsFor(box.port, { account: account.user, password: PASSWORD })
     expect(await trusting(() => outcome(settings))).toBe('sent')
     expect(await box.next()).toMatchObject({ isEncrypted: true, account: 'system' })
   })
 
-  test('that is refused is said to be so, and no more', async () => {
-    // This server repeats the password in its refusal.
+  test('that is rejected is reported without details', async () => {
+    // This server repeats the password in its reply.
     const box = await aMailbox({ account: { user: 'system', password: 'another' } })
     const settings = settingsFor(box.port, { account: account.user, password: PASSWORD })
     expect(await outcome(settings)).toBe('sign_in')
@@ -169,18 +169,18 @@ describe('the account', () => {
 })
 
 describe('failures', () => {
-  test('a receiver that the server does not know', async () => {
+  test('a recipient that the server rejects', async () => {
     const box = await aMailbox({ refuses: /reader/ })
     expect(await outcome(settingsFor(box.port))).toBe('refused')
   })
 
-  test('nobody listens', async () => {
+  test('a closed port', async () => {
     const box = await startMailbox()
     await box.close()
     expect(await outcome(settingsFor(box.port))).toBe('connection')
   })
 
-  test('a name that leads nowhere', async () => {
+  test('a host name that does not resolve', async () => {
     expect(await outcome(settingsFor(25, { host: 'nowhere.invalid' }))).toBe('connection')
   })
 
@@ -188,7 +188,7 @@ describe('failures', () => {
     expect(await outcome(settingsFor(25, { host }))).toBe('address')
   })
 
-  test('private addresses only where the operator allows them', async () => {
+  test('private addresses require the operator’s permission', async () => {
     const box = await aMailbox()
     await egress.close()
     egress = createEgress({ allowPrivate: false })
@@ -197,10 +197,10 @@ describe('failures', () => {
     expect(box.connections()).toBe(0)
   })
 
-  test('a server that says nothing is not waited for without end', async () => {
+  test('a server that does not respond times out', async () => {
     const server = net.createServer(() => {})
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const { port } = server.address() as AddressInfo
     const sent = sendMail(egress, settingsFor(port), {
       to: 'reader@example.test',
@@ -208,14 +208,14 @@ describe('failures', () => {
       timeoutMs: 200,
     })
     await expect(sent).rejects.toMatchObject({ failure: 'timeout' })
-    // The connection is not left behind.
+    // The connection is closed.
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('a server that is none', async () => {
+  test('a server that is not a mail server', async () => {
     const server = net.createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     const { port } = server.address() as AddressInfo
     expect(await outcome(settingsFor(port))).toBe('connection')
     server.close()

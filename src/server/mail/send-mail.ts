@@ -2,26 +2,26 @@ import { EgressRefused, type Egress } from '../egress/egress.ts'
 import { isMailAddress, type MailAddress } from './mail-address.ts'
 import { mailSecurity, type Letter, type MailFailure, type MailSettings } from './mail.ts'
 
-/** A mail did not go out. `facts` are for the program's own output; they hold no secret. */
+/** A mail could not be sent. `facts` are for the trace and contain no secrets. */
 export class MailFailed extends Error {
   readonly failure: MailFailure
   readonly facts: Readonly<Record<string, unknown>>
 
   constructor(failure: MailFailure, facts: Readonly<Record<string, unknown>>) {
-    super(`the mail did not go out: ${failure}`)
+    super(`could not send the email: ${failure}`)
     this.failure = failure
     this.facts = facts
   }
 }
 
-/** For all of it, from the name look-up to the server's last word. */
+/** Total time limit, from the name lookup to the server's last reply. */
 const SEND_TIMEOUT_MS = 25_000
 const GREETING_TIMEOUT_MS = 10_000
 const SILENCE_TIMEOUT_MS = 15_000
 
 /**
- * Hands one letter for one receiver to the mail server. The connection is opened by the egress
- * rules; the library only speaks over it. Throws `MailFailed`.
+ * Sends one letter for one recipient to the mail server. The egress opens the connection; the
+ * library only uses it. Throws `MailFailed`.
  */
 export async function sendMail(
   egress: Egress,
@@ -29,9 +29,9 @@ export async function sendMail(
   { to, letter, timeoutMs = SEND_TIMEOUT_MS }: { to: string; letter: Letter; timeoutMs?: number },
 ): Promise<void> {
   const { host, port, account, password, from } = settings
-  // The library takes texts apart that look like several addresses.
+  // The library would split a text that looks like several addresses.
   if (!isMailAddress(to)) throw new MailFailed('refused', { code: 'not one address' })
-  // With what it needs itself it takes five megabytes, and many installations send no mail.
+  // Loaded on demand: the library takes five megabytes, and many installations send no mail.
   const { createTransport } = await import('nodemailer')
   const signal = AbortSignal.timeout(timeoutMs)
   const socket = await egress.connect({ host, port }).catch((error: unknown) => {
@@ -59,7 +59,7 @@ export async function sendMail(
       subject: letter.subject,
       text: letter.text,
       html: letter.html,
-      // Tells other programs not to answer.
+      // Asks mail programs not to reply automatically.
       headers: { 'Auto-Submitted': 'auto-generated' },
       signal,
     })
@@ -71,7 +71,7 @@ export async function sendMail(
   }
 }
 
-/** The library's codes. */
+/** Error codes of the library. */
 const FAILURES: Record<string, MailFailure> = {
   EAUTH: 'sign_in',
   ENOAUTH: 'sign_in',
@@ -80,7 +80,7 @@ const FAILURES: Record<string, MailFailure> = {
   EMESSAGE: 'refused',
   ETIMEDOUT: 'timeout',
 }
-/** Node's codes for certificates and handshakes. */
+/** Node's error codes for certificates and handshakes. */
 const ENCRYPTION_CODES = /CERT|SELF_SIGNED|UNABLE_TO|ERR_TLS|ERR_SSL|EPROTO\b/
 
 function failureOf(error: unknown): MailFailure {
@@ -89,7 +89,7 @@ function failureOf(error: unknown): MailFailure {
   return FAILURES[String(code)] ?? 'connection'
 }
 
-/** Codes and numbers only: a server's sentence may repeat what it was sent. */
+/** Returns codes and numbers only, because a server's reply may repeat what it was sent. */
 function factsOf(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return {}
   const { code, originalCode, responseCode, timeoutType }: MailErrorFacts = error

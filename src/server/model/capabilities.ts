@@ -1,22 +1,22 @@
 /**
- * What a model can do, in the schema of models.dev (https://github.com/anomalyco/models.dev,
- * README, "Schema Reference"). A missing member is unknown. Members that models.dev does not have
- * are marked "ours"; they come from `overrides.json` and from operators.
+ * Capabilities of a model, in the schema of models.dev (https://github.com/anomalyco/models.dev,
+ * README, "Schema Reference"). A missing member is unknown. Members that models.dev lacks are
+ * marked "ours"; they come from `overrides.json` and from operators.
  */
 export interface Capabilities {
-  /** Ours: who made the model, whoever hosts it: `openai`, `anthropic`, `google`, `mistral`. */
+  /** Ours: the maker of the model, on any host: `openai`, `anthropic`, `google`, `mistral`. */
   maker?: string
   reasoning?: boolean
-  /** How the reasoning can be set; an empty list if it cannot. */
+  /** Ways to set the reasoning; an empty list if it cannot be set. */
   reasoning_options?: readonly ReasoningOption[]
-  /** Ours: the effort that applies if the request sets none; `none`: the model does not reason. */
+  /** Ours: the default effort; `none` if the model does not reason by default. */
   reasoning_default?: string
   /** Whether, and in which member, reasoning of earlier turns must be sent back. */
   interleaved?: boolean | Interleaved
-  /** False: the model refuses `temperature`, `top_p` and penalties while it reasons. */
+  /** False if the model rejects `temperature`, `top_p` and penalties while it reasons. */
   temperature?: boolean
   tool_call?: boolean
-  /** Ours: whether `tool_choice` can force a call; `any`: only one that names no tool. */
+  /** Ours: whether `tool_choice` can force a call; `any`: only without naming a tool. */
   forced_tool_call?: boolean | 'any'
   /** Ours: whether the model continues an assistant message at the end of the conversation. */
   prefill?: boolean
@@ -24,7 +24,7 @@ export interface Capabilities {
   api?: 'responses'
   tools_api?: 'responses'
   structured_output?: boolean
-  /** Ours: what is special about the model in its maker's own API. */
+  /** Ours: special features of the model in its maker's own API. */
   features?: readonly Feature[]
   open_weights?: boolean
   modalities?: { readonly input?: readonly string[]; readonly output?: readonly string[] }
@@ -32,7 +32,7 @@ export interface Capabilities {
     readonly context?: number
     readonly input?: number
     readonly output?: number
-    /** Ours: what to ask for in a stream where the API demands a limit and the client sets none. */
+    /** Ours: output limit of streams if the API requires a limit and the client sets none. */
     readonly default_output?: number
   }
 }
@@ -40,22 +40,22 @@ export interface Capabilities {
 export const FEATURES = [
   /** Claude: prompts can be cached for an hour at Amazon too. */
   'cache_1h',
-  /** Claude: thinking between tool calls is a beta that other models refuse. */
+  /** Claude: thinking between tool calls is a beta that other models reject. */
   'interleaved_thinking_beta',
   /** Claude: system messages and tool changes within a conversation. */
   'mid_conversation',
-  /** Claude: `temperature` and `top_p` are refused together. */
+  /** Claude: `temperature` and `top_p` are rejected together. */
   'one_sampling_member',
-  /** GLM: streams the arguments of a call if told to. */
+  /** GLM: streams the arguments of a tool call on request. */
   'tool_stream',
-  /** Qwen: keeps the prompt up to a cache mark. */
+  /** Qwen: caches the prompt up to a cache marker. */
   'cache_marks',
-  /** Qwen at Alibaba: answers in a stream only, or reasons in a stream only. */
+  /** Qwen at Alibaba: only supports streaming, or only reasons in streams. */
   'stream_only',
   'reasons_in_streams_only',
   /** Gemini: tool calls and results have ids, and calls carry a signature. */
   'tool_call_ids',
-  /** Gemini: searches the web beside functions. */
+  /** Gemini: supports web search together with functions. */
   'search_with_functions',
 ] as const
 export type Feature = (typeof FEATURES)[number]
@@ -67,7 +67,7 @@ export type ReasoningOption =
 
 export interface ToggleOption {
   readonly type: 'toggle'
-  /** Ours: the member that switches, for vendors with more than one. */
+  /** Ours: the member that toggles reasoning, for vendors with several. */
   readonly member?: string
 }
 
@@ -80,13 +80,13 @@ export interface BudgetOption {
 export interface Interleaved {
   readonly field: string
   /**
-   * Ours: what `field` holds in a turn that has no reasoning, once a tool was called; the upstream
-   * refuses the turn without. Missing: the turn is accepted as it is.
+   * Ours: value of `field` in a turn without reasoning after a tool call, if the upstream rejects
+   * the turn without it. Missing if it is accepted.
    */
   readonly placeholder?: string
 }
 
-/** The efforts that the model accepts; null if they are unknown. */
+/** Returns the efforts that the model accepts; null if unknown. */
 export function effortValues({
   reasoning_options: options,
 }: Capabilities): readonly string[] | null {
@@ -100,7 +100,7 @@ export const budgetOption = ({ reasoning_options: options }: Capabilities): Budg
 export const toggleOption = ({ reasoning_options: options }: Capabilities): ToggleOption | null =>
   options?.find((option) => option.type === 'toggle') ?? null
 
-/** Whether the model is known not to reason, or not in a way that a request can set. */
+/** Whether the model is known not to reason, or a request cannot set its reasoning. */
 export const hasFixedReasoning = ({
   reasoning,
   reasoning_options: options,
@@ -109,16 +109,16 @@ export const hasFixedReasoning = ({
 export const hasFeature = ({ features }: Capabilities, feature: Feature): boolean =>
   features?.includes(feature) === true
 
-/** Defaults so high that the least effort comes nearest to no reasoning. */
+/** Defaults so high that the lowest effort is closest to no reasoning. */
 const MUCH: ReadonlySet<unknown> = new Set(['high', 'xhigh', 'max'])
 
-/** Whether the model always reasons, and much unless told otherwise. */
+/** Whether the model always reasons, and with high effort by default. */
 export const alwaysReasonsMuch = (model: Capabilities): boolean =>
   MUCH.has(model.reasoning_default) &&
   toggleOption(model) === null &&
   effortValues(model)?.includes('none') !== true
 
-/** How reasoning is sent back; null if the model does not want it. */
+/** Returns how reasoning is sent back; null if the model does not require it. */
 export function interleavedOf({ interleaved }: Capabilities): Interleaved | null {
   if (typeof interleaved === 'object') return interleaved
   return interleaved === true ? { field: 'reasoning_content' } : null

@@ -19,7 +19,7 @@ test.each([
   expect(fitsGlob(pattern, name)).toBe(expected)
 })
 
-test('many stars take no long time', () => {
+test('many stars take little time', () => {
   const started = performance.now()
   expect(fitsGlob('*a*a*a*a*a*a*b', 'a'.repeat(5000))).toBe(false)
   expect(performance.now() - started).toBeLessThan(1000)

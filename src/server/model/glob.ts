@@ -1,15 +1,15 @@
-/** Whether a text holds a star or a class of characters. */
+/** Whether a text contains a star or a character class. */
 export const isPattern = (text: string): boolean => /[*[]/.test(text)
 
 /**
- * Whether a name fits a pattern: `*` stands for any characters, `[4-9]` and `[567]` for one of
- * these. Takes at most the product of both lengths in steps, whatever the pattern is.
+ * Whether a name matches a pattern: `*` matches any characters, `[4-9]` and `[567]` match one of
+ * these. Takes at most the product of both lengths in steps, for any pattern.
  */
 export function fitsGlob(pattern: string, name: string): boolean {
   const parts = partsOf(pattern)
   let part = 0
   let at = 0
-  // Where to go on when what follows the last star did not fit.
+  // Position to continue at if the part after the last star did not match.
   let star = -1
   let starAt = 0
   while (at < name.length) {
@@ -30,7 +30,7 @@ export function fitsGlob(pattern: string, name: string): boolean {
   return parts.slice(part).every((left) => left === '*')
 }
 
-/** Single characters, stars, and classes with their brackets. */
+/** Splits a pattern into characters, stars, and classes with their brackets. */
 function partsOf(pattern: string): string[] {
   const parts: string[] = []
   for (let at = 0; at < pattern.length; at++) {

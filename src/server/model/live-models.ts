@@ -5,25 +5,25 @@ import { loadModelData } from './model-data-store.ts'
 import { operatorEntriesIn } from './operator-entries.ts'
 import type { ModelData } from './snapshot.ts'
 
-/** The table in force: the newest model data that was stored, and the operator's entries. */
+/** The current table: the newest stored model data and the operator's entries. */
 export interface LiveModels {
   table(): ModelTable
-  /** Reads the stored model data again, for all processes. */
+  /** Reloads the stored model data in all processes. */
   changed(): Promise<void>
 }
 
 const MODELS_CHANGED = 'models'
-/** Before a reading that failed is tried again. */
+/** Delay before a failed reload is retried. */
 const RELOAD_DELAY_MS = 500
 
-/** The data of the last refresh, unless this version comes with newer data. */
+/** Returns the data of the last refresh, or the bundled data if that is newer. */
 async function newestData(db: Queries): Promise<ModelData> {
   const bundled = bundledModels()
   const stored = await loadModelData(db)
   return stored !== null && dayOf(stored) >= dayOf(bundled) ? stored : bundled
 }
 
-/** `source` names the day of the data: `models.dev (2026-07-02)`. */
+/** `source` contains the day of the data: `models.dev (2026-07-02)`. */
 const dayOf = ({ source }: ModelData): string => /\d{4}-\d\d-\d\d/.exec(source)?.[0] ?? ''
 
 export async function createLiveModels(
@@ -37,7 +37,7 @@ export async function createLiveModels(
   async function reload(): Promise<void> {
     data = await newestData(database.read)
   }
-  /** The last good data serves until the database answers again. */
+  /** Uses the last good data until the database responds again. */
   async function reloadAtLast(): Promise<void> {
     await reload().catch(() => {
       setTimeout(() => void reloadAtLast(), RELOAD_DELAY_MS).unref()

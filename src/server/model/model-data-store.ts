@@ -1,10 +1,13 @@
 import type { Queries } from '../db/database.ts'
 import type { ModelData } from './snapshot.ts'
 
-/** The name of the setting that holds the model data of the last refresh, as JSON. */
+/** Setting with the model data of the last refresh, as JSON. */
 const MODEL_DATA = 'model_data'
 
-/** Null if there was no refresh, or the stored text is damaged: the bundled data serves. */
+/**
+ * Returns null if there was no refresh or the stored text is damaged; then the bundled data
+ * applies.
+ */
 export async function loadModelData(db: Queries): Promise<ModelData | null> {
   const row = await db
     .selectFrom('settings')
@@ -29,7 +32,7 @@ export async function saveModelData(db: Queries, data: ModelData): Promise<void>
     .execute()
 }
 
-/** Goes back to the data that comes with the program. */
+/** Returns to the bundled data. */
 export async function dropModelData(db: Queries): Promise<void> {
   await db.deleteFrom('settings').where('name', '=', MODEL_DATA).execute()
 }

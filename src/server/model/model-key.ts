@@ -1,4 +1,4 @@
-/** Where Bedrock serves a model from, before the maker's name: `eu.anthropic.claude-…`. */
+/** Region prefix of Bedrock, before the maker's name: `eu.anthropic.claude-…`. */
 const BEDROCK_REGION = /^(?:us|us-gov|eu|apac|ap|au|ca|jp|global)\./
 const BEDROCK_MAKER =
   /^(?:ai21|amazon|anthropic|cohere|deepseek|google|meta|minimax|mistral|moonshotai?|nvidia|openai|qwen|writer|zai)\./
@@ -7,8 +7,8 @@ const BEDROCK_VERSION = /-v\d+(?::\d+)?$/
 const VARIANT = /:(?:free|nitro|floor|thinking|online|exacto|extended|beta)$/
 
 /**
- * The name under which a model is found in the model data, whoever hosts it: lower case, without
- * the maker's path or prefix, region, variant and Vertex's version separator.
+ * Returns the key of a model in the model data, independent of its host: lower case, without the
+ * maker's path or prefix, region, variant and Vertex's version separator.
  * `eu.anthropic.claude-opus-4-5-20251101-v1:0` and `claude-opus-4-5@20251101` both become
  * `claude-opus-4-5-20251101`.
  */
@@ -22,5 +22,7 @@ export function modelKey(model: string): string {
     .replace('@', '-')
 }
 
-/** Vendors write dots for hyphens in the name of one model: `claude-opus-4.7`, `claude-opus-4-7`. */
+/**
+ * Vendors use dots or hyphens in the name of the same model: `claude-opus-4.7`, `claude-opus-4-7`.
+ */
 export const withHyphens = (key: string): string => key.replaceAll('.', '-')

@@ -3,7 +3,7 @@ import { parseOperatorEntries } from './operator-entries.ts'
 
 const TEXT_MAX = 500_000
 
-/** The kind of the option `ModelCapabilities`; empty: no entries. */
+/** Specification of the option `ModelCapabilities`; empty without entries. */
 export const modelCapabilities = (row: { default: string }): OptionSpec => ({
   default: row.default,
   check(text) {

@@ -8,7 +8,7 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { saveModelData } from './model-data-store.ts'
 import { bundledModels } from './model-table.ts'
 
-forEachDatabase('the data about models', (open) => {
+forEachDatabase('model data', (open) => {
   let server: TestServer
   let root: TestUser
   const said = { status: 200, body: '' }
@@ -19,7 +19,7 @@ forEachDatabase('the data about models', (open) => {
 
   beforeAll(async () => {
     await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     address = `http://127.0.0.1:${(host.address() as AddressInfo).port}/api.json`
     server = await startTestServer(open)
     root = await aUser(server, { role: Role.root })
@@ -43,7 +43,7 @@ forEachDatabase('the data about models', (open) => {
       openai: { models: { 'gpt-4o': { limit: { output } }, 'yesterday-1': { limit: { output } } } },
     })
 
-  test('it is compared, then used without a restart, then given back', async () => {
+  test('can be compared, applied without a restart, and reverted', async () => {
     expect(await inForce()).toMatchObject({ data: { is_refreshed: false } })
     Object.assign(said, { status: 200, body: list(1234) })
     const compared = await refresh({ dry_run: true })
@@ -60,10 +60,10 @@ forEachDatabase('the data about models', (open) => {
   })
 
   test.each([
-    [200, '{"data":[]}', 'the answer is no data of models.dev (api.json)'],
-    [200, 'x', 'the answer is no data of models.dev (api.json)'],
-    [500, list(1), 'the other side answered with status 500'],
-  ])('an answer of status %i and %s is refused', async (status, body, problem) => {
+    [200, '{"data":[]}', 'the response is not model data of models.dev (api.json)'],
+    [200, 'x', 'the response is not model data of models.dev (api.json)'],
+    [500, list(1), 'the server responded with status 500'],
+  ])('a response with status %i and %s is rejected', async (status, body, problem) => {
     Object.assign(said, { status, body })
     expect((await refresh({})).json).toMatchObject({
       success: false,
@@ -71,7 +71,7 @@ forEachDatabase('the data about models', (open) => {
     })
   })
 
-  test('data that is older than this version’s is not used', async () => {
+  test('data older than this version’s is not used', async () => {
     const models = { 'gpt-4o': { limit: { output: 7 } } }
     const stored = { source: 'models.dev (2020-01-01)', models, vendors: {} }
     await saveModelData(server.app.database.write, stored)
@@ -79,7 +79,7 @@ forEachDatabase('the data about models', (open) => {
     expect(server.app.models.table().data).toBe(bundledModels())
   })
 
-  test('it is not for users', async () => {
+  test('is not for ordinary users', async () => {
     const user = await aUser(server)
     const asked = await server.call('GET', '/api/model-capabilities', { as: user })
     expect(asked.json).toMatchObject({ success: false })

@@ -7,7 +7,7 @@ const table = (entries: object) =>
 
 const efforts = (...values: string[]) => [{ type: 'effort', values }]
 
-test('the exact model, whoever hosts it and however its name is spelled', () => {
+test('finds the exact model on any host and in any spelling', () => {
   for (const model of ['gpt-5.2', 'openai/gpt-5.2', 'gpt-5.2-2031-01-01']) {
     expect(capabilitiesOf({ model })).toMatchObject({
       maker: 'openai',
@@ -22,7 +22,7 @@ test('the exact model, whoever hosts it and however its name is spelled', () => 
   }
 })
 
-test("the channel's vendor comes before the model's maker", () => {
+test('the channel’s vendor takes precedence over the model’s maker', () => {
   const options = (type?: number) =>
     capabilitiesOf({ model: 'qwen/qwen3-32b', type }).reasoning_options
   expect(options(49)).toContainEqual({ type: 'budget_tokens', max: 38_912 })
@@ -30,7 +30,7 @@ test("the channel's vendor comes before the model's maker", () => {
   expect(options(44)).toContainEqual({ type: 'budget_tokens', min: 128, max: 32_768 })
 })
 
-test('a model that the snapshot does not have is like its family', () => {
+test('a model missing in the snapshot has the capabilities of its family', () => {
   expect(capabilitiesOf({ model: 'gpt-7-mini' })).toMatchObject({
     reasoning: true,
     temperature: false,
@@ -49,7 +49,7 @@ test.each(['my-model', '', '__proto__', 'constructor', '[', '*', 'a'.repeat(10_0
   },
 )
 
-test("the operator's entries win: exact names over patterns, a channel type over all", () => {
+test('the operator’s entries take precedence: exact names over patterns, a channel type over all', () => {
   const entries = {
     'acme-1': { limit: { output: 3000 } },
     'acme-*': { reasoning: true, limit: { output: 1000, context: 5000 } },
@@ -64,7 +64,7 @@ test("the operator's entries win: exact names over patterns, a channel type over
   expect(of('another')).toEqual({})
 })
 
-test('an entry has what its base model has, but for what it says itself', () => {
+test('an entry inherits from its base model, except for its own members', () => {
   const own = table({ 'house-model': { base_model: 'gpt-5.2', limit: { output: 9000 } } })
   expect(own.capabilitiesOf('house-model')).toMatchObject({
     temperature: false,
@@ -72,12 +72,12 @@ test('an entry has what its base model has, but for what it says itself', () => 
   })
 })
 
-test('a model that does not reason has no reasoning options of its family', () => {
+test('a model without reasoning does not inherit reasoning options of its family', () => {
   const own = table({ 'gpt-5.2-plain': { reasoning: false } })
   expect(own.capabilitiesOf('gpt-5.2-plain').reasoning_options).toBeUndefined()
 })
 
-test('every override has a source, and names patterns that can match', () => {
+test('every override has a source and patterns that can match', () => {
   const { families, corrections } = bundledOverrides()
   for (const { match, source } of [...families, ...corrections]) {
     expect(source).not.toBe('')
@@ -85,7 +85,7 @@ test('every override has a source, and names patterns that can match', () => {
   }
 })
 
-test('a lookup costs less than a microsecond once its name is known', () => {
+test('a cached lookup costs less than a microsecond', () => {
   capabilitiesOf({ model: 'gpt-5.2', type: 1 })
   const started = performance.now()
   for (let call = 0; call < 100_000; call++) capabilitiesOf({ model: 'gpt-5.2', type: 1 })

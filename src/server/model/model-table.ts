@@ -5,46 +5,47 @@ import { modelKey, withHyphens } from './model-key.ts'
 import type { ModelData } from './snapshot.ts'
 import { vendorOf } from './vendors.ts'
 
-/** Capabilities of all models that match. */
+/** Capabilities of all matching models. */
 interface CapabilityRow extends Layer {
   match: readonly string[]
-  /** A provider of models.dev or a name of `vendors.ts`; missing: whoever serves the model. */
+  /** A provider of models.dev or a name of `vendors.ts`; missing for any host. */
   vendor?: string
   source: string
 }
 
-/** Capabilities over others; null in place of a value makes it unknown. */
+/** Capabilities that override others; null makes a member unknown. */
 type Layer = { [Name in keyof Capabilities]?: Capabilities[Name] | null }
 
 interface Overrides {
-  /** Rules by name, from general to special, for what the snapshot does not say. */
+  /** Rules by name, from general to specific, for models missing in the snapshot. */
   families: readonly CapabilityRow[]
-  /** What the snapshot gets wrong. */
+  /** Corrections of the snapshot. */
   corrections: readonly CapabilityRow[]
 }
 
-/** An entry of the operator's: for all channels, or those of one type. */
+/** An operator's entry, for all channels or those of one type. */
 export interface OperatorEntry {
   name: string
   match: string
   type: number | null
-  /** Another model whose capabilities this one has, where the entry says nothing else. */
+  /** Model whose capabilities apply where the entry sets nothing. */
   base: string | null
   capabilities: Capabilities
 }
 
-/** Names are the clients' too, so that there may be any number of them. */
+/** Bounded, because names come from clients. */
 const CACHED_MAX = 5000
 
-/** The day in a model's name: `-20250929`, `-2025-09-29`; or `-latest`. */
+/** Date in a model's name: `-20250929`, `-2025-09-29`; or `-latest`. */
 const SNAPSHOT_DAY = /-(?:20\d{6}|20\d\d-\d\d-\d\d|latest)$/
 
 /**
- * What models can do: one lookup by name and channel type. Later layers win, member by member:
+ * Capabilities of models: one lookup by name and channel type. Later layers override earlier ones,
+ * member by member:
  *
  * 1. `families` of `overrides.json`, rules by name
  * 2. models.dev: the model, by its exact name or without its date
- * 3. models.dev: what is different about it at the channel's vendor
+ * 3. models.dev: differences at the channel's vendor
  * 4. `corrections` of `overrides.json`
  * 5. the operator's entries, patterns before exact names
  */
@@ -52,7 +53,7 @@ export class ModelTable {
   readonly data: ModelData
   readonly entries: readonly OperatorEntry[]
   private readonly overrides: Overrides
-  /** By name with hyphens in place of dots, which vendors use for the same model. */
+  /** Keys by name with hyphens instead of dots, because vendors use both for the same model. */
   private readonly hyphened: ReadonlyMap<string, string>
   private readonly cached = new Map<string, Capabilities>()
 
@@ -63,7 +64,7 @@ export class ModelTable {
     this.hyphened = new Map(Object.keys(data.models).map((key) => [withHyphens(key), key]))
   }
 
-  /** `type`: the channel's; undefined: an upstream of an unknown vendor. */
+  /** `type` is the channel's; undefined for an upstream of an unknown vendor. */
   capabilitiesOf(model: string, type?: number): Capabilities {
     const asked = `${type ?? 0} ${model}`
     const known = this.cached.get(asked)
@@ -74,7 +75,7 @@ export class ModelTable {
     return found
   }
 
-  /** The operator's entries that apply, from the weakest to the strongest. */
+  /** Returns the operator's entries that apply, in order of increasing precedence. */
   entriesFor(model: string, type: number | undefined): OperatorEntry[] {
     const names = namesOf(model)
     const isExact = ({ match }: OperatorEntry): boolean => !isPattern(match)
@@ -117,7 +118,7 @@ export class ModelTable {
       .map(({ match: _match, vendor: _vendor, source: _source, ...members }) => members)
   }
 
-  /** The snapshot's name of a model; null if it does not have it. */
+  /** Returns the snapshot's name of a model; null if it is missing. */
   private keyOf(key: string): string | null {
     const name = withHyphens(key)
     return this.hyphened.get(name) ?? this.hyphened.get(name.replace(SNAPSHOT_DAY, '')) ?? null
@@ -144,7 +145,7 @@ function namesOf(model: string): Names {
   return { key, hyphened: withHyphens(key) }
 }
 
-/** Objects are merged member by member; null removes what is below it. */
+/** Merges objects member by member; null removes the value below. */
 function merged(below: Capabilities, { ...above }: Layer): Capabilities {
   const limits = { ...below.limit, ...above.limit }
   const limit = above.limit === null || Object.keys(limits).length === 0 ? null : limits
@@ -155,7 +156,7 @@ function merged(below: Capabilities, { ...above }: Layer): Capabilities {
       ([name, value]) =>
         value !== null &&
         value !== undefined &&
-        // Those of a layer below are of a model that reasons.
+        // Those of a layer below belong to a model that reasons.
         !(isSilent && (name === 'reasoning_options' || name === 'reasoning_default')),
     ),
   )
@@ -169,27 +170,27 @@ function interleavedOver(below: Capabilities, { interleaved }: Layer): Layer {
 
 const read = (file: URL): unknown => JSON.parse(readFileSync(file, 'utf8'))
 
-// Read at their first use; the shapes are held by `tools/model-data.ts` and the tests.
+// Read at first use; `tools/model-data.ts` and the tests guarantee their shapes.
 let overridesRead: Overrides | undefined
 let modelsRead: ModelData | undefined
 let tableRead: ModelTable | undefined
 
 export const bundledOverrides = (): Overrides =>
-  // As above.
+  // Guaranteed by `tools/model-data.ts` and the tests.
   (overridesRead ??= read(new URL('overrides.json', import.meta.url)) as Overrides)
 
-/** The snapshot that comes with this version. */
+/** Returns the snapshot bundled with this version. */
 export const bundledModels = (): ModelData =>
-  // As above.
+  // Guaranteed by `tools/model-data.ts` and the tests.
   (modelsRead ??= read(new URL('model-data.json', import.meta.url)) as ModelData)
 
 const bundledTable = (): ModelTable => (tableRead ??= new ModelTable(bundledModels()))
 
-/** A model and, if known, the channel's type and what the table in force says of it. */
+/** A model and, if known, the channel's type and the capabilities from the current table. */
 export interface AskedModel {
   model: string
   type?: number | undefined
-  /** As found for this call; missing: what comes with this version. */
+  /** As looked up for this call; missing to use the bundled data. */
   capabilities?: Capabilities | undefined
 }
 
@@ -197,8 +198,8 @@ export const capabilitiesOf = ({ model, type, capabilities }: AskedModel): Capab
   capabilities ?? bundledTable().capabilitiesOf(model, type)
 
 /**
- * OpenAI's own models, which refuse what their API does not name. Routers put the maker before the
- * name (`openai/gpt-5`) and translate; models with open weights run anywhere.
+ * Whether this is one of OpenAI's own models, which reject members that their API does not define.
+ * Routers prefix the maker (`openai/gpt-5`) and translate; models with open weights run anywhere.
  */
 export function isOpenaiModel(to: AskedModel): boolean {
   if (to.model.includes('/')) return false

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseOperatorEntries } from './operator-entries.ts'
 
-test('an entry of models.dev can be pasted as it is', () => {
+test('an entry of models.dev can be pasted unchanged', () => {
   const entry = {
     id: 'acme-1',
     name: 'Acme 1',
@@ -46,7 +46,7 @@ test.each([
   ['{"m": {"interleaved": {"placeholder": ""}}}', 'interleaved: an object with "field"'],
   ['{"m": {"base_model": 5}}', 'base_model: a name'],
   ['{"m": {"__proto__": true, "constructor": 1}}', 'without "__proto__"'],
-])('%s is refused: %s', (text, expected) => {
+])('%s is rejected: %s', (text, expected) => {
   const parsed = parseOperatorEntries(text)
   expect(Array.isArray(parsed)).toBe(false)
   expect(parsed).toMatchObject({ en: expect.stringContaining(expected) })

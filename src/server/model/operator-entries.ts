@@ -3,9 +3,9 @@ import { FEATURES, type Capabilities } from './capabilities.ts'
 import type { OperatorEntry } from './model-table.ts'
 
 /**
- * Reads the option `ModelCapabilities`: a JSON object of entries in the schema of models.dev. A
- * name is a model's as the upstream knows it, may hold `*` and `[4-9]`, and may end with the
- * channel type it is for, as in prices: `qwen3-*(17)`.
+ * Parses the option `ModelCapabilities`: a JSON object of entries in the schema of models.dev. A
+ * name is the model's upstream name, may contain `*` and `[4-9]`, and may end with a channel type,
+ * as in prices: `qwen3-*(17)`.
  */
 export function parseOperatorEntries(text: string): OperatorEntry[] | Exclude<Problem, null> {
   if (text.trim() === '') return []
@@ -29,7 +29,7 @@ export function parseOperatorEntries(text: string): OperatorEntry[] | Exclude<Pr
   return entries
 }
 
-/** The entries of a stored text; an adopted or broken one has none. */
+/** Returns the entries of a stored text; empty for an invalid one. */
 export function operatorEntriesIn(text: string): OperatorEntry[] {
   const parsed = parseOperatorEntries(text)
   return Array.isArray(parsed) ? parsed : []
@@ -51,7 +51,7 @@ type Wrong = Exclude<Problem, null>
 const isRecord = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Null if the value is right, else what it has to be. */
+/** Returns null if the value is valid, else the expected form. */
 type Check = (value: unknown) => Problem
 
 const flag: Check = (value) =>
@@ -104,7 +104,7 @@ const list =
           en: `a list of some of ${values.join(', ')}`,
         }
 
-/** An object of these members, each of which may be missing but `needed`. */
+/** Checks an object with these members, all optional except `needed`. */
 const object =
   (checks: Readonly<Record<string, Check>>, ...needed: readonly string[]): Check =>
   (value) => {
@@ -187,7 +187,7 @@ const CHECKS: Readonly<Record<keyof Capabilities, Check>> = {
   limit: object({ context: tokens, input: tokens, output: tokens, default_output: tokens }),
 }
 
-/** Members of models.dev that nothing reads: an entry can be pasted from there. */
+/** Members of models.dev that are ignored, so that an entry can be pasted from there. */
 const NOT_READ = (
   'id name family attachment release_date last_updated knowledge cost status provider ' +
   'experimental weights links license benchmarks description'
@@ -196,7 +196,7 @@ const NOT_READ = (
 function entryOf(name: string, value: unknown): OperatorEntry | Wrong {
   const [, match = name, type] = /^(.*)\((\d{1,6})\)$/.exec(name) ?? []
   const isNamed = /^[^\s(),，\p{Cc}]+$/u.test(match) && match.length <= NAME_MAX
-  // A class of characters is closed and not empty; few stars keep matching fast.
+  // A character class is closed and not empty; a small number of stars keeps matching fast.
   const isPlain = /^(?:[^[\]]|\[[^[\]\\]+\])*$/.test(match)
   if (!isNamed || !isPlain || match.split('*').length - 1 > STARS_MAX) {
     const shown = JSON.stringify(name.slice(0, 50))

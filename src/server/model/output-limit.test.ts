@@ -4,7 +4,7 @@ import { outputLimitOf } from './output-limit.ts'
 test.each([
   ['gpt-4o', 16_384],
   ['gpt-4o-2024-05-13', 4096],
-  // A day that is not in the data.
+  // A date that is not in the data.
   ['gpt-4o-2031-01-01', 16_384],
   ['openai/gpt-4o', 16_384],
   ['claude-opus-4-1-20250805', 32_000],
@@ -14,7 +14,7 @@ test.each([
   ['amazon.nova-pro-v1:0', 8192],
   // Hosts differ between 8,192 and 163,839 tokens.
   ['deepseek-ai/DeepSeek-R1', 164_000],
-])('%s answers with at most %i tokens', (model, tokens) => {
+])('%s generates at most %i tokens', (model, tokens) => {
   expect(outputLimitOf({ model })).toBe(tokens)
 })
 

@@ -7,7 +7,7 @@ export interface PreviewedEntries {
   unmatched: string[]
 }
 
-/** Which served models the entries of a table apply to, and what they change. */
+/** Returns the served models that the entries of a table apply to, and the changes. */
 export function previewEntries(
   table: ModelTable,
   served: readonly ServedModel[],

@@ -7,7 +7,7 @@ import { isReachedVendor } from './vendors.ts'
 const failed: PublishedFailure = (problemZh, problemEn, detail) =>
   new AppError('model_data_failed', { problemZh, problemEn }, detail)
 
-/** More than ten times what models.dev has. */
+/** More than ten times the size of models.dev. */
 const MODELS_MAX = 20_000
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length
@@ -24,7 +24,7 @@ export async function fetchModelData(
   if (data === null) {
     throw failed(
       '响应不是 models.dev 的数据（api.json）',
-      'the answer is no data of models.dev (api.json)',
+      'the response is not model data of models.dev (api.json)',
     )
   }
   if (Object.keys(data.models).length > MODELS_MAX) {
@@ -49,7 +49,7 @@ export function compareModelData(now: ModelData, other: ModelData): ModelDataDif
   }
 }
 
-/** What is known of each model, at its vendors too, as one text. */
+/** Returns the data of each model, including those at its vendors, as one text. */
 function describedIn({ models, vendors }: ModelData): Map<string, string> {
   const texts = new Map(
     Object.entries(models).map(([name, members]) => [name, JSON.stringify(sorted(members))]),
@@ -62,6 +62,6 @@ function describedIn({ models, vendors }: ModelData): Map<string, string> {
   return texts
 }
 
-/** In which order a file names the members says nothing. */
+/** The order of members in a file has no meaning. */
 const sorted = (members: object): [string, unknown][] =>
   Object.entries(members).toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -4,7 +4,7 @@ import { isReachedVendor } from './vendors.ts'
 
 const read = (json: Record<string, unknown>) => readSnapshot(json, 'test', isReachedVendor)
 
-test('a maker describes the model, hosts raise its limits and say what differs', () => {
+test('a maker describes the model; hosts raise its limits and add differences', () => {
   const model = { reasoning: true, tool_call: true, limit: { context: 100, output: 10 } }
   const hosted = { ...model, tool_call: false, limit: { context: 200, output: 5 } }
   const list = { groq: { models: { 'acme/M.1': hosted } }, openai: { models: { 'm.1': model } } }
@@ -17,14 +17,14 @@ test('a maker describes the model, hosts raise its limits and say what differs',
   })
 })
 
-test('a model has what its base model has, without what it omits', () => {
+test('a model inherits from its base model, without the omitted members', () => {
   const base = { reasoning: true, structured_output: true, limit: { context: 9, output: 5 } }
   const model = { base_model: 'a/b', base_model_omit: ['structured_output'], limit: { output: 7 } }
   const list = { providers: { openai: { models: { b: model } } }, models: { 'a/b': base } }
   expect(read(list)?.models).toEqual({ b: { reasoning: true, limit: { context: 9, output: 7 } } })
 })
 
-test('what is none of the members is left out', () => {
+test('invalid members are omitted', () => {
   const odd = {
     reasoning: 'yes',
     reasoning_options: [{ type: 'other' }, null, { type: 'effort', values: ['low', 3] }],

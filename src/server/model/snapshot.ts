@@ -1,7 +1,7 @@
 import type { Capabilities } from './capabilities.ts'
 import { modelKey, withHyphens } from './model-key.ts'
 
-/** The part of models.dev that is read, as `model-data.json` and the `settings` table store it. */
+/** The used part of models.dev, as stored in `model-data.json` and the `settings` table. */
 export interface ModelData {
   source: string
   /** By `modelKey`. `limit` is the highest of all hosts, because hosts of open models differ. */
@@ -11,8 +11,8 @@ export interface ModelData {
 }
 
 /**
- * The providers of models.dev that are read. The first one that has a model describes it, so makers
- * come before hosts.
+ * Providers of models.dev to read. The first one that has a model describes it, so makers come
+ * before hosts.
  */
 const PROVIDERS = [
   'openai',
@@ -58,7 +58,7 @@ const PROVIDERS = [
   'vercel',
 ]
 
-/** Sites of one vendor, whose models are the same: the first one that has a model counts. */
+/** Sites of the same vendor with the same models; the first one that has a model counts. */
 const OTHER_SITES: Readonly<Record<string, string>> = {
   moonshotai: 'moonshotai-cn',
   zai: 'zhipuai',
@@ -68,7 +68,7 @@ const OTHER_SITES: Readonly<Record<string, string>> = {
   siliconflow: 'siliconflow-cn',
 }
 
-/** The vendors that channel types lead to (`vendors.ts`): only their differences are kept. */
+/** Vendors of channel types (`vendors.ts`); only their differences are kept. */
 export type IsReached = (provider: string) => boolean
 
 type Members = Readonly<Record<string, unknown>>
@@ -95,7 +95,7 @@ export function readSnapshot(
     for (const [id, sent] of Object.entries(recordOr(recordOr(providers[provider]).models))) {
       const name = modelKey(id)
       if (!isRecord(sent) || name === '') continue
-      // The maker's spelling: hosts write dots for hyphens, or the other way round.
+      // Uses the maker's spelling, because hosts differ in dots and hyphens.
       const key = spelled.get(withHyphens(name)) ?? name
       spelled.set(withHyphens(key), key)
       const vendor = OTHER_SITES[provider] ?? provider
@@ -118,7 +118,7 @@ function withBase(model: Members, bases: Members): Members {
   return { ...Object.fromEntries(kept), ...model, limit }
 }
 
-/** Adds a model, or raises the limits of one that is there; returns the members that differ. */
+/** Adds a model, or raises the limits of an existing one. Returns the members that differ. */
 function added(
   models: ModelData['models'],
   key: string,
@@ -182,7 +182,10 @@ const amount = <Name extends string>(name: Name, value: unknown): Partial<Record
       ({ [name]: value } as Partial<Record<Name, number>>)
     : {}
 
-/** The "output limit" of embedding models is a number of dimensions; others write no text. */
+/**
+ * Ignores the "output limit" of embedding models, which is a number of dimensions, and of models
+ * without text output.
+ */
 function readLimit(model: Members): Capabilities['limit'] {
   const { context, input, output } = recordOr(model.limit)
   const { output: writes } = recordOr(model.modalities)

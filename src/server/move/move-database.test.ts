@@ -39,7 +39,7 @@ async function emptyPostgres(): Promise<PlainDatabase & { url: string }> {
   return { ...plainPostgres(url), url }
 }
 
-/** A file as this version makes it, with no row of people in it. */
+/** A file created by this version, without user data. */
 async function freshSqlite(): Promise<PlainDatabase> {
   const database = plainSqlite(path.join(newFolder(), 'gatehouse.db'))
   await (await openDatabase(database.location)).close()
@@ -52,7 +52,7 @@ async function adoptedSqlite(): Promise<PlainDatabase> {
   return database
 }
 
-/** Moves, and answers what was said. */
+/** Moves the database and returns the progress lines. */
 async function moved(from: PlainDatabase, to: { url: string }): Promise<string> {
   const lines: string[] = []
   const source = openSource(fileOf(from))
@@ -67,7 +67,7 @@ async function moved(from: PlainDatabase, to: { url: string }): Promise<string> 
   }
 }
 
-/** Tables and their columns, without what is an engine's own. */
+/** Tables and their columns, without those of one engine only. */
 async function structureOf(database: PlainDatabase): Promise<Map<string, string[]>> {
   const rows = await database.rows(
     database.location.engine === 'sqlite'
@@ -85,7 +85,7 @@ async function structureOf(database: PlainDatabase): Promise<Map<string, string[
   )
 }
 
-/** Every value as a text that is the same on both engines, the rows in no engine's order. */
+/** Every value as a text that is the same on both engines, sorted independently of the engine. */
 async function allRows(database: PlainDatabase): Promise<Record<string, string[]>> {
   const tables: Record<string, string[]> = {}
   for (const [table, columns] of await structureOf(database)) {
@@ -110,7 +110,7 @@ const tablesOf = (database: PlainDatabase) =>
     'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()',
   )
 
-test('both engines have the same tables and columns, but for what is left out by name', async () => {
+test('both engines have the same tables and columns, except the listed ones', async () => {
   const onPostgres = await emptyPostgres()
   await (await openDatabase(onPostgres.location)).close()
   const onSqlite = await structureOf(await freshSqlite())
@@ -118,7 +118,7 @@ test('both engines have the same tables and columns, but for what is left out by
   expect(onSqlite.size).toBeGreaterThan(25)
 })
 
-/** What people and programs leave behind. Answers how the tests come back to it. */
+/** Creates data of users and programs. Returns the credentials to use it again. */
 async function useIt(setup: RelaySetup) {
   const root = await aUser(setup, { role: Role.root })
   const model = await aServedModel(setup)
@@ -158,7 +158,7 @@ async function useIt(setup: RelaySetup) {
 const OF_ALL = ['log/', 'log/stat?type=2', 'user/', 'redemption/', 'audit/']
 const OF_ONE = ['log/self', 'user/dashboard', 'token/', 'limit/self', 'log/self/1']
 
-/** What pages show to both. */
+/** Data that pages show to both users. */
 function shown(setup: RelaySetup, { root, user }: { root: TestCaller; user: TestCaller }) {
   const places = [
     ...OF_ALL.map((place) => [place, root] as const),
@@ -172,7 +172,7 @@ function shown(setup: RelaySetup, { root, user }: { root: TestCaller; user: Test
   )
 }
 
-test('a server on the moved database goes on where the other has stopped', async () => {
+test('a server on the moved database continues where the other stopped', async () => {
   const upstream = await startFakeUpstream()
   onTestFinished(upstream.close)
   const file = plainSqlite(path.join(newFolder(), 'gatehouse.db'))
@@ -214,7 +214,7 @@ test('a server on the moved database goes on where the other has stopped', async
   await second.close()
 })
 
-test('rows of One API arrive as they are, and what PostgreSQL cannot hold is named', async () => {
+test('rows of One API are moved unchanged, and texts that PostgreSQL cannot store are reported', async () => {
   const file = await adoptedSqlite()
   const long = 'k'.repeat(60)
   await file.run(`UPDATE tokens SET "key" = '${long}', name = NULL WHERE id = 1;
@@ -228,11 +228,11 @@ test('rows of One API arrive as they are, and what PostgreSQL cannot hold is nam
     CREATE TABLE midjourneys (id integer PRIMARY KEY)`)
   const target = await emptyPostgres()
   const said = await moved(file, target)
-  expect(said).toContain('logs 1: content held NUL characters, which are left out\n')
-  expect(said).toContain('logs 2: content held bytes that are no text')
+  expect(said).toContain('logs 1: content contained NUL characters, which were removed\n')
+  expect(said).toContain('logs 2: content contained invalid bytes')
   expect(said).not.toContain('logs 3:')
-  expect(said).toContain("column users.setting is not Gatehouse's and is left out")
-  expect(said).toContain("table midjourneys is not Gatehouse's and is left out")
+  expect(said).toContain('column users.setting does not belong to Gatehouse and is skipped')
+  expect(said).toContain('table midjourneys does not belong to Gatehouse and is skipped')
   expect(said).toContain('logs: 27 rows')
   const contents = 'SELECT content FROM logs WHERE id <= 3 ORDER BY id'
   expect(await target.rows(contents)).toEqual([
@@ -249,13 +249,13 @@ test('rows of One API arrive as they are, and what PostgreSQL cannot hold is nam
       SELECT content FROM logs WHERE id = 3) WHERE id = 2`)
   await target.run('UPDATE logs SET content = (SELECT content FROM logs WHERE id = 3) WHERE id = 2')
   const [there, here] = [await allRows(target), await allRows(file)]
-  // JavaScript has no exact form of one figure here.
+  // JavaScript cannot represent one figure exactly.
   delete there['users']
   delete here['users']
   expect(there).toEqual(here)
 })
 
-test('what differed in the books before differs afterwards, and stops nobody', async () => {
+test('differences in the ledger from before the move stay and do not stop it', async () => {
   const file = await adoptedSqlite()
   await file.run('UPDATE users SET quota = quota + 5 WHERE id = 2')
   const said = await moved(file, await emptyPostgres())
@@ -264,16 +264,20 @@ test('what differed in the books before differs afterwards, and stops nobody', a
 })
 
 test.each([
-  ['of One API', 'DROP TABLE ledger', /no database of Gatehouse.*gatehouse adopt/],
+  ['of One API', 'DROP TABLE ledger', /not a Gatehouse database.*gatehouse adopt/],
   [
     'of an older version',
     'DELETE FROM schema_migrations WHERE version = (SELECT max(version) FROM schema_migrations)',
-    /of an older Gatehouse/,
+    /by an older Gatehouse/,
   ],
   ['of a newer version', `INSERT INTO schema_migrations VALUES (9000, 'x', 0)`, /newer Gatehouse/],
-  // Found at the very end, when all other tables are copied.
-  ['with a wrong value', `UPDATE users SET quota = 'lots' WHERE id = 3`, /users 3: quota holds a/],
-])('a file %s is refused, and nothing is left behind', async (_, change, reason) => {
+  // Found at the end, after all other tables were copied.
+  [
+    'with a wrong value',
+    `UPDATE users SET quota = 'lots' WHERE id = 3`,
+    /users 3: quota has a value of the wrong type/,
+  ],
+])('a file %s is rejected, and nothing is left behind', async (_, change, reason) => {
   const file = await adoptedSqlite()
   await file.run(change)
   const target = await emptyPostgres()
@@ -281,7 +285,7 @@ test.each([
   expect(await tablesOf(target)).toEqual([])
 })
 
-test('a database that is not empty is left as it is', async () => {
+test('a database that is not empty is not changed', async () => {
   const file = await freshSqlite()
   const target = await emptyPostgres()
   await moved(file, target)

@@ -13,7 +13,7 @@ import type { MoveSource } from './source-store.ts'
 import { analyze, continueIds, targetTables, type TargetTable } from './target-store.ts'
 
 /**
- * Tables that are not moved. PostgreSQL keeps its own list of migrations and counts ids by
+ * Tables that are not moved: PostgreSQL has its own list of migrations and counts ids with
  * sequences; processes are new ones.
  */
 export const LEFT_OUT: ReadonlySet<string> = new Set(['schema_migrations', 'id_counters', 'nodes'])
@@ -21,15 +21,15 @@ export const LEFT_OUT: ReadonlySet<string> = new Set(['schema_migrations', 'id_c
 interface Move {
   source: MoveSource
   target: Omit<BareDatabase, 'close'>
-  /** What signs cookies, when it is kept beside the file. */
+  /** Secret that signs cookies, if it is stored beside the file. */
   secret: string | null
   progress: Progress
 }
 
 /**
- * Copies everything that the source holds into an empty PostgreSQL database. All of it is one
- * transaction: a failure leaves that database as empty as it was. Throws `MoveError` for what the
- * operator has to see to.
+ * Copies all data of the source into an empty PostgreSQL database, in one transaction: after a
+ * failure that database is still empty. Throws `MoveError` for problems that the operator must
+ * solve.
  */
 export async function moveDatabase(move: Move): Promise<void> {
   const { db, runScript } = move.target
@@ -38,10 +38,12 @@ export async function moveDatabase(move: Move): Promise<void> {
     const origin = originOf(others, 'postgres')
     if (origin.kind === 'foreign') throw new MoveError(origin.reason)
     if (origin.kind !== 'empty') {
-      throw new MoveError('the database is not empty; a move goes into an empty one')
+      throw new MoveError(
+        'the database is not empty; data can only be moved into an empty database',
+      )
     }
     await migrateWithin(trx, 'postgres', runScript)
-    // SQLite does not look at the length of a key.
+    // SQLite does not check the length of a key.
     await widenTexts(trx, 'postgres')
     const isOurs = (name: string) => !others.has(name) && !LEFT_OUT.has(name)
     await moveTables(trx, move, await targetTables(trx, isOurs))
@@ -69,10 +71,13 @@ async function moveTables(
     if (rows > 0) progress(`${table.name}: ${rows} rows`)
   }
   for (const line of odd.lines) progress(line)
-  if (odd.count > odd.lines.length) progress(`${odd.count} such texts in all`)
+  if (odd.count > odd.lines.length) progress(`${odd.count} such texts in total`)
 }
 
-/** One API's tables may have columns of a relative, and the file tables of another program. */
+/**
+ * Reports what is not moved: One API's tables may have columns of a related program, and the file
+ * tables of another program.
+ */
 function sayWhatStays(
   source: MoveSource,
   { tables, progress }: { tables: readonly TargetTable[]; progress: Progress },
@@ -82,26 +87,26 @@ function sayWhatStays(
     if (LEFT_OUT.has(name)) continue
     const moved = known.get(name)
     if (moved === undefined) {
-      progress(`table ${name} is not Gatehouse's and is left out`)
+      progress(`table ${name} does not belong to Gatehouse and is skipped`)
       continue
     }
     for (const column of columns) {
       if (moved.some((one) => one.name === column)) continue
-      progress(`column ${name}.${column} is not Gatehouse's and is left out`)
+      progress(`column ${name}.${column} does not belong to Gatehouse and is skipped`)
     }
   }
 }
 
-/** What differed in the file already differs still; anything beyond that is this move's fault. */
+/** Fails if the ledger has other differences than the file had; existing ones are allowed. */
 async function checkBooks(trx: Transaction<Schema>, { source, progress }: Move): Promise<void> {
-  progress('recomputing the books')
+  progress('checking the ledger')
   const { count, differences } = await reconcileWithin(trx, 'postgres')
   if (count === 0) return
   const file = await openBare({ engine: 'sqlite', path: source.file }, { readonly: true })
   const before = await reconcile({ engine: 'sqlite', heavy: file.db }).finally(file.close)
   for (const difference of differences) progress(difference)
   if (count !== before.count) {
-    throw new MoveError(`${count} differences in the books, where the file has ${before.count}`)
+    throw new MoveError(`${count} differences in the ledger; the file has ${before.count}`)
   }
   progress(`${count} differences, which the file has too`)
 }

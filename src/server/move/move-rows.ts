@@ -5,7 +5,7 @@ import { MoveError, movedValue, type MovedValue, type SqliteValue } from './move
 import type { MoveSource } from './source-store.ts'
 import { insertColumns, type TargetTable } from './target-store.ts'
 
-/** Texts that PostgreSQL cannot hold as they were: how many, and where the first of them stand. */
+/** Texts that PostgreSQL cannot store unchanged: their number, and the places of the first ones. */
 export interface OddTexts {
   count: number
   lines: string[]
@@ -26,13 +26,13 @@ interface RowMove {
 }
 
 const ROWS_PER_LINE = 100_000
-/** What one statement inserts: so many rows, and about so many characters at most. */
+/** Maximum rows, and approximate maximum characters, per statement. */
 const ROWS_PER_PIECE = 2000
 const SIZE_PER_PIECE = 4 * 1024 * 1024
-/** What a decoder writes for bytes that it cannot read. */
+/** Character that a decoder writes for invalid bytes. */
 const REPLACEMENT = '\u{fffd}'
 
-/** Copies the rows of a table, piece by piece. */
+/** Copies the rows of a table in pieces. */
 export async function moveRows(trx: Transaction<Schema>, move: RowMove): Promise<void> {
   const { source, table, progress } = move
   const names = table.columns.map(({ name }) => name)
@@ -73,14 +73,14 @@ function take(
   if (column === undefined) throw new Error(`${table.name} has no column ${at}`)
   const place = () => `${table.name} ${key.join(' ')}: ${column.name}`
   const moved = movedValue(value, column.kind, () =>
-    note(odd, `${place()} held NUL characters, which are left out`),
+    note(odd, `${place()} contained NUL characters, which were removed`),
   )
   if (moved === undefined) {
-    throw new MoveError(`${place()} holds a value that does not belong there`)
+    throw new MoveError(`${place()} has a value of the wrong type`)
   }
   if (typeof value === 'string' && value.includes(REPLACEMENT)) {
     if (!source.isStoredSo(table.name, column.name, key)) {
-      note(odd, `${place()} held bytes that are no text; a replacement character stands there`)
+      note(odd, `${place()} contained invalid bytes, which were replaced`)
     }
   }
   return moved

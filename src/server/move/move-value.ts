@@ -1,20 +1,20 @@
-/** Why a database is not moved; for the operator. */
+/** A reason not to move a database, for the operator. */
 export class MoveError extends Error {}
 
-/** A value as SQLite has it, exactly. */
+/** A value exactly as in SQLite. */
 export type SqliteValue = bigint | number | string | Buffer | null
 
 export type MovedValue = bigint | number | string | boolean | Buffer | null
 
-/** What a column of PostgreSQL takes. */
+/** Kinds of PostgreSQL columns. */
 export type MovedKind = 'whole' | 'real' | 'flag' | 'text' | 'bytes'
 
 const NUL = '\0'
 
 /**
- * The same value as PostgreSQL takes it; undefined: it is of another kind than the column, which
- * only SQLite lets in. `onNul` is told of a text with a character that PostgreSQL cannot hold,
- * which is left out.
+ * Converts a value for PostgreSQL. Returns undefined if it has another type than the column, which
+ * only SQLite allows. Calls `onNul` for a text with U+0000, which PostgreSQL cannot store and which
+ * is removed.
  */
 export function movedValue(
   value: SqliteValue,

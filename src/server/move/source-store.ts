@@ -4,19 +4,19 @@ import { migrations } from '../db/migrate.ts'
 import { MoveError, type SqliteValue } from './move-value.ts'
 
 /**
- * The SQLite file that is moved. It is read in one snapshot and never written, by a connection of
- * its own that reads row by row and gives every whole number with all its 64 bits.
+ * The SQLite file that is moved. It is read in one snapshot and never written, on a separate
+ * connection that reads row by row and returns integers with all 64 bits.
  */
 export interface MoveSource {
   file: string
-  /** Tables and their columns; of each the names of its primary key, in order. */
+  /** Columns of each table, and the columns of its primary key, in order. */
   tables: ReadonlyMap<string, SourceTable>
-  /** The next id of each table that counts them. */
+  /** Next id of each table with an id counter. */
   nextIds: ReadonlyMap<string, number>
   count(table: string): number
-  /** The rows in the order of their key. */
+  /** Iterates over the rows in the order of their key. */
   rows(table: string, columns: readonly string[]): Iterable<SqliteValue[]>
-  /** Whether the text that reads with a replacement character is stored so. */
+  /** Whether a text that contains a replacement character is stored like that. */
   isStoredSo(table: string, column: string, key: readonly SqliteValue[]): boolean
   close(): void
 }
@@ -26,11 +26,11 @@ export interface SourceTable {
   key: readonly string[]
 }
 
-/** Throws `MoveError` when it is no database of this version of Gatehouse. */
+/** Opens the file. Throws `MoveError` if it is not a database of this Gatehouse version. */
 export function openSource(file: string): MoveSource {
   const db = new Sqlite(file, { readonly: true, fileMustExist: true })
   try {
-    // From here on what others write is not seen.
+    // From here on, writes of others are not visible.
     db.exec('BEGIN')
     const tables = readTables(db)
     refuseOtherVersions(db, tables)
@@ -83,7 +83,7 @@ function readTables(db: Sqlite.Database): Map<string, SourceTable> {
 function refuseOtherVersions(db: Sqlite.Database, tables: ReadonlyMap<string, SourceTable>): void {
   if (!tables.has('schema_migrations') || !tables.has('ledger')) {
     throw new MoveError(
-      'it is no database of Gatehouse; one of One API is taken over first: gatehouse adopt',
+      'it is not a Gatehouse database; adopt a One API database first: gatehouse adopt',
     )
   }
   const applied = new Set(
@@ -94,7 +94,9 @@ function refuseOtherVersions(db: Sqlite.Database, tables: ReadonlyMap<string, So
     throw new MoveError('it was written by a newer Gatehouse: move it with that version')
   }
   if (known.some((version) => !applied.has(version))) {
-    throw new MoveError('it is of an older Gatehouse: start this version on it once, then move it')
+    throw new MoveError(
+      'it was written by an older Gatehouse: start this version on it once, then move it',
+    )
   }
 }
 
@@ -103,7 +105,7 @@ function readRows(
   { table, columns, key }: { table: string; columns: readonly string[]; key: readonly string[] },
 ): Iterable<SqliteValue[]> {
   const names = columns.map(quoted).join(', ')
-  // Tools that move data between databases leave tables without one.
+  // Tools that move data between databases leave tables without a primary key.
   const order = key.length === 0 ? 'rowid' : key.map(quoted).join(', ')
   return db
     .prepare<[], SqliteValue[]>(`SELECT ${names} FROM ${quoted(table)} ORDER BY ${order}`)
@@ -129,6 +131,6 @@ function isStoredSo(
     )
     .pluck()
     .get(...key)
-  // A key that is broken itself finds nothing.
+  // A key with invalid bytes itself matches no row.
   return bytes !== undefined && isUtf8(bytes)
 }

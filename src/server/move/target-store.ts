@@ -2,12 +2,12 @@ import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import type { MovedKind, MovedValue } from './move-value.ts'
 
-/** The PostgreSQL database that is moved into. */
+/** The PostgreSQL database that is the target of a move. */
 
 export interface TargetColumn {
   name: string
   kind: MovedKind
-  /** Whether the database counts its values. */
+  /** Whether a sequence generates its values. */
   isCounted: boolean
 }
 
@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, MovedKind>> = {
   bytea: 'bytes',
 }
 
-/** The tables that are wanted of the schema that is used, in the order of their names. */
+/** Returns the wanted tables of the current schema, sorted by name. */
 export async function targetTables(
   db: Queries,
   isWanted: (table: string) => boolean,
@@ -42,7 +42,7 @@ export async function targetTables(
     name: table,
     columns: columns.map(({ name, type, counted }) => {
       const kind = KINDS[type]
-      if (kind === undefined) throw new Error(`${table}.${name} is of the type ${type}`)
+      if (kind === undefined) throw new Error(`${table}.${name} has the type ${type}`)
       return { name, kind, isCounted: counted }
     }),
   }))
@@ -56,7 +56,7 @@ const ARRAYS: Record<MovedKind, string> = {
   bytes: 'bytea[]',
 }
 
-/** Inserts rows whose values come column by column. */
+/** Inserts rows given as columns of values. */
 export async function insertColumns(
   trx: Queries,
   { name, columns }: TargetTable,
@@ -69,7 +69,7 @@ export async function insertColumns(
     SELECT * FROM unnest(${sql.join(arrays)})`.execute(trx)
 }
 
-/** Lets new ids begin at `next`, and above every id that is there. */
+/** Sets the sequence so that new ids begin at `next` and above every existing id. */
 export async function continueIds(trx: Queries, table: string, next: number): Promise<void> {
   await sql`
     SELECT setval(pg_get_serial_sequence(${table}, 'id'),
@@ -77,7 +77,7 @@ export async function continueIds(trx: Queries, table: string, next: number): Pr
   `.execute(trx)
 }
 
-/** Tells the planner what is there now; it would take a table for empty. */
+/** Updates the planner's statistics, which would treat the table as empty. */
 export async function analyze(trx: Queries, table: string): Promise<void> {
   await sql`ANALYZE ${sql.table(table)}`.execute(trx)
 }

@@ -7,7 +7,7 @@ import {
 } from '../option/default-ratios.ts'
 import type { PriceList } from './published-lists.ts'
 
-/** The prices that a new installation begins with, as a list like the public ones. */
+/** Returns the initial prices of a new installation, as a list like the published ones. */
 export function builtInPrices(): PriceList {
   const { ModelRatio, CompletionRatio, CacheRatio, CreateCacheRatio } = defaultRatios()
   const rows = [...ModelRatio].map(([entry, model]) => {

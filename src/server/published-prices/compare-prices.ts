@@ -6,11 +6,11 @@ import type { ListedPrice } from './published-price.ts'
 export interface ComparedPrices {
   rows: Omit<PublishedPrice, 'is_served'>[]
   same: number
-  /** Models that are sold by the call here: their ratios do nothing. */
+  /** Number of models that are billed per call here, so that ratios have no effect. */
   byCall: number
 }
 
-/** The prices that differ from those in force. */
+/** Returns the prices that differ from the current ones. */
 export function comparePrices(listed: readonly ListedPrice[], ratios: Ratios): ComparedPrices {
   const compared: ComparedPrices = { rows: [], same: 0, byCall: 0 }
   for (const { name, ...said } of listed) {
@@ -38,16 +38,16 @@ function ratiosNow(ratios: Ratios, model: string, type: number): ListedRatios | 
   }
 }
 
-/** What writing to a cache costs where nobody has set it. */
+/** Default ratio of cache writes. */
 const WRITE_OTHERWISE = '1.25'
-/** Quotients are cut at different digits by different people. */
+/** Relative tolerance, because published quotients have different numbers of digits. */
 const SAME_SHARE = 1e-9
 
 function differs(now: ListedRatios, said: ListedRatios): boolean {
   const isFree = Number(said.model_ratio) === 0
   return (
     isOther(now.model_ratio, said.model_ratio, null) ||
-    // Multiples of nothing.
+    // Multiples of zero.
     (!isFree &&
       (isOther(now.completion_ratio, said.completion_ratio, null) ||
         isOther(now.cache_ratio, said.cache_ratio, '1') ||
@@ -55,7 +55,7 @@ function differs(now: ListedRatios, said: ListedRatios): boolean {
   )
 }
 
-/** `otherwise`: what counts where nothing is set. A list that says nothing does not differ. */
+/** `otherwise` is the default if not set. A price missing in the list does not differ. */
 function isOther(now: string | null, said: string | null, otherwise: string | null): boolean {
   if (said === null) return false
   const [a, b] = [Number(now ?? otherwise ?? Number.NaN), Number(said)]

@@ -8,8 +8,8 @@ const failed: PublishedFailure = (problemZh, problemEn, detail) =>
   new AppError('published_prices_failed', { problemZh, problemEn }, detail)
 
 /**
- * Asks for a list of prices. Throws `published_prices_failed`; nothing the other side says is part
- * of the sentence.
+ * Fetches a list of prices. Throws `published_prices_failed`; its text contains nothing from the
+ * response.
  */
 export async function askPriceList(
   app: Pick<App, 'egress' | 'version'>,
@@ -22,7 +22,7 @@ export async function askPriceList(
   if (list === null) {
     throw failed(
       '响应不是可识别的价格表（models.dev、OpenRouter、LiteLLM、New API 或 Gatehouse）',
-      'the answer is no list of prices that is known here (models.dev, OpenRouter, LiteLLM, New API or Gatehouse)',
+      'the response is not a known price list (models.dev, OpenRouter, LiteLLM, New API or Gatehouse)',
     )
   }
   return list

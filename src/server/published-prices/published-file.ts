@@ -7,12 +7,12 @@ const TIMEOUT_MS = 30_000
 const BYTES_MAX = 2 ** 23
 const HTTP_OK = 200
 
-/** Makes the refusal out of what went wrong, in Chinese and English. */
+/** Creates the error for a problem in Chinese and English. */
 export type PublishedFailure = (zh: string, en: string, detail?: unknown) => AppError
 
 /**
- * Fetches a JSON file that somebody publishes; null if it is no JSON object. Throws what `failed`
- * makes; nothing the other side says is part of the sentence.
+ * Fetches a published JSON file; null if it is not a JSON object. Throws the error created by
+ * `failed`; its text contains nothing from the response.
  */
 export async function fetchPublished(
   { egress, version }: Pick<App, 'egress' | 'version'>,
@@ -22,7 +22,7 @@ export async function fetchPublished(
   if (!/^https?:\/\/[^\s\\]+$/.test(address) || !URL.canParse(address)) {
     throw failed(
       '地址需要以 http:// 或 https:// 开头',
-      'the address begins with http:// or https://',
+      'the address must begin with http:// or https://',
     )
   }
   const { status, text } = await callHttp(egress, {
@@ -35,7 +35,7 @@ export async function fetchPublished(
     throw error instanceof HttpCallFailed ? failureOf(error, failed) : error
   })
   if (status !== HTTP_OK) {
-    throw failed(`对方返回状态码 ${status}`, `the other side answered with status ${status}`)
+    throw failed(`对方返回状态码 ${status}`, `the server responded with status ${status}`)
   }
   return jsonMembers(text)
 }
@@ -45,9 +45,9 @@ function failureOf(failure: HttpCallFailed, failed: PublishedFailure): AppError 
     case 'refused':
       return failed('该地址不允许访问', 'the address is not allowed')
     case 'timeout':
-      return failed('对方未及时响应', 'the other side did not answer in time')
+      return failed('对方未及时响应', 'the server did not respond in time')
     case 'too_large':
-      return failed('对方的响应过大', 'the answer is too large')
+      return failed('对方的响应过大', 'the response is too large')
     default:
       return failed('无法连接该地址', 'the address cannot be reached', failure)
   }

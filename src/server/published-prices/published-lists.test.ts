@@ -17,7 +17,7 @@ const row = (
 describe('models.dev', () => {
   const cost = (input: number, output: number, more = {}) => ({ cost: { input, output, ...more } })
 
-  test('dollars for a million become ratios', () => {
+  test('dollars per million tokens become ratios', () => {
     const list = {
       anthropic: {
         id: 'anthropic',
@@ -34,7 +34,7 @@ describe('models.dev', () => {
     })
   })
 
-  test('a maker is believed before a host, and those who sell subscriptions are not asked', () => {
+  test('a maker takes precedence over a host, and sellers of subscriptions are ignored', () => {
     const list = {
       'github-copilot': { models: { 'gpt-a': cost(0, 0), 'gpt-b': cost(0, 0) } },
       groq: { models: { 'gpt-a': cost(9, 9), 'llama-c': cost(0.6, 0.8) } },
@@ -46,7 +46,7 @@ describe('models.dev', () => {
     ])
   })
 
-  test('a price that ratios cannot say is left out, and what has none is nothing', () => {
+  test('prices that ratios cannot express and missing prices are omitted', () => {
     const list = {
       openai: {
         models: {
@@ -62,7 +62,7 @@ describe('models.dev', () => {
   })
 })
 
-test('OpenRouter: texts, dollars a token', () => {
+test('OpenRouter: texts, in dollars per token', () => {
   const list = {
     data: [
       {
@@ -84,7 +84,7 @@ test('OpenRouter: texts, dollars a token', () => {
   })
 })
 
-test('LiteLLM: names without the seller, and only what is sold by tokens of text', () => {
+test('LiteLLM: names without the seller, and only models billed by text tokens', () => {
   const chat = (input: number, output: number, more = {}) => ({
     mode: 'chat',
     input_cost_per_token: input,
@@ -109,7 +109,7 @@ test('LiteLLM: names without the seller, and only what is sold by tokens of text
 })
 
 describe('another gateway', () => {
-  test('New API tells its models', () => {
+  test('New API returns its models', () => {
     const list = {
       success: true,
       data: [
@@ -126,12 +126,12 @@ describe('another gateway', () => {
     expect(readPriceList(list)).toEqual({ rows: [row('m', '1.25', ['4', '0.5'])], leftOut: 1 })
   })
 
-  test('New API tells its maps', () => {
+  test('New API returns its maps', () => {
     const data = { model_ratio: { m: 0.075 }, completion_ratio: { m: 4 }, cache_ratio: {} }
     expect(readPriceList({ success: true, data })?.rows).toEqual([row('m', '0.075', ['4'])])
   })
 
-  test('Gatehouse tells its maps as texts', () => {
+  test('Gatehouse returns its maps as texts', () => {
     const data = { model_ratio: '{"m":0.075}', completion_ratio: '{"m":4}', group_ratio: '{}' }
     expect(readPriceList({ success: true, data })?.rows).toEqual([row('m', '0.075', ['4'])])
   })
@@ -146,7 +146,7 @@ test.each([
   [{ success: false, message: 'no' }],
   [{ openai: { models: [] } }],
   [{ openai: { models: { __proto__: null, x: null } } }],
-])('%j is no list of prices', (list) => {
+])('%j is not a price list', (list) => {
   expect(readPriceList(list)).toBeNull()
 })
 

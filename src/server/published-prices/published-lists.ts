@@ -4,12 +4,12 @@ import { vendors } from '../relay/vendors/list.ts'
 import type { PriceListNames } from '../relay/vendors/vendor.ts'
 import { priceOf, ratioText, type ListedPrice } from './published-price.ts'
 
-/** Prices as others publish them. Which list it is shows in its shape. */
+/** Reads published price lists. The kind of list is recognized by its shape. */
 
 export interface PriceList {
-  /** More than `PRICE_ROWS_MAX`: not all that were there. */
+  /** Truncated if there are more than `PRICE_ROWS_MAX`. */
   rows: ListedPrice[]
-  /** Entries whose price ratios cannot say. */
+  /** Number of entries whose price cannot be expressed as ratios. */
   leftOut: number
 }
 
@@ -22,7 +22,7 @@ const isRecord = (value: unknown): value is Members =>
 const recordOr = (value: unknown): Members => (isRecord(value) ? value : {})
 const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Null: it is none of the lists that are known here. */
+/** Returns null for an unknown kind of list. */
 export function readPriceList(list: Members | null): PriceList | null {
   if (list === null) return null
   const { data } = list
@@ -38,8 +38,8 @@ export function readPriceList(list: Members | null): PriceList | null {
 }
 
 /**
- * Collects entries; of a name that comes twice the first one counts. No prices are made for what is
- * more than a list may hold.
+ * Collects entries; of a repeated name the first counts. Stops computing prices above the maximum
+ * size of a list.
  */
 function collector() {
   const rows = new Map<string, ListedPrice>()
@@ -56,13 +56,13 @@ function collector() {
   }
 }
 
-/** A number, or one that is written as a text; undefined: neither. */
+/** Returns a number, also from a text; undefined if it is neither. */
 function numberIn(value: unknown): number | undefined {
   if (typeof value === 'number') return value
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : undefined
 }
 
-/** Sellers without a channel type of their own. */
+/** Sellers without their own channel type. */
 const OTHER_SELLERS: readonly PriceListNames[] = [
   { rank: 140, modelsDev: ['perplexity'], liteLlm: 'perplexity' },
   { rank: 150, modelsDev: ['xiaomi'] },
@@ -73,14 +73,14 @@ const OTHER_SELLERS: readonly PriceListNames[] = [
 const SELLERS = [...vendors.flatMap(({ priceLists }) => priceLists ?? []), ...OTHER_SELLERS]
 
 /**
- * Ids of sellers whose prices are taken from models.dev, makers before hosts: the list has a name
- * once for each of a hundred sellers, some of which sell subscriptions with tokens for nothing.
+ * Sellers whose prices are taken from models.dev, makers before hosts: the list contains a name for
+ * each of a hundred sellers, some of which sell subscriptions with free tokens.
  */
 const MODELS_DEV_SELLERS = SELLERS.toSorted((a, b) => a.rank - b.rank).flatMap(
   (seller) => seller.modelsDev ?? [],
 )
 
-/** Source: models.dev, `api.json`: sellers → models → `cost`, dollars for a million tokens. */
+/** Source: models.dev, `api.json`: sellers → models → `cost`, dollars per million tokens. */
 function modelsDev(list: Members): PriceList | null {
   const { add, list: made } = collector()
   for (const seller of MODELS_DEV_SELLERS) {
@@ -101,7 +101,7 @@ function modelsDev(list: Members): PriceList | null {
   return made()
 }
 
-/** Source: OpenRouter's API reference, "List models": `pricing`, dollars a token as texts. */
+/** Source: OpenRouter's API reference, "List models": `pricing`, dollars per token as texts. */
 function openRouter(entries: readonly Members[]): PriceList | null {
   const { add, list } = collector()
   for (const { id, pricing } of entries) {
@@ -123,14 +123,14 @@ function openRouter(entries: readonly Members[]): PriceList | null {
 const million = (dollars: number | undefined): number | undefined =>
   dollars === undefined ? undefined : dollars * MILLION
 
-/** What is sold by tokens of text alone. */
+/** Modes that are billed by text tokens only. */
 const LITE_LLM_MODES = new Set(['chat', 'completion', 'responses', 'embedding', 'rerank'])
-/** Sellers whose models Gatehouse calls by the name behind the seller's. */
+/** Sellers whose models Gatehouse calls by the name without the seller's prefix. */
 const LITE_LLM_SELLERS: ReadonlySet<string> = new Set(
   SELLERS.flatMap((seller) => seller.liteLlm ?? []),
 )
 
-/** Source: LiteLLM, `model_prices_and_context_window.schema.json`: dollars a token. */
+/** Source: LiteLLM, `model_prices_and_context_window.schema.json`: dollars per token. */
 function liteLlm(list: Members): PriceList | null {
   const { add, list: made } = collector()
   const entries = Object.entries(list)
@@ -161,8 +161,8 @@ function liteLlmPrice(name: string, entry: Members): ListedPrice | null {
 }
 
 /**
- * Source: New API, `GET /api/pricing`: a list of models with their ratios. `quota_type` 1: sold by
- * the call.
+ * Source: New API, `GET /api/pricing`: a list of models with their ratios. `quota_type` 1: billed
+ * per call.
  */
 function gatewayModels(entries: readonly Members[]): PriceList | null {
   const { add, list } = collector()

@@ -1,12 +1,12 @@
 import type { ListedRatios } from '../../contract/price-api.ts'
 import { withoutTrailing } from '../../contract/text.ts'
 
-/** What a list says of a model. */
+/** Price of a model in a list. */
 export interface ListedPrice extends ListedRatios {
   name: string
 }
 
-/** Dollars for a million tokens of each kind; undefined: the list does not say. */
+/** Dollars per million tokens of each kind; undefined if missing in the list. */
 export interface Dollars {
   prompt: number
   completion?: number | undefined
@@ -14,17 +14,17 @@ export interface Dollars {
   cacheWrite?: number | undefined
 }
 
-/** Dollars for a million prompt tokens at a ratio of 1. */
+/** Dollars per million prompt tokens at a ratio of 1. */
 const DOLLARS_OF_ONE = 2
-/** Digits that a floating-point number surely has; the rest is its noise. */
+/** Digits that a floating-point number represents exactly; the rest is rounding error. */
 const SURE_DIGITS = 15
 /** Digits that are kept of a quotient. */
 const KEPT_DIGITS = 13
 const RATIO_MAX = 1_000_000
 
 /**
- * Null: ratios cannot say it. All other prices are multiples of the prompt's, so that nothing may
- * cost anything where the prompt costs nothing.
+ * Returns null if ratios cannot express the prices. All other prices are multiples of the prompt
+ * price, so they must be zero if it is zero.
  */
 export function priceOf(
   name: string,
@@ -48,13 +48,13 @@ export function priceOf(
 }
 
 /**
- * Null: it is no ratio. A quotient is cut, never rounded up: a cost that is a whole number of
- * points would become one point more.
+ * Returns null for an invalid ratio. A quotient is truncated and never rounded up, because a cost
+ * of a whole number of points would become one point more.
  */
 export function ratioText(ratio: number): string | null {
   if (!(ratio >= 0) || ratio > RATIO_MAX) return null
   const text = String(Number(ratio.toPrecision(SURE_DIGITS)))
-  // So small that it is written with an exponent: a mistake.
+  // Too small to be intended, since it needs an exponent.
   if (text.includes('e')) return null
   const leading = /^[0.]*/.exec(text)?.[0].length ?? 0
   const point = text.indexOf('.')

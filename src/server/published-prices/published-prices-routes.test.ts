@@ -18,7 +18,7 @@ forEachDatabase('GET /api/prices/published', (open) => {
 
   beforeAll(async () => {
     await new Promise<void>((listening) => host.listen(0, '127.0.0.1', listening))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     address = `http://127.0.0.1:${(host.address() as AddressInfo).port}/api.json`
     server = await startTestServer(open)
     root = await aUser(server, { role: Role.root })
@@ -52,7 +52,7 @@ forEachDatabase('GET /api/prices/published', (open) => {
     create_cache_ratio: null,
   })
 
-  test('tells what costs something else here, and which models are served here', async () => {
+  test('returns prices that differ from ours, and which models are served here', async () => {
     saying({
       served: cost(2, 8),
       resting: cost(2, 8),
@@ -78,16 +78,16 @@ forEachDatabase('GET /api/prices/published', (open) => {
         },
       ],
       same: 1,
-      // One is sold by the call here, one has a price for what it says alone.
+      // One is billed per call here, one has a price that ratios cannot express.
       left_out: 2,
     })
   })
 
-  test('on a new installation the built-in prices are those in force', async () => {
+  test('on a new installation the built-in prices are the current ones', async () => {
     expect((await ask('')).data).toMatchObject({ rows: [], same: expect.any(Number) })
   })
 
-  test('sets the chosen prices, and leaves what nobody says', async () => {
+  test('sets the chosen prices, and leaves missing ones unchanged', async () => {
     const unpriced = () => server.call('GET', '/api/prices/unpriced', { as: root })
     expect((await unpriced()).data).toEqual(['served'])
     const set = await server.call('PUT', '/api/prices/', {
@@ -125,7 +125,7 @@ forEachDatabase('GET /api/prices/published', (open) => {
     })
   })
 
-  test('prices that several people set at once are all set', async () => {
+  test('prices set concurrently by several admins are all stored', async () => {
     const names = ['at-once-1', 'at-once-2', 'at-once-3', 'at-once-4']
     const answers = await Promise.all(
       names.map((name) =>
@@ -140,28 +140,31 @@ forEachDatabase('GET /api/prices/published', (open) => {
     expect(names.map((name) => model.get(name))).toEqual(names.map(() => '3'))
   })
 
-  test('a list that is longer than any is refused', async () => {
+  test('a list that is too long is rejected', async () => {
     const many = Array.from({ length: 20_001 }, (_, index) => [`m${index}`, cost(1, 2)] as const)
     saying(Object.fromEntries(many))
     expect((await ask(address)).message).toContain('对方的价格表过长')
   })
 
-  test.each(['-1', '1e2', '1,"gpt-4o":0'])('%s is no ratio and changes nothing', async (ratio) => {
-    const before = server.app.options.text('ModelRatio')
-    const refused = await server.call('PUT', '/api/prices/', {
-      as: root,
-      body: {
-        rows: [
-          { name: 'one', ...listed('1', null) },
-          { name: 'two', ...listed(ratio, null) },
-        ],
-      },
-    })
-    expect(refused).toMatchObject({ json: { success: false } })
-    expect(server.app.options.text('ModelRatio')).toBe(before)
-  })
+  test.each(['-1', '1e2', '1,"gpt-4o":0'])(
+    '%s is not a ratio and changes nothing',
+    async (ratio) => {
+      const before = server.app.options.text('ModelRatio')
+      const refused = await server.call('PUT', '/api/prices/', {
+        as: root,
+        body: {
+          rows: [
+            { name: 'one', ...listed('1', null) },
+            { name: 'two', ...listed(ratio, null) },
+          ],
+        },
+      })
+      expect(refused).toMatchObject({ json: { success: false } })
+      expect(server.app.options.text('ModelRatio')).toBe(before)
+    },
+  )
 
-  test('a model that is served under a name with a price has one', async () => {
+  test('a served model whose upstream name has a price is not unpriced', async () => {
     const renamed = await aChannel(server, {
       models: 'ours,nobodys',
       model_mapping: '{"ours":"gpt-4o"}',
@@ -171,8 +174,9 @@ forEachDatabase('GET /api/prices/published', (open) => {
     await server.call('DELETE', `/api/channel/${renamed}/`, { as: root })
   })
 
-  // As many prices are remembered as an installation uses; calls would compute theirs anew.
-  test('the unpriced are looked for without remembering a price of each', async () => {
+  // The price cache is limited to the number of models of an installation; otherwise calls would
+  // recompute their prices.
+  test('finding unpriced models does not fill the price cache', async () => {
     const models = Array.from({ length: 10_050 }, (_, index) => `x${index.toString(36)}`).join(',')
     const many = await aChannel(server, { models })
     const { data } = await server.call('GET', '/api/prices/unpriced', { as: root })
@@ -186,11 +190,15 @@ forEachDatabase('GET /api/prices/published', (open) => {
     await server.call('DELETE', `/api/channel/${many}/`, { as: root })
   })
 
-  describe('failures: one sentence, nothing of what the other side said', () => {
+  describe('failures have one message without content from the host', () => {
     test.each([
       ['a fault', { status: 500, body: 'stack trace' }, ['状态码 500', 'status 500']],
       ['a redirect', { status: 302, body: '' }, ['状态码 302', 'status 302']],
-      ['no JSON', { status: 200, body: '<html>' }, ['不是可识别的价格表', 'no list of prices']],
+      [
+        'no JSON',
+        { status: 200, body: '<html>' },
+        ['不是可识别的价格表', 'not a known price list'],
+      ],
       ['too much', { status: 200, body: 'x'.repeat(2 ** 24 + 1) }, ['过大', 'too large']],
     ])('%s', async (_what, answer, [zh = '', en = '']) => {
       Object.assign(said, answer)
@@ -214,7 +222,7 @@ forEachDatabase('GET /api/prices/published', (open) => {
     })
   })
 
-  test('is for those who may change prices', async () => {
+  test('requires permission to change prices', async () => {
     const refused = await server.call('GET', '/api/prices/published', { as: await aUser(server) })
     expect(refused).toMatchObject({ json: { success: false } })
     expect(refused.data).toBeUndefined()

@@ -2,16 +2,19 @@ import { sql } from 'kysely'
 import type { Queries } from '../db/database.ts'
 import { jsonMembers } from '../egress/http-call.ts'
 
-/** A model that an enabled channel serves to somebody. */
+/** A model that an enabled channel serves to a group. */
 export interface ServedModel {
   model: string
-  /** How it is called there. */
+  /** Upstream name. */
   sent: string
-  /** The channel's. */
+  /** Channel type. */
   type: number
 }
 
-/** Each once, whatever the number of channels: thousands of them name the same few mappings. */
+/**
+ * Returns each model once, independent of the number of channels: thousands of them share a few
+ * mappings.
+ */
 export async function servedModels(db: Queries): Promise<ServedModel[]> {
   const rows = await db
     .selectFrom((from) =>
@@ -23,7 +26,7 @@ export async function servedModels(db: Queries): Promise<ServedModel[]> {
         .where('abilities.enabled', '=', true)
         .as('served'),
     )
-    // As one text, with commas between, of which a model has none.
+    // Joined to one comma-separated text, because model names contain no commas.
     .select(['type', 'model_mapping', sql<string>`string_agg(model, ',')`.as('models')])
     .groupBy(['type', 'model_mapping'])
     .execute()
@@ -33,7 +36,7 @@ export async function servedModels(db: Queries): Promise<ServedModel[]> {
   })
 }
 
-/** By the channel's mapping, a JSON text; an adopted one may be anything. */
+/** Applies the channel's mapping, a JSON text; an adopted one may be invalid. */
 function sentName(model: string, mapping: Record<string, unknown> | null): string {
   const sent = mapping?.[model]
   return typeof sent === 'string' && sent !== '' ? sent : model

@@ -5,7 +5,7 @@ import type { OptionTexts } from '../option/live-options.ts'
 import type { OptionKey } from '../../contract/option/options.ts'
 import { ratiosInForce } from '../option/ratio-text.ts'
 
-/** Which option keeps which ratio. */
+/** Option of each ratio. */
 const MAPS: readonly { member: keyof ListedRatios; key: OptionKey }[] = [
   { member: 'model_ratio', key: 'ModelRatio' },
   { member: 'completion_ratio', key: 'CompletionRatio' },
@@ -13,7 +13,7 @@ const MAPS: readonly { member: keyof ListedRatios; key: OptionKey }[] = [
   { member: 'create_cache_ratio', key: 'CreateCacheRatio' },
 ]
 
-/** The options' texts with these prices in them; only those that change. */
+/** Returns the options' texts with these prices; only those that change. */
 export function textsWithPrices(
   stored: OptionTexts,
   prices: readonly ListedPrice[],

@@ -1,7 +1,7 @@
 import type { Queries } from '../db/database.ts'
 import type { RecordedCallRow, RecordingRow } from '../db/schema.ts'
 
-/** Announced when a recording begins. SQLite carries it to no other process. */
+/** Announced when a recording begins. On SQLite it does not reach other processes. */
 export const RECORDINGS_MESSAGE = 'recordings'
 
 export const allRecordings = (db: Queries): Promise<RecordingRow[]> =>
@@ -14,13 +14,13 @@ export async function insertRecording(db: Queries, recording: RecordingRow): Pro
   await db.insertInto('recordings').values(recording).execute()
 }
 
-/** With what was recorded for it. */
+/** Deletes a recording and its recorded calls. */
 export async function deleteRecording(db: Queries, id: string): Promise<void> {
   await db.deleteFrom('recordings').where('id', '=', id).execute()
   await db.deleteFrom('recorded_calls').where('recording_id', '=', id).execute()
 }
 
-/** Stores a call if its recording still wants one; run it in a transaction. */
+/** Stores a call if its recording still needs one; run it in a transaction. */
 export async function insertRecordedCall(db: Queries, call: RecordedCallRow): Promise<void> {
   const { numUpdatedRows } = await db
     .updateTable('recordings')

@@ -8,9 +8,9 @@ import { quotaLogText } from '../log/log-text.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
 /**
- * Uses a code for whoever calls: the code's status, the credit, its ledger row and its log row in
- * one transaction. Answers the points added. Throws `code_invalid`, `code_used`; after too many of
- * those a user waits (`too_many_codes`), also with a good code.
+ * Redeems a code for the caller: the code's status, the credit, its ledger row and its log row in
+ * one transaction. Returns the points added. Throws `code_invalid`, `code_used`; after too many of
+ * those `too_many_codes`, even for a valid code.
  */
 export async function redeem(
   { database, clock, options, rateLimits }: App,
@@ -18,7 +18,7 @@ export async function redeem(
   key: string,
 ): Promise<number> {
   const guesser = String(actor.id)
-  // Counted before it is looked at, so that guesses sent at once count as well.
+  // Counted before the check, so that parallel guesses count as well.
   if (!(await rateLimits.redeem.take(guesser))) {
     const waitSeconds = await rateLimits.redeem.waitSeconds(guesser)
     throw new AppError('too_many_codes', { minutes: Math.ceil(waitSeconds / 60) })

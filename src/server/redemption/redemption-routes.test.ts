@@ -8,7 +8,7 @@ import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-/** Where a sentence begins that has places to fill. */
+/** Beginning of an error text, up to its first parameter. */
 const beginning = (code: ErrorCode): string => errorText(code, 'zh', {}).split('{')[0] ?? ''
 
 forEachDatabase('redemption routes', (open) => {
@@ -35,7 +35,7 @@ forEachDatabase('redemption routes', (open) => {
     [(await call('GET', path)).data].flat().map((row) => Object(row))
   const stored = async (id: number) => Object((await call('GET', `/api/redemption/${id}`)).data)
 
-  /** A new code; its row. */
+  /** Creates a code and returns its row. */
   async function aCode(quota = 70) {
     const name = randomText(12)
     const [key] = [(await create({ name, quota, count: 1 })).data].flat()
@@ -45,7 +45,7 @@ forEachDatabase('redemption routes', (open) => {
   }
 
   describe('POST /api/redemption/', () => {
-    test('makes as many codes as asked, in order, that nobody can guess', async () => {
+    test('creates the requested number of unguessable codes, in order', async () => {
       const name = randomText(10)
       const answer = await create({ name, quota: 5, count: 100 })
       const keys = [answer.data].flat().map(String)
@@ -66,7 +66,7 @@ forEachDatabase('redemption routes', (open) => {
       })
     })
 
-    test('a quota of 0, or none, is 100; a name counts characters, not bytes', async () => {
+    test('a quota of 0 or a missing one is 100; a name is limited in characters, not bytes', async () => {
       const name = '春'.repeat(20)
       await create({ name, count: 1 })
       await create({ name, quota: 0, count: 1 })
@@ -88,7 +88,7 @@ forEachDatabase('redemption routes', (open) => {
         { name: 'a', count: 1, quota: 2 ** 52 },
         'redemption_quota_invalid',
       ],
-    ] as const)('refuses %s and makes nothing', async (_what, body, code) => {
+    ] as const)('rejects %s and creates nothing', async (_what, body, code) => {
       const total = async () => (await call('GET', '/api/redemption/')).headers['x-total-count']
       const before = await total()
       const answer = await create(body)
@@ -99,7 +99,7 @@ forEachDatabase('redemption routes', (open) => {
   })
 
   describe('looking up', () => {
-    test('the list has ten a page, newest first, and says how many there are', async () => {
+    test('the list has ten codes per page, newest first, with the total', async () => {
       await create({ name: 'list', quota: 1, count: 12 })
       const first = await call('GET', '/api/redemption/?p=0')
       const ids = [first.data].flat().map((row) => Object(row).id)
@@ -111,7 +111,7 @@ forEachDatabase('redemption routes', (open) => {
       expect((await call('GET', `/api/redemption/?p=${total}`)).data).toEqual([])
     })
 
-    test('search finds by id, by a part of the name, by an end of the code, and takes % literally', async () => {
+    test('search finds by id, by part of the name or by an end of the code, and treats % literally', async () => {
       const code = await aCode()
       const find = async (keyword: string) =>
         (await rowsOf(`/api/redemption/search?keyword=${encodeURIComponent(keyword)}`)).map(
@@ -126,7 +126,7 @@ forEachDatabase('redemption routes', (open) => {
       expect(await find('%')).toEqual([])
     })
 
-    test('what is not there is not found', async () => {
+    test('an unknown code is not found', async () => {
       for (const id of ['999999', '0', 'abc']) {
         const answer = await call('GET', `/api/redemption/${id}`)
         expect(answer.message).toBe(errorText('not_found', 'zh'))
@@ -138,7 +138,7 @@ forEachDatabase('redemption routes', (open) => {
     const setStatus = (id: number, status: number) =>
       call('PUT', '/api/redemption/?status_only=true', { id, status, name: 'x', quota: 1 })
 
-    test('a name and a quota that One API let in may be sent back', async () => {
+    test('a name and a quota that One API accepted may be sent back', async () => {
       const { id } = await aCode()
       const name = 'x'.repeat(45)
       const { write } = server.database
@@ -163,7 +163,7 @@ forEachDatabase('redemption routes', (open) => {
       expect(await stored(code.id)).toEqual(updated.data)
     })
 
-    test.each([0, 3, 4, -1])('nobody sets status %i', async (status) => {
+    test.each([0, 3, 4, -1])('rejects status %i', async (status) => {
       const code = await aCode()
       expect((await setStatus(code.id, status)).message).toBe(
         errorText('redemption_status_invalid', 'zh'),
@@ -171,8 +171,8 @@ forEachDatabase('redemption routes', (open) => {
       expect(await stored(code.id)).toEqual(code)
     })
 
-    // Otherwise one code would be worth its quota again and again.
-    test('a used code stays used, and keeps what it was worth', async () => {
+    // Otherwise one code could be redeemed repeatedly.
+    test('a used code stays used and keeps its quota', async () => {
       const code = await aCode()
       await redeem(code.key)
       const used = await stored(code.id)
@@ -192,7 +192,7 @@ forEachDatabase('redemption routes', (open) => {
       expect((await redeem(code.key)).json['success']).toBe(false)
     })
 
-    test('whether it is disabled or redeemed first, a code is one or the other', async () => {
+    test('a code that is disabled and redeemed in parallel is only one of the two', async () => {
       for (let round = 0; round < 10; round += 1) {
         const code = await aCode()
         const before = await balance()
@@ -205,7 +205,7 @@ forEachDatabase('redemption routes', (open) => {
       }
     })
 
-    test('refuses an update without a name and one of a code that is not there', async () => {
+    test('rejects an update without a name and one of an unknown code', async () => {
       const code = await aCode()
       for (const body of [
         { id: code.id, quota: 5 },
@@ -235,7 +235,7 @@ forEachDatabase('redemption routes', (open) => {
       expect(data).toMatchObject([{ content: '通过兑换码充值 ＄1.000000 额度', quota: 0 }])
     })
 
-    test('of 30 calls at once with one code, one has it', async () => {
+    test('of 30 parallel requests with one code one succeeds', async () => {
       const code = await aCode()
       const others = await Promise.all([aUser(server), aUser(server)])
       const people = [user, ...others]
@@ -247,7 +247,7 @@ forEachDatabase('redemption routes', (open) => {
       expect(balances.reduce((sum, quota) => sum + quota, 0)).toBe(70)
     })
 
-    test('used and disabled are refused, and so are unknown, deleted and nearly right', async () => {
+    test('rejects used, disabled, unknown, deleted and misspelled codes', async () => {
       const used = await aCode()
       await redeem(used.key)
       const disabled = await aCode()
@@ -268,14 +268,14 @@ forEachDatabase('redemption routes', (open) => {
       expect((await redeem(good.key)).json['success']).toBe(true)
     })
 
-    test('nothing is no code', async () => {
+    test('rejects an empty code', async () => {
       for (const key of ['', '   ', null]) {
         expect((await redeem(key)).message).toBe(errorText('code_empty', 'zh'))
       }
       expect((await redeem(5)).json['success']).toBe(false)
     })
 
-    test('a balance at its limit takes no code, and the code stays unused', async () => {
+    test('a balance at its maximum rejects a code, and the code stays unused', async () => {
       const rich = await aUser(server, { quota: QUOTA_MAX })
       const code = await aCode()
       expect((await redeem(code.key, rich)).message).toContain(beginning('balance_too_large'))
@@ -286,7 +286,7 @@ forEachDatabase('redemption routes', (open) => {
 })
 
 forEachDatabase('wrong codes', (open) => {
-  test('after twenty of them a user waits, with a good code too; others do not', async () => {
+  test('lock a user after twenty, even for a valid code; others are not affected', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '20' })
     const root = await aUser(server, { role: Role.root })
     const guesser = await aUser(server)
@@ -295,7 +295,7 @@ forEachDatabase('wrong codes', (open) => {
     const body = { name: 'good', quota: 5, count: 2 }
     const made = await server.call('POST', '/api/redemption/', { as: root, body })
     const [first, second] = [made.data].flat().map(String)
-    // Right ones do not count.
+    // Valid ones do not count.
     expect((await redeem(first ?? '', guesser)).json['success']).toBe(true)
     const guesses = await Promise.all(
       Array.from({ length: 30 }, (_, index) => redeem(`guess ${index}`, guesser)),

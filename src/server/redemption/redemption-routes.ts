@@ -86,13 +86,13 @@ function changeRoutes(app: App): Route[] {
       const { id, name = '', quota = 0 } = call.body
       return {
         data: await change(app, call, id, (stored) => {
-          // One API has rules for new ones only; who sends back what it let in changes nothing.
+          // One API only checks new codes; sending back what it accepted is not a change.
           const changed = {
             ...(name === (stored.name ?? '') ? {} : { name }),
             ...(quota === stored.quota ? {} : { quota }),
           }
           refuse(redemptionFieldRefusal(changed))
-          // What was paid out is history.
+          // The quota of a used code is history.
           const isHistory = stored.status === RedemptionStatus.used && quota !== stored.quota
           if (isHistory) throw new AppError('redemption_used')
           return { name, quota }
@@ -110,7 +110,7 @@ function changeRoutes(app: App): Route[] {
   ]
 }
 
-/** Changes a code as decided on the row as it is then; answers the row. Throws `not_found`. */
+/** Changes a code as decided on its current row. Returns the row. Throws `not_found`. */
 async function change(
   app: App,
   call: AuditAuthor,

@@ -9,7 +9,7 @@ import { contains, hasKeyEnd } from '../db/sql-text.ts'
 
 export type StoredRedemption = Selectable<RedemptionRow>
 
-/** PostgreSQL pads `char(32)` with blanks when an adopted key is shorter. */
+/** PostgreSQL pads `char(32)` with blanks if an adopted key is shorter. */
 const clean = (row: StoredRedemption): StoredRedemption => ({ ...row, key: row.key.trimEnd() })
 
 export async function redemptionPage(
@@ -32,7 +32,7 @@ export async function redemptionPage(
   return { rows: rows.map(clean), total: total.count }
 }
 
-/** Rows with those who used them, as the ledger has it. */
+/** Adds the users who redeemed the codes, from the ledger. */
 export async function withUsers(
   db: Queries,
   rows: readonly StoredRedemption[],
@@ -57,7 +57,7 @@ export async function withUsers(
   })
 }
 
-/** By id, by a part of the name, or by an end of the code. */
+/** Finds codes by id, by a part of the name, or by an end of the code. */
 export async function searchRedemptions(db: Queries, keyword: string): Promise<StoredRedemption[]> {
   const rows = await db
     .selectFrom('redemptions')
@@ -81,12 +81,12 @@ export async function findRedemption(db: Queries, id: number): Promise<StoredRed
 }
 
 /**
- * The row, held until the transaction ends: nobody redeems or changes it between the look and the
- * write.
+ * Returns the row and locks it until the transaction ends, so that it is not redeemed or changed
+ * meanwhile.
  */
 export async function lockRedemption(trx: Queries, id: number): Promise<StoredRedemption | null> {
-  // Writing a column to itself takes the row's lock on PostgreSQL; on SQLite the transaction has
-  // the file.
+  // Updating a column to its own value takes the row lock on PostgreSQL; on SQLite the transaction
+  // holds the file's write lock.
   const row = await trx
     .updateTable('redemptions')
     .set((eb) => ({ status: eb.ref('status') }))
@@ -96,7 +96,7 @@ export async function lockRedemption(trx: Queries, id: number): Promise<StoredRe
   return row === undefined ? null : clean(row)
 }
 
-/** Inserts a code for each key, in their order. Answers the ids. */
+/** Inserts a code for each key, in order. Returns the ids. */
 export async function insertRedemptions(
   trx: Queries,
   keys: readonly string[],
@@ -112,7 +112,7 @@ export async function insertRedemptions(
   return ids
 }
 
-/** Writes the given columns and no other. */
+/** Writes only the given columns. */
 export async function updateRedemption(
   trx: Queries,
   id: number,

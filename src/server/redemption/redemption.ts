@@ -8,14 +8,14 @@ import {
 import { fieldPlaces } from '../../contract/field-title.ts'
 import { isReadable, length } from '../../contract/text.ts'
 
-/** The first field given that breaks a limit, or null. The order is the wire's. */
+/** Returns the first field that exceeds a limit, or null. The order is the wire's. */
 export function redemptionFieldRefusal({
   name,
   count,
   quota,
 }: {
   name?: string
-  /** On creation only. */
+  /** Only when codes are created. */
   count?: number
   quota?: number
 }): Refusal | null {
@@ -33,8 +33,8 @@ export function redemptionFieldRefusal({
 }
 
 /**
- * Why a code of this status cannot be given that one, or null. Unused and disabled change into each
- * other; used is what a redemption makes, and stays.
+ * Returns why the status of a code cannot be changed, or null. Unused and disabled can change into
+ * each other; used is set by a redemption and stays.
  */
 export function transitionRefusal(from: number, to: number): Refusal | null {
   if (to !== RedemptionStatus.unused && to !== RedemptionStatus.disabled) {

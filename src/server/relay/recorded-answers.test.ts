@@ -10,19 +10,17 @@ import {
 } from '../../../tools/traffic/recorded-answers.ts'
 import { speakers, type Said } from '../test/dialect-clients.ts'
 import { responsesSpeaker } from '../test/responses-client.ts'
-import { eventsOfAnswer, type ChatAnswer, type ChatEvent } from './canonical/chat-answer.ts'
-import type { UpstreamName } from './canonical/chat-request.ts'
-import { USAGE_TOKENS_MAX, type TokenUsage, type UsageReading } from './canonical/token-usage.ts'
-import { dialects, upstreamDialects } from './conversion/dialects.ts'
-import type {
-  ClientDialect,
-  StreamGatherer,
-  StreamReader,
-  UpstreamDialect,
-} from './dialect/dialect.ts'
-import { withToolsAsAsked } from './dialect/tool-calls.ts'
+import type { ChatAnswer, ChatEvent } from './canonical/chat-answer.ts'
+import type { UpstreamName } from '../test/upstream-dialects.ts'
+import { answerOf, withEveryFinish } from './canonical/gathered-answer.ts'
+import type { TokenUsage, UsageReading } from './canonical/token-usage.ts'
+import { upstreamDialects } from '../test/upstream-dialects.ts'
+import { dialects } from './conversion/dialects.ts'
+import type { AnswerChanges } from './dialect/answer-changes.ts'
+import type { ClientDialect, StreamGatherer, UpstreamDialect } from './dialect/dialect.ts'
+import { FollowedStream } from './dialect/followed-stream.ts'
+import { toolsAsAsked } from './dialect/tool-calls.ts'
 import { Gathering } from './gathering/gathering.ts'
-import { parseJson, recordOr } from './json/json-value.ts'
 import { converseWire } from './vendors/bedrock/wires.ts'
 import { responsesClient } from './responses/client.ts'
 import { serverSentEvents } from './transport/wire.ts'
@@ -81,10 +79,12 @@ const NO_TOOLS_ASKED = { messages: [], tools: [], parallelTools: null }
 const upstreamOf = (recorded: RecordedAnswer): UpstreamDialect => {
   const name = SPOKEN[recorded.api]
   if (name === undefined) throw new Error(`${recorded.api} is no chat`)
-  const dialect: UpstreamDialect = upstreamDialects[name]
-  // As the relay uses it, which settles calls and reasons to stop for all dialects.
-  return withToolsAsAsked({ ...dialect, ...dialect.converted }, NO_TOOLS_ASKED, 'request-1')
+  return upstreamDialects[name]
 }
+
+/** As the relay changes it for a client, which settles calls and reasons to stop. */
+const changesFor = (upstream: UpstreamDialect): AnswerChanges =>
+  toolsAsAsked(upstream, NO_TOOLS_ASKED, 'request-1')
 
 const wireOf = ({ api }: RecordedAnswer) => (api === 'converse' ? converseWire : serverSentEvents)
 
@@ -96,78 +96,33 @@ function pieces(bytes: Buffer): Buffer[] {
 }
 
 function readWhole(upstream: UpstreamDialect, bytes: Buffer): Read {
-  const looked = upstream.look(bytes, USAGE_TOKENS_MAX)
-  if (looked.kind !== 'ok') throw new Error(`it is ${looked.kind}`)
-  const answer = upstream.readAnswer(recordOr(parseJson(bytes.toString())))
-  return { answer, events: eventsOfAnswer(answer), reading: looked.usage }
+  const reading = upstream.readAnswer(bytes)
+  if (reading.kind !== 'ok') throw new Error(`it is ${reading.kind}`)
+  if (reading.failure !== undefined) throw new Error('it is error')
+  const events = changesFor(upstream).events(withEveryFinish(reading.events()))
+  return { answer: answerOf(events, null), events, reading: reading.usage }
 }
 
 function readStream(upstream: UpstreamDialect, recorded: RecordedAnswer): Read {
   const wire = wireOf(recorded).reader()
-  const follower = upstream.follow(USAGE_TOKENS_MAX)
-  const reader: StreamReader & { end?(): ChatEvent[] } = upstream.streamReader()
+  const stream = new FollowedStream(upstream.readStream(), true)
+  const changes = changesFor(upstream)
   const sent = pieces(bytesOf(recorded)).flatMap((piece) => wire.push(piece))
   const last = wire.end()
-  const events = [...sent, ...(last === null ? [] : [last])].flatMap((event): ChatEvent[] => {
-    if (event.data === null || follower.isOver) return []
-    const chunk = follower.read(event)
-    follower.see(chunk, event.isTerminated)
-    return chunk.value === null ? [] : reader.read(chunk.value)
+  const events = [...sent, ...(last === null ? [] : [last])].flatMap((event) => {
+    if (event.data === null || stream.isOver) return []
+    return changes.events(stream.read(event).events)
   })
-  events.push(...(reader.end?.() ?? []))
-  const outcome = follower.outcome('end')
+  events.push(...changes.events(stream.end()))
+  const outcome = stream.outcome('end')
   if (outcome !== 'clean' && outcome !== 'usage-missing') throw new Error(`it is ${outcome}`)
-  return { answer: answerOf(events), events, reading: follower.usage }
+  return { answer: answerOf(events, null), events, reading: stream.usage }
 }
 
 const read = (recorded: RecordedAnswer): Read =>
   recorded.stream
     ? readStream(upstreamOf(recorded), recorded)
     : readWhole(upstreamOf(recorded), bytesOf(recorded))
-
-/** The answer that the events of a stream come to. */
-function answerOf(events: readonly ChatEvent[]): ChatAnswer {
-  const choices = new Map<number, { parts: ChatAnswer['choices'][number]['parts'][number][] }>()
-  const finishes = new Map<number, ChatAnswer['choices'][number]['finish']>()
-  for (const event of events) {
-    if (!('choice' in event)) continue
-    const { parts } = choices.get(event.choice) ?? { parts: [] }
-    choices.set(event.choice, { parts })
-    const calls = parts.filter((part) => part.kind === 'toolCall')
-    switch (event.kind) {
-      case 'text':
-      case 'refusal':
-        parts.push({ kind: event.kind, text: event.text })
-        break
-      case 'thinking':
-        parts.push({ kind: 'thinking', text: event.text, signature: null, redacted: null })
-        break
-      case 'toolCall':
-        if (event.call !== calls.length) throw new Error('a call out of order')
-        parts.push({ ...event, argumentsJson: '' })
-        break
-      case 'toolArguments': {
-        const call = calls[event.call]
-        if (call === undefined) throw new Error('arguments of no call')
-        call.argumentsJson += event.text
-        break
-      }
-      case 'finish':
-        finishes.set(event.choice, event.finish)
-        break
-      default:
-    }
-  }
-  const stopped = { reason: 'stop' as const, stopSequence: null }
-  return {
-    id: '',
-    choices: [...choices].map(([choice, { parts }]) => ({
-      parts,
-      finish: finishes.get(choice) ?? stopped,
-    })),
-    usage: null,
-  }
-}
 
 const FINISHES = { stop: 'stop', length: 'length', toolCalls: 'tool', filtered: 'filter' } as const
 
@@ -263,8 +218,7 @@ describe.each(providers)('answers of %s', (provider) => {
 
   test('mean the same when their stream is gathered', () => {
     const check = (recorded: RecordedAnswer): void => {
-      const gatherer = upstreamOf(recorded).gatherer?.()
-      if (recorded.stream && gatherer !== undefined) expectGathered(recorded, gatherer)
+      if (recorded.stream) expectGathered(recorded)
     }
     expect(failing(provider, check)).toEqual([])
   })
@@ -279,15 +233,26 @@ function expectUsed(recorded: RecordedAnswer): void {
   expect(usage && figuresOf(usage)).toEqual(expectedFigures(recorded, usage?.promptTokens ?? 0))
 }
 
-function expectGathered(recorded: RecordedAnswer, gatherer: StreamGatherer): void {
+function expectGathered(recorded: RecordedAnswer): void {
   const upstream = upstreamOf(recorded)
-  const follower = upstream.follow(USAGE_TOKENS_MAX)
-  const gathering = new Gathering(wireOf(recorded).reader(), follower, gatherer)
+  const stream = new FollowedStream(upstream.readStream(), true)
+  const gathering = new Gathering(wireOf(recorded).reader(), stream, gathererOf(recorded))
   for (const piece of pieces(bytesOf(recorded))) gathering.push(piece)
   const gathered = gathering.end()
   if (gathered.kind !== 'whole') throw new Error(`it is ${gathered.kind}`)
-  const whole = Buffer.from(JSON.stringify(gathered.answer))
-  expectMeant(readWhole(upstream, whole), recorded)
+  const events = changesFor(upstream).events(gathered.events)
+  expectMeant({ answer: answerOf(events, null) }, recorded)
+  if (gathered.json === null) return
+  expectMeant(readWhole(upstream, Buffer.from(JSON.stringify(gathered.json))), recorded)
+}
+
+/** As a client has it that speaks the upstream's own dialect. */
+function gathererOf(recorded: RecordedAnswer): StreamGatherer | null {
+  const { name } = upstreamOf(recorded)
+  if (name === 'responses') return responsesClient({}).gatherer()
+  return name === 'openai' || name === 'anthropic' || name === 'gemini'
+    ? dialects[name].gatherer()
+    : null
 }
 
 function expectTold(recorded: RecordedAnswer): void {
@@ -417,8 +382,7 @@ test.each(unjudged.map((recorded): [string, RecordedAnswer] => [recorded.name, r
     const usage = reading.usage === null ? null : asMeantUsage(reading.usage)
     const judged: RecordedAnswer = { ...recorded, meta: { choices, usage } }
     expectTold(judged)
-    const gatherer = upstreamOf(judged).gatherer?.()
-    if (judged.stream && gatherer !== undefined) expectGathered(judged, gatherer)
+    if (judged.stream) expectGathered(judged)
   },
 )
 

@@ -17,14 +17,17 @@ import {
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 import { readAnthropicUsage } from './anthropic/usage.ts'
-import { pictureFigures } from './images/pictures.ts'
+import { pictureFigures } from './surfaces/images.ts'
 import { readGeminiUsage } from './gemini/usage.ts'
 import { scanBody } from './json/body-scan.ts'
-import { readChunk } from './openai/openai-chunk.ts'
+import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
+import { FollowedStream } from './dialect/followed-stream.ts'
+import { OpenaiStreamReader } from './openai/read-answer.ts'
+import { eventOf } from './transport/wire.ts'
 import { readUsage } from './openai/usage.ts'
-import { rankingFigures } from './rerank/ranking.ts'
-import { responseFigures } from './responses/reading.ts'
-import { spokenFigures } from './audio/spoken.ts'
+import { rankingFigures } from './surfaces/rerank.ts'
+import { responseFigures } from './surfaces/responses.ts'
+import { spokenFigures } from './surfaces/speech.ts'
 
 /** Faults in reading what an upstream says was used, as users of other gateways reported them. */
 const TOKENS_MAX = 1_000_000
@@ -157,11 +160,13 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
     fc.assert(
       fc.property(value, (answer) => {
         for (const reading of readings) {
-          const read = reading.look(Buffer.from(JSON.stringify(answer)), TOKENS_MAX)
+          const read = reading.readAnswer(Buffer.from(JSON.stringify(answer)))
           if (read.kind !== 'ok' || read.usage.usage === null) continue
           const { promptTokens, completionTokens } = read.usage.usage
           for (const tokens of [promptTokens, completionTokens]) {
-            expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX).toBe(true)
+            expect(Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= USAGE_TOKENS_MAX).toBe(
+              true,
+            )
           }
         }
       }),
@@ -172,10 +177,10 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 5 }), fc.boolean(), (events, isTerminated) => {
         for (const reading of readings) {
-          const followed = reading.follow(TOKENS_MAX)
+          const followed = new FollowedStream(reading.readStream(), false)
           for (const event of events) {
             const raw = Buffer.from(JSON.stringify(event))
-            followed.see(followed.read({ name: '', raw, data: raw, isTerminated }), isTerminated)
+            followed.read({ name: '', raw, data: raw, isTerminated })
           }
           expect(followed.outcome('end')).toEqual(expect.any(String))
         }
@@ -186,7 +191,9 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   test('as chunks of chat', () => {
     fc.assert(
       fc.property(value, (chunk) => {
-        expect(readChunk(Buffer.from(JSON.stringify(chunk))).kind).toEqual(expect.any(String))
+        const followed = new FollowedStream(new OpenaiStreamReader(), false)
+        const { kind } = followed.read(eventOf(Buffer.from(JSON.stringify(chunk))))
+        expect(kind).toEqual(expect.any(String))
       }),
     )
   })

@@ -6,7 +6,7 @@ import { toRelease } from './release.ts'
 
 const TIMEOUT_MS = 10_000
 const BYTES_MAX = 2 ** 20
-/** How long an answer, and how long a failure, stands for the next one who asks. */
+/** Seconds for which a result, or a failure, is cached. */
 const KEPT_SECONDS = 3600
 const FAILURE_KEPT_SECONDS = 60
 
@@ -14,8 +14,8 @@ const failed = (problemZh: string, problemEn: string, detail?: unknown): AppErro
   new AppError('release_failed', { problemZh, problemEn }, detail)
 
 /**
- * Asks the code host for the newest release, at most once an hour however many people ask. Throws
- * `release_unset`, `release_failed`; nothing the other side says is part of a sentence.
+ * Returns the newest release from the code host; requests it at most once an hour. Throws
+ * `release_unset`, `release_failed`; the error texts contain nothing from the response.
  */
 export function createLatestRelease(
   app: Pick<App, 'config' | 'egress' | 'clock' | 'version'>,
@@ -55,9 +55,9 @@ function failureOf(failure: HttpCallFailed): AppError {
     case 'refused':
       return failed('代码托管服务的地址不允许访问', 'the address of the code host is not allowed')
     case 'timeout':
-      return failed('代码托管服务未及时响应', 'the code host did not answer in time')
+      return failed('代码托管服务未及时响应', 'the code host did not respond in time')
     case 'too_large':
-      return failed('代码托管服务的响应过大', 'the answer of the code host is too large')
+      return failed('代码托管服务的响应过大', 'the response of the code host is too large')
     default:
       return failed('无法连接代码托管服务', 'the code host cannot be reached', failure)
   }
@@ -75,15 +75,18 @@ function readAnswer({ status, text }: HttpAnswer, repository: string, version: s
   if (status === HTTP_FORBIDDEN || status === HTTP_TOO_MANY) {
     throw failed(
       '代码托管服务限制了访问，请稍后再试',
-      'the code host limits calls; try again later',
+      'the code host limits requests; try again later',
     )
   }
   if (status !== HTTP_OK) {
-    throw failed(`代码托管服务返回状态码 ${status}`, `the code host answered with status ${status}`)
+    throw failed(
+      `代码托管服务返回状态码 ${status}`,
+      `the code host responded with status ${status}`,
+    )
   }
   const release = toRelease(jsonMembers(text), version)
   if (release === null) {
-    throw failed('代码托管服务的响应无法识别', 'the answer of the code host cannot be read')
+    throw failed('代码托管服务的响应无法识别', 'the response of the code host cannot be read')
   }
   return release
 }

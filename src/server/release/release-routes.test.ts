@@ -5,7 +5,7 @@ import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-/** A code host that answers what the test says. */
+/** A code host with responses set by the test. */
 function startCodeHost() {
   const asked: string[] = []
   const answer = { status: 200, body: '', headers: {} }
@@ -20,7 +20,7 @@ function startCodeHost() {
     close: () => void
   }>((started) => {
     server.listen(0, '127.0.0.1', () => {
-      // A server listening on TCP has an address object.
+      // A server that listens on TCP has an address object.
       const { port } = server.address() as AddressInfo
       started({ url: `http://127.0.0.1:${port}`, asked, answer, close: () => server.close() })
     })
@@ -55,7 +55,7 @@ forEachDatabase('GET /api/release', (open) => {
   const ask = (language = 'zh') =>
     server.call('GET', '/api/release', { as: admin, headers: { 'accept-language': language } })
 
-  describe('failures: one sentence, nothing of what the other side said', () => {
+  describe('failures have one message without content from the code host', () => {
     test.each([
       [
         'no release',
@@ -82,13 +82,13 @@ forEachDatabase('GET /api/release', (open) => {
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
       expect(answer.message).toContain(zh)
       if (said.body !== '') expect(answer.message).not.toContain(said.body)
-      // Kept for a minute, in either language.
+      // Cached for a minute, for both languages.
       expect((await ask('en')).message).toContain(en)
       server.clock.advanceSeconds(61)
     })
   })
 
-  test('answers the release, and asks once an hour', async () => {
+  test('returns the release, and requests it once an hour', async () => {
     Object.assign(host.answer, { status: 200, body: JSON.stringify(RELEASE) })
     host.asked.length = 0
     const answers = await Promise.all([ask(), ask(), ask()])
@@ -112,7 +112,7 @@ forEachDatabase('GET /api/release', (open) => {
 })
 
 forEachDatabase('GET /api/release without a repository', (open) => {
-  test('says how to name one', async () => {
+  test('states how to set one', async () => {
     const server = await startTestServer(open)
     const answer = await server.call('GET', '/api/release', { as: await anAdmin(server) })
     expect(answer.message).toContain('RELEASE_REPOSITORY')
@@ -120,7 +120,7 @@ forEachDatabase('GET /api/release without a repository', (open) => {
   })
 })
 
-forEachDatabase('GET /api/release of a host that cannot be reached', (open) => {
+forEachDatabase('GET /api/release with an unreachable host', (open) => {
   test.each([
     ['nobody there', { GITHUB_API_BASE_URL: 'http://127.0.0.1:9' }, '无法连接'],
     ['a metadata service', { GITHUB_API_BASE_URL: 'http://169.254.169.254' }, '不允许访问'],

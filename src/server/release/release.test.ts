@@ -16,7 +16,7 @@ test.each([
   expect(isNewer(tag, current)).toBe(expected)
 })
 
-test('only what we know of an answer is passed on, and only as text', () => {
+test('only known members of a response are passed on, and only as text', () => {
   const said = {
     tag_name: 'v9.0.0',
     name: 7,

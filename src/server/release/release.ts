@@ -1,10 +1,10 @@
 import type { Release } from '../../contract/release-api.ts'
 
-/** Longest release notes that are passed on, in characters. */
+/** Maximum length of release notes that are passed on, in characters. */
 const NOTES_MAX = 100_000
 const WORD_MAX = 200
 
-/** What the code host says of a release; null when it is no release. */
+/** Converts the code host's response; null if it is not a release. */
 export function toRelease(
   said: Readonly<Record<string, unknown>> | null,
   current: string,
@@ -27,8 +27,8 @@ const textOf = (value: unknown, max: number): string =>
   typeof value === 'string' ? value.slice(0, max) : ''
 
 /**
- * Compares `v1.10.2` part by part. What comes before a release (`v1.0.0-rc.1`) is older than it;
- * a tag that is no version is never newer.
+ * Compares versions such as `v1.10.2` part by part. A pre-release (`v1.0.0-rc.1`) is older than its
+ * release; an invalid tag is never newer.
  */
 export function isNewer(tag: string, current: string): boolean {
   const [theirs, ours] = [versionOf(tag), versionOf(current)]

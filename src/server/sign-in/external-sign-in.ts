@@ -29,19 +29,19 @@ import {
   shownProviders,
 } from './identity-store.ts'
 
-/** A person as a provider knows it. */
+/** A person as reported by a provider. */
 export interface External {
   provider: ExternalProvider
   person: ExternalPerson
 }
 
-/** Somebody else was faster: the identity has an owner now. */
+/** Thrown if another request bound the identity first. */
 class IdentityTaken extends Error {}
 
 /**
- * The user who is this person: bound before, adopted from One API, or made now. Never found by
- * e-mail or name: whoever controls those elsewhere need not be the user here. Throws
- * `user_disabled`, `external_root`, `external_admin_unproven`, `external_admin_unbound`,
+ * Returns the user of an external person: bound before, adopted from One API, or created now. Never
+ * matched by email or name, because the owner of those at the provider need not be the user here.
+ * Throws `user_disabled`, `external_root`, `external_admin_unproven`, `external_admin_unbound`,
  * `register_closed`.
  */
 export async function userOf(app: App, external: External, requestId: string): Promise<StoredUser> {
@@ -62,8 +62,8 @@ export async function userOf(app: App, external: External, requestId: string): P
 }
 
 /**
- * The user who had this identity before it was stored with its server: by an earlier version, or by
- * One API, whose column alone says so.
+ * Returns the user whose identity was stored without its server: by an earlier version, or only in
+ * One API's column.
  */
 async function unboundOwner(
   db: Queries,
@@ -85,18 +85,23 @@ async function knownUser(app: App, external: External, userId: number): Promise<
   return user
 }
 
-/** Providers whose server is an option. */
-const MOVABLE: ReadonlySet<ExternalProvider> = new Set(['oidc', 'wechat'])
+/** Providers whose server is set by an option. */
+const CONFIGURABLE_SERVERS: ReadonlySet<ExternalProvider> = new Set(['oidc', 'wechat'])
 
 /**
- * Binds an identity that was stored without its server to the present one. Not an administrator's,
- * where administrators may name the server: it could be one that says anything.
+ * Binds an identity that was stored without its server to the current server. Refused for an
+ * administrator if administrators may change the server, because a malicious server could report
+ * any identity.
  */
 async function bindUnbound(app: App, external: External, userId: number): Promise<StoredUser> {
   const { provider } = external
   const user = await usableUser(app, userId)
   refusePrivileged(app, external, user.role)
-  if (MOVABLE.has(provider) && isAdmin(user.role) && !isRoot(app.config.OPTIONS_MIN_ROLE)) {
+  if (
+    CONFIGURABLE_SERVERS.has(provider) &&
+    isAdmin(user.role) &&
+    !isRoot(app.config.OPTIONS_MIN_ROLE)
+  ) {
     throw new AppError('external_admin_unbound', named(provider))
   }
   await app.database.write.transaction().execute((trx) => bindOrThrow(trx, app, external, userId))
@@ -109,7 +114,7 @@ async function bindOrThrow(
   { provider, person }: External,
   userId: number,
 ): Promise<void> {
-  // Held, so that a user who is being deleted does not keep the identity.
+  // Locked so that a user who is being deleted does not keep the identity.
   if ((await lockUser(trx, userId)) === undefined) throw new AppError('user_disabled')
   const identity = { provider, subject: person.subject, label: person.label }
   const isBound = await bindIdentity(trx, identity, { userId, nowSeconds: clock.nowSeconds() })
@@ -123,9 +128,9 @@ async function usableUser({ database }: App, userId: number): Promise<StoredUser
 }
 
 /**
- * Whoever may change the settings of a provider decides which server says who people are. While
- * administrators may, no provider opens a way to root, and to another administrator only one whose
- * identities name their server.
+ * An account that may change the provider settings decides which server vouches for identities.
+ * While administrators may change them, no provider can sign in to root, and only one whose
+ * identities include their server can sign in to an administrator.
  */
 function refusePrivileged({ config }: App, { provider, person }: External, role: number): void {
   if (isRoot(config.OPTIONS_MIN_ROLE)) return
@@ -152,7 +157,7 @@ async function newUser(
       if (isTaken) await updateUser(trx, userId, { email: '' })
     },
   }
-  const wished = wishedName(person.username)
+  const wished = preferredName(person.username)
   const id =
     (wished === null ? null : await createUnlessTaken(app, { ...user, username: wished })) ??
     (await createUser(app, { ...user, username: { madeFrom: provider } }))
@@ -168,8 +173,8 @@ async function createUnlessTaken(app: App, user: UserToCreate): Promise<number |
   }
 }
 
-/** The name somebody has elsewhere, when it can be a name here. */
-const wishedName = (name: string | undefined): string | null =>
+/** Returns the person's name at the provider if it is a valid name here. */
+const preferredName = (name: string | undefined): string | null =>
   name !== undefined && /^[\p{L}\p{N}._-]+$/u.test(name) && length(name) <= USERNAME_LENGTH_MAX
     ? name
     : null
@@ -180,9 +185,9 @@ const displayName = (name: string): string =>
 const acceptableEmail = (email = ''): string => (fieldRefusal({ email }) === null ? email : '')
 
 /**
- * Binds a person to a signed-in user, in place of whom it was bound to at that provider. Somebody
- * who is bound already, to this user too, is taken: scripts tell by it. Throws `external_taken`,
- * `external_root`, `external_admin_unproven`.
+ * Binds a person to a signed-in user in place of an earlier identity at that provider. A person who
+ * is already bound, even to this user, counts as taken; scripts rely on it. Throws
+ * `external_taken`, `external_root`, `external_admin_unproven`.
  */
 export async function bind(app: App, external: External, user: StoredUser): Promise<void> {
   refusePrivileged(app, external, user.role)
@@ -203,14 +208,15 @@ export async function bind(app: App, external: External, user: StoredUser): Prom
   await app.database.announce(`user:${user.id}`)
 }
 
-/** Takes a binding away. Throws `external_only_way_in` when nothing else would be left. */
+/** Removes a binding. Throws `external_only_way_in` if the user could no longer sign in. */
 export async function unbind(
   { database }: App,
   provider: ExternalProvider,
   userId: number,
 ): Promise<void> {
   await database.write.transaction().execute(async (trx) => {
-    // As the row is now: of two calls at once each would leave the other's binding.
+    // Reads the current row under lock: otherwise two concurrent requests could remove the last two
+    // bindings.
     const user = await lockUser(trx, userId)
     if (user === undefined) throw new AppError('not_found')
     const others = shownProviders(user).filter((shown) => shown !== provider)

@@ -3,7 +3,7 @@ import type { Queries } from '../db/database.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
 import { isPresent, type StoredUser } from '../user/present-user-store.ts'
 
-/** One API's column for each provider. It shows a binding; ours is the table that decides. */
+/** One API's column for each provider. It is for display; our own table decides. */
 const COLUMNS = {
   github: 'github_id',
   lark: 'lark_id',
@@ -11,20 +11,20 @@ const COLUMNS = {
   wechat: 'wechat_id',
 } as const satisfies Record<ExternalProvider, keyof StoredUser>
 
-/** What One API's columns are to hold; absent: what they do. */
+/** Target values of One API's columns; absent to keep the current value. */
 export type ShownIdentities = Partial<
   Record<(typeof COLUMNS)[ExternalProvider], string | undefined>
 >
 
 export interface Identity {
   provider: ExternalProvider
-  /** The provider's immutable id. */
+  /** Immutable id at the provider. */
   subject: string
-  /** What One API's column holds. */
+  /** Value of One API's column. */
   label: string
 }
 
-/** Whose identity it is, or undefined. */
+/** Returns the user id of the identity's owner, or undefined. */
 export async function identityOwner(
   db: Queries,
   { provider, subject }: Pick<Identity, 'provider' | 'subject'>,
@@ -38,7 +38,7 @@ export async function identityOwner(
   return row?.user_id
 }
 
-/** Whether somebody is known by another OpenID Connect issuer than this one. */
+/** Whether an identity of another OpenID Connect issuer is stored. */
 export async function knowsOtherIssuer(db: Queries, issuer: string): Promise<boolean> {
   const row = await db
     .selectFrom('external_identities')
@@ -50,8 +50,8 @@ export async function knowsOtherIssuer(db: Queries, issuer: string): Promise<boo
 }
 
 /**
- * The person of an adopted row: One API's column alone says who it is, and no identity of ours was
- * ever bound to it. Undefined when nobody or more than one has this value.
+ * Returns the user id of an adopted row that only One API's column identifies and that was never
+ * bound to an identity of ours. Returns undefined if no row or more than one has this value.
  */
 export async function adoptedOwner(
   db: Queries,
@@ -78,8 +78,8 @@ export async function adoptedOwner(
 }
 
 /**
- * Gives a user an identity in place of the one it had at this provider. False when somebody else
- * has it. Call inside a transaction, and roll back on false.
+ * Gives a user an identity in place of the earlier one at this provider. Returns false if another
+ * user has it. Call inside a transaction, and roll back on false.
  */
 export async function bindIdentity(
   trx: Queries,
@@ -100,7 +100,7 @@ export async function bindIdentity(
   return true
 }
 
-/** Writes the name a user has elsewhere, when it changed. True when it did. */
+/** Stores the person's current name at the provider. Returns whether it changed. */
 export async function showIdentity(
   db: Queries,
   { provider, label }: Pick<Identity, 'provider' | 'label'>,
@@ -116,7 +116,7 @@ export async function showIdentity(
   return result.numUpdatedRows > 0n
 }
 
-/** Takes a user's identity at a provider away, with what One API's column says of it. */
+/** Removes a user's identity at a provider and clears One API's column. */
 export async function removeIdentity(
   trx: Queries,
   provider: ExternalProvider,
@@ -134,15 +134,15 @@ export async function removeIdentity(
     .execute()
 }
 
-/** Frees all identities of a user who is deleted. */
+/** Frees all identities of a deleted user. */
 export async function deleteIdentitiesOf(trx: Queries, userId: number): Promise<void> {
   await trx.deleteFrom('external_identities').where('user_id', '=', userId).execute()
 }
 
 /**
- * Takes away the identities whose column is to be empty; answers these columns. Another text there
- * binds nobody: it may be a name that somebody else gets tomorrow, and only the provider knows
- * whose it is.
+ * Removes the identities whose column is to be emptied, and returns these columns. Any other text
+ * is ignored: it is a name that may belong to another person tomorrow, and only the provider can
+ * identify its owner.
  */
 export async function removeEmptied(
   trx: Queries,
@@ -159,7 +159,7 @@ export async function removeEmptied(
   return removed
 }
 
-/** The providers a user's row shows, in the contract's order. */
+/** Returns the providers that a user's row shows, in the contract's order. */
 export const shownProviders = (user: StoredUser): ExternalProvider[] =>
-  // `Object.keys` of a constant yields its own keys.
+  // `Object.keys` of a constant returns exactly its own keys.
   (Object.keys(COLUMNS) as ExternalProvider[]).filter((provider) => user[COLUMNS[provider]])

@@ -6,22 +6,25 @@ import { sameText } from '../secrets.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
 /**
- * Wrong passwords are counted by account, whoever tries them, so that with ten of them anybody
- * could keep its owner out. A browser in which somebody has signed in to the account is known by a
- * cookie and counts for itself: what strangers try does not shut it out, and it may try no more
- * than they. A new password ends that: who knew the former one may have made itself known in any
- * number of browsers, each with guesses of its own.
+ * Wrong passwords are counted per account, so anyone could lock out its owner with ten of them. A
+ * browser in which the account has signed in is recognized by a cookie and has a counter of its
+ * own: it is not locked out by others and has the same limit. A new password invalidates these
+ * cookies, because a person with the old password may have collected any number of them, each with
+ * its own guesses.
  */
 const COOKIE = 'known_browser'
 const LIFE_SECONDS = 365 * 86_400
-/** Accounts that one browser is known for, the last ones to sign in. */
+/** Maximum number of accounts per browser; the most recent sign-ins are kept. */
 const ACCOUNTS_MAX = 5
 const BETWEEN = '~'
 
 type Known = Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins'>
 type Account = Pick<StoredUser, 'id' | 'password'>
 
-/** Under which name guesses from this browser are counted; null: it is not known for the user. */
+/**
+ * Returns the counter key for guesses from this browser, or null if it is not known for the
+ * account.
+ */
 export function knownBrowser(
   { sessions }: Pick<App, 'sessions'>,
   request: FastifyRequest,
@@ -35,7 +38,7 @@ export function knownBrowser(
     : null
 }
 
-/** From now on this browser is known for the user. Programs have no `Origin` and need no mark. */
+/** Marks this browser as known for the account. Programs send no `Origin` and get no cookie. */
 export function rememberBrowser(
   app: Known,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
@@ -47,7 +50,7 @@ export function rememberBrowser(
   const others = marksOf(request).filter((one) => !one.startsWith(`${account.id}.`))
   reply.setCookie(COOKIE, [mark, ...others].slice(0, ACCOUNTS_MAX).join(BETWEEN), {
     ...cookieScope(app, request),
-    // Nobody else needs to be told.
+    // Only the sign-in route needs the cookie.
     path: `${app.config.BASE_PATH}api/user/login`,
     maxAge: LIFE_SECONDS,
   })

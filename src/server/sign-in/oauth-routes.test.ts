@@ -16,7 +16,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import {
   agree as agreeAs,
-  comeBack,
+  handleCallback,
   cookieOf,
   leave as leaveFor,
   type Visitor,
@@ -65,7 +65,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
   const leave = (browser: Visitor, query = 'provider=github') => leaveFor(server, browser, query)
   const agree = (left: TestAnswer, as = person.login) => agreeAs(server, left, `as=${as}`)
   const back = (browser: Visitor, members: Record<string, string>, provider = 'github') =>
-    comeBack(server, browser, { provider, members })
+    handleCallback(server, browser, { provider, members })
 
   async function wholeTrip(browser: Visitor = {}, query = 'provider=github'): Promise<TestAnswer> {
     return back(browser, await agree(await leave(browser, query)))
@@ -88,8 +88,8 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     expect(rows).toEqual([])
   }
 
-  describe('a first visit', () => {
-    test('makes a user with the newcomer’s bonus and token, and signs in', async () => {
+  describe('a first sign-in', () => {
+    test('creates a user with bonus and first token, and signs in', async () => {
       await server.app.options.set('QuotaForNewUser', '500')
       const answer = await wholeTrip()
       expect(answer.json).toMatchObject({ success: true, message: '' })
@@ -113,7 +113,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       await server.app.options.set('QuotaForNewUser', '0')
     })
 
-    test('nobody has a password to guess for it', async () => {
+    test('creates a user without a password', async () => {
       const answer = await wholeTrip()
       const { username } = Object(answer.data)
       for (const password of ['', 'null', 'undefined', '12345678']) {
@@ -122,7 +122,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       }
     })
 
-    test('is refused while registration is closed; known people still come in', async () => {
+    test('is rejected while registration is closed; known users can still sign in', async () => {
       const known = await wholeTrip()
       await server.app.options.set('RegisterEnabled', 'false')
       expect((await wholeTrip()).data).toMatchObject({ id: Object(known.data).id })
@@ -132,15 +132,15 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       await nobodyCame()
     })
 
-    test('two at once make one user', async () => {
+    test('parallel ones create one user', async () => {
       const answers = await Promise.all([wholeTrip(), wholeTrip(), wholeTrip()])
       const ids = answers.map(({ data }) => Object(data).id)
       expect(ids).toEqual([ids[0], ids[0], ids[0]])
       expect(ids[0]).toBeGreaterThan(0)
     })
 
-    // Whoever controls an address or a name elsewhere need not be the user who has it here.
-    test('never joins an existing user by e-mail or name', async () => {
+    // The owner of an address or name at the provider need not be the user who has it here.
+    test('never matches an existing user by email or name', async () => {
       const existing = await aUser(server, { email: 'octo@example.com' })
       github.people.set(person.login, { ...person, name: existing.username })
       const answer = await wholeTrip()
@@ -148,8 +148,8 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     })
   })
 
-  describe('a later visit', () => {
-    test('finds the user by the number, whatever the login name is now', async () => {
+  describe('a later sign-in', () => {
+    test('finds the user by the numeric id, even after a change of the login name', async () => {
       const first = await wholeTrip()
       const renamed = `renamed-${randomText(6)}`
       github.people.set(renamed, { ...person, login: renamed })
@@ -161,7 +161,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(await selfOf(second)).toMatchObject({ github_id: renamed })
     })
 
-    test('whoever takes over a login name is somebody else', async () => {
+    test('treats a new owner of a login name as another person', async () => {
       const first = await wholeTrip()
       github.people.set(person.login, { ...person, id: nextId() })
       expect(Object((await wholeTrip()).data).id).not.toBe(Object(first.data).id)
@@ -170,7 +170,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     test.each([
       ['disabled', UserStatus.disabled],
       ['deleted', UserStatus.deleted],
-    ])('a %s user stays out', async (_what, status) => {
+    ])('rejects a %s user', async (_what, status) => {
       const first = await wholeTrip()
       await updateUser(server.database.write, Object(first.data).id, { status })
       const answer = await wholeTrip()
@@ -179,7 +179,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(cookieOf(answer, 'session')).toBeUndefined()
     })
 
-    test('the old session of the browser ends', async () => {
+    test('ends the browser’s old session', async () => {
       const first = await wholeTrip()
       const old = cookieOf(first, 'session') ?? ''
       await wholeTrip({ cookie: old }, 'provider=github&intent=login')
@@ -187,7 +187,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     })
   })
 
-  describe('an adopted database knows login names', () => {
+  describe('an adopted database contains login names', () => {
     const adopted = async (login: string): Promise<TestUser> => {
       const user = await aUser(server)
       await server.database.write
@@ -198,20 +198,20 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       return user
     }
 
-    test('it finds its person once, then the number counts', async () => {
+    test('a login name finds its user once, then the numeric id counts', async () => {
       const user = await adopted(person.login)
       expect((await wholeTrip()).data).toMatchObject({ id: user.id })
       github.people.set(person.login, { ...person, id: nextId() })
       expect(Object((await wholeTrip()).data).id).not.toBe(user.id)
     })
 
-    test('a name that two rows have says nothing', async () => {
+    test('a login name in two rows is ignored', async () => {
       const users = [await adopted(person.login), await adopted(person.login)]
       const { id } = Object((await wholeTrip()).data)
       expect(users.map((user) => user.id)).not.toContain(id)
     })
 
-    test('nobody else binds it', async () => {
+    test('another user cannot bind it', async () => {
       await adopted(person.login)
       const other = await aUser(server)
       expect((await wholeTrip(other)).message).toContain('已被绑定')
@@ -219,7 +219,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
   })
 
   describe('binding', () => {
-    test('answers `bind` without data, and the account signs in from then on', async () => {
+    test('returns `bind` without data, and the account can sign in from then on', async () => {
       const user = await aUser(server)
       const answer = await wholeTrip(user, 'provider=github&intent=bind')
       expect(answer.json).toEqual({ success: true, message: 'bind' })
@@ -227,14 +227,14 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await wholeTrip()).data).toMatchObject({ id: user.id })
     })
 
-    test('an account that is bound already is refused', async () => {
+    test('an account that is already bound is rejected', async () => {
       const first = await aUser(server)
       await wholeTrip(first)
       const second = await aUser(server)
       const answer = await wholeTrip(second)
       expect(answer.json['success']).toBe(false)
       expect(answer.message).toContain('已被绑定')
-      // To oneself is bound as well.
+      // Also if it is bound to the same user.
       expect((await wholeTrip(first)).message).toContain('已被绑定')
       expect((await findUser(server.database.read, second.id))?.github_id).toBe('')
       expect((await wholeTrip()).data).toMatchObject({ id: first.id })
@@ -252,20 +252,20 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(Object(stranger.data).id).not.toBe(user.id)
     })
 
-    test('needs somebody who is signed in, and was not disabled since', async () => {
+    test('requires a signed-in user who is still enabled', async () => {
       expect((await leave({}, 'provider=github&intent=bind')).status).toBe(401)
       const disabled = await aUser(server, { status: UserStatus.disabled })
       expect((await leave(disabled, 'provider=github&intent=bind')).status).toBe(401)
     })
 
-    test('a session on the default password may not', async () => {
+    test('is rejected for a session with the default password', async () => {
       const user = await aUser(server, { mustChangePassword: true })
       const answer = await wholeTrip(user)
       expect(answer.message).toContain('默认密码')
       expect((await findUser(server.database.read, user.id))?.github_id).toBe('')
     })
 
-    test('unbinding leaves a way in', async () => {
+    test('unbinding keeps a way to sign in', async () => {
       const user = await aUser(server)
       await wholeTrip(user)
       const gone = await server.call('DELETE', '/api/oauth/github', { as: user })
@@ -279,8 +279,8 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(kept.message).toContain('唯一的登录方式')
     })
 
-    // Whoever has a login name today need not have had it yesterday: no admin may bind one by name.
-    test('an admin takes it away with an empty text, and neither makes nor moves one', async () => {
+    // A login name may have had another owner before, so admins cannot bind by name.
+    test('an admin can clear it with an empty text, but neither set nor move it', async () => {
       const user = await aUser(server)
       await wholeTrip(user)
       const admin = await anAdmin(server)
@@ -303,7 +303,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect([audit.data].flat()[0]).toMatchObject(details)
     })
 
-    test('of the last two ways in one stays, also when both are unbound at once', async () => {
+    test('of the last two ways to sign in one stays, even if both are unbound in parallel', async () => {
       const user = await aUser(server)
       const { write } = server.database
       await updateUser(write, user.id, { password: '' })
@@ -322,9 +322,10 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     })
   })
 
-  // Who may set the provider's address decides who it says people are: no admin becomes root by it.
+  // The admin who sets the provider's address controls the reported identities, and must not become
+  // root.
   describe('root', () => {
-    test('neither binds nor signs in', async () => {
+    test('cannot bind or sign in', async () => {
       const root = await aUser(server, { role: Role.root })
       expect((await wholeTrip(root)).message).toContain('超级管理员')
       await wholeTrip(await anAdmin(server))
@@ -337,7 +338,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
   })
 
   describe('the state', () => {
-    test.each(['', 'x', 'a'.repeat(43)])('%j was never given out: 403', async (state) => {
+    test.each(['', 'x', 'a'.repeat(43)])('%j was never issued: 403', async (state) => {
       const browser: Visitor = {}
       const { code = '' } = await agree(await leave(browser))
       const answer = await back(browser, { code, state })
@@ -345,21 +346,21 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       await nobodyCame()
     })
 
-    test('serves once', async () => {
+    test('is valid once', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       expect((await back(browser, members)).json['success']).toBe(true)
       expect((await back(browser, members)).status).toBe(403)
     })
 
-    test('two answers at once: one goes on', async () => {
+    test('of two parallel callbacks one succeeds', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       const answers = await Promise.all([back(browser, members), back(browser, members)])
       expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403])
     })
 
-    test('belongs to the browser that asked for it', async () => {
+    test('is bound to the browser that requested it', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       const other: Visitor = {}
@@ -367,11 +368,11 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(other, members)).status).toBe(403)
       expect((await back({}, members)).status).toBe(403)
       expect((await back(await aUser(server), members)).status).toBe(403)
-      // Whoever tried did not spoil it for its owner.
+      // The failed attempt does not invalidate it for its owner.
       expect((await back(browser, members)).json['success']).toBe(true)
     })
 
-    test('belongs to the session: signing out ends it, another user does not have it', async () => {
+    test('is bound to the session: it ends with sign-out and is invalid for another user', async () => {
       const user = await aUser(server)
       const members = await agree(await leave(user))
       expect((await back(await aUser(server), members)).status).toBe(403)
@@ -380,7 +381,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       await nobodyCame()
     })
 
-    test('belongs to the provider', async () => {
+    test('is bound to the provider', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       expect((await back(browser, members, 'lark')).status).toBe(403)
@@ -393,7 +394,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       const { data: state, json } = await leave(browser, '')
       expect(json).not.toHaveProperty('authorize_url')
       github.trouble('/user', 'fault')
-      // A console of the family builds the address itself, without a challenge.
+      // Consoles for One API build the address themselves, without a challenge.
       const address = `${github.url}/login/oauth/authorize?client_id=${github.clientId}&state=${String(state)}&as=${person.login}`
       const members = await walk(address, server.url)
       expect((await back(browser, members)).json['success']).toBe(false)
@@ -403,7 +404,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(browser, again)).json['success']).toBe(true)
     })
 
-    test('is still nobody’s after a refusal before any exchange', async () => {
+    test('stays unbound if a callback is rejected before the exchange', async () => {
       const browser: Visitor = {}
       const state = String((await leave(browser, '')).data)
       await server.app.options.set('GitHubOAuthEnabled', 'false')
@@ -419,21 +420,21 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(browser, { code, state })).status).toBe(403)
     })
 
-    test('lives ten minutes', async () => {
+    test('expires after ten minutes', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       server.clock.advanceSeconds(600)
       expect((await back(browser, members)).status).toBe(403)
     })
 
-    test('of a trip to sign in does not bind', async () => {
+    test('of a sign-in does not bind', async () => {
       const user = await aUser(server)
       const answer = await wholeTrip(user, 'provider=github&intent=login')
       expect(Object(answer.data).id).not.toBe(user.id)
       expect((await findUser(server.database.read, user.id))?.github_id).toBe('')
     })
 
-    test('a link from another site cannot finish a trip', async () => {
+    test('a link from another site cannot complete the sign-in', async () => {
       const user = await aUser(server)
       const members = await agree(await leave(user))
       const answer = await server.call('GET', `/api/oauth/github?${new URLSearchParams(members)}`, {
@@ -445,7 +446,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     })
   })
 
-  describe('what goes wrong at the provider', () => {
+  describe('failures at the provider', () => {
     const token = '/login/oauth/access_token'
     test.each([
       ['a fault at the exchange', token, 'fault', '无法连接'],
@@ -464,7 +465,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
       expect(answer.message).toContain(sentence)
       expect(cookieOf(answer, 'session')).toBeUndefined()
-      // Nothing that the provider said, and no secret, is in the answer.
+      // The response contains neither provider texts nor secrets.
       expect(answer.text).not.toMatch(/secret|stumbled|Bad credentials|127\.0\.0\.1/)
       await nobodyCame()
     })
@@ -479,19 +480,19 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       ['too large to be exact', 1e20],
       ['a word', 'abc'],
       ['an object', { id: 1 }],
-    ])('an id that is %s is no id', async (_what, id) => {
+    ])('an id that is %s is rejected', async (_what, id) => {
       github.people.set(person.login, { ...person, id })
       expect((await wholeTrip()).message).toContain('无法确认身份')
       await nobodyCame()
     })
 
-    test('an id in quotes is the same id', async () => {
+    test('an id as a string equals the same number', async () => {
       const first = await wholeTrip()
       github.people.set(person.login, { ...person, id: String(person.id) })
       expect((await wholeTrip()).data).toMatchObject({ id: Object(first.data).id })
     })
 
-    test('an exchange that did not conclude may be tried again with the same state', async () => {
+    test('after an inconclusive exchange the same state can be used again', async () => {
       const browser: Visitor = {}
       const left = await leave(browser)
       github.trouble(token, 'fault')
@@ -500,7 +501,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(browser, await agree(left))).json['success']).toBe(true)
     })
 
-    test('a return without anything to exchange uses nothing up', async () => {
+    test('a callback without a code does not use up the state', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser))
       const { state = '' } = members
@@ -508,20 +509,20 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(browser, members)).json['success']).toBe(true)
     })
 
-    test('one that was refused used the state up', async () => {
+    test('a refused exchange uses up the state', async () => {
       const browser: Visitor = {}
       const { state = '' } = await agree(await leave(browser))
       expect((await back(browser, { code: 'guessed', state })).message).toContain('不接受')
       expect((await back(browser, { code: 'guessed', state })).status).toBe(403)
     })
 
-    test('the person said no', async () => {
+    test('the user denied access', async () => {
       const browser: Visitor = {}
       const members = await agree(await leave(browser), 'nobody')
       expect((await back(browser, members)).message).toContain('没有授权')
     })
 
-    test('a code made for another challenge is refused: PKCE', async () => {
+    test('a code for another PKCE challenge is rejected', async () => {
       const victim: Visitor = {}
       const { code = '' } = await agree(await leave(victim))
       const thief: Visitor = {}
@@ -529,7 +530,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect((await back(thief, { code, state })).message).toContain('不接受')
     })
 
-    test('silence ends after five seconds', async () => {
+    test('a provider that does not respond times out after five seconds', async () => {
       github.trouble('/user', 'silence')
       const started = performance.now()
       expect((await wholeTrip()).message).toContain('无法连接')
@@ -537,7 +538,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     })
   })
 
-  test('a provider that is turned off answers nobody', async () => {
+  test('a disabled provider rejects all requests', async () => {
     const browser: Visitor = {}
     const members = await agree(await leave(browser))
     await server.app.options.set('GitHubOAuthEnabled', 'false')
@@ -547,24 +548,24 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
   })
 
   describe('Lark', () => {
-    test('signs in and binds; the return address is one and the same', async () => {
+    test('signs in and binds with the same return address', async () => {
       const openId = `ou_${randomText(8)}`
       lark.people.set(openId, { open_id: openId, name: '飞' })
-      const trip = async (browser: Visitor) =>
+      const signIn = async (browser: Visitor) =>
         back(browser, await agree(await leave(browser, 'provider=lark'), openId), 'lark')
-      const first = await trip({})
+      const first = await signIn({})
       expect(first.data).toMatchObject({ username: `lark_${Object(first.data).id}` })
       expect(await selfOf(first)).toMatchObject({ lark_id: openId, display_name: '飞' })
-      expect((await trip({})).data).toMatchObject({ id: Object(first.data).id })
-      expect((await trip(await aUser(server))).message).toContain('该飞书账户已被绑定')
+      expect((await signIn({})).data).toMatchObject({ id: Object(first.data).id })
+      expect((await signIn(await aUser(server))).message).toContain('该飞书账户已被绑定')
     })
 
-    // One API took an error body for a person and gave it the newcomer's bonus.
+    // One API treated an error body as a user and granted the bonus.
     test.each([
       ['missing', {}],
       ['empty', { open_id: '' }],
       ['a number', { open_id: 5 }],
-    ])('an id that is %s makes no user', async (_what, over) => {
+    ])('an id that is %s creates no user', async (_what, over) => {
       const key = randomText(8)
       lark.people.set(key, { name: 'nobody', ...over })
       const browser: Visitor = {}
@@ -577,7 +578,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       expect(cookieOf(answer, 'session')).toBeUndefined()
     })
 
-    test('is closed without its secret', async () => {
+    test('is disabled without its secret', async () => {
       await server.app.options.set('LarkClientSecret', '')
       expect((await leave({}, 'provider=lark')).message).toContain('未开启')
       await server.app.options.set('LarkClientSecret', lark.clientSecret)

@@ -10,22 +10,22 @@ import {
   ExchangeFailure,
   named,
   type ExternalPerson,
-  type Redirecting,
-  type Return,
+  type RedirectProvider,
+  type AuthorizationResponse,
 } from './provider/external-provider.ts'
 import { bind, unbind, userOf, type External } from './external-sign-in.ts'
 import { createGithub } from './provider/github.ts'
 import { createLark } from './provider/lark.ts'
 import { createOidc } from './provider/oidc.ts'
-import { arrive, depart, returnAddress, turnBack } from './sign-in-state.ts'
-import { startSession } from './start-session.ts'
+import { consumeState, startAuthorization, returnAddress, restoreState } from './sign-in-state.ts'
+import { signInOrAsk } from '../second-factor/second-step.ts'
 import { hashingCaller } from '../user/password.ts'
 import { requireSession } from '../user/present-password.ts'
 import { wechatPerson } from './provider/wechat.ts'
 
-/** Signing in through others, and binding their accounts. */
+/** Routes to sign in with external providers and to bind their accounts. */
 export function oauthRoutes(app: App): Route[] {
-  const providers: Record<RedirectingProvider, Redirecting> = {
+  const providers: Record<RedirectingProvider, RedirectProvider> = {
     github: createGithub(app, app.egress),
     lark: createLark(app, app.egress),
     oidc: createOidc(app),
@@ -36,7 +36,7 @@ export function oauthRoutes(app: App): Route[] {
     const provider = query.provider === undefined ? undefined : providers[query.provider]
     if (provider !== undefined) refuseClosed(provider)
     const started = await exchanged(app, provider?.name ?? 'oidc', () =>
-      depart(app, call, { provider, intent }),
+      startAuthorization(app, call, { provider, intent }),
     )
     return {
       data: started.state,
@@ -45,9 +45,11 @@ export function oauthRoutes(app: App): Route[] {
   })
   return [
     state,
-    serve(oauthApi.github, ({ query, ...call }) => comeBack(app, call, providers.github, query)),
-    serve(oauthApi.lark, ({ query, ...call }) => comeBack(app, call, providers.lark, query)),
-    serve(oauthApi.oidc, ({ query, ...call }) => comeBack(app, call, providers.oidc, query)),
+    serve(oauthApi.github, ({ query, ...call }) =>
+      handleCallback(app, call, providers.github, query),
+    ),
+    serve(oauthApi.lark, ({ query, ...call }) => handleCallback(app, call, providers.lark, query)),
+    serve(oauthApi.oidc, ({ query, ...call }) => handleCallback(app, call, providers.oidc, query)),
     ...wechatRoutes(app),
     serve(oauthApi.unbind, async ({ actor, params }) => unbind(app, params.provider, actor.id)),
   ]
@@ -56,7 +58,7 @@ export function oauthRoutes(app: App): Route[] {
 function wechatRoutes(app: App): Route[] {
   const { options, egress, rateLimits } = app
   const personWith = async (code: string): Promise<External> => {
-    // Counted before the helper is asked, so that guesses made at once count as well.
+    // Counted before the helper server is called, so that parallel guesses count as well.
     if (!(await rateLimits.wechatCode.take(EVERYBODY))) throw new AppError('wechat_code_attempts')
     let isWrongCode = false
     try {
@@ -72,8 +74,8 @@ function wechatRoutes(app: App): Route[] {
   return [
     serve(oauthApi.wechat, async ({ query, ...call }) => {
       const { headers } = call.request
-      // No state protects this call: another site could sign a visitor in as somebody it knows. No
-      // site can add this header.
+      // No state protects this request, so another site could sign a visitor in as another person.
+      // Other sites cannot add this header.
       if (headers.authorization === undefined && isCrossSite(headers, 'GET', app.ownOrigins)) {
         throw new AppError('cross_site')
       }
@@ -91,23 +93,23 @@ function wechatRoutes(app: App): Route[] {
 /** Key of a limit that counts all callers together. */
 const EVERYBODY = 'everybody'
 
-/** The provider sent the person back: signs in, or binds for who is signed in already. */
-async function comeBack(
+/** Handles the provider's callback: signs in, or binds the identity to a signed-in user. */
+async function handleCallback(
   app: App,
   call: CallContext,
-  provider: Redirecting,
-  query: Return & { error: string },
+  provider: RedirectProvider,
+  query: AuthorizationResponse & { error: string },
 ) {
-  const trip = await arrive(app, call, { state: query.state, provider: provider.name })
-  const actor = binding(call, trip)
+  const state = await consumeState(app, call, { state: query.state, provider: provider.name })
+  const actor = binding(call, state)
   const refusal = refusalOf(provider, query)
   if (refusal !== null) {
-    // Nothing has been exchanged: the state is good for another return, as it was.
-    await turnBack(app, trip)
+    // No code was exchanged, so the state stays valid.
+    await restoreState(app, state)
     throw refusal
   }
   const person = await exchanged(app, provider.name, () =>
-    personOf(app, call, provider, { trip, query }),
+    personOf(app, call, provider, { state, query }),
   )
   const external = { provider: provider.name, person }
   if (actor === null) return { data: await signIn(app, call, external) }
@@ -115,8 +117,11 @@ async function comeBack(
   return { message: BOUND_MESSAGE, data: undefined }
 }
 
-/** Why there is nothing to exchange, or null. */
-function refusalOf(provider: Redirecting, query: Return & { error: string }): AppError | null {
+/** Returns why there is no code to exchange, or null. */
+function refusalOf(
+  provider: RedirectProvider,
+  query: AuthorizationResponse & { error: string },
+): AppError | null {
   if (!provider.isOpen()) return new AppError('external_closed', named(provider.name))
   if (query.error !== '') return new AppError('external_denied', named(provider.name))
   return query.code === '' ? new AppError('invalid_parameter') : null
@@ -125,42 +130,43 @@ function refusalOf(provider: Redirecting, query: Return & { error: string }): Ap
 async function personOf(
   app: App,
   { request }: CallContext,
-  provider: Redirecting,
-  { trip, query }: { trip: SignInStateRow; query: Return },
+  provider: RedirectProvider,
+  { state, query }: { state: SignInStateRow; query: AuthorizationResponse },
 ): Promise<ExternalPerson> {
   try {
     return await provider.personOf(query, {
-      redirectUri: trip.redirect_uri || returnAddress(app, request, provider.name),
-      codeVerifier: trip.code_verifier,
-      nonce: trip.nonce,
+      redirectUri: state.redirect_uri || returnAddress(app, request, provider.name),
+      codeVerifier: state.code_verifier,
+      nonce: state.nonce,
     })
   } catch (error) {
     const isUnfinished = error instanceof ExchangeFailure && error.reason === 'unreachable'
-    // It is this provider's from here on: the code may have reached it.
-    if (isUnfinished) await turnBack(app, { ...trip, provider: provider.name })
+    // From now on the state is bound to this provider, because the code may have reached it.
+    if (isUnfinished) await restoreState(app, { ...state, provider: provider.name })
     throw error
   }
 }
 
-/** Who binds, or null when the trip is for signing in. */
-function binding({ actor }: CallContext, trip: SignInStateRow): Actor | null {
-  if (actor === null || trip.intent === 'login') return null
-  // The contract lets anyone call this; a session that may only change its password is not anyone.
+/** Returns the user who binds, or null if the request is for signing in. */
+function binding({ actor }: CallContext, state: SignInStateRow): Actor | null {
+  if (actor === null || state.intent === 'login') return null
+  // The contract allows any caller, but a session that may only change its password counts as
+  // restricted.
   if (actor.mustChangePassword) throw new AppError('password_change_required')
   return actor
 }
 
-function refuseClosed(provider: Redirecting): void {
+function refuseClosed(provider: RedirectProvider): void {
   if (!provider.isOpen()) throw new AppError('external_closed', named(provider.name))
 }
 
 async function signIn(app: App, call: CallContext, external: External) {
   const user = await userOf(app, external, call.requestId)
-  // Spares everybody but root the work of a password.
+  // Checks only root, so that other users do not wait for a password hash.
   const mustChangePassword =
     isRoot(user.role) &&
     (await app.passwords.verify(DEFAULT_PASSWORD, user.password, hashingCaller(call)))
-  return startSession(app, call, { user, mustChangePassword })
+  return signInOrAsk(app, call, { user, mustChangePassword })
 }
 
 const SENTENCES = {
@@ -170,7 +176,7 @@ const SENTENCES = {
   mismatch: 'external_mismatch',
 } as const satisfies Record<ExchangeFailure['reason'], string>
 
-/** Runs an exchange; what goes wrong is told in our words, the cause to the operator only. */
+/** Runs an exchange. Failures become our own error texts; the cause only goes to the trace. */
 async function exchanged<T>(
   app: App,
   provider: External['provider'],

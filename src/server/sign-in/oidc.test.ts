@@ -15,7 +15,7 @@ import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
-import { agree, comeBack, cookieOf, leave, type Visitor } from '../test/visitor.ts'
+import { agree, handleCallback, cookieOf, leave, type Visitor } from '../test/visitor.ts'
 import { findUser, updateUser } from '../user/user-store.ts'
 
 const QUERY = 'provider=oidc'
@@ -54,10 +54,10 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     provider.people.set(subject, { name: 'Alice' })
   })
 
-  const trip = async (visitor: Visitor = {}, as = subject): Promise<TestAnswer> => {
+  const signIn = async (visitor: Visitor = {}, as = subject): Promise<TestAnswer> => {
     const left = await leave(server, visitor, QUERY)
     const members = await agree(server, left, `login_hint=${as}`)
-    return comeBack(server, visitor, { provider: 'oidc', members })
+    return handleCallback(server, visitor, { provider: 'oidc', members })
   }
   const newcomer = (person: OidcPerson): string => {
     const sub = `sub-${randomText(6)}`
@@ -66,7 +66,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
   }
   const stored = (answer: TestAnswer) => findUser(server.database.read, Object(answer.data).id)
 
-  test('a whole trip: challenge, nonce, exchange, identity token, person', async () => {
+  test('the whole flow: challenge, nonce, exchange, ID token, user', async () => {
     const left = await leave(server, {}, QUERY)
     const asked = new URL(String(left.json['authorize_url'])).searchParams
     expect(Object.fromEntries(asked)).toMatchObject({
@@ -78,45 +78,45 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       code_challenge_method: 'S256',
       nonce: expect.stringMatching(/^.{20,}$/),
     })
-    const first = await trip()
+    const first = await signIn()
     expect(first.data).toMatchObject({ display_name: 'Alice' })
     expect(await stored(first)).toMatchObject({ oidc_id: subject, password: '' })
-    expect((await trip()).data).toMatchObject({ id: Object(first.data).id })
+    expect((await signIn()).data).toMatchObject({ id: Object(first.data).id })
   })
 
-  test('binds for who is signed in', async () => {
+  test('binds for a signed-in user', async () => {
     const user = await aUser(server)
-    expect((await trip(user)).json).toEqual({ success: true, message: 'bind' })
-    expect((await trip()).data).toMatchObject({ id: user.id })
-    expect((await trip(await aUser(server))).message).toContain('已被绑定')
+    expect((await signIn(user)).json).toEqual({ success: true, message: 'bind' })
+    expect((await signIn()).data).toMatchObject({ id: user.id })
+    expect((await signIn(await aUser(server))).message).toContain('已被绑定')
   })
 
-  test('takes the preferred name when it can be a name here and is free', async () => {
+  test('uses the preferred name if it is valid and free', async () => {
     const name = randomText(8)
-    const wished = await trip({}, newcomer({ preferred_username: name }))
+    const wished = await signIn({}, newcomer({ preferred_username: name }))
     expect(wished.data).toMatchObject({ username: name })
     for (const preferred_username of [name, 'root', 'a'.repeat(13), 'a b', 'a\nb', '<b>x']) {
-      const answer = await trip({}, newcomer({ preferred_username }))
+      const answer = await signIn({}, newcomer({ preferred_username }))
       expect(answer.data).toMatchObject({ username: `oidc_${Object(answer.data).id}` })
     }
   })
 
-  // An address that nobody verified would let somebody receive another person's mail and resets.
-  test('keeps no e-mail address that is not verified, or that somebody has', async () => {
+  // With an unverified address a user could receive mail and password resets of another person.
+  test('does not store an email address that is unverified or taken', async () => {
     const email = `${randomText(6)}@example.com`
-    const unproven = await trip({}, newcomer({ email, email_verified: false }))
+    const unproven = await signIn({}, newcomer({ email, email_verified: false }))
     expect(await stored(unproven)).toMatchObject({ email: '' })
-    // Many providers say nothing about it.
-    const unsaid = await trip({}, newcomer({ email: `1${email}` }))
+    // Many providers do not report it.
+    const unsaid = await signIn({}, newcomer({ email: `1${email}` }))
     expect(await stored(unsaid)).toMatchObject({ email: `1${email}` })
-    const proven = await trip({}, newcomer({ email, email_verified: true }))
+    const proven = await signIn({}, newcomer({ email, email_verified: true }))
     expect(await stored(proven)).toMatchObject({ email })
-    const second = await trip({}, newcomer({ email, email_verified: true }))
+    const second = await signIn({}, newcomer({ email, email_verified: true }))
     expect(await stored(second)).toMatchObject({ email: '' })
     expect(Object(second.data).id).not.toBe(Object(proven.data).id)
   })
 
-  test('of people who come at one moment with one address one keeps it', async () => {
+  test('of parallel new users with one address only one gets it', async () => {
     const email = `${randomText(6)}@example.com`
     const answers = await Promise.all(
       Array.from({ length: 6 }, async () => {
@@ -128,7 +128,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     ).then((trips) =>
       Promise.all(
         trips.map(({ visitor, members }) =>
-          comeBack(server, visitor, { provider: 'oidc', members }),
+          handleCallback(server, visitor, { provider: 'oidc', members }),
         ),
       ),
     )
@@ -136,26 +136,26 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     expect(kept.toSorted()).toEqual(['', '', '', '', '', email])
   })
 
-  test('keeps no address that could not have been typed in here', async () => {
+  test('does not store an invalid email address', async () => {
     for (const email of ['no address', 'a@b.c\nBcc: d@e.f', `${'a'.repeat(47)}@b.c`]) {
-      const answer = await trip({}, newcomer({ email, email_verified: true }))
+      const answer = await signIn({}, newcomer({ email, email_verified: true }))
       expect(await stored(answer)).toMatchObject({ email: '' })
     }
   })
 
-  test('the person said no', async () => {
+  test('the user denied access', async () => {
     const visitor: Visitor = {}
     const left = await leave(server, visitor, QUERY)
     const members = await agree(server, left, 'login_hint=nobody')
-    const answer = await comeBack(server, visitor, { provider: 'oidc', members })
+    const answer = await handleCallback(server, visitor, { provider: 'oidc', members })
     expect(answer.message).toContain('没有授权')
   })
 
-  test('a code without its challenge is refused', async () => {
+  test('a code without its PKCE verifier is rejected', async () => {
     const members = await agree(server, await leave(server, {}, QUERY), `login_hint=${subject}`)
     const thief: Visitor = {}
     const { data: state } = await leave(server, thief, QUERY)
-    const answer = await comeBack(server, thief, {
+    const answer = await handleCallback(server, thief, {
       provider: 'oidc',
       members: { ...members, state: String(state) },
     })
@@ -163,21 +163,21 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     expect(cookieOf(answer, 'session')).toBeUndefined()
   })
 
-  test('an answer that says another issuer gave it is refused', async () => {
+  test('a response with another issuer is rejected', async () => {
     const visitor: Visitor = {}
     const members = await agree(
       server,
       await leave(server, visitor, QUERY),
       `login_hint=${subject}`,
     )
-    const answer = await comeBack(server, visitor, {
+    const answer = await handleCallback(server, visitor, {
       provider: 'oidc',
       members: { ...members, iss: 'https://another.example' },
     })
     expect(answer.message).toContain('无法确认身份')
   })
 
-  test('a console of the family: no provider named, no challenge, no nonce, code and state only', async () => {
+  test('supports consoles for One API: no provider, challenge or nonce, only code and state', async () => {
     const visitor: Visitor = {}
     const { data } = await leave(server, visitor, '')
     const address = new URL(`${provider.url}/auth`)
@@ -190,11 +190,14 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     }).toString()
     const left = { json: { authorize_url: address.href } } as unknown as TestAnswer
     const { code = '', state = '' } = await agree(server, left, `login_hint=${subject}`)
-    const answer = await comeBack(server, visitor, { provider: 'oidc', members: { code, state } })
+    const answer = await handleCallback(server, visitor, {
+      provider: 'oidc',
+      members: { code, state },
+    })
     expect(answer.data).toMatchObject({ display_name: 'Alice' })
   })
 
-  test('a provider that cannot be reached is told before anybody leaves', async () => {
+  test('an unreachable provider is reported before the redirect', async () => {
     await useProvider(server, {
       ...provider,
       wellKnown: 'http://127.0.0.1:9/.well-known/openid-configuration',
@@ -202,7 +205,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     expect((await leave(server, {}, QUERY)).message).toContain('无法连接')
   })
 
-  // An administrator could name a document of theirs that speaks for the issuer of a colleague.
+  // An administrator could set a document that impersonates a colleague's issuer.
   test.each([
     ['of another issuer', 'https://another.example', '', false],
     ['with a path more', '{url}/realm', '', false],
@@ -210,7 +213,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     ['of its own issuer', '{url}', '', true],
     ['with a slash at the end', '{url}/', '', true],
     ['of an issuer with a path', '{url}/realm', '/realm', true],
-  ])('a document %s', async (_what, issuer, place, isTaken) => {
+  ])('a discovery document %s', async (_what, issuer, place, isTaken) => {
     const forger = await startForgingOidcProvider()
     const path = '/.well-known/openid-configuration'
     const metadata = await (await fetch(forger.url + path)).json()
@@ -224,14 +227,14 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     await forger.close()
   })
 
-  describe('with endpoints and no discovery document, as One API has it', () => {
+  describe('with endpoints and no discovery document, as in One API', () => {
     beforeEach(async () => {
       const { options } = server.app
       await options.set('OidcWellKnown', '')
       await options.set('OidcAuthorizationEndpoint', `${forger.url}/authorize`)
       await options.set('OidcTokenEndpoint', `${forger.url}/token`)
       await options.set('OidcUserinfoEndpoint', `${forger.url}/userinfo`)
-      // It does not follow the endpoints to another host.
+      // The secret is not kept when endpoints move to another host.
       await options.set('OidcClientSecret', provider.clientSecret)
     })
     let forger: ForgingOidcProvider
@@ -246,10 +249,10 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
     const arrive = async (visitor: Visitor = {}) => {
       const { data } = await leave(server, visitor, QUERY)
       const members = { code: 'any', state: String(data) }
-      return comeBack(server, visitor, { provider: 'oidc', members })
+      return handleCallback(server, visitor, { provider: 'oidc', members })
     }
 
-    test('the userinfo answer says who it is', async () => {
+    test('the userinfo response identifies the user', async () => {
       const first = await arrive()
       expect(await stored(first)).toMatchObject({ oidc_id: 'forged-person' })
       expect((await arrive()).data).toMatchObject({ id: Object(first.data).id })
@@ -263,8 +266,8 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       })
     })
 
-    // The userinfo endpoint says who it is, and administrators may name it.
-    test('an administrator neither signs in nor binds', async () => {
+    // The userinfo endpoint identifies the user, and administrators may set it.
+    test('an administrator can neither sign in nor bind', async () => {
       const first = await arrive()
       const { id } = Object(first.data)
       await updateUser(server.database.write, id, { role: Role.admin })
@@ -279,11 +282,12 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       await updateUser(server.database.write, id, { role: Role.user })
     })
 
-    // One API never reads the document: an adopted address may have led nowhere for years.
+    // One API never reads the discovery document, so an adopted address may have been invalid for
+    // years.
     test.each([
       ['is not there', '/.well-known/nothing', null],
       ['is a page', '/.well-known/openid-configuration', 'not-json'],
-    ] as const)('a document that %s is done without', async (_what, path, trouble) => {
+    ] as const)('falls back to the endpoints if the document %s', async (_what, path, trouble) => {
       await server.database.write.deleteFrom('external_identities').execute()
       forger.trouble(path, trouble)
       await server.app.options.set('OidcWellKnown', `${forger.url}${path}`)
@@ -292,7 +296,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       forger.trouble(path, null)
     })
 
-    test('a document that says something wrong is not', async () => {
+    test('does not fall back if the document is wrong', async () => {
       const path = '/.well-known/openid-configuration'
       forger.trouble(path, { body: { issuer: '' } })
       await server.app.options.set('OidcWellKnown', `${forger.url}${path}`)
@@ -300,11 +304,11 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       forger.trouble(path, null)
     })
 
-    // They would come in as somebody else, and by less than was asked of them.
-    test('nor is one by which people have signed in', async () => {
+    // Users would sign in as other identities, with weaker checks.
+    test('does not fall back if users have signed in with the document’s issuer', async () => {
       for (const key of ENDPOINTS) await server.app.options.set(key, '')
       await useProvider(server, provider)
-      expect((await trip()).json).toMatchObject({ success: true })
+      expect((await signIn()).json).toMatchObject({ success: true })
       await server.app.options.set('OidcWellKnown', `${forger.url}/.well-known/nothing`)
       await server.app.options.set('OidcAuthorizationEndpoint', `${forger.url}/authorize`)
       await server.app.options.set('OidcTokenEndpoint', `${forger.url}/token`)
@@ -312,18 +316,18 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
       expect((await leave(server, {}, QUERY)).message).toContain('无法确认身份')
     })
 
-    // Another issuer has other people with the same subjects.
-    test('the same subject of another issuer is another person', async () => {
+    // Another issuer may use the same subject for another person.
+    test('the same subject at another issuer is another person', async () => {
       const here = await arrive()
       provider.people.set('forged-person', { name: 'Not Forged' })
       for (const key of ENDPOINTS) await server.app.options.set(key, '')
       await useProvider(server, provider)
-      expect(Object((await trip({}, 'forged-person')).data).id).not.toBe(Object(here.data).id)
+      expect(Object((await signIn({}, 'forged-person')).data).id).not.toBe(Object(here.data).id)
     })
   })
 })
 
-forEachDatabase('an OpenID Connect provider that lies', (open) => {
+forEachDatabase('an OpenID Connect provider with forged responses', (open) => {
   let server: TestServer
   let forger: ForgingOidcProvider
 
@@ -343,10 +347,10 @@ forEachDatabase('an OpenID Connect provider that lies', (open) => {
     forger.nonce = new URL(String(left.json['authorize_url'])).searchParams.get('nonce') ?? ''
     forger.forgery = forgery
     const members = { code: 'any', state: String(left.data) }
-    return comeBack(server, visitor, { provider: 'oidc', members })
+    return handleCallback(server, visitor, { provider: 'oidc', members })
   }
 
-  test('is believed when it tells the truth', async () => {
+  test('is accepted if nothing is forged', async () => {
     expect((await arrive({})).data).toMatchObject({ display_name: 'Forged' })
   })
 
@@ -372,7 +376,7 @@ forEachDatabase('an OpenID Connect provider that lies', (open) => {
     ['a subject that is a number', { claims: { sub: 5 } }],
     ['no token at all', { noToken: true }],
     ['a userinfo answer about somebody else', { userinfoSub: 'somebody-else' }],
-  ])('%s: nobody comes in', async (_what, forgery) => {
+  ])('%s: sign-in fails', async (_what, forgery) => {
     const answer = await arrive(forgery)
     expect(answer).toMatchObject({ status: 200, json: { success: false } })
     expect(answer.message).toContain('无法确认身份')

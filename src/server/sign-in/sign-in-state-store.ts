@@ -1,7 +1,7 @@
 import type { Queries } from '../db/database.ts'
 import type { SignInStateRow } from '../db/schema.ts'
 
-/** Keeps a trip; those that are over go. */
+/** Stores a sign-in state and deletes expired ones. */
 export async function insertState(
   db: Queries,
   state: SignInStateRow,
@@ -12,8 +12,9 @@ export async function insertState(
 }
 
 /**
- * Takes a trip out, so that two answers with the same state cannot both go on. Null when there is
- * none that this caller began, or it belongs to another provider; then it stays.
+ * Deletes and returns a sign-in state, so that two callbacks with the same state cannot both
+ * succeed. Returns null if this caller started none with this state, or it belongs to another
+ * provider; then it stays.
  */
 export async function takeState(
   db: Queries,

@@ -8,70 +8,78 @@ import { ownAddress } from '../http/console-origins.ts'
 import type { CallContext } from '../http/handler.ts'
 import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { randomText, sha256 } from '../secrets.ts'
-import type { Redirecting, Trip } from './provider/external-provider.ts'
+import type { RedirectProvider, AuthorizationRequest } from './provider/external-provider.ts'
 import { insertState, takeState } from './sign-in-state-store.ts'
 
 /**
- * The state of a trip to a provider proves that whoever comes back is whoever left: it is random,
- * lives ten minutes, serves once, and belongs to one session (a visitor: one browser), one provider
- * and one intent. Without that, a link could sign somebody in as another person, or bind another
- * person's account to somebody's user.
+ * The state of an authorization request proves that the callback comes from the browser that
+ * started it. It is random, expires after ten minutes, is valid once, and is bound to one session
+ * (for a visitor: one browser), one provider and one intent. Otherwise a link could sign a person
+ * in as another user, or bind a foreign account to their user.
  */
 
-/** Tells a visitor's browser from others while it is away at a provider. */
+/** Identifies a visitor's browser during the redirect. */
 const VISITOR_COOKIE = 'sign_in'
 const LIFE_SECONDS = 600
 /** Letters and digits; more than 256 bits. */
 const STATE_LENGTH = 43
 
-export interface Departure {
-  /** Absent: the first callback decides. */
-  provider: Redirecting | undefined
+export interface AuthorizationStart {
+  /** If absent, the first callback decides. */
+  provider: RedirectProvider | undefined
   intent: SignInIntent | undefined
 }
 
-/** Starts a trip. Answers the state, and where to go when the provider is known. */
-export async function depart(
+/**
+ * Starts an authorization. Returns the state, and the provider's address if the provider is given.
+ */
+export async function startAuthorization(
   app: App,
   call: CallContext,
-  { provider, intent }: Departure,
+  { provider, intent }: AuthorizationStart,
 ): Promise<{ state: string; authorizeUrl: string | undefined }> {
   const state = randomText(STATE_LENGTH)
   const nowSeconds = app.clock.nowSeconds()
-  const trip =
-    provider === undefined ? NO_TRIP : await provider.prepare(newTrip(app, call, provider))
-  const url = await provider?.authorizeUrl(trip, state)
+  const authorization =
+    provider === undefined ? NO_REQUEST : await provider.prepare(newRequest(app, call, provider))
+  const url = await provider?.authorizeUrl(authorization, state)
   const row = {
     state_hash: sha256(state),
     bound_to: ownBinding(app, call) ?? giveVisitorCookie(app, call),
     provider: provider?.name ?? '',
     intent: intent ?? '',
-    code_verifier: trip.codeVerifier,
-    nonce: trip.nonce,
-    redirect_uri: trip.redirectUri,
+    code_verifier: authorization.codeVerifier,
+    nonce: authorization.nonce,
+    redirect_uri: authorization.redirectUri,
     expires_at: nowSeconds + LIFE_SECONDS,
   }
   await insertState(app.database.write, row, nowSeconds)
   return { state, authorizeUrl: url?.href }
 }
 
-const NO_TRIP: Trip = { redirectUri: '', codeVerifier: '', nonce: '' }
+const NO_REQUEST: AuthorizationRequest = { redirectUri: '', codeVerifier: '', nonce: '' }
 
-const newTrip = (app: App, { request }: CallContext, { name }: Redirecting): Trip => ({
+const newRequest = (
+  app: App,
+  { request }: CallContext,
+  { name }: RedirectProvider,
+): AuthorizationRequest => ({
   redirectUri: returnAddress(app, request, name),
   codeVerifier: randomBytes(32).toString('base64url'),
   nonce: randomBytes(16).toString('base64url'),
 })
 
-/** The console's page for a provider, which compares it with the addresses registered there. */
+/**
+ * Console page for the provider's callback. It must match an address registered with the provider.
+ */
 export const returnAddress = (
   app: Pick<App, 'options' | 'config' | 'isSecure'>,
   request: FastifyRequest,
   provider: RedirectingProvider,
 ): string => `${ownAddress(app, request)}/oauth/${provider}`
 
-/** The trip that this caller began with this provider. Throws `oauth_state_invalid`. */
-export async function arrive(
+/** Consumes the state that this caller started with this provider. Throws `oauth_state_invalid`. */
+export async function consumeState(
   app: App,
   call: CallContext,
   { state, provider }: { state: string; provider: RedirectingProvider },
@@ -90,11 +98,11 @@ export async function arrive(
   return row
 }
 
-/** Lets a trip be ended again whose exchange did not conclude. */
-export const turnBack = (app: App, row: SignInStateRow): Promise<void> =>
+/** Makes a state valid again after an inconclusive exchange. */
+export const restoreState = (app: App, row: SignInStateRow): Promise<void> =>
   insertState(app.database.write, row, app.clock.nowSeconds())
 
-/** Whose trips the caller may end, or null for a visitor without a cookie. */
+/** Binding of states that the caller may use, or null for a visitor without a cookie. */
 function ownBinding(app: App, { actor, request }: CallContext): string | null {
   if (actor !== null) return `session ${actor.sessionHash}`
   const visitor = readCookie(app, request, VISITOR_COOKIE)

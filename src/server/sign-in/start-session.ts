@@ -5,9 +5,12 @@ import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
 import type { StoredUser } from '../user/user-store.ts'
 
+/** Characters of a browser's name that are kept. */
+const USER_AGENT_LENGTH_MAX = 400
+
 /**
- * The end of every successful sign-in: a new session with a new cookie, the one that came with the
- * call ended, and what the person may know of itself.
+ * Completes every successful sign-in: creates a session and cookie, ends the session of the
+ * request, and returns the user's public data.
  */
 export async function startSession(
   app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,
@@ -19,9 +22,14 @@ export async function startSession(
   const { request, address, requestId } = call
   const former = readCookie(app, request, SESSION_COOKIE)
   if (former !== undefined) await app.sessions.end(former)
-  const value = await app.sessions.start(user.id, mustChangePassword, user)
+  const userAgent = (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_LENGTH_MAX)
+  const value = await app.sessions.start(user.id, mustChangePassword, {
+    comparedWith: user,
+    userAgent,
+    address,
+  })
   setCookie(app, call, { name: SESSION_COOKIE, value, maxAge: SESSION_LIFE_SECONDS })
-  app.trace.info({ userId: user.id, address, requestId }, 'somebody signed in')
+  app.trace.info({ userId: user.id, address, requestId }, 'a user signed in')
   const { id, username, display_name, role, status } = user
   return {
     id,

@@ -46,7 +46,7 @@ forEachDatabase('signing in with WeChat', (open) => {
   const bindFor = (as: TestCaller, code: string) =>
     server.call('GET', `/api/oauth/wechat/bind?code=${encodeURIComponent(code)}`, { as })
 
-  test('a first code makes a user, a later one finds it', async () => {
+  test('the first code creates a user, a later one finds it', async () => {
     const first = await signIn(newCode())
     const { id } = Object(first.data)
     expect(first.data).toMatchObject({ username: `wechat_${id}`, display_name: 'WeChat User' })
@@ -54,7 +54,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     expect((await signIn(newCode())).data).toMatchObject({ id })
   })
 
-  test('binding answers an empty message', async () => {
+  test('binding returns an empty message', async () => {
     const user = await aUser(server)
     expect((await bindFor(user, newCode())).json).toEqual({ success: true, message: '' })
     expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
@@ -63,7 +63,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     }
   })
 
-  test('an adopted id finds its person', async () => {
+  test('an adopted id finds its user', async () => {
     const user = await aUser(server)
     await server.database.write
       .updateTable('users')
@@ -88,7 +88,7 @@ forEachDatabase('signing in with WeChat', (open) => {
       other.codes.set('code', wechatId)
       return signIn('code')
     }
-    /** As an earlier version and One API stored it: without the server. */
+    /** As stored by an earlier version and by One API: without the server. */
     const storeUnbound = async (role: number, where: 'identity' | 'column') => {
       const user = await aUser(server, { role })
       const { write } = server.database
@@ -105,7 +105,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     }
 
     test.each([Role.user, Role.admin])(
-      'speaks for nobody it did not name, of role %i',
+      'cannot sign in to identities of the first one, for role %i',
       async (role) => {
         const user = await aUser(server, { role })
         await bindFor(user, newCode())
@@ -118,7 +118,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     )
 
     test.each(['identity', 'column'] as const)(
-      'an id stored without a server (%s) is the first server’s that names it',
+      'an id stored without a server (%s) is bound to the first server that returns it',
       async (where) => {
         const user = await storeUnbound(Role.user, where)
         expect((await signIn(newCode())).data).toMatchObject({ id: user.id })
@@ -128,7 +128,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     )
 
     test.each(['identity', 'column'] as const)(
-      'an administrator’s (%s) waits until its owner binds it',
+      'an administrator’s id (%s) must be bound by its owner',
       async (where) => {
         const user = await storeUnbound(Role.admin, where)
         expect((await signIn(newCode())).message).toBe(
@@ -141,7 +141,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     )
   })
 
-  test('a disabled user stays out; root neither signs in nor binds', async () => {
+  test('a disabled user is rejected; root can neither sign in nor bind', async () => {
     const user = await aUser(server)
     await bindFor(user, newCode())
     await updateUser(server.database.write, user.id, { status: UserStatus.disabled })
@@ -160,11 +160,11 @@ forEachDatabase('signing in with WeChat', (open) => {
     ['unknown', 'nobody'],
     ['of other signs', '../../x'],
     ['a page long', 'a'.repeat(3000)],
-  ])('a code that is %s is wrong', async (_what, code) => {
+  ])('a code that is %s is rejected', async (_what, code) => {
     expect((await signIn(code)).message).toContain('验证码错误或已过期')
   })
 
-  test('an empty one is no code', async () => {
+  test('an empty code is rejected', async () => {
     expect((await signIn('')).message).toBe('无效的参数')
     expect((await bindFor(await aUser(server), '')).message).toBe('无效的参数')
   })
@@ -177,7 +177,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     ['a fault', 'fault', '无法连接'],
     ['a page', 'not-json', '无法确认身份'],
     ['a flood', 'huge', '无法确认身份'],
-  ] as const)('%s of the helper', async (_what, trouble, sentence) => {
+  ] as const)('%s of the helper server', async (_what, trouble, sentence) => {
     const code = newCode()
     helper.trouble(PATH, trouble)
     const answer = await signIn(code)
@@ -186,7 +186,7 @@ forEachDatabase('signing in with WeChat', (open) => {
     expect(answer.text).not.toMatch(/secret|stumbled/)
   })
 
-  // No state protects this call.
+  // No state protects this request.
   test.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['a picture of another site', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }],
@@ -194,11 +194,11 @@ forEachDatabase('signing in with WeChat', (open) => {
       'a link in a mail',
       { 'sec-fetch-site': 'none', 'sec-fetch-mode': 'navigate', accept: 'text/html' },
     ],
-  ])('%s signs nobody in', async (_what, headers) => {
+  ])('%s cannot sign in', async (_what, headers) => {
     expect((await signIn(newCode(), headers)).status).toBe(403)
   })
 
-  test('turned off, it answers nobody and asks nobody', async () => {
+  test('while disabled it rejects requests and does not call the helper server', async () => {
     await server.app.options.set('WeChatAuthEnabled', 'false')
     helper.seen()
     expect((await signIn(newCode())).message).toBe('管理员未开启通过微信登录')
@@ -209,9 +209,9 @@ forEachDatabase('signing in with WeChat', (open) => {
   })
 })
 
-// The codes are short and say nothing about whose they are.
+// The codes are short and contain no user.
 forEachDatabase('guessing codes', (open) => {
-  test('ends after so many wrong ones, from wherever they come', async () => {
+  test('is limited in the number of wrong codes from all addresses', async () => {
     const helper = await startWechatProvider()
     const server = await startTestServer(open, {
       CRITICAL_RATE_LIMIT: '1000000',
@@ -228,7 +228,7 @@ forEachDatabase('guessing codes', (open) => {
         })
       helper.codes.set('right', 'wx_somebody')
       expect((await server.call('GET', '/api/oauth/wechat?code=right')).json['success']).toBe(true)
-      // All at once: none may slip in between the look and the count.
+      // All in parallel: none may pass between the check and the count.
       const answers = await Promise.all(Array.from({ length: 230 }, (_, index) => guess(index)))
       const saying = (text: string) => answers.filter(({ message }) => message.includes(text))
       expect(saying('验证码错误')).toHaveLength(200)

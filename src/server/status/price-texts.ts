@@ -8,7 +8,7 @@ import {
 } from '../option/default-ratios.ts'
 import type { Ratios } from '../option/live-options.ts'
 
-/** Prices in force, ratio maps as JSON texts: their decimals arrive as they are counted with. */
+/** Current prices, with ratio maps as JSON texts, so that decimals stay exact. */
 export interface PriceTexts {
   model_ratio: string
   completion_ratio: string
@@ -19,7 +19,7 @@ export interface PriceTexts {
   default_model_ratio: string
 }
 
-/** Writes the maps out once for each set of ratios, however many people look at the price list. */
+/** Serializes the maps once per set of ratios, not per request. */
 export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
   let written: { version: string; texts: PriceTexts } | null = null
   return (ratios) => {
@@ -40,7 +40,7 @@ export function createPriceTexts(): (ratios: Ratios) => PriceTexts {
   }
 }
 
-/** With the entries that have only another completion ratio on channels of a type. */
+/** Adds the entries that only have a different completion ratio for a channel type. */
 function withTypes({ model, completion }: Ratios): RatioMap {
   const all = new Map(model)
   for (const entry of completion.keys()) {
@@ -51,7 +51,7 @@ function withTypes({ model, completion }: Ratios): RatioMap {
   return all
 }
 
-/** What each priced model's completion costs: its own entry, else what its name says. */
+/** Completion ratio of each priced model: its own entry, else the default for its name. */
 const completionOf = (model: RatioMap, completion: RatioMap): RatioMap =>
   new Map(
     [...model.keys()].map((entry) => {

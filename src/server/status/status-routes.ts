@@ -14,9 +14,9 @@ const registrationOf = (options: App['options']): 'open' | 'external' | 'closed'
   return options.flag('PasswordRegisterEnabled') ? 'open' : 'external'
 }
 
-/** What visitors and ordinary users may know of the installation. */
+/** Routes with public information about the installation. */
 export function statusRoutes({ options, config, version, startSeconds }: App): Route[] {
-  // As on the wire: a chosen theme is that of the next start.
+  // As on the wire: a changed theme applies after the next start.
   const theme = options.text('Theme')
   const prices = createPriceTexts()
   const about = { version, basePath: config.BASE_PATH }

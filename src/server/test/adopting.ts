@@ -5,7 +5,7 @@ import { openBare } from '../db/database.ts'
 import { reconcile } from '../ledger/reconcile.ts'
 import type { PlainDatabase } from './one-api-databases.ts'
 
-/** What `adopt --dry-run` says of a database. */
+/** Returns the output of `adopt --dry-run` for a database. */
 export async function reportOf({ location }: PlainDatabase): Promise<string> {
   const bare = await openBare(location, { readonly: true })
   const { lines } = await reportAdoption(bare)
@@ -13,7 +13,7 @@ export async function reportOf({ location }: PlainDatabase): Promise<string> {
   return lines.join('\n')
 }
 
-/** Adopts a database, whose books must balance then; answers what was said of it. */
+/** Adopts a database and checks that its ledger balances. Returns the progress lines. */
 export async function adopt({ location }: PlainDatabase): Promise<string> {
   const lines: string[] = []
   const opened = await openDatabase(location, (line) => void lines.push(line))

@@ -17,11 +17,11 @@ import { insertUser } from '../user/user-store.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import { forEachDatabase, type DatabaseLocation } from './for-each-database.ts'
 
-/** A database with its ledger and no server around it, and accounts whose points are in the books. */
+/** A database with its ledger but without a server, and accounts whose points are in the ledger. */
 export interface Books {
   database: Database
   ledger: Ledger
-  /** Where it is, for opening it as another process would. */
+  /** Location of the database, to open it like another process. */
   location: DatabaseLocation
 }
 
@@ -31,19 +31,19 @@ export interface Account {
   username: string
 }
 
-/** A second in the middle of an hour. */
+/** A time in the middle of an hour. */
 export const NOW_SECONDS = 1_800_002_000
 export const NODE = 'node-1'
 export const CHANNEL_ID = 1
 
-/** The books of a suite. Opening takes long, so its tests share them, each with accounts of its own. */
+/** The database of a suite. Opening is slow, so its tests share it, each with its own accounts. */
 export interface BooksSuite {
   readonly books: Books
-  /** The same data as another process has it open, with a ledger of its own; closed after the test. */
+  /** Opens the same data like another process, with its own ledger; closed after the test. */
   openBeside(): Promise<Books>
 }
 
-/** Describes `suite` on each engine; after each test the books must balance. */
+/** Describes `suite` on each engine; after each test the ledger must balance. */
 export function forEachBooks(name: string, suite: (shared: BooksSuite) => void): void {
   forEachDatabase(name, (open) => {
     let opened: Books | undefined
@@ -72,7 +72,7 @@ export function forEachBooks(name: string, suite: (shared: BooksSuite) => void):
   })
 }
 
-/** For what concerns one engine only; the caller closes the database. */
+/** For tests of one engine only; the caller closes the database. */
 export async function booksAt(location: DatabaseLocation): Promise<Books> {
   const database = await openDatabase(location)
   return { database, ledger: createLedger(database), location }
@@ -81,13 +81,13 @@ export async function booksAt(location: DatabaseLocation): Promise<Books> {
 let lastAccount = 0
 let lastCall = 0
 
-/** A request id that no other test has. */
+/** Returns a request id that no other test uses. */
 export function newCallId(): string {
   lastCall += 1
   return `call-${lastCall}`
 }
 
-/** A user with one token; without `tokenQuota` the token is unlimited. */
+/** Creates a user with one token; without `tokenQuota` the token is unlimited. */
 export async function anAccount(
   { database }: Pick<Books, 'database'>,
   { quota = 0, tokenQuota }: { quota?: number; tokenQuota?: number } = {},
@@ -110,7 +110,7 @@ export async function anAccount(
   })
 }
 
-/** Another token of a user. */
+/** Creates another token of a user. */
 export async function addToken(
   trx: Parameters<typeof insertToken>[0],
   { userId, tokenQuota }: { userId: number; tokenQuota: number | undefined },
@@ -162,13 +162,13 @@ export function settlement(
   }
 }
 
-/** One batch, written at once. */
+/** Writes one batch directly. */
 export const runBatch = (
   { database }: Pick<Books, 'database'>,
   ...operations: LedgerOperation[]
 ): Promise<LedgerResult[]> => database.runLedger(operations)
 
-/** What the user and the token have, and what calls hold back. */
+/** Returns the balances of user and token, and the points reserved by calls. */
 export async function figuresOf({ database }: Books, { userId, tokenId }: Account) {
   const user = await database.write
     .selectFrom('users')

@@ -1,7 +1,7 @@
 import type { KyselyPlugin } from 'kysely'
 import type { Database } from '../db/database.ts'
 
-/** A handle that works as the one it is made of, and how many rows each of its statements changes. */
+/** Returns a handle that counts the rows changed by each statement. */
 export function countedChanges(write: Database['write']): {
   counted: Database['write']
   changed: readonly number[]

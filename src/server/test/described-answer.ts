@@ -4,24 +4,24 @@ import { openApiDocument } from '../http/openapi/openapi.ts'
 import type { JsonSchema } from './endpoint-call.ts'
 import type { TestAnswer } from './test-app.ts'
 
-/** The API description, for tests that hold calls and answers against it. */
+/** The API description, for tests that compare requests and responses with it. */
 export const description = openApiDocument({ version: 'v1.2.3', basePath: '/' })
 
 const ajv = new Ajv2020({ strict: false, formats: { int64: true, double: true } })
 
-/** What keeps a value from being what a schema of the description says. */
+/** Returns why a value does not match a schema of the description. */
 export function misfits(schema: object, value: unknown): unknown[] {
   const whole = { ...schema, components: description['components'] }
   return ajv.validate(whole, value) ? [] : [value, ajv.errors]
 }
 
-/** The operation that an endpoint is, or is a part of. */
+/** Returns the operation that contains an endpoint. */
 export const operationOf = ({ method, path }: Endpoint): JsonSchema =>
   Object(
     Object(Object(description['paths'])[path.replace(/:(\w+)/g, '{$1}')])[method.toLowerCase()],
   )
 
-/** What stands in the description, or at the place that it refers to. */
+/** Returns a place in the description, with its reference resolved. */
 export function referred(place: unknown): JsonSchema {
   const { $ref, ...own }: JsonSchema = Object(place)
   if (typeof $ref !== 'string') return own
@@ -32,7 +32,7 @@ export function referred(place: unknown): JsonSchema {
   return { ...referred(found), ...own }
 }
 
-/** What the description says otherwise than an answer has it. */
+/** Returns differences between a response and the description. */
 export function undescribed(endpoint: Endpoint, answer: TestAnswer): unknown[] {
   const response = referred(Object(operationOf(endpoint)['responses'])[answer.status])
   if (response['description'] === undefined) return [`status ${answer.status} is not described`]

@@ -13,7 +13,10 @@ export interface Question {
   isStream: boolean
 }
 
-/** Where a client of a dialect calls, with its key where the dialect puts it and nowhere else. */
+/**
+ * Returns the path and headers of a dialect's client, with the key only where the dialect expects
+ * it.
+ */
 export const callOf = (
   speaker: Speaker,
   client: Pick<RelayClient, 'key'>,
@@ -24,8 +27,8 @@ export const callOf = (
 })
 
 /**
- * Asks as a client of a dialect does, and reads the answer as it does. Throws when an answer that
- * is no stream is refused.
+ * Sends a request like a client of the dialect, and parses the response like it. Throws for an
+ * error response to a request without streaming.
  */
 export async function ask(
   { setup, client }: { setup: RelaySetup; client: RelayClient },
@@ -42,7 +45,7 @@ export async function ask(
   }
   const answer = await post(setup, client, body, input)
   if (answer.status !== 200) throw new Error(JSON.stringify(answer.json))
-  // An answer is an object of its dialect.
+  // A response is an object of its dialect.
   const said = speaker.whole(answer.json as unknown as Json)
   return { answer, said: { ...said, isComplete: true, error: '' } }
 }

@@ -3,8 +3,8 @@ import type { DialectName } from '../relay/canonical/chat-request.ts'
 import type { RelayClient } from './relay-setup.ts'
 
 /**
- * The same wishes as clients of each dialect write them, and their answers as one thing that can be
- * compared: nothing here is the relay's own code.
+ * The same requests in the form of each dialect, and their responses in a comparable form,
+ * independent of the relay's code.
  */
 export interface Wish {
   words?: string
@@ -12,14 +12,14 @@ export interface Wish {
   /** Names of tools, each with one text argument `city`. */
   tools?: string[]
   choice?: 'auto' | 'required' | 'none'
-  /** The tools have been called, and this came of it, in order. */
+  /** Results of the tool calls, in order. */
   results?: string[]
   image?: string
-  /** Tokens the model may think. */
+  /** Maximum number of reasoning tokens. */
   thinking?: number
   stop?: string[]
   maxTokens?: number
-  /** The answer is to be JSON of this shape. */
+  /** Schema of a JSON response. */
   schema?: Json
   temperature?: number
 }
@@ -31,7 +31,7 @@ export interface Said {
   finish: 'stop' | 'length' | 'tools' | 'filtered' | 'none'
   prompt: number
   completion: number
-  /** The seal of a thought or a call, as the client got it. */
+  /** Signature of a thought or a tool call, as received. */
   seal: string
 }
 
@@ -42,9 +42,9 @@ export interface Speaker {
   headers(client: Pick<RelayClient, 'key'>): Record<string, string>
   body(model: string, wish: Wish, isStream: boolean): Json
   whole(answer: Json): Said
-  /** What a stream said, and whether its client takes it for complete. */
+  /** Content of a stream, and whether its client considers it complete. */
   streamed(text: string): Said & { isComplete: boolean; error: string }
-  /** The sentence of an error in this dialect; throws when it is none. */
+  /** Parses an error of this dialect; throws for anything else. */
   error(answer: Json): { message: string; type: string }
 }
 
@@ -70,12 +70,12 @@ export const CITY = { type: 'object', properties: { city: { type: 'string' } }, 
 export const ARGS = { city: 'forty-two' }
 const callId = (dialect: string, index: number): string => `${dialect}_call_${index}`
 
-/** The events of a stream with their names, as an event source would report them. */
+/** Returns the events of a stream with their names, like an event source. */
 export function events(body: string): { name: string; data: string }[] {
   const found: { name: string; data: string }[] = []
   createParser({
     onEvent: ({ event = '', data }) => found.push({ name: event, data }),
-    // Without the mark that a decoder would have taken; a last CR may be half of a line end.
+    // Without the byte order mark, which a decoder removes; a final CR may be half of a line end.
   }).feed(`${body.replace(/^\ufeff/, '')}\n`)
   return found
 }
@@ -260,7 +260,7 @@ const anthropic: Speaker = {
       if (name === 'message_start') {
         const message = json(event.message)
         usage = json(message.usage)
-        // Programmatic tool calls stand whole in it.
+        // It contains complete programmatic tool calls.
         for (const block of list(message.content)) {
           said.calls.push({ name: text(block.name), args: block.input })
           said.finish = anthropicFinish(message.stop_reason)

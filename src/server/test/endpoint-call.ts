@@ -4,9 +4,9 @@ import { allEndpoints } from '../../contract/api.ts'
 import type { Endpoint } from '../../contract/endpoint.ts'
 import { oauthApi } from '../../contract/oauth-api.ts'
 
-/** Ways to call what the contract lists, for tests that go through all of it. */
+/** Calls endpoints of the contract, for tests that cover all of them. */
 
-/** `PUT /api/token/?status_only`: how a test names an endpoint. */
+/** Returns the name of an endpoint in a test: `PUT /api/token/?status_only`. */
 const labelOf = ({ method, path, options }: Endpoint): string =>
   `${method} ${path}${options.whenQuery === undefined ? '' : `?${options.whenQuery}`}`
 
@@ -15,28 +15,31 @@ export const labelledEndpoints: (readonly [string, Endpoint])[] = allEndpoints.m
   (endpoint) => [labelOf(endpoint), endpoint] as const,
 )
 
-/** An id that no row has. */
+/** An id without a row. */
 const NO_ID = 999_999_999
 
-/** The address of an endpoint, its own query member included. */
+/** Returns the path of an endpoint, including its query member. */
 export function addressOf({ path, options }: Endpoint, id: number | string = NO_ID): string {
   const address = path.replace(/:\w+/g, String(id))
   return options.whenQuery === undefined ? address : `${address}?${options.whenQuery}=1`
 }
 
-/** Whether a call may change something, so that the gate against other sites stands before it. */
+/** Whether a call may change something, so that the cross-site check applies. */
 export const isChanging = ({ method, options }: Endpoint): boolean =>
   method !== 'GET' || options.changesState === true
 
-/** Signing out, another access token and deleting oneself end what the caller came with. */
+/**
+ * Whether the call may end the caller's session or token: signing out, a new access token, and
+ * deleting the own account.
+ */
 export const mayEndCaller = (endpoint: Endpoint): boolean =>
   endpoint.options.changesState === true || endpoint === accountApi.removeSelf
 
-/** Comes back from a provider: without the state of a trip the answer is 403. */
+/** Whether the endpoint is a provider's callback: without a state the response is 403. */
 export const needsState = (endpoint: Endpoint): boolean =>
   endpoint === oauthApi.github || endpoint === oauthApi.lark || endpoint === oauthApi.oidc
 
-/** The names of an object shape's members; none for a shape that is no object. */
+/** Returns the names of an object shape's members; empty for any other shape. */
 export function membersOf(shape: z.ZodType | undefined): string[] {
   if (shape === undefined) return []
   const { properties } = schemaOf(shape, 'input')
@@ -45,7 +48,7 @@ export function membersOf(shape: z.ZodType | undefined): string[] {
 
 export type JsonSchema = Record<string, unknown>
 
-/** What is parsed, without the names and limits that the API description alone has. */
+/** Returns the schema of a shape, without the names and limits of the API description. */
 export const schemaOf = (shape: z.ZodType, io: 'input' | 'output'): JsonSchema => ({
   ...z.toJSONSchema(shape, { io, unrepresentable: 'any', metadata: UNDESCRIBED }),
 })

@@ -1,16 +1,16 @@
 import { expect } from 'vitest'
 import type { TestAnswer } from './test-app.ts'
 
-/** Sends one call; the headers name the caller's language. */
+/** Sends one request with headers for the caller's language. */
 export type SendCall = (headers: Record<string, string>) => Promise<TestAnswer>
 
-/** A sentence and what it may repeat of the input. */
+/** Maximum length of an error message, including repeated input. */
 const SENTENCE_LENGTH_MAX = 500
 const QUOTED = /[“"「].*[”"」]/su
 
 /**
- * Expects a plain yes, or a refusal of one sentence in each language: with status 200, or 413 for a
- * body that is too large. Returns whether it was a yes; only a refusal is asked for again in
+ * Expects a success, or an error with one message in each language, with status 200, or 413 for a
+ * body that is too large. Returns whether it succeeded; only an error is requested again in
  * English.
  */
 export async function expectPlainAnswer(send: SendCall): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function expectPlainAnswer(send: SendCall): Promise<boolean> {
   for (const { json, message } of [answer, english]) {
     expect(json).toEqual({ success: false, message: expect.stringMatching(/./) })
     expect(message.length).toBeLessThan(SENTENCE_LENGTH_MAX)
-    // Neither the database nor a library speaks to the caller.
+    // Contains no messages of the database or a library.
     expect(message).not.toMatch(/SQLITE|constraint|violates|syntax error|undefined|\[object/)
   }
   expect(answer.message).toMatch(/\p{Script=Han}/u)

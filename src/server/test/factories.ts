@@ -21,7 +21,7 @@ import { replaceAccessToken } from '../user/session-store.ts'
 import { insertUser, updateUser } from '../user/user-store.ts'
 import type { TestServer } from './test-app.ts'
 
-/** Rows as the product makes them: through the stores, with their money booked in the ledger. */
+/** Creates rows like the product: through the stores, with their points in the ledger. */
 
 export interface TestUser {
   id: number
@@ -33,7 +33,7 @@ export interface TestUser {
 
 export const PASSWORD = 'password-1'
 
-/** A signed-in user with as much quota as wanted. */
+/** Creates a signed-in user with the given quota. */
 export async function aUser(
   { app, database }: TestServer,
   over: {
@@ -113,7 +113,7 @@ export async function aToken(
   })
 }
 
-/** A channel of one key; answers its id. */
+/** Creates a channel with one key; returns its id. */
 export async function aChannel(
   { app, database }: TestServer,
   over: Partial<ChannelFields> = {},
@@ -139,8 +139,7 @@ export async function aChannel(
 let lastRequest = 0
 
 /**
- * A relayed call that was settled: ledger row, log row and sums. Reserved is what it cost, unless
- * said otherwise.
+ * Creates a settled relayed call: ledger row, log row and rollups. Reserves its cost by default.
  */
 export async function aSettledCall(
   { app }: Pick<TestServer, 'app'>,
@@ -182,7 +181,7 @@ export async function aSettledCall(
   return settlement
 }
 
-/** An unused code that `by` made; answers id and key. */
+/** Creates an unused code of the user `by`; returns id and key. */
 export async function aRedemption(
   { app, database }: TestServer,
   by: number,
@@ -202,7 +201,7 @@ export async function aRedemption(
   return { id, key }
 }
 
-/** A log row that is not a relayed call. */
+/** Creates a log row that is not a relayed call. */
 export const aLogRow = ({ app, database }: TestServer, over: Partial<NewLog> = {}): Promise<void> =>
   database.write.transaction().execute((trx) =>
     insertLog(trx, {

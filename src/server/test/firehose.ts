@@ -1,21 +1,24 @@
 import { startScriptedUpstream, type ScriptedUpstream } from './relay-setup.ts'
 
-// Bulk that is no text, so that counting tokens plays no part.
+// Data without text, so that counting tokens has no influence.
 const CHUNK = `data: {"choices":[{"index":0,"delta":{"content":" word"}}],"bulk":"${'x'.repeat(16_000)}"}\n\n`
 const END =
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],' +
   '"usage":{"prompt_tokens":1,"completion_tokens":2}}\n\ndata: [DONE]\n\n'
 
-/** How many chunks it sends: 64 MB, far more than sockets and programs between hold. */
+/** Number of chunks: 64 MB, far more than sockets and programs buffer. */
 export const FIREHOSE_CHUNKS = 4000
 export const FIREHOSE_BYTES = CHUNK.length * FIREHOSE_CHUNKS + END.length
 
 export interface Firehose extends ScriptedUpstream {
-  /** Chunks so far, whether it waits to be read, and whether its reader went away. */
+  /**
+   * Chunks written so far, whether it waits for its reader, and whether the reader has
+   * disconnected.
+   */
   state: { written: number; isPaused: boolean; isLeft: boolean }
 }
 
-/** An upstream that streams to one client as fast as it is read, and says how much that is. */
+/** Starts an upstream that streams to one client as fast as it reads, and reports the amount. */
 export async function startFirehose(): Promise<Firehose> {
   const state = { written: 0, isPaused: false, isLeft: false }
   const upstream = await startScriptedUpstream((_request, response) => {

@@ -5,18 +5,17 @@ import { afterAll, afterEach, beforeEach, describe } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
 import { createTestDatabase, type DatabaseTemplate } from './postgres.ts'
 
-/** Where a test's own, fresh database is. */
+/** Location of a test's own new database. */
 export type DatabaseLocation =
   | { engine: 'sqlite'; path: string }
   | { engine: 'postgres'; url: string }
 
 /**
- * Makes a fresh database; may be called in a test, in `beforeEach` or in `beforeAll`, also
- * repeatedly.
+ * Creates a new database; may be called repeatedly, in a test, in `beforeEach` or in `beforeAll`.
  */
 export type OpenTestDatabase = () => Promise<DatabaseLocation>
 
-/** Tables are made once per run and then copied. */
+/** Tables are created once per run and then copied. */
 const MIGRATED: DatabaseTemplate = {
   name: 'migrated',
   async prepare(url) {
@@ -29,7 +28,7 @@ type MakeDatabase = () => Promise<{ location: DatabaseLocation; remove(): Promis
 
 const ENGINES: Record<DatabaseLocation['engine'], MakeDatabase> = {
   async sqlite() {
-    // A file, because a database in memory knows neither WAL nor a second connection.
+    // A file, because an in-memory database supports neither WAL nor a second connection.
     const directory = await mkdtemp(join(tmpdir(), 'gatehouse-test-'))
     return {
       location: { engine: 'sqlite', path: join(directory, 'gatehouse.db') },
@@ -56,8 +55,7 @@ export function forEachDatabase(name: string, suite: (open: OpenTestDatabase) =>
         while (removals.length > kept) await removals.pop()?.()
       }
 
-      // Hooks registered first run last on the way out: the suite has closed its connections by
-      // then.
+      // Hooks registered first run last at the end, after the suite has closed its connections.
       beforeEach(() => {
         keptBySuite = removals.length
       })

@@ -1,12 +1,15 @@
 import { startScriptedUpstream, type ScriptedUpstream } from './relay-setup.ts'
 
-/** An upstream that lets everybody wait until it is released, so that calls last as tests want. */
+/**
+ * An upstream that delays all responses until it is released, so that tests control the duration of
+ * calls.
+ */
 export interface HeldUpstream extends ScriptedUpstream {
-  /** How many calls have come so far. */
+  /** Number of requests so far. */
   asked(): number
-  /** Answers those who wait, and whoever asks from now on. */
+  /** Responds to waiting and later requests. */
   release(): void
-  /** Whoever asks from now on waits, as at the beginning. */
+  /** Delays later requests again. */
   hold(): void
 }
 
@@ -17,7 +20,7 @@ const ANSWER = {
   usage: { prompt_tokens: 11, completion_tokens: 1, total_tokens: 12 },
 }
 
-/** Starts one that gives a short chat, or what it is told to. */
+/** Starts an upstream that returns a short chat, or the given response. */
 export async function startHeldUpstream({
   status = 200,
   answer = ANSWER,

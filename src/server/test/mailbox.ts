@@ -4,43 +4,43 @@ import { SMTPServer } from 'smtp-server'
 import type { TestServer } from './test-app.ts'
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from './test-certificate.ts'
 
-/** A real mail server on a free port of loopback that keeps what it is given. */
+/** A real mail server on a free loopback port that stores received mails. */
 export interface Mailbox {
   port: number
   /** All mails so far, oldest first. */
   mails: ReceivedMail[]
-  /** The next mail that nobody has taken yet; waits for it. */
+  /** Returns the next unread mail; waits for it. */
   next(): Promise<ReceivedMail>
-  /** How many connections were opened. */
+  /** Number of connections opened. */
   connections(): number
   close(): Promise<void>
 }
 
 export interface ReceivedMail {
-  /** Who was named to the server, beside what the header says. */
+  /** Envelope addresses, which may differ from the headers. */
   sender: string
   receivers: string[]
-  /** As it came. */
+  /** Raw message. */
   raw: string
   parsed: Email
-  /** Whether it came over TLS. */
+  /** Whether it was received over TLS. */
   isEncrypted: boolean
-  /** Who signed in; empty: nobody. */
+  /** Authenticated user; empty without authentication. */
   account: string
 }
 
 export interface MailboxSettings {
-  /** Default `none`: in the clear. */
+  /** Default `none`: without TLS. */
   encryption?: 'none' | 'starttls' | 'tls'
-  /** Required when named. */
+  /** Required if given. */
   account?: { user: string; password: string }
-  /** Receivers that are refused. */
+  /** Recipients that are rejected. */
   refuses?: RegExp
-  /** Listen elsewhere than on 127.0.0.1. */
+  /** Listens on another address than 127.0.0.1. */
   host?: string
 }
 
-/** What a test waits for a mail at most. */
+/** Maximum time a test waits for a mail. */
 const WAIT_MS = 10_000
 
 export async function startMailbox(settings: MailboxSettings = {}): Promise<Mailbox> {
@@ -89,12 +89,12 @@ export async function startMailbox(settings: MailboxSettings = {}): Promise<Mail
       })()
     },
   })
-  // Clients that break off are part of the tests.
+  // Some tests disconnect.
   server.on('error', () => {})
   await new Promise<void>((resolve) =>
     server.listen(0, settings.host ?? '127.0.0.1', () => resolve()),
   )
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   const { port } = server.server.address() as AddressInfo
   return {
     port,
@@ -128,7 +128,7 @@ async function receive(
 ): Promise<ReceivedMail> {
   const parts: Buffer[] = []
   for await (const part of stream) {
-    // The stream has no encoding set, so its parts are bytes.
+    // The stream has no encoding, so its parts are buffers.
     parts.push(part as Buffer)
   }
   const raw = Buffer.concat(parts)
@@ -143,7 +143,7 @@ async function receive(
   }
 }
 
-/** From now on the server mails through this mailbox. */
+/** Configures the server to send mail through this mailbox. */
 export async function mailThrough(
   { app }: Pick<TestServer, 'app'>,
   { port }: Pick<Mailbox, 'port'>,

@@ -2,15 +2,15 @@ import { BEDROCK_ACCOUNT } from '../../../tools/fake-upstream/providers/bedrock/
 import { vertexCredentials } from '../../../tools/fake-upstream/providers/vertex-answers.ts'
 import { aRoute, type RelaySetup } from './relay-setup.ts'
 
-/** A channel for each provider with addresses, words or signatures of its own. */
+/** A channel for each provider with its own addresses, formats or signatures. */
 export interface NativeChannel {
   label: string
   type: number
   key(upstream: string): string
   config: string
-  /** A name that the provider's rules know; tests put a number behind it. */
+  /** A name that matches the provider's rules; tests append a number. */
   model: string
-  /** It can be told that a tool must be called. */
+  /** Whether the provider supports forced tool calls. */
   demandsTools: boolean
 }
 
@@ -61,8 +61,8 @@ export const nativeChannels: readonly NativeChannel[] = [
 let lastModel = 0
 
 /**
- * A model of a new channel of this type, with the key and the form that its provider wants. Its
- * name begins as said and ends with the words that steer the upstream.
+ * Creates a channel of this type with the required key and configuration. Returns its model, whose
+ * name begins as given and ends with the words that control the upstream.
  */
 export async function aNativeModel(
   setup: RelaySetup,

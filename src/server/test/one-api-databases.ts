@@ -7,12 +7,12 @@ import { onTestFinished } from 'vitest'
 import type { DatabaseLocation } from './for-each-database.ts'
 import { createTestDatabase } from './postgres.ts'
 
-/** The databases that a real One API server has written: copies of the fixtures to work on. */
+/** Databases written by a real One API server: working copies of the fixtures. */
 
 const FIXTURES = path.join(import.meta.dirname, '../../../fixtures/databases')
 export const MYSQL_DUMP = path.join(FIXTURES, 'one-api.mysql.sql')
 
-/** One API's tables and the columns that a row is known by. */
+/** One API's tables and the columns that identify a row. */
 const ONE_API_KEYS = {
   channels: ['id'],
   tokens: ['id'],
@@ -29,10 +29,10 @@ export const ONE_API_TABLES = Object.keys(ONE_API_KEYS) as OneApiTableName[]
 
 export type PlainRow = Record<string, unknown>
 
-/** A database that is looked at and changed by plain statements, as another program would. */
+/** A database accessed with plain statements, like another program. */
 export interface PlainDatabase {
   location: DatabaseLocation
-  /** A row an item; booleans as 0 and 1, numbers as numbers. */
+  /** Returns rows as objects; booleans as 0 and 1, numbers as numbers. */
   rows(sql: string): Promise<PlainRow[]>
   run(sql: string): Promise<void>
 }
@@ -80,7 +80,7 @@ export function plainPostgres(url: string): PlainDatabase {
   }
 }
 
-/** PostgreSQL sends big numbers as texts. */
+/** PostgreSQL returns large numbers as texts. */
 const withPlainValues = (row: PlainRow): PlainRow =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
@@ -106,7 +106,7 @@ export async function postgresFixture(): Promise<PlainDatabase> {
   return database
 }
 
-/** A plain dump as statements only: rows for `COPY` become inserts. */
+/** Converts a plain dump to statements only: rows for `COPY` become inserts. */
 function withoutCopies(dump: string): string {
   const statements: string[] = []
   let head: string | null = null
@@ -124,7 +124,7 @@ function withoutCopies(dump: string): string {
 const copiedValue = (text: string): string =>
   text === '\\N' ? 'NULL' : `E'${text.replaceAll("'", "''")}'`
 
-/** All rows of One API's tables, each by its key, the columns that were there before. */
+/** Returns all rows of One API's tables by key, with the original columns. */
 export async function oneApiRows(
   database: PlainDatabase,
   columns: (table: OneApiTableName) => readonly string[] | null = () => null,
@@ -141,7 +141,7 @@ export async function oneApiRows(
   return tables
 }
 
-/** The rows of the MySQL dump, read line by line as `mysqldump` writes them and not by our reader. */
+/** Returns the rows of the MySQL dump, parsed line by line and independently of our parser. */
 export function dumpedRows(): Record<OneApiTableName, PlainRow[]> {
   const tables = {} as Record<OneApiTableName, PlainRow[]>
   let table: OneApiTableName = 'users'
@@ -149,7 +149,7 @@ export function dumpedRows(): Record<OneApiTableName, PlainRow[]> {
   for (const line of fs.readFileSync(MYSQL_DUMP, 'utf8').split('\n')) {
     const created = /^CREATE TABLE `(\w+)`/.exec(line)?.[1]
     if (created !== undefined) {
-      // The dump has One API's tables and no others.
+      // The dump contains exactly One API's tables.
       table = created as OneApiTableName
       columns = []
       tables[table] = []

@@ -1,6 +1,6 @@
 /**
- * A conversation with a picture and calls side by side, as upstreams must hear it whichever API its
- * client speaks.
+ * A conversation with an image and parallel tool calls, as upstreams must receive it from clients
+ * of any API.
  */
 
 export const PICTURE_DATA = 'iVBORw0KGgo='

@@ -2,7 +2,7 @@ import type { Ratios } from '../option/live-options.ts'
 
 const nothing: ReadonlyMap<string, string> = new Map()
 
-/** No model has a price, nothing is special; tests add what they are about. */
+/** Ratios without any price or special rule; tests add what they need. */
 export const PLAIN_RATIOS: Ratios = {
   model: nothing,
   completion: nothing,

@@ -3,18 +3,19 @@ import { bytesOf, type RecordedAnswer } from '../../../tools/traffic/recorded-an
 import type { RecordedBody } from '../relay/record/recording-file.ts'
 import { aClient, aRoute, openCall, startScriptedUpstream, type RelaySetup } from './relay-setup.ts'
 
-/** What differs when a file of `gatehouse record` is played through the whole relay. */
+/** Differences when a file of `gatehouse record` is played through the whole relay. */
 export interface Played {
-  /** Requests that went upstream otherwise than recorded. */
+  /** Upstream requests that differ from the recorded ones. */
   requests: string[]
-  /** What the client got, and what it got when the file was recorded. */
+  /** The response to the client, and the recorded one. */
   answer: { status: number; body: unknown }
   recorded: { status: number; body: unknown }
 }
 
 /**
- * Plays a recorded call: the client's request goes through the relay to an upstream that answers
- * with the recorded bytes, cut as they were. Ids and times, which differ each time, are left out.
+ * Plays a recorded call: sends the client's request through the relay to an upstream that returns
+ * the recorded bytes with the same interruptions. Ids and times, which differ each time, are
+ * omitted.
  */
 export async function playExchange(setup: RelaySetup, file: RecordedAnswer): Promise<Played> {
   const { exchange } = file
@@ -72,13 +73,13 @@ export async function playExchange(setup: RelaySetup, file: RecordedAnswer): Pro
 }
 
 const ORIGIN = 'https://upstream.example'
-/** So that what was written before arrives. */
+/** Delay so that data written before arrives. */
 const CUT_AFTER_MS = 50
 
 const bytesIn = ({ body = '', bodyBase64 }: RecordedBody): Buffer =>
   bodyBase64 === undefined ? Buffer.from(body) : Buffer.from(bodyBase64, 'base64')
 
-/** JSON, or the lines of a stream, without what differs each time. */
+/** Returns JSON or the lines of a stream, without the parts that differ each time. */
 function readable(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')
   const timeless = text

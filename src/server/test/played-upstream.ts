@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import type { Json } from './dialect-clients.ts'
 
-/** A request as it has reached the upstream. */
+/** A request received by the upstream. */
 export interface PlayedCall {
   url: string
   body: Json
 }
 
-/** What it is answered with: a JSON body, or the events of a stream. */
+/** Its response: a JSON body, or the events of a stream. */
 export interface PlayedAnswer {
   status?: number
   json?: unknown
@@ -18,13 +18,16 @@ export interface PlayedAnswer {
 
 export interface PlayedUpstream {
   url: string
-  /** The requests so far; a test begins with none. */
+  /** Requests so far; empty at the start of a test. */
   calls: PlayedCall[]
   /** Set by the test. */
   play: (call: PlayedCall) => PlayedAnswer
 }
 
-/** An upstream for the tests around this call that keeps its requests and answers as a test says. */
+/**
+ * Starts an upstream for the surrounding tests that records requests and returns the responses set
+ * by a test.
+ */
 export function usePlayedUpstream(): PlayedUpstream {
   const upstream: PlayedUpstream = { url: '', calls: [], play: () => ({ status: 500, json: {} }) }
   const server = http.createServer((request, response) => {
@@ -44,7 +47,7 @@ export function usePlayedUpstream(): PlayedUpstream {
   })
   beforeAll(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    // A server listening on TCP has an address object.
+    // A server that listens on TCP has an address object.
     upstream.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   })
   beforeEach(() => {
@@ -66,7 +69,7 @@ function eventText(event: unknown): string {
   return `${type === undefined ? '' : `event: ${type}\n`}data: ${JSON.stringify(event)}\n\n`
 }
 
-/** The chunks of a chat stream with these deltas. */
+/** Returns the chunks of a chat stream with these deltas. */
 export const chatStream = (
   deltas: readonly Json[],
   { finish = 'stop', id = 'chatcmpl-1' }: { finish?: string; id?: string } = {},
@@ -86,7 +89,7 @@ const chunk = (id: string, delta: Json, finish_reason: string | null): Json => (
   choices: [{ index: 0, delta, finish_reason }],
 })
 
-/** A whole chat completion. */
+/** Returns a complete chat completion. */
 export const chatAnswer = (
   message: Json,
   finish_reason = 'stop',

@@ -1,19 +1,22 @@
 import { once } from 'node:events'
 import net, { type AddressInfo } from 'node:net'
 
-/** A network between us and PostgreSQL that can fail. */
+/** A network between this process and PostgreSQL that can fail. */
 export interface PostgresLink {
   url: string
-  /** Ends all connections, and both sides hear of it. */
+  /** Closes all connections on both sides. */
   cut(): void
-  /** From now on nothing comes through on those there are, and nobody is told. */
+  /** Stops forwarding on the existing connections, without closing them. */
   mute(): void
-  /** We hear that all are gone, and get no others until it is mended; the server hears nothing. */
+  /**
+   * Closes our side of all connections and rejects new ones until `mend`; the server does not
+   * notice.
+   */
   lose(): void
   mend(): void
-  /** Keeps back what we send on those there are; others come through. */
+  /** Holds back data that we send on the existing connections; new ones work. */
   holdUp(): void
-  /** What was kept back comes through after all, whether or not we are still there. */
+  /** Delivers the data held back, even if our side is closed. */
   deliver(): void
   close(): Promise<void>
 }

@@ -17,14 +17,14 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-test('two databases do not see each other', async () => {
+test('two databases are independent', async () => {
   const [one, two] = await Promise.all([createTestDatabase(), createTestDatabase()])
   await query(one.url, 'CREATE TABLE mark (id int)')
   await expect(query(two.url, 'SELECT * FROM mark')).rejects.toThrow('does not exist')
   await Promise.all([one.drop(), two.drop()])
 })
 
-test('a dropped database is gone, also under a connected client', async () => {
+test('a dropped database is gone, even with a connected client', async () => {
   const { url, drop } = await createTestDatabase()
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
@@ -33,7 +33,7 @@ test('a dropped database is gone, also under a connected client', async () => {
   await expect(query(url, 'SELECT 1')).rejects.toThrow('does not exist')
 })
 
-test('a template is prepared once and every copy starts with its contents', async () => {
+test('a template is prepared once and every copy has its contents', async () => {
   let preparations = 0
   const template = {
     name: 'with_mark',
@@ -60,7 +60,7 @@ const opened: DatabaseLocation[] = []
 const seen = new Set<string>()
 
 forEachDatabase('a suite', (open) => {
-  test('gets a fresh database on each engine', async () => {
+  test('gets a new database on each engine', async () => {
     const location = await open()
     opened.push(location)
     seen.add(location.engine)

@@ -3,24 +3,24 @@ import pg from 'pg'
 import { inject } from 'vitest'
 
 export interface TestDatabase {
-  /** `postgres://…` of an empty or template-made database of its own. */
+  /** `postgres://…` of an empty or template-based database. */
   url: string
-  /** Removes the database, also while clients are connected. */
+  /** Removes the database, even with connected clients. */
   drop(): Promise<void>
 }
 
 /**
- * How a run's databases look at birth: built once, then copied, which is much faster than migrating
- * each.
+ * Initial content of the databases of a run: built once and then copied, which is much faster than
+ * migrating each.
  */
 export interface DatabaseTemplate {
-  /** Word of letters and underscores; one template per name and test run. */
+  /** Letters and underscores; one template per name and test run. */
   name: string
   /** Fills the empty database at `url` and disconnects from it. */
   prepare(url: string): Promise<void>
 }
 
-/** A PostgreSQL database for one test, a copy of `template` if that is given, else empty. */
+/** Creates a PostgreSQL database for one test: a copy of `template` if given, else empty. */
 export async function createTestDatabase(template?: DatabaseTemplate): Promise<TestDatabase> {
   const source = template ? await templateName(template) : 'template0'
   const name = databaseName(randomBytes(6).toString('hex'))
@@ -47,8 +47,8 @@ async function prepareTemplate({ name, prepare }: DatabaseTemplate): Promise<str
   const finished = databaseName(name)
   const unfinished = databaseName(`${name}_unfinished`)
   await asAdmin(async (client) => {
-    // Test files run in several processes: the first one builds, the others wait here. The name
-    // with the right ending appears only when the template is whole.
+    // Test files run in several processes: the first one builds, the others wait here. The template
+    // gets its final name only when it is complete.
     await client.query('SELECT pg_advisory_lock(hashtext($1))', [finished])
     const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [
       finished,

@@ -8,13 +8,13 @@ import type { DatabaseLocation } from './for-each-database.ts'
 import { createTestDatabase } from './postgres.ts'
 
 /**
- * Databases that the previous version has written: users, tokens and calls, some of them open when
- * it was killed. `bench/upgrade/write-fixture.ts` makes them.
+ * Databases written by the previous version: users, tokens and calls, some of them open when it was
+ * killed. Created by `bench/upgrade/write-fixture.ts`.
  */
 
 const FIXTURES = path.join(import.meta.dirname, '../../../fixtures/databases')
 const PREVIOUS = 'gatehouse-0.1.0'
-/** The last of its migrations. */
+/** Number of its last migration. */
 const LAST_MIGRATION = 20
 
 export interface PreviousDatabase {
@@ -22,7 +22,7 @@ export interface PreviousDatabase {
   remove(): Promise<void>
 }
 
-/** Copies to work on, by the engine's name. */
+/** Working copies, by the engine's name. */
 export const PREVIOUS_BY_ENGINE: [string, () => Promise<PreviousDatabase>][] = [
   ['sqlite', previousSqlite],
   ['postgres', previousPostgres],

@@ -1,6 +1,9 @@
 import type { ProviderCall } from '../relay/dialect/provider.ts'
 
-/** What a provider is told of a call: a chat in one piece, of a client that adds nothing itself. */
+/**
+ * Returns the data of a call for a provider: a chat without streaming, from a client that adds
+ * nothing.
+ */
 export const aProviderCall = (over: Partial<ProviderCall> = {}): ProviderCall => ({
   task: 'chat',
   model: 'm',

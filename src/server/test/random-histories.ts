@@ -3,16 +3,16 @@ import type { LedgerOperation } from '../ledger/operations.ts'
 import { addToken, anAccount, type Account, type Books, type BooksSuite } from './books.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 
-/** What properties of random histories on real books share. */
+/** Shared parts of property tests with random histories on a real ledger. */
 
-/** A history that grows by steps and compares itself with its model after each. */
+/** A history that proceeds in steps and compares itself with its model after each. */
 export interface History<Step> {
   take(next: Step): Promise<void>
-  /** The process is gone with all it knew; its successor closes what it had open. */
+  /** Simulates a crash: the process loses its state, and its successor closes open calls. */
   crash(): Promise<void>
 }
 
-/** What may happen to a call; most are begun and settled. */
+/** Operations on a call; most are reserve and settle. */
 export const callMove: fc.Arbitrary<LedgerOperation['kind']> = fc.constantFrom(
   'reserve',
   'reserve',
@@ -23,10 +23,10 @@ export const callMove: fc.Arbitrary<LedgerOperation['kind']> = fc.constantFrom(
   'release',
 )
 
-/** Which user each of `threeTokens` belongs to. */
+/** User of each of `threeTokens`. */
 export const USER_OF: readonly number[] = [0, 0, 1]
 
-/** Two tokens of one user, the first of them unlimited, and one of another user. */
+/** Creates two tokens of one user, the first of them unlimited, and one of another user. */
 export async function threeTokens(
   books: Books,
   { quotas, tokenQuotas }: Record<'quotas' | 'tokenQuotas', readonly [number, number]>,
@@ -40,14 +40,17 @@ export async function threeTokens(
   return [first, { ...first, tokenId }, last]
 }
 
-/** The element at a place that a model knows to be there. */
+/** Returns an element that a model guarantees to exist. */
 export function of<T>(list: readonly T[], index: number): T {
   const item = list[index]
   if (item === undefined) throw new Error(`nothing at ${index}`)
   return item
 }
 
-/** Any history of at most so many steps holds what it says itself, and leaves books that balance. */
+/**
+ * Expects any history of at most `stepsMax` steps to match its model and to leave a balanced
+ * ledger.
+ */
 export async function expectAnyHistory<Step>(
   shared: BooksSuite,
   begin: (books: Books) => Promise<History<Step>>,

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import type { JsonRecord } from '../relay/json/json-value.ts'
 
 /**
- * JSON made of given names and words, so that readers meet what they look for, in places and of
- * kinds that they do not expect. Both are lists between spaces.
+ * Returns generators of JSON with given names and words, so that parsers find expected names in
+ * unexpected places and types. Both are space-separated lists.
  */
 export function randomJson(names: string, words: string) {
   const name = fc.constantFrom(...names.split(' '))
@@ -17,7 +17,7 @@ export function randomJson(names: string, words: string) {
     ),
     object: fc.dictionary(name, tie('value'), { maxKeys: 8 }),
   }))
-  // A copy has the members and nothing of what the library made them with.
+  // A copy has only the members, without properties added by the library.
   const record = fc
     .dictionary(name, value, { maxKeys: 10 })
     .map((object): JsonRecord => ({ ...object }))

@@ -14,14 +14,14 @@ import { aChannel, anAdmin, aToken, aUser } from './factories.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from './test-app.ts'
 
-/** A gateway with an upstream behind it that misbehaves on demand. */
+/** A gateway with an upstream that fails on demand. */
 export interface RelaySetup extends TestServer {
   upstream: FakeUpstream
-  /** By the first part of an address, `~at-1`: how the upstream misbehaves there for now. */
+  /** Current failures of the upstream by the first part of an address, `~at-1`. */
   troubles: Map<string, string>
 }
 
-/** A user with a token, as a program that calls the relay has it. */
+/** A user with a token, for programs that call the relay. */
 export interface RelayClient {
   key: string
   userId: number
@@ -38,8 +38,8 @@ const CHAT_PATH = '/v1/chat/completions'
 const AMPLE_QUOTA = 1_000_000_000
 
 /**
- * Starts both. Every model has the price 1, so that points are tokens, unless a test says
- * otherwise. Without `open` the database is a SQLite file, for tests that are not about money.
+ * Starts both. By default every model has the price 1, so that points equal tokens. Without `open`
+ * the database is a SQLite file, for tests that are not about money.
  */
 export async function startRelay(
   open?: OpenTestDatabase,
@@ -70,7 +70,7 @@ export async function startRelay(
   }
 }
 
-/** A client with plenty of quota and an unlimited token, unless told otherwise. */
+/** Creates a client; by default with ample quota and an unlimited token. */
 export async function aClient(
   setup: RelaySetup,
   over: {
@@ -89,15 +89,15 @@ export async function aClient(
 
 let lastModel = 0
 
-/** The name of a model that no other test has, with the words that steer the upstream. */
+/** Returns a model name that no other test uses, with the words that control the upstream. */
 export function aModel(words = ''): string {
   lastModel += 1
   return words === '' ? `model-${lastModel}` : `model-${lastModel}+${words}`
 }
 
 /**
- * A channel for a model; answers its id. `words` stand in its address and make it misbehave
- * whatever the model is called.
+ * Creates a channel for a model; returns its id. `words` are part of its address and control the
+ * upstream for any model.
  */
 export function aRoute(
   setup: RelaySetup,
@@ -108,14 +108,14 @@ export function aRoute(
   return aChannel(setup, { base_url: base, models: model, ...over })
 }
 
-/** A new model that is served as the words say. */
+/** Creates a model that is served as the words specify. */
 export async function aServedModel(setup: RelaySetup, words = ''): Promise<string> {
   const model = aModel(words)
   await aRoute(setup, model)
   return model
 }
 
-/** What an admin is told who tests the channel of a model that no other channel has. */
+/** Returns the result of a channel test for a model with a single channel. */
 export async function channelTestOf(setup: RelaySetup, model: string): Promise<TestAnswer> {
   const { id } = await setup.database.read
     .selectFrom('channels')
@@ -134,7 +134,7 @@ export const chatBody = (model: string, over: Record<string, unknown> = {}) => (
   ...over,
 })
 
-/** Calls and waits for the whole answer; a string or bytes go as they are. */
+/** Sends a request and waits for the whole response; a string or bytes are sent unchanged. */
 export function post(
   setup: RelaySetup,
   client: Pick<RelayClient, 'key'>,
@@ -147,21 +147,24 @@ export function post(
   })
 }
 
-/** An answer as it comes in. */
+/** A response while it is received. */
 export interface OpenAnswer {
   status: number
   headers: IncomingHttpHeaders
   response: IncomingMessage
-  /** What has come so far. */
+  /** Content received so far. */
   text(): string
   bytes(): Buffer
-  /** Resolves at the end: whether the answer was complete or was broken off. */
+  /** Resolves at the end: whether the response was complete or interrupted. */
   ended: Promise<'complete' | 'broken'>
-  /** The client goes away. */
+  /** Disconnects the client. */
   leave(): void
 }
 
-/** Calls and answers as soon as the head is there; the body is read meanwhile unless `isPaused`. */
+/**
+ * Sends a request and resolves when the response head has arrived; the body is read in the
+ * background unless `isPaused`.
+ */
 export function openCall(
   setup: RelaySetup,
   client: Pick<RelayClient, 'key'>,
@@ -191,7 +194,7 @@ export function openCall(
   return promise
 }
 
-/** Sends a call and does nothing else; for clients that leave before any answer. */
+/** Sends a request only; for clients that disconnect before the response. */
 export function startCall(
   setup: RelaySetup,
   client: Pick<RelayClient, 'key'>,
@@ -216,7 +219,7 @@ export function startCall(
 
 const asText = (body: unknown): string => (typeof body === 'string' ? body : JSON.stringify(body))
 
-/** Calls for a stream and reads it to its end. */
+/** Sends a streaming request and reads it to the end. */
 export async function stream(
   setup: RelaySetup,
   client: Pick<RelayClient, 'key'>,
@@ -232,7 +235,10 @@ export interface ScriptedUpstream {
   close(): Promise<void>
 }
 
-/** An upstream that does what a test says, for what the fake one cannot be told. */
+/**
+ * Starts an upstream that behaves as a test defines, for cases that the fake upstream does not
+ * support.
+ */
 export async function startScriptedUpstream(
   answer: (request: IncomingMessage, response: http.ServerResponse, body: Buffer) => void,
 ): Promise<ScriptedUpstream> {
@@ -242,7 +248,7 @@ export async function startScriptedUpstream(
     request.on('end', () => answer(request, response, Buffer.concat(parts)))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -254,17 +260,17 @@ export async function startScriptedUpstream(
   }
 }
 
-/** The data of each event of a stream, comments left out. */
+/** Returns the data of each event of a stream, without comments. */
 export const eventsOf = (text: string): string[] =>
   text
     .split(/\r\n\r\n|\n\n|\r\r/)
     .filter((event) => event.startsWith('data:'))
     .map((event) => event.slice('data:'.length).trim())
 
-/** The texts that a chat stream carries, joined. */
+/** Returns the joined texts of a chat stream. */
 export function textOf(text: string): string {
   const deltas = eventsOf(text).filter((event) => event !== '[DONE]')
-  // Chunks of the upstream's own making have this shape.
+  // The upstream's own chunks have this shape.
   const chunks = deltas.map(
     (event) => JSON.parse(event) as { choices?: { delta?: { content?: string } }[] },
   )
@@ -274,7 +280,10 @@ export function textOf(text: string): string {
 export const requestIdOf = ({ headers }: Pick<TestAnswer, 'headers'>): string =>
   String(headers['x-oneapi-request-id'])
 
-/** What was booked for a call; waits for it, since a broken-off call is settled a moment later. */
+/**
+ * Returns the ledger row of a call; waits for it, because an interrupted call is settled a moment
+ * later.
+ */
 export async function bookedCall(setup: RelaySetup, requestId: string) {
   const ledger = await eventually(
     () =>
@@ -295,7 +304,7 @@ export async function bookedCall(setup: RelaySetup, requestId: string) {
   return { ledger, log, detail, quota: log.quota ?? 0 }
 }
 
-/** Whether nothing was booked and nothing is held for this user. */
+/** Expects that nothing was booked and nothing is reserved for this user. */
 export async function expectNothingCharged(
   setup: RelaySetup,
   { userId, tokenId }: RelayClient,
@@ -344,7 +353,7 @@ export async function quotaOf({ database }: RelaySetup, userId: number): Promise
 const POLL_MS = 5
 const EVENTUALLY_MS = 10_000
 
-/** Asks again until the answer is neither false, null nor undefined. */
+/** Repeats `ask` until the result is neither false, null nor undefined. */
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   what: string,
@@ -362,14 +371,14 @@ export async function eventually<T>(
 }
 
 /**
- * Lets this process take some turns, in which it reads what was sent to it before; a machine that
- * stands still for a moment makes them no fewer.
+ * Waits some turns of the event loop, in which this process reads pending data; counted in turns,
+ * because a slow machine has as many.
  */
 export async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 8; turn += 1) await new Promise((resolve) => setTimeout(resolve, 3))
 }
 
-/** An answer that refuses in the relay's shape: sentence, code and the request id of the header. */
+/** Expects an error in the relay's shape: message, code and the request id of the header. */
 export function expectRefusal(
   answer: TestAnswer,
   refusal: { code: ErrorCode; status: number; params?: ErrorParams; wireCode?: string },
@@ -391,7 +400,7 @@ export function expectRefusal(
   expect(answer.headers['content-type']).toBe('application/json; charset=utf-8')
 }
 
-/** Whether a chat request is refused in this way, in both languages. */
+/** Expects a chat request to be rejected with this error, in both languages. */
 export async function expectRefused(
   setup: RelaySetup,
   client: Pick<RelayClient, 'key'>,
@@ -403,14 +412,14 @@ export async function expectRefused(
   expectRefusal(await post(setup, client, body, { headers }), refusal, 'en')
 }
 
-/** After a suite: every point is accounted for, and the program complained about nothing. */
+/** After a suite: expects a balanced ledger and no logged faults. */
 export async function expectAllWell({ database, faults, app }: RelaySetup): Promise<void> {
   await app.ledger.drain()
   await expectBooksBalanced(database)
   expect(faults).toEqual([])
 }
 
-/** A channel's status, once all that goes on behind the answers is done. */
+/** Returns a channel's status after all background work. */
 export async function channelStatusOf(
   { app, database }: RelaySetup,
   channelId: number,

@@ -73,7 +73,7 @@ export const responsesSpeaker: Speaker = {
       return { ...NOTHING, text: state.text, thought: state.thought, isComplete: false, error }
     }
     const whole = said(last)
-    // What came in pieces is what the last event says in one.
+    // The pieces must equal the content of the last event.
     const pieces = { text: state.text, thought: state.thought, items: state.items }
     const told = { text: whole.text, thought: whole.thought, items: list(last.output) }
     if (JSON.stringify(pieces) !== JSON.stringify(told)) throw new Error('the pieces differ')

@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process'
 import path from 'node:path'
 import { onTestFinished } from 'vitest'
 
-/** What a command line starts: the built server. `npm test` builds it. */
+/** The built server, as started from the command line. `npm test` builds it. */
 export const PROGRAM = path.join(import.meta.dirname, '../../../dist/server/gatehouse.js')
 
-/** How a program ended, and all it said. */
+/** Exit code and output of a program. */
 export interface Ended {
   code: number | null
   out: string
@@ -13,8 +13,8 @@ export interface Ended {
 }
 
 /**
- * Starts the program as on a command line, with these variables and no others; it is ended with
- * the test at the latest.
+ * Starts the program as from a command line, with only these variables; it is ended with the test
+ * at the latest.
  */
 export function runProgram(args: string[], env: Record<string, string>, cwd = process.cwd()) {
   const program = spawn(process.execPath, [PROGRAM, ...args], {
@@ -29,6 +29,6 @@ export function runProgram(args: string[], env: Record<string, string>, cwd = pr
   const ended = new Promise<Ended>((resolve) => {
     program.on('close', (code) => resolve({ code, ...said }))
   })
-  /** `said`: what it has said so far. */
+  /** `said`: output so far. */
   return { program, ended, said }
 }

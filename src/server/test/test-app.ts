@@ -13,26 +13,26 @@ import { createServer } from '../server.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 
-/** The real server on a free loopback port, with a clock that goes on only when it is told to. */
+/** The real server on a free loopback port, with a clock that only advances on request. */
 export interface TestServer {
   url: string
   app: App
   database: Database
   clock: TestClock
-  /** What the program complained about: faults of ours. Empty unless a test provokes one. */
+  /** Errors that the program has logged. Empty unless a test causes one. */
   faults: string[]
   call(method: string, path: string, input?: CallInput): Promise<TestAnswer>
-  /** Stops it. The books must balance, whatever the tests did. */
+  /** Stops it. The ledger must balance after any test. */
   close(): Promise<void>
 }
 
 export interface TestClock extends Clock {
   advanceSeconds(seconds: number): void
-  /** Makes all durations from before this longer; timers do not notice. */
+  /** Makes all durations from before longer; timers are not affected. */
   lapseSeconds(seconds: number): void
 }
 
-/** Who calls: by cookie, by system access token, or nobody. */
+/** The caller's credentials: a cookie, a system access token, or none. */
 export interface TestCaller {
   cookie?: string
   accessToken?: string
@@ -40,7 +40,7 @@ export interface TestCaller {
 
 export interface CallInput {
   as?: TestCaller
-  /** Sent as JSON; texts and bytes are sent as they are. */
+  /** Sent as JSON; texts and bytes are sent unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -49,20 +49,20 @@ export interface TestAnswer {
   status: number
   headers: Record<string, string | string[] | undefined>
   text: string
-  /** The envelope, or whatever JSON came; `{}` when it is none. */
+  /** The envelope, or any other JSON; `{}` if it is not JSON. */
   json: Record<string, unknown>
-  /** `json.data`, for reading without narrowing at each step. */
+  /** `json.data`, for access without narrowing at each step. */
   data: unknown
   message: string
 }
 
-/** Cheapest work factor that bcrypt knows. */
+/** Lowest work factor of bcrypt. */
 const PASSWORD_COST = 4
 /** 2027-01-15 08:00:00 UTC: the first second of an hour. */
 const START_SECONDS = 1_800_000_000
 export const ROOT_PASSWORD = 'RootPass1'
 
-/** Starts a server on a fresh database. Limits are off; `settings` are environment variables. */
+/** Starts a server on a new database. Limits are off; `settings` are environment variables. */
 export async function startTestServer(
   open: OpenTestDatabase,
   settings: Record<string, string> = {},
@@ -82,7 +82,7 @@ export async function startTestServer(
     ...settings,
   })
   const location = await open()
-  // Tests survive no power cut, so they do not wait for the disk.
+  // Tests need no durability, so they do not wait for the disk.
   const database = await openDatabase(
     location.engine === 'sqlite' ? { ...location, synchronous: 'NORMAL' } : location,
   )
@@ -126,7 +126,7 @@ function createTestClock(): TestClock {
   return {
     nowSeconds: () => now,
     nowMs: () => now * 1000,
-    // Durations are of the real world: upstreams and timers are.
+    // Durations use real time, as upstreams and timers do.
     monotonicMs: () => performance.now() + lapsedMs,
     lapseSeconds(seconds) {
       lapsedMs += seconds * 1000
@@ -144,7 +144,7 @@ async function call(
   const { as = {}, body, headers = {} } = input
   const response = await request(address, {
     dispatcher: agent,
-    // undici knows the methods by name; the tests try others too.
+    // undici types the methods by name; tests also use others.
     method: method as 'GET',
     headers: {
       ...(as.cookie === undefined ? {} : { cookie: as.cookie }),

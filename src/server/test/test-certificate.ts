@@ -1,6 +1,6 @@
 /**
- * A certificate for `localhost` and 127.0.0.1 that nobody trusts, with its key, for servers that
- * tests start on loopback. Made once with openssl, because Node makes none; it protects nothing.
+ * An untrusted certificate for `localhost` and 127.0.0.1 with its key, for test servers on
+ * loopback. Created once with openssl, because Node cannot create one; it protects nothing.
  */
 export const TEST_CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBsTCCAVegAwIBAgIUI8tdI2sT3Pc2YaocqIi9TIG6wsYwCgYIKoZIzj0EAwIw

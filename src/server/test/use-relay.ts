@@ -15,9 +15,9 @@ interface RelayWish {
 }
 
 /**
- * A relay for the tests around this call, and a client of it: a fresh one for each test, or, with
- * `sharesClient`, one for all. `keep` is told both, and each test begins with an upstream that has
- * seen nothing. Otherwise as `useRelaySetup`.
+ * Starts a relay for the surrounding tests, with a client: a new one for each test, or, with
+ * `sharesClient`, one for all. Passes both to `keep`, and each test begins with an upstream without
+ * requests. Otherwise like `useRelaySetup`.
  */
 export function useRelay(
   keep: (now: { setup: RelaySetup; client: RelayClient }) => void,
@@ -34,8 +34,8 @@ export function useRelay(
 }
 
 /**
- * A relay for the tests around this call, which make clients of their own; `keep` is told it.
- * Afterwards every point must be accounted for. Without `open` the database is a SQLite file.
+ * Starts a relay for the surrounding tests, which create their own clients; passes it to `keep`.
+ * Afterwards the ledger must balance. Without `open` the database is a SQLite file.
  */
 export function useRelaySetup(keep: (setup: RelaySetup) => void, wish: RelayWish = {}): void {
   const relay = startedAround(wish)

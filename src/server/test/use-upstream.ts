@@ -5,8 +5,8 @@ import { callUpstream, type UpstreamRequest } from '../relay/transport/upstream-
 import { startScriptedUpstream, type ScriptedUpstream } from './relay-setup.ts'
 
 /**
- * An upstream and a way out to it for the tests around this call, without a relay between them.
- * `keep` is told both, and each test begins with an upstream that has seen nothing.
+ * Starts an upstream and an egress for the surrounding tests, without a relay between them. Passes
+ * both to `keep`, and each test begins with an upstream without requests.
  */
 export function useUpstream(keep: (now: { upstream: FakeUpstream; egress: Egress }) => void): void {
   let upstream: FakeUpstream
@@ -24,8 +24,8 @@ export function useUpstream(keep: (now: { upstream: FakeUpstream; egress: Egress
 }
 
 /**
- * The same with an upstream that answers as its script says. `asked` gains each call as `GET /path`
- * and is empty when a test begins.
+ * Starts an upstream that runs a script. `asked` receives each request as `GET /path` and is empty
+ * when a test begins.
  */
 export function useScriptedUpstream(
   script: Parameters<typeof startScriptedUpstream>[0],
@@ -51,7 +51,7 @@ export function useScriptedUpstream(
   })
 }
 
-/** A call without a body whose upstream may take its time. */
+/** Returns a request without a body and with long timeouts. */
 export const plainCall = (method: UpstreamRequest['method'], url: string): UpstreamRequest => ({
   url,
   method,
@@ -61,7 +61,7 @@ export const plainCall = (method: UpstreamRequest['method'], url: string): Upstr
   idleTimeoutMs: 5000,
 })
 
-/** How a call ends, `end` or its failure, whose listener throws at the first bytes. */
+/** Returns how a call ends, `end` or its failure, if its listener throws at the first bytes. */
 export function endOfStumbling(egress: Egress, request: UpstreamRequest): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   callUpstream(egress, request, {

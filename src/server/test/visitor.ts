@@ -1,19 +1,19 @@
 import { walk } from '../../../tools/sign-in-providers/walk.ts'
 import type { TestAnswer, TestServer } from './test-app.ts'
 
-/** A browser that goes to a provider and comes back; its cookie is what the answers set. */
+/** A browser that is redirected to a provider and back; its cookie is set by the responses. */
 export interface Visitor {
   cookie?: string
 }
 
-/** A cookie that an answer set, as the browser sends it. */
+/** Returns a cookie from a response, in the form that browsers send. */
 export const cookieOf = (answer: TestAnswer, name: string): string | undefined =>
   [answer.headers['set-cookie'] ?? []]
     .flat()
     .find((line) => line.startsWith(`${name}=`))
     ?.split(';')[0]
 
-/** Asks for a state, as `query` says; the visitor keeps the cookie that belongs to it. */
+/** Requests a state with `query`; the visitor keeps the cookie. */
 export async function leave(
   server: TestServer,
   visitor: Visitor,
@@ -25,7 +25,10 @@ export async function leave(
   return answer
 }
 
-/** What the provider sends a person back with. `choice` says who it is, in the provider's way. */
+/**
+ * Returns the parameters of the provider's redirect. `choice` selects the user, in the provider's
+ * format.
+ */
 export const agree = (
   server: TestServer,
   left: TestAnswer,
@@ -33,8 +36,8 @@ export const agree = (
 ): Promise<Record<string, string>> =>
   walk(`${String(left.json['authorize_url'])}&${choice}`, server.url)
 
-/** The callback page's call. */
-export const comeBack = (
+/** Sends the request of the callback page. */
+export const handleCallback = (
   server: TestServer,
   visitor: Visitor,
   { provider, members }: { provider: string; members: Record<string, string> },

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** With what the check itself takes, a second at most. */
+/** Together with the time of the check, at most a second. */
 const TURNS = 30
 const TURN_MS = 20
 
 /**
- * Repeats a check that fails until it holds. Counted in turns, because a machine that stands still
- * for a moment holds back what is waited for and the clock alike.
+ * Repeats a failing check until it succeeds. Counted in turns, because a stalled machine delays
+ * both the condition and the clock.
  */
 export async function expectWithinASecond(check: () => Promise<void>): Promise<void> {
   for (let turn = 0; turn < TURNS; turn += 1) {

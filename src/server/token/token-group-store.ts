@@ -1,6 +1,6 @@
 import type { Queries } from '../db/database.ts'
 
-/** The group that a token was given; empty: none, its calls belong to the groups of its owner. */
+/** Returns the group of a token; empty if its calls use the groups of its owner. */
 export async function findTokenGroup(db: Queries, tokenId: number): Promise<string> {
   const row = await db
     .selectFrom('token_groups')
@@ -10,7 +10,7 @@ export async function findTokenGroup(db: Queries, tokenId: number): Promise<stri
   return row?.group ?? ''
 }
 
-/** Gives a token a group; empty takes it away. */
+/** Sets the group of a token; empty removes it. */
 export async function saveTokenGroup(db: Queries, tokenId: number, group: string): Promise<void> {
   if (group === '') {
     await db.deleteFrom('token_groups').where('token_id', '=', tokenId).execute()

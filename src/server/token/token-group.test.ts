@@ -6,7 +6,7 @@ import { aChannel, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-forEachDatabase('groups of single tokens', (open) => {
+forEachDatabase('groups of tokens', (open) => {
   let server: TestServer
   let user: TestUser
 
@@ -27,7 +27,7 @@ forEachDatabase('groups of single tokens', (open) => {
   const groupOf = async (id: number) => Object((await call('GET', `/api/token/${id}`)).data).group
   const refusal = (group: string) => errorText('token_group_not_allowed', 'zh', { group })
 
-  test('a user chooses among its own and those that are open and have a ratio', async () => {
+  test('a user can choose own groups and usable groups with a ratio', async () => {
     expect((await call('GET', '/api/user/self/groups')).data).toEqual({
       default: { ratio: 1, desc: '', own: true },
       vip: { ratio: 0.8, desc: '快', own: false },
@@ -40,7 +40,7 @@ forEachDatabase('groups of single tokens', (open) => {
     })
   })
 
-  test('it is stored with a token, changed and taken away; lists tell it', async () => {
+  test('a group is stored with a token, changed and removed; lists contain it', async () => {
     const id = await made({ name: 'a', group: 'vip' })
     expect(await groupOf(id)).toBe('vip')
     expect((await call('GET', '/api/token/')).data).toEqual([
@@ -58,7 +58,7 @@ forEachDatabase('groups of single tokens', (open) => {
     expect(found.data).toEqual([expect.objectContaining({ name: 'c', group: 'vip' })])
   })
 
-  test.each(['svip', 'gone', 'VIP', ' vip', 'default,vip'])('%s is refused', async (group) => {
+  test.each(['svip', 'gone', 'VIP', ' vip', 'default,vip'])('%s is rejected', async (group) => {
     const answer = await call('POST', '/api/token/', { group })
     expect(answer).toMatchObject({ message: refusal(group), json: { success: false } })
     const id = await made({})
@@ -66,7 +66,7 @@ forEachDatabase('groups of single tokens', (open) => {
     expect(await groupOf(id)).toBe('')
   })
 
-  test('a token whose group is gone can be changed otherwise, but not get it again', async () => {
+  test('a token whose group is no longer usable can be changed, but not set to it again', async () => {
     const id = await made({ group: 'vip' })
     await server.app.options.set('UserUsableGroups', '{}')
     const kept = await call('PUT', '/api/token/', { id, name: 'still there', group: 'vip' })
@@ -75,7 +75,7 @@ forEachDatabase('groups of single tokens', (open) => {
     expect((await call('PUT', '/api/token/', { id, group: 'vip' })).message).toBe(refusal('vip'))
   })
 
-  test('nothing of it stays when its token is deleted', async () => {
+  test('the group is deleted with its token', async () => {
     const id = await made({ group: 'vip' })
     await call('DELETE', `/api/token/${id}`)
     const rows = await server.database.read
@@ -86,7 +86,7 @@ forEachDatabase('groups of single tokens', (open) => {
     expect(rows).toEqual([])
   })
 
-  test('models are told of a group that the user may choose', async () => {
+  test('models are listed for a group that the user may choose', async () => {
     await aChannel(server, { models: 'for-vips', group: 'vip' })
     await aChannel(server, { models: 'for-all', group: 'default' })
     const modelsOf = (query: string) => call('GET', `/api/user/available_models${query}`)
@@ -95,7 +95,7 @@ forEachDatabase('groups of single tokens', (open) => {
     expect((await modelsOf('?group=svip')).message).toBe(refusal('svip'))
   })
 
-  // The refusal repeats the text.
+  // The error repeats the text.
   const texts = TEXTS.filter(([, text]) => !/undefined|\[object/.test(text))
   test.each(texts)('as a group: %s', async (_what, text) => {
     const isMade = await expectPlainAnswer((headers) =>
@@ -117,7 +117,7 @@ forEachDatabase('groups of single tokens', (open) => {
     ['{"vip,svip":"x"}', '逗号'],
     ['{"":"x"}', '名称'],
     ['{"__proto__":"x"}', true],
-  ])('the option %j is saved, or refused in a sentence: %s', async (text, expected) => {
+  ])('the option %j is saved, or rejected with a message: %s', async (text, expected) => {
     const saved = server.app.options.set('UserUsableGroups', text)
     if (expected === true) await saved
     else await expect(saved.catch((error) => Object(error).text('zh'))).resolves.toContain(expected)

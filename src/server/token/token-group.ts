@@ -3,15 +3,18 @@ import type { ChoosableGroup } from '../../contract/token-api.ts'
 import { groupNames } from '../../contract/user.ts'
 import type { LiveOptions } from '../option/live-options.ts'
 
-/** Which groups the calls of a token may belong to: those of its owner, and those open to anybody. */
+/** Groups that a token's calls may use: those of its owner and the generally usable ones. */
 
 type Options = Pick<LiveOptions, 'ratios' | 'usableGroups'>
 
-/** Whether the tokens of a user in `own` groups may be given this one. */
+/** Whether tokens of a user in the `own` groups may use this one. */
 export const mayUseGroup = (options: Options, own: readonly string[], group: string): boolean =>
   own.includes(group) || options.usableGroups().has(group)
 
-/** Why a user's token may not be given the group, or null. Empty is the user's own. */
+/**
+ * Returns why a user's token may not use the group, or null. Empty stands for the user's own
+ * groups.
+ */
 export function groupRefusal(
   options: Options,
   { group: own }: { group: string },
@@ -21,7 +24,7 @@ export function groupRefusal(
   return { code: 'token_group_not_allowed', params: { group: group.slice(0, 100) } }
 }
 
-/** What a user in these groups may choose among, the own ones first. */
+/** Returns the groups that a user in these groups can choose, own ones first. */
 export function choosableGroups(
   options: Options,
   own: readonly string[],

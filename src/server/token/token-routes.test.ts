@@ -21,7 +21,7 @@ forEachDatabase('token routes', (open) => {
   const stored = async (id: number) => Object((await call('GET', `/api/token/${id}`)).data)
 
   describe('POST /api/token/', () => {
-    test('creates a token and answers it with its key', async () => {
+    test('creates a token and returns it with its key', async () => {
       const answer = await call('POST', '/api/token/', {
         name: 'mine',
         expired_time: NEVER_EXPIRES,
@@ -51,7 +51,7 @@ forEachDatabase('token routes', (open) => {
       expect(found).toEqual({ ...Object(answer.data), capture: 'off', limits, group: '' })
     })
 
-    test('an empty object is a token that never expires and has nothing', async () => {
+    test('an empty object creates a token that never expires and has no quota', async () => {
       expect((await call('POST', '/api/token/', {})).data).toMatchObject({
         name: '',
         expired_time: NEVER_EXPIRES,
@@ -60,15 +60,15 @@ forEachDatabase('token routes', (open) => {
       })
     })
 
-    test('expiry 0 means never; a token may be born expired', async () => {
+    test('expiry 0 means never; a new token may already be expired', async () => {
       const zero = await call('POST', '/api/token/', { expired_time: 0 })
       expect(zero.data).toMatchObject({ expired_time: NEVER_EXPIRES })
       const past = await call('POST', '/api/token/', { expired_time: 1 })
       expect(past.data).toMatchObject({ expired_time: 1, status: TokenStatus.enabled })
     })
 
-    // Who sends them must not be able to set them.
-    test('ignores what the server sets', async () => {
+    // Clients must not be able to set these members.
+    test('ignores members that the server sets', async () => {
       const { data } = await call('POST', '/api/token/', {
         id: 1,
         user_id: 1,
@@ -88,14 +88,14 @@ forEachDatabase('token routes', (open) => {
       ['a number in quotes', { remain_quota: '5' }, 'remain_quota'],
       ['a fraction', { remain_quota: 0.5 }, 'remain_quota'],
       ['a list of models', { models: ['gpt-4o'] }, 'models'],
-    ])('refuses %s and creates nothing', async (_what, body, sentence) => {
+    ])('rejects %s and creates nothing', async (_what, body, sentence) => {
       const answer = await call('POST', '/api/token/', body)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
       expect(answer.message).toContain(sentence)
       expect((await call('GET', '/api/token/?p=0')).data).toEqual([])
     })
 
-    test('the refusal is in the caller’s language', async () => {
+    test('the error is in the caller’s language', async () => {
       const answer = await server.call('POST', '/api/token/', {
         as: user,
         body: { name: 'n'.repeat(31) },
@@ -106,7 +106,7 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('GET /api/token/', () => {
-    test('ten a page, newest first, with the total', async () => {
+    test('ten per page, newest first, with the total', async () => {
       for (let index = 0; index < 11; index += 1) {
         await aToken(server, user.id, { name: `token ${index}` })
       }
@@ -118,7 +118,7 @@ forEachDatabase('token routes', (open) => {
       expect((await call('GET', '/api/token/?p=2')).data).toEqual([])
     })
 
-    test('ordered by what is left: the unlimited ones hold most', async () => {
+    test('ordered by remaining quota: unlimited tokens first', async () => {
       await aToken(server, user.id, { name: 'little', remain_quota: 1 })
       await aToken(server, user.id, { name: 'unlimited', remain_quota: 0, unlimited_quota: true })
       await aToken(server, user.id, { name: 'much', remain_quota: 100 })
@@ -130,7 +130,7 @@ forEachDatabase('token routes', (open) => {
       ])
     })
 
-    test('ordered by what was used', async () => {
+    test('ordered by used quota', async () => {
       const used = await aToken(server, user.id, { name: 'used', unlimited_quota: true })
       await aToken(server, user.id, { name: 'unused' })
       await aSettledCall(server, { userId: user.id, tokenId: used.id, cost: 7 })
@@ -141,7 +141,7 @@ forEachDatabase('token routes', (open) => {
       ])
     })
 
-    test('an order nobody knows is the usual one', async () => {
+    test('an unknown order is the default', async () => {
       await aToken(server, user.id)
       const answer = await call('GET', '/api/token/?p=abc&order=key')
       expect(answer.json['success']).toBe(true)
@@ -164,7 +164,7 @@ forEachDatabase('token routes', (open) => {
       expect(await names('ALPHA')).toEqual(['alphabet', 'Alpha'])
       expect(await names('lpha')).toEqual(['alphabet', 'Alpha'])
       expect(await names('bet')).toEqual(['beta', 'alphabet'])
-      // What somebody types is no pattern.
+      // Input is not a pattern.
       expect(await names('100%')).toEqual(['100%'])
       expect(await names('_eta')).toEqual([])
       expect(await names('')).toHaveLength(5)
@@ -177,8 +177,8 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('PUT /api/token/', () => {
-    // One API lets calls overdraw a token, and its consoles send back all they were given.
-    test('an overdrawn token can be renamed; its quota stays or is raised', async () => {
+    // One API allows negative token quotas, and its consoles send the whole object back.
+    test('a token with a negative quota can be renamed; its quota stays or is raised', async () => {
       const { id } = await aToken(server, user.id, { remain_quota: -500 })
       const kept = await call('PUT', '/api/token/', { id, name: 'b', remain_quota: -500 })
       expect(kept.data).toMatchObject({ name: 'b', remain_quota: -500 })
@@ -209,7 +209,7 @@ forEachDatabase('token routes', (open) => {
       })
     })
 
-    test('with the quota that was seen, what was spent meanwhile stays spent', async () => {
+    test('with the quota that was seen, points spent meanwhile stay spent', async () => {
       const token = await aToken(server, user.id, { remain_quota: 100 })
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 30 })
       const body = { id: token.id, remain_quota: 150, remain_quota_was: 100 }
@@ -219,7 +219,7 @@ forEachDatabase('token routes', (open) => {
       })
     })
 
-    test('without it, the quota is what the caller says', async () => {
+    test('without it, the given quota applies', async () => {
       const token = await aToken(server, user.id, { remain_quota: 100 })
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 30 })
       const answer = await call('PUT', '/api/token/', { id: token.id, remain_quota: 150 })
@@ -229,7 +229,7 @@ forEachDatabase('token routes', (open) => {
     test.each([
       ['expired', { status: TokenStatus.expired, expired_time: 1 }, '过期'],
       ['exhausted', { status: TokenStatus.exhausted, remain_quota: 0 }, '用尽'],
-    ])('refuses to enable one that is %s', async (_what, over, sentence) => {
+    ])('rejects enabling a token that is %s', async (_what, over, sentence) => {
       const token = await aToken(server, user.id, over)
       const status = { id: token.id, status: TokenStatus.enabled }
       const full = await call('PUT', '/api/token/', { ...status, name: 'changed' })
@@ -239,7 +239,7 @@ forEachDatabase('token routes', (open) => {
       expect(await stored(token.id)).toMatchObject({ name: 'a token', status: over.status })
     })
 
-    test('once its quota is raised, an exhausted one can be enabled', async () => {
+    test('an exhausted token can be enabled after its quota is raised', async () => {
       const token = await aToken(server, user.id, { status: TokenStatus.exhausted })
       await call('PUT', '/api/token/', { id: token.id, expired_time: -1, remain_quota: 5 })
       const answer = await call('PUT', '/api/token/?status_only=true', { id: token.id, status: 1 })
@@ -248,7 +248,7 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('PUT /api/token/?status_only', () => {
-    test('changes the status and nothing else', async () => {
+    test('changes only the status', async () => {
       const row = await aToken(server, user.id, { remain_quota: 100, models: 'gpt-4o' })
       const { limited: _, ...token } = row
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 40 })
@@ -256,7 +256,7 @@ forEachDatabase('token routes', (open) => {
         id: token.id,
         status: TokenStatus.disabled,
         name: 'ignored',
-        // A stale balance is what toggling must never write back.
+        // Toggling the status must never write back an old balance.
         remain_quota: 100,
       })
       expect(answer.data).toMatchObject({
@@ -272,7 +272,7 @@ forEachDatabase('token routes', (open) => {
       })
     })
 
-    test('any value of the query member counts, none at all does not', async () => {
+    test('any value of the query member counts; an empty one does not', async () => {
       const token = await aToken(server, user.id, { name: 'kept' })
       await call('PUT', '/api/token/?status_only=false', { id: token.id, status: 2 })
       expect(await stored(token.id)).toMatchObject({ name: 'kept', status: 2 })
@@ -280,14 +280,14 @@ forEachDatabase('token routes', (open) => {
       expect(await stored(token.id)).toMatchObject({ name: 'renamed', status: 2 })
     })
 
-    // Scripts write others than the two of the console. The owner can undo whatever it is.
+    // Scripts write statuses other than the console's two; the owner can undo any of them.
     test.each([
       [TokenStatus.expired, '已过期'],
       [TokenStatus.exhausted, '已用尽'],
       [0, '已被禁用'],
       [5, '已被禁用'],
       [-1, '已被禁用'],
-    ])('status %i is written and stops the token until it is enabled', async (status, reason) => {
+    ])('status %i is stored and blocks the token until it is enabled', async (status, reason) => {
       const { id, key } = await aToken(server, user.id, { unlimited_quota: true })
       const models = () =>
         server.call('GET', '/v1/models', { headers: { authorization: `Bearer sk-${key}` } })
@@ -305,7 +305,7 @@ forEachDatabase('token routes', (open) => {
       ['a name that is too long', { name: '令'.repeat(31) }, '30'],
       ['a bad subnet', { subnet: '10.0.0.0' }, '10.0.0.0'],
       ['no status', { status: undefined }, 'status'],
-    ])('refuses %s in the body', async (_what, over, sentence) => {
+    ])('rejects %s in the body', async (_what, over, sentence) => {
       const { id } = await aToken(server, user.id)
       const body = { id, status: TokenStatus.disabled, ...over }
       const answer = await call('PUT', '/api/token/?status_only=true', body)
@@ -315,7 +315,7 @@ forEachDatabase('token routes', (open) => {
   })
 
   describe('DELETE /api/token/:id', () => {
-    test('deletes it; a second time there is nothing', async () => {
+    test('deletes it; the second request finds nothing', async () => {
       const token = await aToken(server, user.id, { remain_quota: 10 })
       expect((await call('DELETE', `/api/token/${token.id}/`)).json).toEqual({
         success: true,
@@ -325,7 +325,7 @@ forEachDatabase('token routes', (open) => {
       expect((await call('GET', `/api/token/${token.id}`)).json['success']).toBe(false)
     })
 
-    test('an id is never given to another token', async () => {
+    test('an id is never reused', async () => {
       const token = await aToken(server, user.id)
       await call('DELETE', `/api/token/${token.id}`)
       const next = await call('POST', '/api/token/', {})
@@ -333,14 +333,14 @@ forEachDatabase('token routes', (open) => {
     })
   })
 
-  // Somebody else's token is not found: not even its existence is told.
+  // Another user's token is not found, so its existence is not revealed.
   describe('another user’s token', () => {
     test.each([
       ['GET', 'find', (id: number) => [`/api/token/${id}`]],
       ['PUT', 'update', (id: number) => ['/api/token/', { id, name: 'mine now' }]],
       ['PUT', 'status', (id: number) => ['/api/token/?status_only=1', { id, status: 2 }]],
       ['DELETE', 'delete', (id: number) => [`/api/token/${id}`]],
-    ] as const)('%s (%s) does not exist, for admins neither', async (method, _what, input) => {
+    ] as const)('%s (%s) is not found, even for admins', async (method, _what, input) => {
       const token = await aToken(server, user.id, { name: 'theirs', remain_quota: 5 })
       for (const role of [1, 10, 100]) {
         const other = await aUser(server, { role })

@@ -65,7 +65,7 @@ function changeRoutes(app: App): Route[] {
           key: newTokenKey(),
           name: fields.name,
           created_time: nowSeconds,
-          // The wire's 0 and nothing both mean "never" on creation.
+          // On creation the wire's 0 and a missing value both mean "never".
           expired_time: fields.expired_time === 0 ? NEVER_EXPIRES : fields.expired_time,
           remain_quota: fields.remain_quota,
           unlimited_quota: body.unlimited_quota ?? false,
@@ -104,8 +104,8 @@ function changeRoutes(app: App): Route[] {
 }
 
 /**
- * Writes all that a token's form has. What is missing counts as empty, as with One API, but for the
- * members that it does not know: those stay.
+ * Writes all members of a token's form. As in One API, missing ones count as empty, except members
+ * that One API lacks, which stay.
  */
 async function updateWhole(
   app: App,
@@ -119,7 +119,7 @@ async function updateWhole(
   refuse(tokenChangeRefusal(seen, fields))
   if (body.status === TokenStatus.enabled) refuse(enableRefusal(token, clock.nowSeconds()))
   const group = await findTokenGroup(database.read, token.id)
-  // One that was taken away since stays, and its calls are refused, until another is chosen.
+  // A group that was removed since stays, and its calls are refused until another is chosen.
   if (body.group !== group) refuse(groupRefusal(options, user, body.group ?? ''))
   await database.write.transaction().execute(async (trx) => {
     const changed = await updateToken(trx, userId, token.id, {
@@ -151,7 +151,7 @@ async function deleteWhole(trx: Queries, userId: number, id: number): Promise<vo
   await saveCaptureMode(trx, id, 'off')
 }
 
-/** One token alone also tells what is kept of its calls, its limits and its group. */
+/** A single token also contains its capture mode, limits and group. */
 const withRest = async (app: App, token: StoredToken) => ({
   ...token,
   capture: await findCaptureMode(app.database.read, token.id),
@@ -159,7 +159,7 @@ const withRest = async (app: App, token: StoredToken) => ({
   group: await findTokenGroup(app.database.read, token.id),
 })
 
-/** What a token has beside its row, as far as the body names it. */
+/** Stores a token's data outside its row, if given in the body. */
 async function saveRest(
   trx: Queries,
   id: number,
@@ -184,7 +184,7 @@ async function ownToken({ database }: App, userId: number, id: number): Promise<
   return token
 }
 
-/** The fields of a body with the wire's zero values. */
+/** Returns the fields of a body with the wire's zero values. */
 const wholeFields = (body: {
   [K in keyof TokenFields]?: TokenFields[K] | undefined
 }): TokenFields => ({

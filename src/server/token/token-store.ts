@@ -7,10 +7,10 @@ import type { TokenRow } from '../db/schema.ts'
 import { contains, hasKeyEnd } from '../db/sql-text.ts'
 
 export type StoredToken = Selectable<TokenRow>
-/** With the group that it was given; empty: none. */
+/** With its group; empty if not set. */
 export type CallingToken = StoredToken & { group: string }
 
-/** An adopted table may have others, one of them a `group`, which are not read. */
+/** An adopted table may have more columns, such as `group`, which are not read. */
 const COLUMNS = [
   'tokens.id',
   'tokens.user_id',
@@ -28,7 +28,7 @@ const COLUMNS = [
   'tokens.limited',
 ] as const
 
-/** PostgreSQL pads `char(48)` with blanks when an adopted key is shorter. */
+/** PostgreSQL pads `char(48)` with blanks if an adopted key is shorter. */
 const clean = <T extends StoredToken>(row: T): T => ({ ...row, key: row.key.trimEnd() })
 
 const tokensWithGroup = (db: Queries) =>
@@ -48,7 +48,7 @@ export async function tokenPage(
 ): Promise<{ rows: CallingToken[]; total: number }> {
   let query = tokensWithGroup(db).where('user_id', '=', userId)
   if (order === 'remain_quota') {
-    // Unlimited ones hold the most, whatever their number says.
+    // Unlimited tokens come first, regardless of their number.
     query = query.orderBy('unlimited_quota', 'desc').orderBy('remain_quota', 'desc')
   }
   if (order === 'used_quota') query = query.orderBy('used_quota', 'desc')
@@ -67,11 +67,11 @@ export async function tokenPage(
   return { rows: rows.map(cleanWithGroup), total: total.count }
 }
 
-/** A key as it is stored, of one that clients write with its prefix. */
+/** Removes the prefix of a key as clients write it. */
 const withoutPrefix = (text: string): string =>
   text.startsWith(TOKEN_PREFIX) ? text.slice(TOKEN_PREFIX.length) : text
 
-/** By a part of the name, by an end of the key, or by the group; own tokens only. */
+/** Finds a user's tokens by a part of the name, by an end of the key, or by the group. */
 export async function searchTokens(
   db: Queries,
   userId: number,
@@ -92,7 +92,7 @@ export async function searchTokens(
   return rows.map(cleanWithGroup)
 }
 
-/** A token of this owner. Somebody else's is not found. */
+/** Returns a token of this owner; tokens of others are not found. */
 export async function findToken(
   db: Queries,
   userId: number,
@@ -107,13 +107,13 @@ export async function findToken(
   return row === undefined ? null : clean(row)
 }
 
-/** Whoever's it is; for administrators. */
+/** Returns a token of any owner; for administrators. */
 export async function findTokenById(db: Queries, id: number): Promise<StoredToken | null> {
   const row = await db.selectFrom('tokens').select(COLUMNS).where('id', '=', id).executeTakeFirst()
   return row === undefined ? null : clean(row)
 }
 
-/** The newest of an owner's tokens with this name. */
+/** Returns the newest of an owner's tokens with this name. */
 export async function findTokenByName(
   db: Queries,
   userId: number,
@@ -129,9 +129,7 @@ export async function findTokenByName(
   return row === undefined ? null : clean(row)
 }
 
-/**
- * Whose token this is, and what it may do; for the relay. Of several keys the first that there is.
- */
+/** Returns the token with this key, for the relay; with several keys the first that exists. */
 export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<CallingToken | null> {
   const rows = await tokensWithGroup(db).where('tokens.key', 'in', keys).execute()
   const found = rows.map(cleanWithGroup)
@@ -151,7 +149,7 @@ export interface NewToken {
   subnet: string
 }
 
-/** Inserts a token; its quota is booked by `openToken` in the same transaction. */
+/** Inserts a token; `openToken` books its quota in the same transaction. */
 export async function insertToken(db: Queries, token: NewToken): Promise<StoredToken> {
   const row = {
     ...token,
@@ -165,7 +163,7 @@ export async function insertToken(db: Queries, token: NewToken): Promise<StoredT
   return row
 }
 
-/** The columns that an owner changes; quota goes through the ledger. */
+/** Columns that an owner can change; quota changes go through the ledger. */
 export type TokenChanges = Pick<
   StoredToken,
   'name' | 'expired_time' | 'unlimited_quota' | 'models' | 'subnet'
@@ -191,15 +189,15 @@ export async function setTokenStatus(db: Queries, id: number, status: number): P
 }
 
 /**
- * Stores that a token has expired or is used up. False when it is not so: somebody has changed it
- * meanwhile, or calls under way hold points that may come back to it.
+ * Stores that a token has expired or is exhausted. Returns false if it does not apply: the token
+ * was changed meanwhile, or running calls hold points that may be returned.
  */
 export async function markToken(db: Queries, id: number, status: number): Promise<boolean> {
   let update = db
     .updateTable('tokens')
     .set({ status })
     .where('id', '=', id)
-    // Once more where it is stored already: of several calls that meet the fact, each is told so.
+    // Also if already stored: several parallel calls may find it, and each needs the result.
     .where('status', 'in', [TokenStatus.enabled, status])
   if (status === TokenStatus.exhausted) {
     update = update

@@ -36,7 +36,7 @@ describe('tokenRefusal', () => {
     ['nothing left, but unlimited', { remain_quota: -1, unlimited_quota: true }, null],
     ['disabled', { status: disabled }, 'token_disabled'],
     ['a status nobody knows', { status: 9 }, 'token_disabled'],
-    // The stored facts refuse until somebody enables the token again.
+    // The stored status refuses calls until the token is enabled again.
     ['stored as expired, expiry raised since', { status: expired }, 'token_expired'],
     ['stored as exhausted, quota raised since', { status: exhausted }, 'token_exhausted'],
     ['expired and exhausted', { expired_time: 1, remain_quota: 0 }, 'token_expired'],

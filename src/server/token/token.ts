@@ -5,7 +5,7 @@ import { NEVER_EXPIRES, TOKEN_NAME_LENGTH_MAX, TokenStatus } from '../../contrac
 import { fieldPlaces } from '../../contract/field-title.ts'
 import { commaList, isReadable, length } from '../../contract/text.ts'
 
-/** The members of a token that decide whether a call may use it. */
+/** Members of a token that decide whether a call may use it. */
 export interface UsableToken {
   status: number
   expired_time: number
@@ -22,9 +22,9 @@ const isExhausted = (token: UsableToken): boolean =>
   !token.unlimited_quota && token.remain_quota <= 0
 
 /**
- * Why this token may not be used for a call at all, or null. The order is the wire's: clients see
- * the first refusal. Statuses 3 and 4 refuse until somebody re-enables the token, even if its
- * expiry or quota has been raised since.
+ * Returns why this token may not be used for any call, or null. The order is the wire's, because
+ * clients see the first reason. Statuses 3 and 4 refuse until the token is enabled again, even if
+ * its expiry or quota has been raised since.
  */
 export function tokenRefusal(token: UsableToken, nowSeconds: number): ErrorCode | null {
   if (token.status === TokenStatus.exhausted) return 'token_exhausted'
@@ -36,8 +36,8 @@ export function tokenRefusal(token: UsableToken, nowSeconds: number): ErrorCode 
 }
 
 /**
- * The status to store when a refusal is met for the first time: 3 and 4 are facts the row already
- * holds.
+ * Returns the status to store for a first refusal, or null. Statuses 3 and 4 reflect facts that the
+ * row already contains.
  */
 export function statusOfRefusal(token: UsableToken, refusal: ErrorCode): number | null {
   if (token.status !== TokenStatus.enabled) return null
@@ -46,13 +46,16 @@ export function statusOfRefusal(token: UsableToken, refusal: ErrorCode): number 
   return null
 }
 
-/** No list, or a name that is literally in it. */
+/** Whether the list is empty or contains exactly this name. */
 export const allowsModel = (token: UsableToken, model: string): boolean => {
   const models = commaList(token.models)
   return models.length === 0 || models.includes(model)
 }
 
-/** No list, or an address inside one of its blocks. An address that cannot be read is in none. */
+/**
+ * Whether the list is empty or one of its blocks contains the address. An invalid address is in
+ * none.
+ */
 export function allowsAddress(token: UsableToken, address: string): boolean {
   const subnets = commaList(token.subnet)
   if (subnets.length === 0) return true
@@ -67,21 +70,24 @@ export function allowsAddress(token: UsableToken, address: string): boolean {
 
 type Block = ReturnType<typeof ipaddr.parseCIDR>
 
-/** Bits of an IPv6 address before the IPv4 address that it carries (`::ffff:10.0.0.0`). */
+/** Number of IPv6 prefix bits before a mapped IPv4 address (`::ffff:10.0.0.0`). */
 const MAPPED_PREFIX_BITS = 96
 
-/** Of IPv4 addresses written as IPv6 ones: the block of those that are meant, as callers are read. */
+/** Converts a block of mapped IPv4 addresses to IPv4, as client addresses are converted. */
 const plainBlock = ([block, bits]: Block): Block =>
   block instanceof ipaddr.IPv6 && block.isIPv4MappedAddress() && bits >= MAPPED_PREFIX_BITS
     ? [block.toIPv4Address(), bits - MAPPED_PREFIX_BITS]
     : [block, bits]
 
-/** As people write it: other readers take octal, hexadecimal and short forms for other networks. */
+/**
+ * Accepts only full decimal forms: parsers read octal, hexadecimal and short forms as different
+ * networks.
+ */
 const isSubnet = (text: string): boolean =>
   ipaddr.IPv4.isValidCIDRFourPartDecimal(text) ||
   (ipaddr.IPv6.isValidCIDR(text) && /^[0-9a-f:./]+$/i.test(text))
 
-/** Blocks of one token: each of its calls is compared with them. */
+/** Maximum number of blocks per token, because each call is compared with all of them. */
 const SUBNETS_MAX = 100
 
 export interface TokenFields {
@@ -91,10 +97,7 @@ export interface TokenFields {
   subnet: string
 }
 
-/**
- * The first field that breaks a rule, or null. `-1` as quota is what unlimited tokens of One API
- * carry.
- */
+/** Returns the first invalid field, or null. Unlimited tokens of One API have `-1` as quota. */
 export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
   if (length(fields.name) > TOKEN_NAME_LENGTH_MAX) {
     return { code: 'token_name_too_long', params: { max: TOKEN_NAME_LENGTH_MAX } }
@@ -109,7 +112,7 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
     }
     return { code: 'invalid_field', params }
   }
-  // An empty list is no limit; one of commas only must not look like one.
+  // An empty list means no restriction; a list of only commas must not look like one.
   const isBroken =
     fields.subnet !== '' && fields.subnet.split(',').some((item) => item.trim() === '')
   const wrong = isBroken ? fields.subnet : subnets.find((subnet) => !isSubnet(subnet))
@@ -123,8 +126,9 @@ export function tokenFieldRefusal(fields: TokenFields): Refusal | null {
 }
 
 /**
- * The first field that breaks a rule and differs from what is stored, or null. An adopted token may
- * be overdrawn, or have a name that is too long today; whoever sends that back changes nothing.
+ * Returns the first field that is invalid and differs from the stored one, or null. An adopted
+ * token may have a negative quota or a name that is too long today; sending it back unchanged is
+ * allowed.
  */
 export function tokenChangeRefusal(
   stored: { name: string | null; remain_quota: number; subnet: string | null },
@@ -138,10 +142,7 @@ export function tokenChangeRefusal(
   })
 }
 
-/**
- * Why a stored token cannot be enabled as it is, or null: its own state says that it could not
- * work.
- */
+/** Returns why a stored token cannot be enabled in its current state, or null. */
 export function enableRefusal(token: UsableToken, nowSeconds: number): Refusal | null {
   if (token.status === TokenStatus.expired && hasExpired(token, nowSeconds)) {
     return { code: 'token_cannot_enable_expired' }

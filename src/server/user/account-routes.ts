@@ -18,7 +18,7 @@ import {
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
 import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts'
 
-/** What users do about themselves. */
+/** Routes for a user's own account. */
 export const accountRoutes = (app: App): Route[] => {
   const { database, clock, options, proxyWatch } = app
   return [
@@ -67,7 +67,7 @@ export const accountRoutes = (app: App): Route[] => {
   ]
 }
 
-/** What a user may change about itself; empty members leave things as they are. */
+/** Returns the changes that a user may make to their own account; empty members change nothing. */
 async function profileChanges(
   app: App,
   call: { actor: Actor; address: string },

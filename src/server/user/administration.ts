@@ -29,11 +29,11 @@ import {
 } from './user-store.ts'
 
 /**
- * What admins do to users. Each is one transaction, one at a time: whether the actor may is decided
- * on the rows as they are then, and what was done is audited with it.
+ * Administration of users. Each action is one transaction, and they run one at a time: permission
+ * is checked on the current rows, and the audit row is written in the same transaction.
  */
 
-/** The call by which an admin does it. */
+/** The admin's request. */
 export interface AdminCall {
   actor: Actor
   address: string
@@ -54,7 +54,7 @@ interface UserUpdate extends ShownIdentities {
   limits?: LimitInput | undefined
 }
 
-/** Changes the members that are there; an empty name or password, and 0, mean unchanged. */
+/** Changes the given members. An empty name or password and 0 mean unchanged. */
 export async function updateUserByAdmin(
   app: App,
   call: AdminCall,
@@ -67,7 +67,7 @@ export async function updateUserByAdmin(
   if (wanted.group !== undefined) changes.group = groupNames(wanted.group).join(',')
   if (wanted.role) changes.role = wanted.role
   if (wanted.status) changes.status = wanted.status
-  // Hashing takes its time; nobody else's transaction should wait for it.
+  // Hashing is slow, so it happens before the transaction, which would block others.
   if (call.actor.id === wanted.id) refuseOwnSignIn(call.actor, wanted)
   if (wanted.password) {
     changes.password = await app.passwords.hash(wanted.password, hashingCaller(call))
@@ -91,13 +91,16 @@ export async function updateUserByAdmin(
   await app.database.announce(`user:${wanted.id}`)
 }
 
-/** Root may change its own row here; an access token must not open the account by it. */
+/**
+ * Root may change its own row here. An access token must not be able to take over the account this
+ * way.
+ */
 function refuseOwnSignIn(actor: Actor, wanted: UserUpdate): void {
   if (wanted.password && actor.sessionHash === '') throw new AppError('old_password_needed')
   if (wanted.email !== undefined && wanted.email !== (actor.user.email ?? '')) requireSession(actor)
 }
 
-/** Books the difference to the quota that was seen; answers what the balance is since. */
+/** Books the difference to the quota that the admin saw. Returns the new balance. */
 async function adjustQuota(
   trx: Queries,
   { clock, options }: App,
@@ -128,7 +131,7 @@ async function adjustQuota(
   return moved.after
 }
 
-/** Null: they are as they were. */
+/** Returns null if the limits are unchanged. */
 async function changeLimits(
   trx: Queries,
   { id }: StoredUser,
@@ -142,9 +145,9 @@ async function changeLimits(
 }
 
 /**
- * Ends the sessions of a user who may do less than before, has another password or is enabled
- * again, except the caller's own. Another password ends the access token too. The sessions of a
- * disabled user stay, so that their next call is told the reason.
+ * Ends the sessions of a user whose role is lowered, whose password changes or who is enabled
+ * again, except the caller's own session. A new password also revokes the access token. Sessions of
+ * a disabled user stay, so that the next request can return the reason.
  */
 async function endOutdatedSessions(
   trx: Queries,
@@ -162,7 +165,7 @@ async function endOutdatedSessions(
   }
 }
 
-/** Does one of the wire's actions; answers the role and status that result. */
+/** Runs an action of the wire's `manage` endpoint. Returns the resulting role and status. */
 export async function manageUser(
   app: App,
   call: AdminCall,
@@ -188,7 +191,10 @@ export async function manageUser(
   return state
 }
 
-/** Not even root deletes root: the rank must be below. Throws `not_found`, `cannot_change_peer`. */
+/**
+ * Deletes a user of a lower role; root cannot delete root. Throws `not_found`,
+ * `cannot_change_peer`.
+ */
 export async function deleteUserByAdmin(app: App, call: AdminCall, id: number): Promise<void> {
   await app.database.write.transaction().execute(async (trx) => {
     const actor = await currentActor(trx, call)
@@ -201,8 +207,8 @@ export async function deleteUserByAdmin(app: App, call: AdminCall, id: number): 
 }
 
 /**
- * Adds points to somebody's balance. Nobody there: nothing is booked, and that is a success on the
- * wire; the audit says so.
+ * Adds points to a user's balance. For an unknown user nothing is booked, the wire requires
+ * success, and the audit row records it.
  */
 export async function topUpUser(
   { database, clock, options }: App,
@@ -212,7 +218,7 @@ export async function topUpUser(
   const nowSeconds = clock.nowSeconds()
   await database.write.transaction().execute(async (trx) => {
     const user = await lockUser(trx, userId)
-    // Anybody else may be topped up by any administrator: payment scripts do.
+    // Any administrator may top up all other users; payment scripts rely on it.
     if (user !== undefined && isRoot(user.role) && !mayChange(call.actor, user)) {
       throw new AppError('cannot_change_peer')
     }
@@ -249,7 +255,7 @@ export async function topUpUser(
   await database.announce(`user:${userId}`)
 }
 
-/** The actor as the row is now that no other admin changes anything. */
+/** Returns the actor's current row, after locking out other administrative changes. */
 async function currentActor(trx: Queries, { actor }: AdminCall): Promise<StoredUser> {
   await lockAdministration(trx)
   const current = await findUser(trx, actor.id)

@@ -1,6 +1,7 @@
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
+import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
 import { deleteIdentitiesOf } from '../sign-in/identity-store.ts'
 import { deleteAccessToken } from './session-store.ts'
 import { NameLooksTaken, softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
@@ -17,19 +18,20 @@ export async function changeUser(db: Queries, id: number, changes: UserChanges):
   if (outcome === 'missing') throw new AppError('not_found')
 }
 
-/** Tells people what `NameLooksTaken` means. */
+/** Converts `NameLooksTaken` to an error for users; rethrows any other error. */
 export function refuseAlike(error: unknown): never {
   if (!(error instanceof NameLooksTaken)) throw error
   throw new AppError('username_alike', { name: error.username })
 }
 
 /**
- * Deletes a user for good: the name, the e-mail address and the external identities are free again,
- * the access token ends. Books and logs stay. Sessions stay until their next call, which is told
- * the reason.
+ * Deletes a user permanently: frees the name, email address and external identities, and revokes
+ * the access token. Ledger and logs stay. Sessions stay until their next request, which returns the
+ * reason.
  */
 export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
   if (!(await softDeleteUser(trx, id, `deleted_${newHexSecret()}`))) return
   await deleteAccessToken(trx, id)
   await deleteIdentitiesOf(trx, id)
+  await deleteSecondFactor(trx, id)
 }

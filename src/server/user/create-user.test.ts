@@ -23,7 +23,7 @@ forEachDatabase('createUser', (open) => {
   const countUsers = async () =>
     (await server.database.read.selectFrom('users').select('id').execute()).length
 
-  test('a made-up name holds the id, and stands for the one that is shown', async () => {
+  test('a generated name contains the id and serves as display name', async () => {
     const id = await create({ username: { madeFrom: 'github' } })
     expect(await row(id)).toMatchObject({
       username: `github_${id}`,
@@ -32,7 +32,7 @@ forEachDatabase('createUser', (open) => {
     })
   })
 
-  test('a made-up name that somebody has taken before gets a tail', async () => {
+  test('a generated name that is taken gets a random suffix', async () => {
     const last = await create({})
     for (let next = last + 2; next < last + 8; next += 1) {
       await create({ username: `lark_${next}` })
@@ -41,13 +41,13 @@ forEachDatabase('createUser', (open) => {
     expect((await row(id))?.username).toMatch(/^lark_\d+_[0-9A-Za-z]{6}$/)
   })
 
-  test('an invite code that somebody has is replaced by another', async () => {
+  test('an invite code that is taken is replaced', async () => {
     const { aff_code } = (await row(await create({}))) ?? {}
     let attempts = 0
     const id = await create({
       async also(trx, userId) {
         attempts += 1
-        // As if chance had made the same one.
+        // Simulates a collision of random codes.
         if (attempts > 1) return
         await trx.updateTable('users').set({ aff_code }).where('id', '=', userId).execute()
       },
@@ -56,7 +56,7 @@ forEachDatabase('createUser', (open) => {
     expect((await row(id))?.aff_code).not.toBe(aff_code)
   })
 
-  test('without a password nobody signs in', async () => {
+  test('a user without a password cannot sign in', async () => {
     const id = await create({})
     const username = (await row(id))?.username
     for (const password of ['', ' ', 'undefined']) {
@@ -66,8 +66,8 @@ forEachDatabase('createUser', (open) => {
     }
   })
 
-  // A code that was used up for nothing, or an account without its identity, must not be left.
-  test('what fails beside it leaves nothing behind', async () => {
+  // A code must not be used up without a user, nor an account exist without its identity.
+  test('a failure in `also` rolls everything back', async () => {
     await server.app.options.set('QuotaForNewUser', '5')
     const before = await countUsers()
     const also = () => Promise.reject(new Error('the code is gone'))
@@ -75,7 +75,7 @@ forEachDatabase('createUser', (open) => {
     expect(await countUsers()).toBe(before)
   })
 
-  test('what is done beside it knows the id', async () => {
+  test('`also` receives the id', async () => {
     let seen = 0
     const id = await create({
       also: async (_trx, userId) => {

@@ -17,22 +17,22 @@ import { findUserByInviteCode, insertUser } from './user-store.ts'
 
 export interface UserToCreate {
   /**
-   * The name, or the first word of a made-up one: `{ madeFrom: 'github' }` becomes `github_<id>`,
-   * with a random tail when somebody has that name.
+   * The name, or the prefix of a generated one: `{ madeFrom: 'github' }` becomes `github_<id>`,
+   * with a random suffix if that name is taken.
    */
   username: string | { madeFrom: string }
-  /** Hash of the password. Absent: nobody can sign in with one until it is set. */
+  /** Password hash. If absent, password sign-in is impossible until one is set. */
   passwordHash?: string | undefined
-  /** Empty: the same as the name. */
+  /** If empty, the username. */
   display_name: string
-  /** Checked by the caller to belong to the person; absent: none. */
+  /** Verified by the caller; absent if the user has no email address. */
   email?: string | undefined
-  /** Invite code of whoever invited; one that nobody has is ignored. */
+  /** Invite code of the inviting user; unknown codes are ignored. */
   inviteCode?: string | undefined
   requestId: string
   /**
-   * Runs in the same transaction once the row is there: uses up a code, binds an identity. What it
-   * throws undoes everything.
+   * Runs in the same transaction after the row is inserted, for example to use up a code or bind an
+   * identity. An error rolls everything back.
    */
   also?: ((trx: Queries, userId: number) => Promise<void>) | undefined
 }
@@ -40,10 +40,9 @@ export interface UserToCreate {
 const MADE_UP_TAIL_LENGTH = 6
 
 /**
- * The one way an ordinary user comes to be: the row, the bonus for newcomers, the bonuses of an
- * invitation, a first token named `default`, all in one transaction. Whether registering is open,
- * and whether the fields are acceptable, is the caller's to check. Answers the id; throws
- * `username_taken`, `username_alike`.
+ * Creates an ordinary user: the row, the bonus for new users, invitation bonuses and a first token
+ * named `default`, all in one transaction. The caller checks that registration is open and that the
+ * fields are valid. Returns the id; throws `username_taken`, `username_alike`.
  */
 export async function createUser(app: App, user: UserToCreate): Promise<number> {
   const { username, passwordHash = '' } = user
@@ -66,11 +65,11 @@ export async function createUser(app: App, user: UserToCreate): Promise<number> 
   throw new AppError('internal')
 }
 
-/** Whether a name was refused because of the names of others. */
+/** Whether a name was rejected because another user has it or a similar one. */
 export const isNameRefusal = (error: unknown): boolean =>
   error instanceof AppError && (error.code === 'username_taken' || error.code === 'username_alike')
 
-/** Another invite code or another made-up name may be free. */
+/** Another random invite code or generated name may be free. */
 function mayTryAgain(error: unknown, username: UserToCreate['username']): boolean {
   if (error instanceof AppError) {
     return isNameRefusal(error) && typeof username !== 'string'
@@ -128,7 +127,7 @@ async function insertWithBonuses(
   return { id, inviterId: inviter?.id ?? 0 }
 }
 
-/** Options that give points, with the words of their log row and of their ledger row. */
+/** Options that grant points, with the texts of their log row and ledger row. */
 const BONUSES = {
   QuotaForNewUser: { words: logRows.new_user, reason: 'new user' },
   QuotaForInvitee: { words: logRows.invited, reason: 'invited' },

@@ -5,7 +5,7 @@ import { createHashingTurns } from './hashing-turns.ts'
 const AT_ONCE = 2
 const WAITING_MAX = 64
 
-/** Turns whose work takes until `end` is called; what began stands in `begun`. */
+/** Tasks that run until `end` is called; `begun` lists the started ones. */
 function heldTurns() {
   const turns = createHashingTurns()
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -24,7 +24,7 @@ function heldTurns() {
 
 const isBusy = (answer: unknown): boolean => answer instanceof AppError && answer.code === 'busy'
 
-test('only so many hash at once, and callers take turns', async () => {
+test('only a limited number of hashes run in parallel, and callers take turns', async () => {
   const { ask, begun, end } = heldTurns()
   const all = [...ask('many', 5), ...ask('one'), ...ask('other', 2)]
   expect(begun).toEqual(['many', 'many'])
@@ -33,26 +33,26 @@ test('only so many hash at once, and callers take turns', async () => {
   expect(begun.slice(AT_ONCE)).toEqual(['many', 'one', 'other', 'many', 'other', 'many'])
 })
 
-test('what fails gives its place on', async () => {
+test('a failed task frees its slot', async () => {
   const turns = createHashingTurns()
   const fail = () => turns.take('', () => Promise.reject(new Error('no')))
   await Promise.allSettled(Array.from({ length: 5 }, fail))
   expect(await turns.take('', () => Promise.resolve('yes'))).toBe('yes')
 })
 
-test('who asks for too many is told that the server is busy, and nobody else', async () => {
+test('only a caller with too many requests gets `busy`', async () => {
   const { ask, begun, end } = heldTurns()
   const many = ask('many', AT_ONCE + WAITING_MAX + 3)
   const few = ask('few', 2)
   end()
   const answers = await Promise.all(many)
-  // The last three, and the last of those that waited for each that came later.
+  // The last three, and the newest queued ones, each replaced by a later caller's.
   expect(answers.map(isBusy)).toEqual(answers.map((_, index) => index >= WAITING_MAX))
   expect((await Promise.all(few)).some(isBusy)).toBe(false)
   expect(begun).toHaveLength(AT_ONCE + WAITING_MAX)
 })
 
-test('where everybody waits for one, the next is told that the server is busy', async () => {
+test('when every waiting caller has one request, the next one gets `busy`', async () => {
   const { ask, end } = heldTurns()
   const all = Array.from({ length: AT_ONCE + WAITING_MAX }, (_, index) => ask(`${index}`)).flat()
   const late = ask('late')

@@ -1,33 +1,36 @@
 import { AppError } from '../app-error.ts'
 
 /**
- * Who may hash when. A hash takes a thread of the pool for a quarter of a second, and the names of
- * upstreams are looked up and files are read by the same few threads: so only some hash at once and
- * the others wait. Callers take turns, so that whoever asks for many holds up nobody else.
+ * Schedules password hashing. A hash occupies a thread of libuv's pool for a quarter of a second,
+ * and DNS lookups and file reads use the same few threads. So only some hashes run in parallel and
+ * the others wait. Callers take turns, so a caller with many requests does not delay the others.
  */
 export interface HashingTurns {
-  /** Does the work when it is the caller's turn. Throws `busy` when too much is waiting. */
+  /** Runs the work when it is the caller's turn. Throws `busy` if too many requests are waiting. */
   take<T>(caller: string, work: () => Promise<T>): Promise<T>
 }
 
 /** Half of the pool's threads. */
 const AT_ONCE_MAX = 2
-/** Eight seconds' work. */
+/** About eight seconds of work. */
 const WAITING_MAX = 64
 
-interface Waiting {
+interface QueuedTask {
   begin(): void
   refuse(error: AppError): void
 }
 
 export function createHashingTurns(): HashingTurns {
-  /** What waits by caller, oldest first; the caller whose turn is next comes first. */
-  const lines = new Map<string, Waiting[]>()
+  /** QueuedTask tasks by caller, oldest first; the caller whose turn is next comes first. */
+  const lines = new Map<string, QueuedTask[]>()
   let waiting = 0
   let running = 0
 
-  /** When all places are taken, the last in the longest line gives way to a caller with fewer. */
-  function makeRoom(own: readonly Waiting[]): void {
+  /**
+   * If the queue is full, the newest task of the longest queue is rejected in favor of a caller
+   * with fewer tasks.
+   */
+  function makeRoom(own: readonly QueuedTask[]): void {
     if (waiting < WAITING_MAX) return
     const longest = [...lines.values()].reduce((one, other) =>
       other.length > one.length ? other : one,
@@ -47,7 +50,7 @@ export function createHashingTurns(): HashingTurns {
     return promise
   }
 
-  /** Hands the place of what has ended on. */
+  /** Gives the slot of a finished task to the next one. */
   function passOn(): void {
     const [next] = lines
     if (next === undefined) {
@@ -55,7 +58,7 @@ export function createHashingTurns(): HashingTurns {
       return
     }
     const [caller, line] = next
-    // To the end: everybody else comes first.
+    // Moves the caller to the end of the round.
     lines.delete(caller)
     const first = line.shift()
     if (line.length > 0) lines.set(caller, line)

@@ -5,14 +5,14 @@ import { isPresent, type StoredUser } from './present-user-store.ts'
 import { caselessKey, foldName, nameKeys } from './name-keys.ts'
 
 /**
- * The keys of the names in use (`name-keys.ts`), so that the database refuses a second name that
- * looks like one of them, whichever process inserts it. Adopted users whose names look alike keep
- * them: the oldest holds the key as twin 0, each other one under its own id.
+ * Keys of the usernames in use (`name-keys.ts`). They make the database reject a second, similar
+ * name, from any process. Adopted users with similar names keep them: the oldest holds
+ * the key as twin 0, each other one under its own id.
  */
 
 /**
- * Gives a user the keys of a name in place of those it has. False if another user has one of them,
- * which on PostgreSQL ends the transaction.
+ * Replaces the user's name keys with those of a name. Returns false if another user has one of
+ * them, which aborts the transaction on PostgreSQL.
  */
 export async function claimName(
   trx: Queries,
@@ -34,7 +34,7 @@ export async function claimName(
   return true
 }
 
-/** Frees the name of a user. */
+/** Frees a user's name. */
 export async function releaseName(trx: Queries, userId: number): Promise<void> {
   const released = await trx
     .deleteFrom('name_keys')
@@ -45,7 +45,7 @@ export async function releaseName(trx: Queries, userId: number): Promise<void> {
   if (keys.length > 0) await promoteTwins(trx, keys)
 }
 
-/** The oldest of the users left with a key holds it now. */
+/** Gives each key to the oldest remaining user who has it. */
 async function promoteTwins(trx: Queries, keys: readonly string[]): Promise<void> {
   await trx
     .updateTable('name_keys')
@@ -60,10 +60,10 @@ async function promoteTwins(trx: Queries, keys: readonly string[]): Promise<void
     .execute()
 }
 
-/** Longer than any name that is compared without regard to case, in UTF-16 units. */
+/** In UTF-16 units; longer than any name that is compared case-insensitively. */
 const FOLDED_NAME_MAX = 128
 
-/** Users whose name is the same but for case and surrounding blanks. */
+/** Returns the users whose name is the same except for case and surrounding whitespace. */
 export async function findUsersByFoldedName(db: Queries, name: string): Promise<StoredUser[]> {
   if (name.length > FOLDED_NAME_MAX) return []
   const rows = await db
@@ -78,12 +78,12 @@ export async function findUsersByFoldedName(db: Queries, name: string): Promise<
   return rows.filter(({ username }) => foldName(username) === folded)
 }
 
-/** Users of one round of `fillNameKeys`. */
+/** Number of users per round of `fillNameKeys`. */
 const CHUNK = 1000
 
 /**
- * Makes the keys of users who have none: those of an earlier version, of an adopted database, and
- * those that One API has added or renamed since.
+ * Creates missing name keys: of users from an earlier version or an adopted database, and of users
+ * that One API has added or renamed since.
  */
 export async function fillNameKeys(trx: Queries): Promise<void> {
   await dropOutdated(trx)
@@ -147,7 +147,7 @@ async function insertKeys(
     taken.add(row.name_key)
     return { ...row, twin }
   })
-  // A process that serves already may insert the same key; the next round sees it.
+  // Another running process may insert the same key; the next round sees it.
   await trx
     .insertInto('name_keys')
     .values(rows)

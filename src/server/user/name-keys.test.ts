@@ -4,7 +4,7 @@ import { foldName, isReservedName, nameKeys } from './name-keys.ts'
 const lookAlike = (one: string, other: string): boolean =>
   nameKeys(one).some((key) => nameKeys(other).includes(key))
 
-describe('names that look alike', () => {
+describe('similar names', () => {
   test.each([
     ['another case', 'alice', 'ALICE'],
     ['a capital I for a small L', 'alice', 'aIice'],
@@ -31,7 +31,7 @@ describe('names that look alike', () => {
     ['张伟', '张玮'],
     ['ana', 'aná'],
     ['user', 'users'],
-  ])('%s is not %s', (one, other) => {
+  ])('%s differs from %s', (one, other) => {
     expect(lookAlike(one, other)).toBe(false)
   })
 })
@@ -54,7 +54,7 @@ test.each([
   expect(isReservedName(name)).toBe(expected)
 })
 
-test('folding keeps what looks alike apart', () => {
+test('folding keeps similar names distinct', () => {
   expect(foldName(' ALICE ')).toBe('alice')
   expect(foldName('aIice')).not.toBe(foldName('alice'))
 })

@@ -4,12 +4,12 @@ import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { ROOT_PASSWORD, startTestServer, type TestServer } from '../test/test-app.ts'
 
-forEachDatabase('the present password', (open) => {
+forEachDatabase('the current password', (open) => {
   let server: TestServer
   let user: TestUser
   let accessToken: string
   beforeAll(async () => {
-    // Zero would turn the limit of wrong passwords off.
+    // Zero would disable the limit for wrong passwords.
     server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
   })
   afterAll(() => server.close())
@@ -31,30 +31,30 @@ forEachDatabase('the present password', (open) => {
       .where('id', '=', user.id)
       .execute()
 
-  test('an access token alone does not change it', async () => {
+  test('is required to change it with an access token', async () => {
     const refused = await change({ accessToken }, { password: 'stolen-password' })
     expect(refused.message).toBe(errorText('old_password_needed', 'zh'))
     expect(await signsIn(PASSWORD)).toBe(true)
     expect(await opens({ accessToken })).toBe(true)
   })
 
-  test('an access token with it does, and ends with the sessions', async () => {
+  test('allows an access token to change it, which revokes the token and the sessions', async () => {
     const body = { password: 'another-one', old_password: PASSWORD }
     expect((await change({ accessToken }, body)).json).toEqual({ success: true, message: '' })
     expect([await opens({ accessToken }), await opens(user)]).toEqual([false, false])
     expect(await signsIn('another-one')).toBe(true)
   })
 
-  // One API's consoles know no old password: account.json, "change password".
+  // One API's consoles do not send the old password: account.json, "change password".
   test.each([{}, { old_password: PASSWORD }])(
-    'a session changes it with %j, and all else ends',
+    'a session changes it with %j, and everything else ends',
     async (old) => {
       expect((await change(user, { password: 'another-one', ...old })).json['success']).toBe(true)
       expect([await opens({ accessToken }), await opens(user)]).toEqual([false, true])
     },
   )
 
-  test('a first password needs a session', async () => {
+  test('a first password requires a session', async () => {
     await withoutPassword()
     const refused = await change({ accessToken }, { password: 'a-first-one', old_password: '' })
     expect(refused.message).toBe(errorText('session_needed', 'zh'))
@@ -62,7 +62,7 @@ forEachDatabase('the present password', (open) => {
     expect(await signsIn('a-first-one')).toBe(true)
   })
 
-  test('ten wrong ones close it to the access token, not to the owner', async () => {
+  test('ten wrong guesses lock the access token, not the owner', async () => {
     const guess = (old_password: string) =>
       change({ accessToken }, { password: 'stolen-password', old_password })
     const answers = await Promise.all(
@@ -78,16 +78,16 @@ forEachDatabase('the present password', (open) => {
     expect(owner.json['success']).toBe(true)
   })
 
-  describe('an access token cannot open another way in', () => {
+  describe('an access token cannot add another way to sign in', () => {
     test.each(['/api/oauth/email/bind?email=a@b.c&code=ABCDEF', '/api/oauth/wechat/bind?code=x'])(
-      'by %s',
+      'with %s',
       async (path) => {
         const answer = await server.call('GET', path, { as: { accessToken } })
         expect(answer.message).toBe(errorText('session_needed', 'zh'))
       },
     )
 
-    test('by root’s own row', async () => {
+    test('through root’s own row', async () => {
       const root = await server.database.read
         .selectFrom('users')
         .select('id')

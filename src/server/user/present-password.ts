@@ -4,21 +4,21 @@ import type { Actor } from '../http/handler.ts'
 import { hashingCaller } from './password.ts'
 
 /**
- * Whether a call comes with a session. Without one it comes with a system access token, which
- * scripts keep in files: a leaked one must not be enough to take over the account. So whatever
- * changes how the account is signed in to needs a session or the present password.
+ * Whether a request comes with a session. Without one it comes with a system access token, which
+ * scripts store in files. A leaked token must not be enough to take over the account, so every
+ * change to how the account is signed in to requires a session or the current password.
  */
 const hasSession = ({ sessionHash }: Actor): boolean => sessionHash !== ''
 
-/** Throws `session_needed` for a call by access token. */
+/** Throws `session_needed` for a request with an access token. */
 export function requireSession(actor: Actor): void {
   if (!hasSession(actor)) throw new AppError('session_needed')
 }
 
 /**
- * Checks the present password before another one is set. One API's consoles do not send it, so a
- * session may leave it out; an access token may not, and cannot set a first password either. Wrong
- * passwords are limited as in sign-in, separately for sessions and access tokens: guesses with a
+ * Checks the current password before a new one is set. One API's consoles do not send it, so a
+ * session may omit it. An access token must send it and cannot set a first password. Wrong
+ * passwords are limited as in sign-in, separately for sessions and access tokens, so guesses with a
  * leaked token do not lock out the owner. Throws `old_password_needed`, `old_password_wrong`,
  * `session_needed`, `too_many_password_attempts`, `busy`.
  */
@@ -28,7 +28,7 @@ export async function checkPresentPassword(
   given: string | undefined,
 ): Promise<void> {
   const { actor } = call
-  // Users who came through an external provider may have no password yet.
+  // Users of an external sign-in provider may have no password yet.
   if (actor.user.password === '') return requireSession(actor)
   if (given === undefined) {
     if (hasSession(actor)) return
@@ -36,7 +36,7 @@ export async function checkPresentPassword(
   }
   const limit = rateLimits.signIn
   const key = `present password ${hasSession(actor) ? 'session' : 'token'} ${actor.id}`
-  // Counted before the comparison, or parallel guesses would all be let in.
+  // Counted before the comparison; otherwise parallel guesses would all pass.
   if (!(await limit.take(key))) {
     const minutes = Math.max(1, Math.ceil((await limit.waitSeconds(key)) / 60))
     throw new AppError('too_many_password_attempts', { minutes })
@@ -44,7 +44,7 @@ export async function checkPresentPassword(
   const fits = await passwords
     .verify(given, actor.user.password, hashingCaller(call))
     .catch(async (error: unknown) => {
-      // Nothing was compared, so it was no guess.
+      // No comparison took place, so it does not count as a guess.
       await limit.giveBack(key)
       throw error
     })

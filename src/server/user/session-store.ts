@@ -5,7 +5,7 @@ export interface StoredSession {
   idHash: string
   user: StoredUser
   mustChangePassword: boolean
-  /** When the session was last used, in seconds; at most a minute behind. */
+  /** Time of the last use in seconds; up to a minute behind. */
   usedAtSeconds: number
 }
 
@@ -17,6 +17,8 @@ export async function insertSession(
     nowSeconds: number
     expiresAtSeconds: number
     mustChangePassword: boolean
+    userAgent: string
+    address: string
   },
 ): Promise<void> {
   await db
@@ -28,6 +30,9 @@ export async function insertSession(
       expires_at: session.expiresAtSeconds,
       must_change_password: session.mustChangePassword,
       used_at: session.nowSeconds,
+      verified_at: session.nowSeconds,
+      user_agent: session.userAgent,
+      address: session.address,
     })
     .execute()
 }
@@ -37,8 +42,8 @@ export async function deleteExpiredSessions(db: Queries, nowSeconds: number): Pr
 }
 
 /**
- * Returns a session with its user as the user is now; null if it is unknown, has expired, or was
- * not used for `idleSeconds` (0: no limit).
+ * Returns a session with the user's current row. Returns null if the session is unknown, has
+ * expired, or was not used for `idleSeconds` (0: no limit).
  */
 export async function findSession(
   db: Queries,
@@ -63,7 +68,7 @@ export async function findSession(
   }
 }
 
-/** Stores that a session was used now. */
+/** Stores the time of the last use of a session. */
 export async function noteSessionUse(
   db: Queries,
   idHash: string,
@@ -76,11 +81,80 @@ export async function noteSessionUse(
     .execute()
 }
 
+/** Stores that the person behind a session proved now who it is. */
+export async function noteVerified(db: Queries, idHash: string, nowSeconds: number): Promise<void> {
+  await db
+    .updateTable('sessions')
+    .set({ verified_at: nowSeconds })
+    .where('id_hash', '=', idHash)
+    .execute()
+}
+
+/** Returns when the person behind a session last proved who it is, in seconds; 0 if never. */
+export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<number> {
+  const row = await db
+    .selectFrom('sessions')
+    .select('verified_at')
+    .where('id_hash', '=', idHash)
+    .executeTakeFirst()
+  return row?.verified_at ?? 0
+}
+
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {
   await db.deleteFrom('sessions').where('id_hash', '=', idHash).execute()
 }
 
-/** Ends the sessions of a user, all but one if that is named. */
+/** A session as its owner sees it. Times are in seconds. */
+export interface ListedSession {
+  idHash: string
+  createdAt: number
+  /** At most a minute behind. */
+  usedAt: number
+  userAgent: string
+  address: string
+}
+
+/** Returns the sessions of a user that have not ended, the last used first. */
+export async function sessionsOf(
+  db: Queries,
+  userId: number,
+  { nowSeconds, idleSeconds }: { nowSeconds: number; idleSeconds: number },
+): Promise<ListedSession[]> {
+  const rows = await db
+    .selectFrom('sessions')
+    .select(['id_hash', 'created_at', 'used_at', 'user_agent', 'address'])
+    .where('user_id', '=', userId)
+    .where('expires_at', '>', nowSeconds)
+    .where('used_at', '>', idleSeconds === 0 ? -1 : nowSeconds - idleSeconds)
+    .orderBy('used_at', 'desc')
+    .orderBy('created_at', 'desc')
+    .execute()
+  return rows.map((row) => ({
+    idHash: row.id_hash,
+    createdAt: row.created_at,
+    usedAt: row.used_at,
+    userAgent: row.user_agent,
+    address: row.address,
+  }))
+}
+
+/** Ends the sessions of a user whose hash begins so; returns how many. */
+export async function deleteSessionNamed(
+  db: Queries,
+  userId: number,
+  idHashStart: string,
+): Promise<number> {
+  const deleted = await db
+    .deleteFrom('sessions')
+    .where('user_id', '=', userId)
+    .where('id_hash', '>=', idHashStart)
+    // Hashes are hex digits.
+    .where('id_hash', '<', `${idHashStart}g`)
+    .executeTakeFirst()
+  return Number(deleted.numDeletedRows)
+}
+
+/** Ends the sessions of a user, except the given one, and sign-ins that are under way. */
 export async function deleteSessionsOf(
   db: Queries,
   userId: number,
@@ -91,6 +165,7 @@ export async function deleteSessionsOf(
     .where('user_id', '=', userId)
     .where('id_hash', '<>', exceptIdHash)
     .execute()
+  await db.deleteFrom('second_factor_challenges').where('user_id', '=', userId).execute()
 }
 
 export async function passwordChanged(db: Queries, userId: number): Promise<void> {
@@ -101,7 +176,7 @@ export async function passwordChanged(db: Queries, userId: number): Promise<void
     .execute()
 }
 
-/** Replaces the user's system access token. An adopted one in One API's column stops working too. */
+/** Replaces the user's system access token. An adopted token in One API's column is revoked too. */
 export async function replaceAccessToken(
   db: Queries,
   { userId, tokenHash, nowSeconds }: { userId: number; tokenHash: string; nowSeconds: number },
@@ -116,13 +191,13 @@ export async function replaceAccessToken(
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Ends the user's system access token, ours and an adopted one. */
+/** Revokes the user's system access token, including an adopted one. */
 export async function deleteAccessToken(db: Queries, userId: number): Promise<void> {
   await db.deleteFrom('access_tokens').where('user_id', '=', userId).execute()
   await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
 }
 
-/** Whether a user has a system access token, ours or an adopted one. */
+/** Whether a user has a system access token, including an adopted one. */
 export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boolean> {
   if (user.access_token !== null && user.access_token.trim() !== '') return true
   const ours = await db
@@ -133,7 +208,9 @@ export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boo
   return ours !== undefined
 }
 
-/** Owner of a system access token: ours by its hash, an adopted one in One API's own column. */
+/**
+ * Finds the owner of a system access token: ours by its hash, an adopted one in One API's column.
+ */
 export async function findUserByAccessToken(
   db: Queries,
   { token, tokenHash }: { token: string; tokenHash: string },

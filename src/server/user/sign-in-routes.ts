@@ -7,7 +7,7 @@ import { isDirect } from '../http/host-check.ts'
 import { clearCookie, readCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { knownBrowser, rememberBrowser } from '../sign-in/known-browser.ts'
-import { startSession } from '../sign-in/start-session.ts'
+import { signInOrAsk } from '../second-factor/second-step.ts'
 import { hashingCaller } from './password.ts'
 import { findUserByLogin } from './user-store.ts'
 
@@ -20,13 +20,13 @@ export const signInRoutes = (app: App): Route[] => {
       const { username, password } = body
       if (!username || !password) throw new AppError('invalid_parameter')
       const user = await findUserByLogin(database.read, username)
-      // Name and address of an account are one counter, and no other account can reset it.
+      // Name and email address of an account share one counter, and no other account can reset it.
       const account = user ? `user ${user.id}` : `typed ${typedKey(username)}`
       const guesser = (user && knownBrowser(app, call.request, user)) ?? account
       const facts = { userId: user?.id ?? null, address: call.address, requestId: call.requestId }
-      // Counted before the password is looked at, or many guesses at once would all be let in.
+      // Counted before the password is checked; otherwise parallel guesses would all pass.
       if (!(await rateLimits.signIn.take(guesser))) {
-        app.trace.warn(facts, 'a sign-in was not looked at: too many failed before')
+        app.trace.warn(facts, 'a sign-in was rejected: too many failed before')
         const waitSeconds = await rateLimits.signIn.waitSeconds(guesser)
         throw new AppError('too_many_attempts', {
           minutes: Math.max(1, Math.ceil(waitSeconds / 60)),
@@ -36,7 +36,7 @@ export const signInRoutes = (app: App): Route[] => {
       const fits = await passwords
         .verify(password, stored, hashingCaller(call))
         .catch(async (error: unknown) => {
-          // Nothing was compared, so it was no guess.
+          // No comparison took place, so it does not count as a guess.
           await rateLimits.signIn.giveBack(guesser)
           throw error
         })
@@ -44,29 +44,30 @@ export const signInRoutes = (app: App): Route[] => {
       const isFromElsewhere = isDefault && !isDirect(call.request.raw)
       const mayEnter = fits && !(isFromElsewhere && isRoot(user?.role ?? 0))
       if (user === undefined || !mayEnter || user.status !== UserStatus.enabled) {
-        // Not what was typed: some type their password in the place of the name.
+        // Does not log the typed name, because some users type their password there.
         app.trace.warn(facts, 'a sign-in failed')
-        // The same for every account, or it would tell strangers that root still has it.
+        // The same for every account; otherwise it would reveal that root still has the default
+        // password.
         throw new AppError(isFromElsewhere ? 'default_password_remote' : 'wrong_credentials')
       }
       await rateLimits.signIn.forget(guesser)
-      const data = await startSession(app, call, { user, mustChangePassword: isDefault })
-      rememberBrowser(app, call, user)
+      const data = await signInOrAsk(app, call, { user, mustChangePassword: isDefault })
+      if (!('require_2fa' in data)) rememberBrowser(app, call, user)
       return { data }
     }),
     serve(userApi.logout, async (call) => {
       const cookie = readCookie(app, call.request, SESSION_COOKIE)
       if (cookie !== undefined) await sessions.end(cookie)
       clearCookie(app, call, SESSION_COOKIE)
-      // Clears pages of the back button. Not "cookies" and "storage": they would delete data of
-      // other programs under this domain, the mark of a known browser and the chosen language.
+      // Clears pages from the back-forward cache. Not "cookies" and "storage", which would delete
+      // data of other programs under this domain, the known-browser cookie and the chosen language.
       call.reply.header('Clear-Site-Data', '"cache"')
     }),
   ]
 }
 
-/** Characters of a name that nobody has; the rest does not count. */
+/** Number of characters of an unknown name that count; the rest is ignored. */
 const TYPED_MAX = 128
 
-/** One counter for the spellings that would find the same account, if there were one. */
+/** Counter key shared by all spellings that would match the same account. */
 const typedKey = (username: string): string => username.trim().toLowerCase().slice(0, TYPED_MAX)

@@ -19,8 +19,8 @@ forEachDatabase('signing in', (open) => {
       as: cookie === '' ? {} : { cookie },
     })
 
-  // What clients of the family store and show.
-  test('answers all 19 members of a user, five of them filled, and a cookie of 30 days', async () => {
+  // Members that clients of One API store and display.
+  test('returns all 19 members of a user, five of them filled, and a cookie for 30 days', async () => {
     const user = await aUser(server, { quota: 5, email: 'filled@example.test' })
     const answer = await login(user.username)
     expect(answer.data).toEqual({
@@ -49,7 +49,7 @@ forEachDatabase('signing in', (open) => {
     )
   })
 
-  test('401 with an envelope for nobody, 200 and a refusal for a wrong access token', async () => {
+  test('returns 401 without credentials, and 200 with an error for a wrong access token', async () => {
     const nobody = await server.call('GET', '/api/user/self')
     expect(nobody).toMatchObject({ status: 401, json: { success: false } })
     const accessToken = 'f'.repeat(32)
@@ -57,7 +57,7 @@ forEachDatabase('signing in', (open) => {
     expect(wrong).toMatchObject({ status: 200, json: { success: false } })
   })
 
-  test('an access token serves with and without Bearer, and a good cookie beats it', async () => {
+  test('an access token works with and without Bearer, and a valid cookie takes precedence', async () => {
     const owner = await aUser(server)
     const other = await aUser(server)
     const token = await anAccessToken(server, owner.id)
@@ -69,7 +69,7 @@ forEachDatabase('signing in', (open) => {
     expect(both.data).toMatchObject({ id: other.id })
   })
 
-  describe('does not tell who has an account', () => {
+  describe('does not reveal which accounts exist', () => {
     let user: TestUser
     beforeAll(async () => {
       user = await aUser(server, { email: 'known@example.test' })
@@ -79,7 +79,7 @@ forEachDatabase('signing in', (open) => {
       ['a name nobody has', () => 'nobody-at-all'],
       ['a name with a wrong password', () => user.username],
       ['an address with a wrong password', () => 'KNOWN@example.test'],
-    ])('%s: one sentence', async (_what, name) => {
+    ])('%s: the same message', async (_what, name) => {
       const answer = await login(name(), 'wrong-password')
       expect(answer.text).toBe(
         JSON.stringify({ success: false, message: '用户名或密码错误，或该用户已被封禁' }),
@@ -87,7 +87,7 @@ forEachDatabase('signing in', (open) => {
     })
 
     test.each([UserStatus.disabled, UserStatus.deleted])(
-      'the right password of a user of status %i: the same',
+      'the right password of a user with status %i: the same message',
       async (status) => {
         const { username } = await aUser(server, { status })
         expect((await login(username)).message).toBe('用户名或密码错误，或该用户已被封禁')
@@ -95,7 +95,7 @@ forEachDatabase('signing in', (open) => {
     )
   })
 
-  test('by address in any case, and a name goes before an address', async () => {
+  test('accepts an address in any case, and a name takes precedence over an address', async () => {
     const owner = await aUser(server, { email: 'Both@example.test' })
     expect((await login('bOTH@EXAMPLE.test')).data).toMatchObject({ id: owner.id })
     const named = await aUser(server, { username: 'a@b.c' })
@@ -103,7 +103,7 @@ forEachDatabase('signing in', (open) => {
     expect((await login('a@b.c')).data).toMatchObject({ id: named.id })
   })
 
-  test('while it is closed, nobody', async () => {
+  test('rejects everyone while password sign-in is off', async () => {
     const { username } = await aUser(server)
     await server.app.options.set('PasswordLoginEnabled', 'false')
     expect((await login(username)).message).toBe('管理员关闭了密码登录')
@@ -114,8 +114,8 @@ forEachDatabase('signing in', (open) => {
 })
 
 forEachDatabase('guessing a password', (open) => {
-  // Attempts that are counted only when they have failed would let all of these through.
-  test('of forty guesses at once ten are looked at', async () => {
+  // If only failed attempts were counted, all of these would pass.
+  test('only ten of forty parallel guesses are checked', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const spellings = ['Guessed@example.test', 'GUESSED@EXAMPLE.TEST', 'guessed@example.test']
     await aUser(server, { email: 'guessed@example.test' })
@@ -149,12 +149,12 @@ forEachDatabase('guessing a password', (open) => {
     await server.close()
   })
 
-  // Whoever registers a look-alike could guess without end otherwise.
-  test('signing in to another account takes away no failures of this one', async () => {
+  // Otherwise an attacker could register a similar name and guess without a limit.
+  test('signing in to another account does not reset the failures of this one', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '0' })
     await aUser(server, { username: 'victim' })
     const lookAlike = await aUser(server)
-    // Adopted databases hold such names.
+    // Adopted databases may contain such names.
     await server.database.write
       .updateTable('users')
       .set({ username: 'VICTIM' })
@@ -173,8 +173,8 @@ forEachDatabase('guessing a password', (open) => {
     await server.close()
   })
 
-  // Scripts sign in for each run, and all who work as root share an account.
-  test('a good sign-in does not count, and takes away the failures before it', async () => {
+  // Scripts sign in on each run, and several people may share the root account.
+  test('a successful sign-in does not count and resets earlier failures', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const { username } = await aUser(server)
     const signIn = async (password: string) =>
@@ -214,8 +214,8 @@ forEachDatabase('guessing a password', (open) => {
     const isLetIn = async ({ username }: TestUser, cookie = '') =>
       (await signIn(username, PASSWORD, cookie)).json['success']
 
-    // Otherwise ten wrong passwords each quarter of an hour keep root out for good.
-    test('is let in whatever strangers have tried', async () => {
+    // Otherwise ten wrong passwords every 15 minutes would lock root out permanently.
+    test('is not locked out by failures of others', async () => {
       const user = await aUser(server)
       const mark = await markOf(user)
       await shutOut(user)
@@ -224,7 +224,7 @@ forEachDatabase('guessing a password', (open) => {
       expect(await isLetIn(user)).toBe(false)
     })
 
-    test('may try no more than strangers, and shuts out nobody else', async () => {
+    test('has the same limit as others, and locks out no other browser', async () => {
       const user = await aUser(server)
       const mark = await markOf(user)
       await shutOut(user, mark)
@@ -232,7 +232,7 @@ forEachDatabase('guessing a password', (open) => {
       expect(await isLetIn(user)).toBe(true)
     })
 
-    test('is not known for another account, nor by a mark that is not ours', async () => {
+    test('is not recognized for another account, nor by a forged cookie', async () => {
       const [user, other] = [await aUser(server), await aUser(server)]
       const [mark, others] = [await markOf(user), await markOf(other)]
       await shutOut(user)
@@ -242,8 +242,9 @@ forEachDatabase('guessing a password', (open) => {
       }
     })
 
-    // Whoever knew it could make any number of marks with it, and guess the new one by each.
-    test('is not known any more once the account has another password', async () => {
+    // Otherwise a person who knew the old password could create any number of cookies and use each
+    // to guess the new one.
+    test('is no longer recognized after the account’s password changes', async () => {
       const user = await aUser(server)
       const mark = await markOf(user)
       const { passwords, database } = server.app
@@ -258,7 +259,7 @@ forEachDatabase('guessing a password', (open) => {
       expect(await isLetIn(user)).toBe(false)
     })
 
-    test('is known for five accounts, and the mark goes to the sign-in alone', async () => {
+    test('is recognized for five accounts, and the cookie is only sent to sign-in', async () => {
       const users = await Promise.all(Array.from({ length: 6 }, () => aUser(server)))
       let mark = ''
       for (const user of users) mark = await markOf(user, mark)
@@ -275,7 +276,7 @@ forEachDatabase('guessing a password', (open) => {
     })
   })
 
-  test('the operator hears who signed in, who failed and who was not looked at', async () => {
+  test('the trace reports successful, failed and rejected sign-ins', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const { trace } = server.app
     const heard: unknown[] = []
@@ -290,15 +291,15 @@ forEachDatabase('guessing a password', (open) => {
     await signIn('my-password', 'wrong-password')
     for (let wrong = 0; wrong < 11; wrong += 1) await signIn(username, 'wrong-password')
     expect(heard).toEqual([
-      ['somebody signed in', id],
+      ['a user signed in', id],
       ['a sign-in failed', null],
       ...Array.from({ length: 10 }, () => ['a sign-in failed', id]),
-      ['a sign-in was not looked at: too many failed before', id],
+      ['a sign-in was rejected: too many failed before', id],
     ])
     await server.close()
   })
 
-  test('a guess that the server is too busy to look at does not count', async () => {
+  test('a guess rejected because the server is busy does not count', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const { username } = await aUser(server)
     const { passwords } = server.app
@@ -316,7 +317,7 @@ forEachDatabase('guessing a password', (open) => {
     await server.close()
   })
 
-  test('the 21st critical call from one address is refused with nothing but 429', async () => {
+  test('the 21st critical request from one address gets an empty 429', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '20' })
     for (let call = 0; call < 20; call += 1) {
       const answer = await server.call('GET', '/api/verification?email=')

@@ -47,7 +47,7 @@ forEachDatabase('user administration', (open) => {
     (await call('GET', '/api/user/self', undefined, as)).json['success'] === true
 
   describe('reading users', () => {
-    test('the list has ten a page, newest first, without the deleted ones', async () => {
+    test('the list has ten users per page, newest first, without deleted ones', async () => {
       const deleted = await aUser(server, { status: UserStatus.deleted })
       for (let index = 0; index < 11; index += 1) await aUser(server)
       const first = await call('GET', '/api/user/?p=0', undefined, admin)
@@ -73,13 +73,13 @@ forEachDatabase('user administration', (open) => {
       for (let index = 0; index < calls; index += 1) {
         await aSettledCall(server, { userId: rich.id, tokenId: token.id, cost })
       }
-      // The largest number comes first; root of the first start has most quota of all.
+      // Descending; the first root user has the most quota.
       expect(await first()).toMatchObject(
         order === 'quota' ? { username: 'root' } : { id: rich.id },
       )
     })
 
-    test('search finds by id and by parts of name, display name and e-mail, but no deleted user', async () => {
+    test('search finds by id and by parts of name, display name and email, but no deleted user', async () => {
       const word = randomText(8)
       const named = await aUser(server, { username: `${word}1` })
       const mailed = await aUser(server, { email: `${word.toUpperCase()}@b.c` })
@@ -100,7 +100,7 @@ forEachDatabase('user administration', (open) => {
       expect(await find('%')).toEqual([])
     })
 
-    test('an admin sees those below, not its equals nor itself', async () => {
+    test('an admin sees users of a lower role, but no equals and not itself', async () => {
       const peer = await anAdmin(server)
       const look = async (id: number, as: TestUser) =>
         (await call('GET', `/api/user/${id}`, undefined, as)).json['success']
@@ -116,7 +116,7 @@ forEachDatabase('user administration', (open) => {
   describe('POST /api/user/', () => {
     const create = (body: unknown, as = admin) => call('POST', '/api/user/', body, as)
 
-    test('makes an ordinary user with the bonus and a first token', async () => {
+    test('creates an ordinary user with the bonus and a first token', async () => {
       await server.app.options.set('QuotaForNewUser', '777')
       const username = randomText(8)
       const answer = await create({
@@ -155,12 +155,12 @@ forEachDatabase('user administration', (open) => {
       ['a long name', { username: 'n'.repeat(13), password: 'password-2' }],
       ['a short password', { username: 'someone', password: 'short' }],
       ['a role like one’s own', { username: 'someone', password: 'password-2', role: 10 }],
-    ])('refuses %s', async (_what, body) => {
+    ])('rejects %s', async (_what, body) => {
       expect((await create(body)).json['success']).toBe(false)
       expect((await login('someone', 'password-2')).json['success']).toBe(false)
     })
 
-    test('of ten who want one name at once, one gets it and nobody a fault', async () => {
+    test('of ten parallel requests for one name one succeeds and the others get a clear error', async () => {
       const username = randomText(8)
       const answers = await Promise.all(
         Array.from({ length: 10 }, () => create({ username, password: 'password-2' })),
@@ -170,7 +170,7 @@ forEachDatabase('user administration', (open) => {
       expect(server.faults).toEqual([])
     })
 
-    test('refuses a name that is taken', async () => {
+    test('rejects a name that is taken', async () => {
       const answer = await create({ username: user.username, password: 'password-2' })
       expect(answer.message).toBe(`用户名「${user.username}」已被使用`)
     })
@@ -180,7 +180,7 @@ forEachDatabase('user administration', (open) => {
     const update = (body: Record<string, unknown>, as = admin) =>
       call('PUT', '/api/user/', { id: user.id, ...body }, as)
 
-    test('writes what is there and leaves what is not', async () => {
+    test('writes the given members and leaves the others', async () => {
       await update({ display_name: 'Shown', group: 'vip, default' })
       await update({ email: 'a@b.c' })
       expect(await stored(user.id)).toMatchObject({
@@ -196,7 +196,7 @@ forEachDatabase('user administration', (open) => {
       expect(await stored(user.id)).toMatchObject({ email: '', group: 'default', quota: 0 })
     })
 
-    test('a change of quota is written down; an echo of it is not', async () => {
+    test('a change of quota is logged; sending the same value back is not', async () => {
       await update({ quota: 1000 })
       expect((await call('GET', '/api/log/self?type=3')).data).toEqual([])
       await update({ quota: 1500 })
@@ -205,8 +205,8 @@ forEachDatabase('user administration', (open) => {
       ])
     })
 
-    // One API lets calls overdraw a user, and its consoles send back the whole object.
-    test('an overdrawn user can be renamed, and stays overdrawn until points are given', async () => {
+    // One API allows negative balances, and its consoles send the whole object back.
+    test('a user with a negative balance can be renamed, and stays negative until points are granted', async () => {
       const move = (points: number) =>
         server.database.write
           .updateTable('users')
@@ -222,7 +222,7 @@ forEachDatabase('user administration', (open) => {
       await move(1500)
     })
 
-    test('with the quota that was seen, what was spent meanwhile stays spent', async () => {
+    test('with the quota that was seen, points spent meanwhile stay spent', async () => {
       const token = await aToken(server, user.id, { unlimited_quota: true })
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 300 })
       await update({ quota: 5000, quota_was: 1000 })
@@ -235,7 +235,7 @@ forEachDatabase('user administration', (open) => {
       expect(await stored(user.id)).toMatchObject({ quota: 0 })
     })
 
-    test('counters and other people’s secrets cannot be written', async () => {
+    test('counters and other users’ secrets cannot be written', async () => {
       const before = await stored(user.id)
       await update({
         used_quota: 0,
@@ -258,13 +258,13 @@ forEachDatabase('user administration', (open) => {
       ['no id', { id: 0 }],
       ['an unknown id', { id: 999_999 }],
       ['an address with a line break', { email: 'a@b\nBcc: c' }],
-    ])('refuses %s', async (_what, body) => {
+    ])('rejects %s', async (_what, body) => {
       const before = await stored(user.id)
       expect((await update(body)).json['success']).toBe(false)
       expect(await stored(user.id)).toEqual(before)
     })
 
-    test('a group list has limits, in characters', async () => {
+    test('a group list is limited in characters', async () => {
       const names = Array.from({ length: 20 }, (_, index) => `${'组'.repeat(29)}${index}`)
       await update({ group: names.join(', ') })
       expect(await stored(user.id)).toMatchObject({ group: names.join(',') })
@@ -275,7 +275,7 @@ forEachDatabase('user administration', (open) => {
       expect(await stored(user.id)).toMatchObject({ group: 'a,b,__proto__' })
     })
 
-    test('root neither steps down nor locks itself out, whatever else is in the body', async () => {
+    test('root can neither demote nor disable itself, with any other members in the body', async () => {
       for (const over of [{ role: 1 }, { role: 10 }, { status: 2 }, { status: 3 }]) {
         const body = { id: root.id, display_name: 'gone', ...over }
         expect((await update(body, root)).json['success']).toBe(false)
@@ -287,7 +287,7 @@ forEachDatabase('user administration', (open) => {
     })
 
     // A second super admin must not be able to remove the first.
-    test('a root sees another root and changes nothing of it', async () => {
+    test('a root user can read but not change another root user', async () => {
       const second = await aUser(server, { role: Role.root })
       const before = await stored(root.id)
       const name = { username: root.username }
@@ -315,7 +315,7 @@ forEachDatabase('user administration', (open) => {
       expect((await call('POST', '/api/topup', topUp, second)).json['success']).toBe(true)
     })
 
-    test('an admin changes neither its equals nor root', async () => {
+    test('an admin can change neither equals nor root', async () => {
       const peer = await anAdmin(server)
       for (const id of [peer.id, root.id, admin.id]) {
         expect((await update({ id, display_name: 'x' })).json['success']).toBe(false)
@@ -342,7 +342,7 @@ forEachDatabase('user administration', (open) => {
     const manage = (target: TestUser, action: string, as = admin) =>
       call('POST', '/api/user/manage', { username: target.username, action }, as)
 
-    test('root promotes and demotes; role and status come back', async () => {
+    test('root promotes and demotes; the response has role and status', async () => {
       expect((await manage(user, 'promote', root)).data).toMatchObject({
         id: 0,
         role: 10,
@@ -353,7 +353,7 @@ forEachDatabase('user administration', (open) => {
       expect(await isSignedIn(user)).toBe(false)
     })
 
-    test('disabling takes effect at once, by cookie and by access token', async () => {
+    test('disabling takes effect immediately, for cookies and access tokens', async () => {
       const accessToken = await anAccessToken(server, user.id)
       expect((await manage(user, 'disable')).data).toMatchObject({ role: 1, status: 2 })
       expect(await isSignedIn(user)).toBe(false)
@@ -364,8 +364,8 @@ forEachDatabase('user administration', (open) => {
       expect((await login(user.username)).json['success']).toBe(true)
     })
 
-    // The reason, and not that the sign-in has run out.
-    test('a disabled user’s session is told so, once; enabling revives none', async () => {
+    // The response gives the reason, not an expired session.
+    test('a disabled user’s session gets the reason once; enabling does not revive it', async () => {
       const other = { ...user, cookie: `session=${await server.app.sessions.start(user.id, true)}` }
       await manage(user, 'disable')
       const ask = () => call('GET', '/api/user/self', undefined, user)
@@ -378,7 +378,7 @@ forEachDatabase('user administration', (open) => {
       expect(await isSignedIn(other)).toBe(false)
     })
 
-    test('deleting frees the name and keeps the books', async () => {
+    test('deleting frees the name and keeps the ledger', async () => {
       const accessToken = await anAccessToken(server, user.id)
       expect((await manage(user, 'delete')).data).toMatchObject({ status: 3 })
       expect(await stored(user.id)).toMatchObject({
@@ -392,7 +392,7 @@ forEachDatabase('user administration', (open) => {
       expect(again.id).toBeGreaterThan(user.id)
     })
 
-    test('a deleted user comes back by no way', async () => {
+    test('a deleted user cannot return in any way', async () => {
       const email = `${randomText(8)}@example.test`
       const gone = await aUser(server, { quota: 1000, email })
       const { key } = await aToken(server, gone.id, { unlimited_quota: true })
@@ -426,7 +426,7 @@ forEachDatabase('user administration', (open) => {
         headers: { authorization: `Bearer sk-${key}` },
       })
       expect(relay.status).toBe(403)
-      // What belonged to it may belong to somebody else.
+      // The former identity may belong to another user now.
       const { read } = server.database
       expect(await identityOwner(read, { provider: 'github', subject: `${gone.id}` })).toBe(
         undefined,
@@ -434,7 +434,7 @@ forEachDatabase('user administration', (open) => {
       expect(await findUsersByEmail(read, email)).toEqual([])
     })
 
-    test('an admin who was banned while the call was under way does nothing any more', async () => {
+    test('an admin who was banned during the request can change nothing', async () => {
       const row = await findUser(server.database.read, admin.id)
       if (row === undefined) throw new Error('there is no such admin')
       const actor = {
@@ -453,7 +453,7 @@ forEachDatabase('user administration', (open) => {
       expect(await stored(user.id)).toMatchObject({ status: UserStatus.enabled })
     })
 
-    test('root is untouchable', async () => {
+    test('root cannot be changed', async () => {
       for (const action of ['disable', 'delete', 'demote', 'promote']) {
         expect((await manage(root, action, root)).json['success'], `${action}`).toBe(false)
         expect((await manage(root, action)).json['success'], `${action}`).toBe(false)
@@ -467,7 +467,7 @@ forEachDatabase('user administration', (open) => {
       ['an unknown name', { username: 'nobody', action: 'disable' }],
       ['an unknown action', { username: 'root', action: 'banish' }],
       ['an action of every object', { username: 'root', action: 'constructor' }],
-    ])('refuses %s', async (_what, body) => {
+    ])('rejects %s', async (_what, body) => {
       const answer = await call('POST', '/api/user/manage', body, root)
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
     })
@@ -476,7 +476,7 @@ forEachDatabase('user administration', (open) => {
   describe('POST /api/topup', () => {
     const topUp = (body: object, as = admin) => call('POST', '/api/topup', body, as)
 
-    test('adds quota, with the remark as its log row', async () => {
+    test('adds quota, with the remark as log text', async () => {
       const answer = await topUp({ user_id: user.id, quota: 5000, remark: '订单 12' })
       expect(answer.json).toEqual({ success: true, message: '' })
       await topUp({ user_id: user.id, quota: 100_000 })
@@ -493,7 +493,7 @@ forEachDatabase('user administration', (open) => {
       ['what makes the balance too large', { quota: QUOTA_MAX }],
       ['a fraction', { quota: 0.5 }],
       ['a remark of 501 characters', { quota: 1, remark: 'x'.repeat(501) }],
-    ])('refuses %s', async (_what, body) => {
+    ])('rejects %s', async (_what, body) => {
       const answer = await topUp({ user_id: user.id, ...body })
       expect(answer).toMatchObject({ status: 200, json: { success: false } })
       expect(await stored(user.id)).toMatchObject({ quota: 1000 })
@@ -501,8 +501,8 @@ forEachDatabase('user administration', (open) => {
       expect(server.faults).toEqual([])
     })
 
-    // Scripts that pay know it so.
-    test('for nobody it succeeds and books nothing', async () => {
+    // Payment scripts rely on this.
+    test('for an unknown user it succeeds and books nothing', async () => {
       expect((await topUp({ user_id: 999_999, quota: 5 })).json['success']).toBe(true)
     })
 
@@ -511,25 +511,25 @@ forEachDatabase('user administration', (open) => {
       ['a member of another name', { userId: 1, quota: 5 }],
       ['a user 0', { user_id: 0, quota: 5 }],
       ['no amount', { user_id: 1 }],
-    ])('an order that names %s is refused, or it would be lost', async (_what, body) => {
+    ])('a top-up with %s is rejected, so that no payment is lost', async (_what, body) => {
       expect((await topUp(body)).message).toBe(errorText('invalid_parameter', 'zh'))
     })
 
-    test('is not for ordinary users', async () => {
+    test('is not allowed for ordinary users', async () => {
       const answer = await topUp({ user_id: user.id, quota: 5 }, user)
       expect(answer.message).toBe(errorText('role_too_low', 'zh'))
     })
   })
 
   describe('DELETE /api/user/:id', () => {
-    test('deletes those below, with an envelope', async () => {
+    test('deletes users of a lower role and returns an envelope', async () => {
       const answer = await call('DELETE', `/api/user/${user.id}`, undefined, admin)
       expect(answer.json).toEqual({ success: true, message: '' })
       expect(await stored(user.id)).toMatchObject({ status: 3 })
       expect(await isSignedIn(user)).toBe(false)
     })
 
-    test('not even root deletes root, and nobody a stranger', async () => {
+    test('root cannot delete root, and equals cannot be deleted', async () => {
       const remove = async (id: number, as: TestUser) =>
         (await call('DELETE', `/api/user/${id}`, undefined, as)).json['success']
       expect(await remove(root.id, root)).toBe(false)

@@ -1,13 +1,13 @@
 import type { Language } from '../../contract/errors.ts'
 import type { Queries } from '../db/database.ts'
 
-/** Every user whose language is known, with the language. */
+/** Returns the id and language of every user whose language is known. */
 export async function allLanguages(db: Queries): Promise<[number, Language][]> {
   const rows = await db.selectFrom('user_languages').select(['user_id', 'language']).execute()
   return rows.map(({ user_id, language }) => [user_id, languageIn(language)])
 }
 
-/** The user's language; null if it is not known. */
+/** Returns the user's language, or null if unknown. */
 export async function languageOfUser(db: Queries, userId: number): Promise<Language | null> {
   const row = await db
     .selectFrom('user_languages')

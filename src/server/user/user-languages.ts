@@ -3,13 +3,13 @@ import type { App } from '../app.ts'
 import { allLanguages, languageOfUser, saveLanguage } from './user-language-store.ts'
 
 /**
- * The language in which each user last used the console. All of them are in memory, because every
- * error to a program asks for one; another process announces what changes.
+ * Stores the language in which each user last used the console. All languages are kept in memory,
+ * because every API error needs one; changes are announced to the other processes.
  */
 export interface UserLanguages {
-  /** The user's language; null if it is not known. */
+  /** Returns the user's language, or null if unknown. */
   of(userId: number): Language | null
-  /** Remembers the language, and stores it in the background if it has changed. Never throws. */
+  /** Sets the language, and stores it in the background if it has changed. Never throws. */
   remember(userId: number, language: Language): void
 }
 

@@ -32,7 +32,7 @@ forEachDatabase('usernames', (open) => {
     server.call('POST', '/api/user/login', { body: { username, password: PASSWORD } })
   const alike = (name: string) => errorText('username_alike', 'zh', { name })
 
-  test('one that looks like another or a reserved one is refused by every way', async () => {
+  test('a name similar to another or to a reserved one is rejected everywhere', async () => {
     const { username } = await aUser(server, { username: newName() })
     const other = await aUser(server)
     const admin = await aUser(server, { role: Role.admin })
@@ -51,7 +51,7 @@ forEachDatabase('usernames', (open) => {
     )
   })
 
-  test('of look-alikes at one moment one is taken', async () => {
+  test('of similar names requested in parallel one is accepted', async () => {
     const name = newName()
     const names = [name, name.toUpperCase(), `\u0430${name.slice(1)}`, `A${name.slice(1)}`]
     const answers = await Promise.all(names.map(register))
@@ -59,7 +59,7 @@ forEachDatabase('usernames', (open) => {
     expect(server.faults).toEqual([])
   })
 
-  test('the own name may change its case, and be sent back unchanged', async () => {
+  test('users may change the case of their own name, or send it back unchanged', async () => {
     const user = await aUser(server, { username: newName() })
     const name = user.username.toUpperCase()
     for (const wanted of [user.username, name, name]) {
@@ -68,13 +68,13 @@ forEachDatabase('usernames', (open) => {
     expect((await signIn(name)).data).toMatchObject({ id: user.id })
   })
 
-  test('a super admin may have a reserved one', async () => {
+  test('a super admin may have a reserved name', async () => {
     const second = await aUser(server, { role: Role.root })
     expect((await rename(second, 'system')).json['success']).toBe(true)
     expect((await rename(second, newName())).json['success']).toBe(true)
   })
 
-  test('a name left behind or deleted is free, for look-alikes too', async () => {
+  test('a former or deleted name is free again, also for similar names', async () => {
     const name = newName()
     const user = await aUser(server, { username: name })
     await rename(user, newName())
@@ -83,7 +83,7 @@ forEachDatabase('usernames', (open) => {
     expect((await register(name)).json['success']).toBe(true)
   })
 
-  test('a made-up name avoids look-alikes', async () => {
+  test('a generated name avoids similar names', async () => {
     const app = { ...server.app }
     const { username } = await aUser(server)
     const madeFrom = newName()
@@ -92,7 +92,7 @@ forEachDatabase('usernames', (open) => {
     )
     expect(id).toBeNull()
     const last = await aUser(server)
-    // The next user's made-up name, in capitals.
+    // The next generated name, in upper case.
     await aUser(server, { username: `${madeFrom}_${last.id + 2}`.toUpperCase() })
     const made = await createUser(app, {
       username: { madeFrom },
@@ -111,20 +111,20 @@ forEachDatabase('usernames', (open) => {
     test.each([
       ['surrounding blanks', (name: string) => `  ${name}\t`],
       ['another case', (name: string) => name.toUpperCase()],
-    ])('%s do not matter', async (_what, typed) => {
+    ])('ignores %s', async (_what, typed) => {
       const user = await aUser(server, { username: newName() })
       expect((await signIn(typed(user.username))).data).toMatchObject({ id: user.id })
     })
 
-    test('a look-alike is nobody', async () => {
+    test('rejects a similar name', async () => {
       const user = await aUser(server, { username: newName() })
       const answer = await signIn(`\u0430${user.username.slice(1)}`)
       expect(answer.message).toBe(errorText('wrong_credentials', 'zh'))
     })
   })
 
-  // One API knows capitals and small letters as different names.
-  test('adopted look-alikes keep their names; an exact name wins', async () => {
+  // In One API names are case-sensitive.
+  test('adopted similar names stay; an exact match takes precedence', async () => {
     const name = newName()
     const twins = [await aUser(server), await aUser(server)]
     const [small, capital] = twins
@@ -134,14 +134,14 @@ forEachDatabase('usernames', (open) => {
       write.updateTable('users').set({ username }).where('id', '=', id).execute()
     await setName(small.id, name)
     await setName(capital.id, name.toUpperCase())
-    // What One API has written is seen when the database is opened.
+    // Rows written by One API are read when the database is opened.
     await (await openDatabase(location)).close()
     expect((await signIn(name)).data).toMatchObject({ id: small.id })
     expect((await signIn(name.toUpperCase())).data).toMatchObject({ id: capital.id })
     const mixed = `A${name.slice(1)}`
     expect((await signIn(mixed)).message).toBe(errorText('wrong_credentials', 'zh'))
     expect((await register(mixed)).message).toBe(alike(mixed))
-    // The key goes on to the other one, and is free once both are gone.
+    // The key passes to the other user, and is free after both are gone.
     await rename(small, newName())
     expect((await register(mixed)).message).toBe(alike(mixed))
     expect((await signIn(mixed)).data).toMatchObject({ id: capital.id })

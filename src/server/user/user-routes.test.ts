@@ -44,7 +44,7 @@ forEachDatabase('own account', (open) => {
     (await call('GET', '/api/user/self', undefined, as)).status === 200
 
   describe('POST /api/user/login', () => {
-    test('answers five filled members and sets a cookie that scripts cannot read', async () => {
+    test('returns five filled members and sets an HttpOnly cookie', async () => {
       const answer = await login(user.username)
       expect(answer).toMatchObject({ status: 200, json: { success: true, message: '' } })
       expect(answer.data).toEqual({
@@ -76,7 +76,7 @@ forEachDatabase('own account', (open) => {
       expect(signedIn.data).toMatchObject({ id: user.id, quota: 1000 })
     })
 
-    test('the name may be an e-mail address, unless somebody has it as name', async () => {
+    test('the name may be an email address, unless it is a user’s name', async () => {
       const mail = `${randomText(6)}@b.c`
       const mailed = await aUser(server, { email: mail })
       expect((await login(mail)).data).toMatchObject({ id: mailed.id })
@@ -85,22 +85,22 @@ forEachDatabase('own account', (open) => {
       expect((await login(mail)).data).toMatchObject({ id: named.id })
     })
 
-    // Adopted databases and admins can give two users one address.
-    test('of two with one address the one who may come in does', async () => {
+    // Adopted databases and admins can give two users the same address.
+    test('of two users with the same address the enabled one signs in', async () => {
       const email = `${randomText(6)}@b.c`
       await aUser(server, { email, status: UserStatus.disabled })
       const enabled = await aUser(server, { email })
       expect((await login(email)).data).toMatchObject({ id: enabled.id })
     })
 
-    test('a name in other case or between blanks leads to its only owner', async () => {
+    test('a name in another case or with surrounding whitespace matches its only owner', async () => {
       const { id, username } = await aUser(server, { username: `a${randomText(9)}` })
       expect((await login(username.toUpperCase())).data).toMatchObject({ id })
       expect((await login(` ${username} `)).data).toMatchObject({ id })
     })
 
-    // One sentence for all of them: the answer must not tell which names exist.
-    test('a wrong password, an unknown name and a disabled user are refused alike', async () => {
+    // The same message for all, because the response must not reveal which names exist.
+    test('a wrong password, an unknown name and a disabled user get the same error', async () => {
       const disabled = await aUser(server, { status: UserStatus.disabled })
       const answers = [
         await login(user.username, 'wrong-password'),
@@ -116,14 +116,14 @@ forEachDatabase('own account', (open) => {
     })
 
     test.each([{}, { username: '' }, { username: 'x', password: '' }, { password: 'x' }])(
-      'refuses %j',
+      'rejects %j',
       async (body) => {
         const answer = await call('POST', '/api/user/login', body, null)
         expect(answer).toMatchObject({ status: 200, json: { success: false } })
       },
     )
 
-    test('refuses everybody while signing in by password is off', async () => {
+    test('rejects everyone while password sign-in is off', async () => {
       await server.app.options.set('PasswordLoginEnabled', 'false')
       const answer = await login(user.username)
       await server.app.options.set('PasswordLoginEnabled', 'true')
@@ -140,13 +140,13 @@ forEachDatabase('own account', (open) => {
       expect(await isSignedIn({ ...user, cookie: second })).toBe(true)
     })
 
-    test('succeeds for nobody', async () => {
+    test('succeeds without a session', async () => {
       expect((await call('GET', '/api/user/logout', undefined, null)).json['success']).toBe(true)
     })
   })
 
   describe('PUT /api/user/self', () => {
-    test('changes name and display name; empty members stay', async () => {
+    test('changes name and display name; empty members change nothing', async () => {
       const username = randomText(10)
       const answer = await call('PUT', '/api/user/self', {
         username,
@@ -159,8 +159,8 @@ forEachDatabase('own account', (open) => {
       expect((await login(username)).json['success']).toBe(true)
     })
 
-    // A form that sends the whole object back must not be able to give itself anything.
-    test('ignores everything else', async () => {
+    // A client that sends the whole object back must not be able to grant itself anything.
+    test('ignores all other members', async () => {
       const before = await self()
       await call('PUT', '/api/user/self', {
         ...before,
@@ -192,7 +192,7 @@ forEachDatabase('own account', (open) => {
       expect((await login(user.username)).json['success']).toBe(true)
     })
 
-    test('a name that is taken is refused with a plain sentence', async () => {
+    test('a name that is taken is rejected with a clear message', async () => {
       const answer = await call('PUT', '/api/user/self', { username: admin.username })
       expect(answer.message).toBe(`用户名「${admin.username}」已被使用`)
       expect(await self()).toMatchObject({ username: user.username })
@@ -203,13 +203,13 @@ forEachDatabase('own account', (open) => {
       { display_name: 'n'.repeat(21) },
       { password: 'short' },
       { password: 'p'.repeat(73) },
-    ])('refuses %j', async (body) => {
+    ])('rejects %j', async (body) => {
       expect((await call('PUT', '/api/user/self', body)).json['success']).toBe(false)
     })
   })
 
   describe('while the default password is in use', () => {
-    test('only the password can be changed, and then everything works', async () => {
+    test('only the password can be changed; after that everything works', async () => {
       const fresh = await aUser(server, { mustChangePassword: true })
       expect(await self(fresh)).toMatchObject({ must_change_password: true })
       const refused = await call('GET', '/api/token/', undefined, fresh)
@@ -221,7 +221,7 @@ forEachDatabase('own account', (open) => {
       expect((await call('GET', '/api/token/', undefined, fresh)).json['success']).toBe(true)
     })
 
-    test('signing in says so', async () => {
+    test('sign-in reports it', async () => {
       const hash = await server.app.passwords.hash('123456')
       await server.database.write
         .updateTable('users')
@@ -235,7 +235,7 @@ forEachDatabase('own account', (open) => {
   })
 
   describe('GET /api/user/token', () => {
-    test('makes a new system access token; the old one dies', async () => {
+    test('creates a new system access token and revokes the old one', async () => {
       const first = String((await call('GET', '/api/user/token')).data)
       expect(first).toMatch(/^[0-9a-f]{32}$/)
       const ask = (accessToken: string) =>
@@ -244,11 +244,11 @@ forEachDatabase('own account', (open) => {
       expect((await ask(`Bearer ${first}`)).data).toMatchObject({ id: user.id })
       const second = String((await call('GET', '/api/user/token')).data)
       expect((await ask(second)).data).toMatchObject({ id: user.id })
-      // Not 401: the console would take that for a lost session.
+      // Not 401, which the console would treat as an expired session.
       expect(await ask(first)).toMatchObject({ status: 200, json: { success: false } })
     })
 
-    test('one that One API stored keeps working until it is replaced', async () => {
+    test('a token stored by One API works until it is replaced', async () => {
       const adopted = newHexSecret()
       await server.database.write
         .updateTable('users')
@@ -261,14 +261,14 @@ forEachDatabase('own account', (open) => {
       expect((await ask()).json['success']).toBe(false)
     })
 
-    test('a cookie beats the header', async () => {
+    test('a cookie takes precedence over the header', async () => {
       const accessToken = await anAccessToken(server, admin.id)
       const answer = await server.call('GET', '/api/user/self', { as: { ...user, accessToken } })
       expect(answer.data).toMatchObject({ id: user.id })
     })
   })
 
-  test('available models are what enabled channels serve to one of the groups', async () => {
+  test('available models are those that enabled channels serve to one of the user’s groups', async () => {
     const group = randomText(8)
     await aChannel(server, { models: 'b,a', group })
     await aChannel(server, { models: 'c', group: `${group}2` })
@@ -281,7 +281,7 @@ forEachDatabase('own account', (open) => {
 })
 
 forEachDatabase('sign-in attempts', (open) => {
-  test('after ten failures an account waits, whoever asks; another one does not', async () => {
+  test('after ten failures an account is locked for every client; other accounts are not', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1000' })
     const user = await aUser(server)
     const other = await aUser(server)

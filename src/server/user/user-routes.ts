@@ -5,6 +5,7 @@ import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { standingOf } from '../limit/standing.ts'
+import { hasSecondFactor } from '../second-factor/second-factor-store.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
 import { hashingCaller } from './password.ts'
@@ -18,7 +19,7 @@ import {
 } from './user.ts'
 import { findUser, searchUsers, userPage, type StoredUser } from './user-store.ts'
 
-/** What admins do about users. */
+/** Routes for the administration of users. */
 export const userRoutes = (app: App): Route[] => [...lookUpRoutes(app), ...changeRoutes(app)]
 
 function lookUpRoutes(app: App): Route[] {
@@ -38,6 +39,7 @@ function lookUpRoutes(app: App): Route[] {
       data: {
         ...(await visibleUser(app, actor, params.id)),
         limits: await standingOf(app, { subject: 'user', id: params.id }),
+        second_factor: await hasSecondFactor(database.read, params.id),
       },
     })),
   ]
@@ -75,8 +77,8 @@ function changeRoutes(app: App): Route[] {
       const stored = await findUser(app.database.read, body.id)
       const fields = stored === undefined ? body : changedFields(stored, body)
       refuse(fieldRefusal(fields) ?? groupRefusal(body.group ?? ''))
-      // An adopted balance may be below zero; who sends it back changes nothing. One API's consoles
-      // send all they were given, and do not say that they saw it.
+      // An adopted balance may be negative; sending it back unchanged is not a change. One API's
+      // consoles send the whole object and do not state the quota they saw.
       const wasSeen = body.quota_was ?? stored?.quota
       if (body.quota === wasSeen) return updateUserByAdmin(app, call, { ...body, quota: undefined })
       refuse(quotaRefusal(body.quota ?? 0))
@@ -92,7 +94,7 @@ function changeRoutes(app: App): Route[] {
     }),
     serve(userApi.topUp, async (call) => {
       const { user_id: userId = 0, quota, remark = '' } = call.body
-      // Success for an order that names nobody would lose what was paid.
+      // Success without a user id would lose the payment.
       if (userId < 1 || quota === undefined) throw new AppError('invalid_parameter')
       refuse(quotaRefusal(quota))
       await topUpUser(app, call, { userId, quota, remark })

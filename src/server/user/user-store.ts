@@ -31,7 +31,7 @@ export async function userPage(
   return { rows, total: total.count }
 }
 
-/** By id, or by a part of username, e-mail or display name. */
+/** Finds users by id, or by a part of username, email or display name. */
 export async function searchUsers(db: Queries, keyword: string): Promise<StoredUser[]> {
   return db
     .selectFrom('users')
@@ -50,7 +50,10 @@ export async function searchUsers(db: Queries, keyword: string): Promise<StoredU
     .execute()
 }
 
-/** The row with this id, also of a deleted user: its sessions are told why they end. */
+/**
+ * Returns the row with this id, also of a deleted user, because its sessions receive the reason why
+ * they end.
+ */
 export const findUser = (db: Queries, id: number): Promise<StoredUser | undefined> =>
   db.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirst()
 
@@ -62,7 +65,7 @@ export const findUserByName = (db: Queries, username: string): Promise<StoredUse
     .where(isPresent)
     .executeTakeFirst()
 
-/** The user with this invite code, enabled or not; `''` is nobody's. */
+/** Returns the user with this invite code, enabled or not; an empty code matches no user. */
 export const findUserByInviteCode = (db: Queries, code: string): Promise<StoredUser | undefined> =>
   db
     .selectFrom('users')
@@ -73,7 +76,7 @@ export const findUserByInviteCode = (db: Queries, code: string): Promise<StoredU
     .executeTakeFirst()
 
 /**
- * All users with an address, by id. Upper and lower case are one mailbox; adopted rows may hold
+ * Returns all users with an email address, by id. Case is ignored, because adopted rows may contain
  * either.
  */
 export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser[]> =>
@@ -86,9 +89,9 @@ export const findUsersByEmail = (db: Queries, email: string): Promise<StoredUser
     .execute()
 
 /**
- * For signing in: the exact name first, then the name but for case and surrounding blanks if only
- * one user has it so, then an e-mail address. All are looked up each time, so that the time does
- * not tell which it is.
+ * Finds the user for a sign-in: by exact name, then by name without regard to case and surrounding
+ * whitespace if the match is unique, then by email address. All lookups always run, so that the
+ * response time does not reveal which one matched.
  */
 export async function findUserByLogin(db: Queries, login: string): Promise<StoredUser | undefined> {
   if (login === '') return undefined
@@ -118,7 +121,7 @@ export async function countUsers(db: Queries): Promise<number> {
 }
 
 export interface NewUser {
-  /** Taken by the caller in the same transaction; absent: taken here. */
+  /** If given, the caller took it in the same transaction. */
   id?: number
   username: string
   passwordHash: string
@@ -129,7 +132,7 @@ export interface NewUser {
   inviter_id?: number
 }
 
-/** Another user has a name that looks like this one, or it is reserved. */
+/** Thrown if another user has a similar name, or the name is reserved. */
 export class NameLooksTaken extends Error {
   readonly username: string
 
@@ -139,7 +142,7 @@ export class NameLooksTaken extends Error {
   }
 }
 
-/** Claims a new name. Throws `NameLooksTaken`; on PostgreSQL the transaction is over then. */
+/** Claims a new name. Throws `NameLooksTaken`, which aborts the transaction on PostgreSQL. */
 async function takeName(
   trx: Queries,
   { userId, username, role }: { userId: number; username: string; role: number },
@@ -151,8 +154,8 @@ async function takeName(
 }
 
 /**
- * Inserts a user without quota, in a transaction. Null if the name is taken, which on PostgreSQL
- * ends the transaction: nothing but throwing is left. Throws `NameLooksTaken`.
+ * Inserts a user without quota, in a transaction. Returns null if the name is taken; on PostgreSQL
+ * the transaction is aborted then, so the caller must throw. Throws `NameLooksTaken`.
  */
 export async function insertUser(db: Queries, user: NewUser): Promise<number | null> {
   const id = user.id ?? (await takeId(db, 'users'))
@@ -188,13 +191,14 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
   return id
 }
 
-/** Any numbers, the same in every process. */
+/** Arbitrary numbers; they must be the same in every process. */
 const ADMINISTRATION_LOCK = 7_235_502
 const EMAIL_LOCK = 7_235_503
 
 /**
- * Lets one transaction at a time change what users may do, until it ends: two who would demote each
- * other at once must not both succeed. On SQLite the transaction has the file.
+ * Allows one transaction at a time to change roles and status, until it ends. Two admins who demote
+ * each other concurrently must not both succeed. On SQLite the transaction already holds the file's
+ * write lock.
  */
 export async function lockAdministration(trx: Queries): Promise<void> {
   if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return
@@ -202,8 +206,8 @@ export async function lockAdministration(trx: Queries): Promise<void> {
 }
 
 /**
- * Whether anybody but this user has an address. Of transactions that give somebody the same one
- * only the first goes on until it ends.
+ * Whether another user has this address. Of several transactions that set the same address only the
+ * first continues until it ends; the others wait.
  */
 export async function isEmailOfOthers(
   trx: Queries,
@@ -218,11 +222,11 @@ export async function isEmailOfOthers(
 }
 
 /**
- * Locks a user's row until the transaction ends, so that nobody changes it between read and write.
- * Undefined for a deleted user.
+ * Locks a user's row until the transaction ends, so that it cannot change between read and write.
+ * Returns undefined for a deleted user.
  */
 export async function lockUser(trx: Queries, id: number): Promise<StoredUser | undefined> {
-  // Writing a column to itself takes the row's lock on PostgreSQL.
+  // Updating a column to its own value takes the row lock on PostgreSQL.
   return trx
     .updateTable('users')
     .set((eb) => ({ status: eb.ref('status') }))
@@ -233,15 +237,15 @@ export async function lockUser(trx: Queries, id: number): Promise<StoredUser | u
 }
 
 /**
- * Locks a user's row; whether it still is one that may come in, and by the password that it had in
- * the row read before.
+ * Locks a user's row. Returns whether the user is still enabled and has the same password as in the
+ * row read before.
  */
 export async function lockUnchanged(trx: Queries, before: StoredUser): Promise<boolean> {
   const user = await lockUser(trx, before.id)
   return user?.status === UserStatus.enabled && user.password === before.password
 }
 
-/** The columns that people change; balances and counters are the ledger's. */
+/** Columns that users and admins can change; the ledger changes balances and counters. */
 export type UserChanges = Partial<
   Pick<StoredUser, 'username' | 'password' | 'display_name' | 'role' | 'status' | 'email' | 'group'>
 >
@@ -249,8 +253,8 @@ export type UserChanges = Partial<
 export type UpdateOutcome = 'updated' | 'missing' | 'name_taken'
 
 /**
- * Writes the given columns and no other; a deleted user is `missing`. Another name needs a
- * transaction; throws `NameLooksTaken`.
+ * Writes only the given columns; a deleted user is `missing`. A new username requires a
+ * transaction. Throws `NameLooksTaken`.
  */
 export async function updateUser(
   db: Queries,
@@ -278,7 +282,7 @@ export async function updateUser(
   return 'updated'
 }
 
-/** Gives an invite code to a user who has none; one that has keeps it. */
+/** Gives an invite code to a user who has no code; an existing code stays. */
 export async function setInviteCode(
   db: Queries,
   id: number,
@@ -299,8 +303,8 @@ export async function setInviteCode(
 }
 
 /**
- * Marks a user deleted and frees name, e-mail address and external identities; balance, tokens and
- * log rows stay. False if the user is deleted already.
+ * Marks a user as deleted and frees name, email address and external identities. Balance, tokens
+ * and log rows stay. Returns false if the user was already deleted.
  */
 export async function softDeleteUser(db: Queries, id: number, newName: string): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -322,7 +326,7 @@ export async function softDeleteUser(db: Queries, id: number, newName: string): 
   return true
 }
 
-/** Model names that the enabled channels of these groups serve, sorted. */
+/** Returns the model names that the enabled channels of these groups serve, sorted. */
 export async function modelsOfGroups(db: Queries, groups: readonly string[]): Promise<string[]> {
   const rows = await db
     .selectFrom('abilities')
@@ -335,7 +339,7 @@ export async function modelsOfGroups(db: Queries, groups: readonly string[]): Pr
   return rows.map(({ model }) => model).filter((model) => model !== '')
 }
 
-/** The oldest user with the highest role. */
+/** Returns the oldest root user. */
 export const findFirstRoot = (db: Queries): Promise<StoredUser | undefined> =>
   db
     .selectFrom('users')

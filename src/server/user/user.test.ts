@@ -13,7 +13,7 @@ describe('fieldRefusal', () => {
     ['a password of 8', { password: '12345678' }, undefined],
     ['a password of 7', { password: '1234567' }, 'password_too_short'],
     ['a password of 72 bytes', { password: 'p'.repeat(72) }, undefined],
-    // bcrypt would silently read the first 72 only.
+    // bcrypt would silently read only the first 72 bytes.
     ['a password of 73 bytes', { password: 'p'.repeat(73) }, 'password_too_long'],
     ['25 characters of three bytes', { password: '密'.repeat(25) }, 'password_too_long'],
     ['an address', { email: 'a@b' }, undefined],
@@ -47,7 +47,7 @@ test.each([
   expect(mayChange({ id: 1, role }, target)).toBe(expected)
 })
 
-/** What each action answers for each pair of ranks; '' is allowed. */
+/** Expected error of each action for each pair of roles; '' if allowed. */
 const MANAGE: Record<string, Record<(typeof MANAGE_ACTIONS)[number], string>> = {
   'root → user': {
     promote: '',
@@ -110,7 +110,7 @@ describe('manageRefusal', () => {
   })
 })
 
-test('managedState writes one thing', () => {
+test('managedState changes one column', () => {
   expect(managedState('promote')).toEqual({ role: 10 })
   expect(managedState('demote')).toEqual({ role: 1 })
   expect(managedState('disable')).toEqual({ status: 2 })

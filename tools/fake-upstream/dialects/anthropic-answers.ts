@@ -6,11 +6,14 @@ import { answerId } from '../script.ts'
 import { produceNative, textsOf, wordsOf, type NativeProduced } from './native-wishes.ts'
 
 const PROMPT_TOKENS = 11
-/** What a model thinks before it answers, and the seal it wants back. */
+/** Thinking of the model before its reply, and the signature that it requires back. */
 const THOUGHTS = ['Six times ', 'seven.']
 export const ANTHROPIC_SEAL = 'c2VhbC1vZi1hbnRocm9waWM='
 
-/** `POST …/messages`: the Anthropic dialect, whose cached tokens stand beside the input tokens. */
+/**
+ * `POST …/messages`: the Anthropic dialect, in which cached tokens are not part of the input
+ * tokens.
+ */
 export function anthropicAnswer(call: Call): Answer {
   const refusal = checkedMessages(call)
   if (refusal !== null) return refusal

@@ -4,8 +4,8 @@ import { boundProblem, isOfLatest, rememberPrefix } from './bound-thoughts.ts'
 import { schemaProblem } from './schema-checks.ts'
 
 /**
- * What Anthropic refuses, as far as a gateway's mistakes would show: heads, members it does not
- * know, turns and blocks out of order. Its words, roughly; its statuses and types, exactly.
+ * What Anthropic rejects, as far as a gateway's mistakes can cause it: headers, unknown members,
+ * turns and blocks out of order. Messages are approximate, statuses and types exact.
  */
 export function anthropicErrorAnswer(status: number, message: string): Answer {
   const error = { type: TYPES[status] ?? 'api_error', message }
@@ -36,7 +36,7 @@ const BLOCKS = new Set(
   ).split(' '),
 )
 
-/** The refusal that a request earns; null: none. */
+/** Error for an invalid request; null if it is valid. */
 export function checkedMessages(call: Call, { isCount = false } = {}): Answer | null {
   const { headers, json } = call
   if (!headers['x-api-key']) return anthropicErrorAnswer(401, 'x-api-key header is required')
@@ -97,7 +97,10 @@ const NO_PREFILL = /claude-[a-z]+-(?:4-[6-9]|[5-9])(?!\d)/
 
 const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** What goes with no thinking, and the thought that a turn with calls must have begun with. */
+/**
+ * Parameters that thinking excludes, and the thinking block with which a turn with tool calls must
+ * begin.
+ */
 function thinkingProblem(json: Json, messages: Json[]): string | null {
   if ((json.temperature ?? 1) !== 1) return '`temperature` may only be set to 1 with thinking'
   if (['any', 'tool'].includes(String(objectOf(json.tool_choice).type))) {
@@ -110,7 +113,7 @@ function thinkingProblem(json: Json, messages: Json[]): string | null {
   return `Expected \`thinking\` or \`redacted_thinking\`, but found \`${String(first?.type)}\``
 }
 
-/** What messages of the system may hold, and which tools they may name. */
+/** Checks the content of system messages, and the tools that they name. */
 function changeProblem(messages: Json[], tools: Json[], isBeta: boolean): string | null {
   const known = new Set(tools.map(({ name }) => name))
   for (const [at, message] of messages.entries()) {
@@ -154,7 +157,9 @@ function messageProblem(message: Json, before: Json | undefined, at: number): st
   return resultProblem(blocks, before, where)
 }
 
-/** Each result answers a call of the turn before; each call there is answered, first of all. */
+/**
+ * Each result belongs to a call of the previous turn; each call has a result, before other content.
+ */
 function resultProblem(blocks: Json[], before: Json | undefined, where: string): string | null {
   const calls = listOf(before?.content)
     .map(objectOf)

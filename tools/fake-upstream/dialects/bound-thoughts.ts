@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto'
 import { listOf, objectOf, type Json } from '../call.ts'
 
-/** Models that look at what stands before a thought, and that cannot be made to call a tool. */
+/** Models that verify the context of a thinking block, and that cannot be forced to call a tool. */
 export const isOfLatest = (model: string): boolean =>
   /claude-(?:(?:fable|mythos)-5-[1-9]|(?:opus|sonnet)-5-5)(?!\d)/.test(model)
 
-/** All that was ever asked for: a thought may come back behind these words, and no others. */
+/**
+ * Hashes of all requests so far: a thinking block may only be returned after the messages it
+ * followed.
+ */
 const asked = new Set<string>()
 
 const hashOf = ({ system, tools }: Json, messages: unknown): string =>
@@ -15,7 +18,7 @@ const hashOf = ({ system, tools }: Json, messages: unknown): string =>
 
 export const rememberPrefix = (json: Json): void => void asked.add(hashOf(json, json.messages))
 
-/** Why a thought is not taken back; null: all are. */
+/** Reason for which a thinking block is rejected; null if all are accepted. */
 export function boundProblem(json: Json): string | null {
   const messages = listOf(json.messages)
   for (const [at, message] of messages.entries()) {

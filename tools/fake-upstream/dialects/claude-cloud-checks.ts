@@ -1,8 +1,8 @@
 import { listOf, objectOf, type Json } from '../call.ts'
 
 /**
- * What Claude refuses at Amazon and Google that Anthropic's own API takes, as far as a gateway's
- * mistakes would show: betas, members and parts of members that are not known there.
+ * What Claude rejects on Amazon and Google but accepts in Anthropic's own API, as far as a
+ * gateway's mistakes can cause it: betas, members and parts of members that are unknown there.
  */
 export interface CloudCall {
   cloud: 'amazon' | 'google'
@@ -36,14 +36,14 @@ const MEMBERS = new Set(
   ).split(' '),
 )
 const TOOL_MEMBERS = new Set('type name description input_schema cache_control strict'.split(' '))
-/** Members that need a beta. */
+/** Members that require a beta. */
 const BETA_MEMBERS: Record<string, string> = {
   context_management: 'context-management-2025-06-27',
   defer_loading: 'tool-search-tool-2025-10-19',
   input_examples: 'tool-examples-2025-10-29',
 }
 
-/** What is wrong with a request; null: nothing. */
+/** Reason for which a request is invalid; null if it is valid. */
 export function cloudProblem(call: CloudCall): string | null {
   const { cloud, model, betas, json } = call
   const beta = betas.find((name) => !BETAS[cloud].includes(name))
@@ -80,7 +80,7 @@ function editProblem({ cloud, json }: CloudCall): string | null {
   return cloud === 'amazon' && isOfThoughts ? refusal('context_management') : null
 }
 
-/** A kept prompt is for nobody else there. */
+/** Cache marks must not have a scope there. */
 function markProblem(json: Json): string | null {
   const messages = listOf(json.messages).map(objectOf)
   const blocks = messages.flatMap(({ content }) => listOf(content).map(objectOf))

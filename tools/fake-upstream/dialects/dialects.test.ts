@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../fake-upstream.ts'
 
-/** The native dialects: their frames byte for byte, and what they refuse. */
+/** The native dialects: their events byte for byte, and what they reject. */
 
 let upstream: FakeUpstream
 beforeAll(async () => {
@@ -25,7 +25,7 @@ const hello = { model: 'm', max_tokens: 9, messages: [{ role: 'user', content: '
 const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
 const content = '/v1beta/models/m:generateContent'
 
-test('Anthropic streams named events, the way its reference shows them', async () => {
+test('Anthropic streams named events as in its reference', async () => {
   const { text, type } = await post('/v1/messages', { ...hello, stream: true }, ANTHROPIC)
   expect(type).toBe('text/event-stream')
   const names = [...text.matchAll(/^event: (.*)\ndata: (.*)\n\n/gm)].map(([, name, data]) => {
@@ -43,7 +43,7 @@ test('Anthropic streams named events, the way its reference shows them', async (
   ])
 })
 
-test('Gemini streams bare events with alt=sse, and one JSON array without', async () => {
+test('Gemini streams plain events with alt=sse, and one JSON array without', async () => {
   const path = '/v1beta/models/m:streamGenerateContent'
   const sse = await post(`${path}?alt=sse`, { contents }, GEMINI)
   const events = [...sse.text.matchAll(/^data: (.*)\n\n/gm)].map(([, data]) =>
@@ -55,7 +55,7 @@ test('Gemini streams bare events with alt=sse, and one JSON array without', asyn
   expect(events).toHaveLength(5)
 })
 
-describe('Anthropic refuses', () => {
+describe('Anthropic rejects', () => {
   const added = (name: string) => ({
     type: 'tool_addition',
     tool: { type: 'tool_reference', name },
@@ -125,7 +125,7 @@ describe('Anthropic refuses', () => {
   })
 })
 
-describe('Gemini refuses', () => {
+describe('Gemini rejects', () => {
   test.each<[string, object, Record<string, string>, number]>([
     ['no key', { contents }, {}, 403],
     ['a member it does not know', { contents, messages: [] }, GEMINI, 400],
@@ -178,7 +178,7 @@ test.each([
   }
 })
 
-test('Azure wants its key and its version, and does not know stream_options of old', async () => {
+test('Azure requires its key and version, and older versions reject stream_options', async () => {
   const path = '/openai/deployments/d/chat/completions'
   const body = { messages: hello.messages, stream: true, stream_options: { include_usage: true } }
   const key = { 'api-key': 'k' }

@@ -94,7 +94,7 @@ const MEMBERS = new Set(
 
 const NO_PREFILL = /gemini-(?:3\.[6-9]|3\.5-flash-lite)/
 
-/** What Gemini refuses, as far as a gateway's mistakes would show. */
+/** Rejects what Gemini rejects, as far as a gateway's mistakes can cause it. */
 function problemOf(call: Call): Answer | null {
   const { json } = call
   const refuse = (message: string) => geminiErrorAnswer(400, message)
@@ -126,7 +126,10 @@ const partsWith = (content: Json | undefined, name: string): Json[] =>
     .map(objectOf)
     .filter((part) => name in part)
 
-/** Every call is answered in the turn after it, and from 3 on the first call is sealed. */
+/**
+ * Every call has its response in the next turn, and from Gemini 3 on the first call has a
+ * signature.
+ */
 function turnProblem(contents: Json[], model: string): Answer | null {
   for (const [at, content] of contents.entries()) {
     const calls = partsWith(content, 'functionCall')
@@ -165,7 +168,7 @@ function wishesOf(json: Json) {
   }
 }
 
-/** Types may be in capitals. */
+/** Types may be in upper case. */
 function lowered(schema: Json): Json {
   const text = JSON.stringify(schema)
   return objectOf(parsed(text.replace(/"type":"([A-Z]+)"/g, (all) => all.toLowerCase())))
@@ -198,9 +201,9 @@ function responsesOf(call: Call, produced: NativeProduced, isStream: boolean): J
   })
   const end = { finishReason: finishReason === 'length' ? 'MAX_TOKENS' : 'STOP' }
   if (!isStream) return [response([...parts, ...calls], end)]
-  // Calls that are made side by side come in one event.
+  // Parallel calls are sent in one event.
   const groups = [...parts.map((part) => [part]), ...(calls.length > 0 ? [calls] : [])]
-  // Each event says what has been produced so far.
+  // Each event contains the total so far.
   return groups.map((group, index) => {
     const place = index + 1
     const sofar = Math.floor((completionTokens * place) / groups.length)

@@ -1,18 +1,18 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 
-/** Pictures and voices of Gemini's models, as `generateContent` gives them. */
+/** Image generation and text-to-speech of Gemini's models, by `generateContent`. */
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
-/** Four samples of sound. */
+/** Four samples of audio. */
 export const SAMPLES = Buffer.from([0, 0, 1, 0, 2, 0, 3, 0])
 const PICTURE_TOKENS = 1290
 const SPEECH_TOKENS = 50
 const PROMPT_TOKENS = 11
 const RATIOS = new Set('1:1 2:3 3:2 3:4 4:3 4:5 5:4 9:16 16:9 21:9'.split(' '))
 
-/** Null: text is wanted. `refuse`: how Gemini refuses. */
+/** Null if text is requested. `refuse` creates Gemini's errors. */
 export function geminiMediaAnswer(call: Call, refuse: (message: string) => Answer): Answer | null {
   const config = objectOf(call.json.generationConfig)
   const wanted = listOf(config.responseModalities)

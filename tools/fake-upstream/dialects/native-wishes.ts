@@ -1,14 +1,14 @@
 import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { produceChat, type Produced } from '../produced-text.ts'
 
-/** What a request of another dialect asks for, in the words of OpenAI's. */
+/** The content of a request in another dialect, in OpenAI's terms. */
 export type Wishes = {
   tools: { name: unknown; parameters: Json }[]
-  /** The tool that must be called, `required`, `none`, or null. */
+  /** Name of the tool that must be called, `required`, `none`, or null. */
   choice: string | null
-  /** The last message, if it is the user's own words. */
+  /** Text of the last message, if it is the user's. */
   lastWords: string
-  /** Of the answer; null: it may be any text. */
+  /** Schema of the response; null for free text. */
   schema: Json | null
   wantsJson: boolean
   maxTokens: unknown
@@ -17,7 +17,7 @@ export type Wishes = {
 
 export type NativeProduced = Produced & { stopSequence: string | null }
 
-/** What the model produces for these wishes; the texts of `stops` end it. */
+/** Produces the model's output for the request; the texts in `stops` end it. */
 export function produceNative(call: Call, wishes: Wishes): NativeProduced {
   const { tools, choice, schema, wantsJson, maxTokens, lastWords, stops } = wishes
   const isWord = choice === null || choice === 'required' || choice === 'none'
@@ -51,7 +51,7 @@ function cutAtStop({ pieces }: Produced, stops: string[]) {
 export const textsOf = (value: unknown): string[] =>
   listOf(value).flatMap((item) => textOf(item) ?? [])
 
-/** The words of a content: a text, or the texts of its parts. */
+/** Text of a content: a string, or the texts of its parts. */
 export function wordsOf(content: unknown): string {
   if (typeof content === 'string') return content
   return listOf(content)

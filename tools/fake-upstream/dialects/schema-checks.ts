@@ -8,7 +8,10 @@ const WORDS = new Set(
 )
 const STRICT_TOOLS_MAX = 20
 
-/** Why the schemas of a request, of its answer and of strict tools, are not taken; null: they are. */
+/**
+ * Reason for which the schemas of the response format or of strict tools are rejected; null if they
+ * are valid.
+ */
 export function schemaProblem(json: Json): string | null {
   const { format } = objectOf(json.output_config)
   const tools = listOf(json.tools).map(objectOf)

@@ -1,10 +1,10 @@
 import { errorAnswer, type Answer } from '../answer.ts'
 import { objectOf, type Call } from '../call.ts'
 
-/** Versions before it do not know `stream_options`. */
+/** Earlier versions reject `stream_options`. */
 const USAGE_SINCE = '2024-09-01'
 
-/** What Azure refuses of a call to one of its addresses; null: nothing, or it is none. */
+/** Error for an invalid request to an Azure address; null for a valid one and other addresses. */
 export function azureProblem(call: Call): Answer | null {
   const isDeployment = call.path.includes('/openai/deployments/')
   if (!isDeployment && !call.path.startsWith('/openai/v1/')) return null

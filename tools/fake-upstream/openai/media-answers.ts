@@ -1,11 +1,11 @@
 import { bytesAnswer, jsonAnswer, range, type Answer, type StreamEvent } from '../answer.ts'
 import { countOf, formField, listOf, textOf, type Call, type Json } from '../call.ts'
 
-/** Pictures, speech, transcripts and rankings. */
+/** Image generation, text-to-speech, transcription and reranking. */
 
 const CREATED_SECONDS = 1_700_000_000
 const TOKENS_PER_IMAGE = 100
-/** A PNG of one pixel. */
+/** A PNG with one pixel. */
 export const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 const AUDIO_TYPES = new Map([
@@ -30,7 +30,7 @@ const named = (events: Json[]): Answer => ({
 const isAsked = (call: Call, name: string): boolean =>
   call.json[name] === true || formField(call.bytes, name) === 'true'
 
-/** `POST …/images/*`: addresses, or one-pixel pictures where base64 is the rule. */
+/** `POST …/images/*`: URLs, or one-pixel images where base64 is the format. */
 export function imagesAnswer(call: Call): Answer {
   const isNew = call.model.includes('gpt-image')
   const isBase64 = isNew || call.json.response_format === 'b64_json'
@@ -56,7 +56,7 @@ export function imagesAnswer(call: Call): Answer {
   return jsonAnswer({ created: CREATED_SECONDS, data, ...counted })
 }
 
-/** `POST …/audio/speech`: 256 bytes of the asked type. */
+/** `POST …/audio/speech`: 256 bytes of the requested type. */
 export function speechAnswer(call: Call): Answer {
   if (call.json.stream_format === 'sse') {
     const audio = Buffer.alloc(256, 1).toString('base64')
@@ -105,7 +105,7 @@ function transcriptionUsage(call: Call): Json {
   return { usage: { type: 'tokens', input_tokens: 14, output_tokens: 3, total_tokens: 17 } }
 }
 
-/** `POST …/rerank`: the documents in their order, each less fitting than the one before. */
+/** `POST …/rerank`: the documents in their order, with decreasing scores. */
 export function rerankAnswer(call: Call): Answer {
   const documents = listOf(call.json.documents)
   const results = documents

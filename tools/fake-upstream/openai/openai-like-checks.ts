@@ -6,12 +6,12 @@ import { embeddingsAnswer } from '../other-answers.ts'
 import { produceChat } from '../produced-text.ts'
 import { providerErrorAnswer } from '../providers/errors.ts'
 
-/** What providers refuse that otherwise speak as OpenAI does. */
+/** Checks of providers with OpenAI's dialect. */
 
 const refusal = (code: string, message: string): Answer =>
   errorAnswer(400, { message, type: 'invalid_request_error', code })
 
-/** Zhipu: figures from 0.01 to 1, and `do_sample` for "always the likeliest". */
+/** Zhipu: sampling parameters from 0.01 to 1, and `do_sample` for greedy decoding. */
 export function checkedZhipu(call: Call): Answer {
   const { temperature, top_p: topP } = call.json
   if (typeof temperature === 'number' && (temperature <= 0 || temperature > 1)) {
@@ -26,7 +26,7 @@ export function checkedZhipu(call: Call): Answer {
 const ZHIPU_VOICES = new Set('tongtong xiaochen chuichui jam kazi douji luodo'.split(' '))
 const ZHIPU_FORMATS = new Set(['wav', 'pcm'])
 
-/** Zhipu's pictures: one, at an address, with what its filter found. */
+/** Zhipu's image generation: one image by URL, with the result of its content filter. */
 export function zhipuPictureAnswer({ json }: Call): Answer {
   if (typeof json.prompt !== 'string') return refusal('1214', 'prompt is required')
   return jsonAnswer({
@@ -36,7 +36,7 @@ export function zhipuPictureAnswer({ json }: Call): Answer {
   })
 }
 
-/** Zhipu's speech: its own voices, and no packed recordings. */
+/** Zhipu's text-to-speech: its own voices, and no compressed formats. */
 export function zhipuSpeechAnswer({ json }: Call): Answer {
   if (!ZHIPU_VOICES.has(String(json.voice))) return refusal('1214', 'voice is not supported')
   const { response_format: format } = json
@@ -45,7 +45,7 @@ export function zhipuSpeechAnswer({ json }: Call): Answer {
   return bytesAnswer('audio/wav', Buffer.alloc(256, 1))
 }
 
-/** DashScope: `top_p` below 1, and no names of models that it does not have. */
+/** DashScope: `top_p` below 1, and no unknown model names. */
 export function checkedDashscope(call: Call): Answer {
   const { top_p: topP } = call.json
   if (typeof topP === 'number' && topP >= 1) {
@@ -64,7 +64,7 @@ export function checkedDashscope(call: Call): Answer {
   return chatAnswer(call)
 }
 
-/** Cloudflare: an account in the path, of 32 hexadecimal digits. */
+/** Cloudflare: an account id of 32 hexadecimal digits in the path. */
 export function checkedCloudflare(call: Call): Answer {
   const ran = cloudflareRunAnswer(call)
   if (ran !== null) return ran
@@ -75,7 +75,7 @@ export function checkedCloudflare(call: Call): Answer {
   return providerErrorAnswer(call.path, 404, message) ?? refusal('7003', message)
 }
 
-/** MiniMax: a word on how it went in every answer, and the whole text again at a stream's end. */
+/** MiniMax: a status in every response, and the whole text again at the end of a stream. */
 export function minimaxAnswer(call: Call): Answer {
   const answer = chatAnswer(call)
   const base = { base_resp: { status_code: 0, status_msg: '' } }

@@ -10,7 +10,7 @@ import { responsesProblem, thoughtItem, THOUGHTS } from './thinking-checks.ts'
 const CREATED_SECONDS = 1_700_000_000
 const PROMPT_TOKENS = 11
 
-/** `POST …/responses`; the same request has the same id, another one has another. */
+/** `POST …/responses`; equal requests get equal ids. */
 export function responsesAnswer(call: Call): Answer {
   const problem = responsesProblem(call)
   if (problem !== null) return problem
@@ -36,7 +36,7 @@ export function responsesAnswer(call: Call): Answer {
   return { kind: 'stream', events: numbered(eventsOf(begun, response, produced)) }
 }
 
-/** Functions are called as by chat. */
+/** Functions are called as in chat completions. */
 function wishesOf(json: Json): Wishes {
   const choice = objectOf(json.tool_choice)
   const format = objectOf(objectOf(json.text).format)
@@ -67,7 +67,7 @@ const headOf = (call: Call, id: string): Json => ({
   tools: listOf(call.json.tools),
 })
 
-/** A built-in tool runs when it is declared and the input says what it is for. */
+/** A hosted tool runs if it is declared and the input mentions its purpose. */
 function toolItems({ json }: Call): Json[] {
   const said = JSON.stringify(json.input ?? '')
   const types = listOf(json.tools).map((tool) => String(objectOf(tool).type))
@@ -190,7 +190,7 @@ const numbered = (events: Json[]): StreamEvent[] =>
     data: JSON.stringify({ ...event, sequence_number: index }),
   }))
 
-/** `GET`, `DELETE` and the like of a stored response; any id exists. */
+/** `GET`, `DELETE`, `…/cancel` and `…/input_items` of a stored response; any id exists. */
 export function storedResponseAnswer(call: Call): Answer {
   const [, id = '', rest = ''] = /\/responses\/([^/]+)(?:\/(\w+))?$/.exec(call.path) ?? []
   if (rest === 'input_items') return jsonAnswer({ object: 'list', data: [], has_more: false })

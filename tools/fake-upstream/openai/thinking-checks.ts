@@ -1,18 +1,18 @@
 import { jsonAnswer, type Answer } from '../answer.ts'
 import { listOf, objectOf, type Call, type Json } from '../call.ts'
 
-/** What OpenAI refuses of calls to its models since gpt-5.4; others here take anything. */
+/** Checks of OpenAI for its models since gpt-5.4; other models here accept anything. */
 const MODELS = /^gpt-(?:5\.(?:[4-9]|\d\d)|[6-9])(?!.*-chat)/
 
-/** The seal on what these models think, which they want back as it was. */
+/** Encrypted reasoning of these models, which must be returned unchanged. */
 export const OPENAI_SEAL = 'gAAAAAc2VhbC1vZi1vcGVuYWk='
 
 const refused = (message: string, param: string, code: string | null = null): Answer =>
   jsonAnswer({ error: { message, type: 'invalid_request_error', param, code } }, 400)
 
-/** These cannot be told not to think. */
+/** Models whose reasoning cannot be turned off. */
 const ALWAYS_THINKS = /^(?:o\d|gpt-5(?![.\d]))/
-/** These do not think unless they are told to; later ones do unless told not to. */
+/** Models that reason only if requested; later ones reason by default. */
 const THINKS_WHEN_TOLD = /^gpt-5\.[1-4](?!\d)/
 
 function isThinking(model: string, effort: unknown): boolean {
@@ -20,10 +20,10 @@ function isThinking(model: string, effort: unknown): boolean {
   return effort === undefined ? !THINKS_WHEN_TOLD.test(model) : effort !== 'none'
 }
 
-/** Models that have no chat at all. */
+/** Models that do not support chat completions. */
 const NO_CHAT = /^gpt-5[\d.]*-(?:codex|pro)/
 
-/** Models that think at all: while they do, they take no figures for sampling. */
+/** Reasoning models: while they reason, they reject sampling parameters. */
 const THINKS = /^(?:o\d|gpt-(?:5(?!-chat)|[6-9]))/
 const FIGURES = ['top_p', 'presence_penalty', 'frequency_penalty']
 
@@ -48,7 +48,7 @@ function samplingProblem({ model, json }: Call): Answer | null {
       )
 }
 
-/** By chat they call functions only where they do not think. */
+/** In chat completions they call functions only without reasoning. */
 export function chatProblem(call: Call): Answer | null {
   const { model, json } = call
   if (NO_CHAT.test(model)) {
@@ -76,7 +76,7 @@ const MEMBERS = new Set(
   ).split(' '),
 )
 
-/** What the Responses API refuses of a call to one of them; null: nothing. */
+/** Error of the Responses API for these models; null for a valid request. */
 export function responsesProblem({ model, json }: Call): Answer | null {
   if (!MODELS.test(model)) return null
   const stranger = Object.keys(json).find((name) => !MEMBERS.has(name))
@@ -101,7 +101,7 @@ function inputProblem(items: Json[], isStored: boolean): Answer | null {
       return refused(`No tool call found for function call output ${place}.`, 'input')
     }
     if (item.type !== 'reasoning') continue
-    // A stored thought is found by its id.
+    // A stored reasoning item is found by its id.
     const isFound = isStored && item.encrypted_content === undefined && item.id === THOUGHT_ID
     if (!isFound && item.encrypted_content !== OPENAI_SEAL) {
       const message = 'The encrypted content could not be verified.'
@@ -117,7 +117,7 @@ function inputProblem(items: Json[], isStored: boolean): Answer | null {
   return null
 }
 
-/** Whether it thinks, and shows what: with its seal where nothing is kept. */
+/** Reasoning item of the response, if any, with its encrypted content if nothing is stored. */
 export function thoughtItem({ model, json }: Call): Json | null {
   const { effort, summary } = objectOf(json.reasoning)
   if (!MODELS.test(model) || !isThinking(model, effort)) return null

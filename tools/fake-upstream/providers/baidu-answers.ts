@@ -3,7 +3,7 @@ import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { isStreamed } from '../chat-answers.ts'
 import { produceNative, textsOf, type NativeProduced } from '../dialects/native-wishes.ts'
 
-/** The one application there is. */
+/** The only application. */
 export const BAIDU_ACCOUNT = { apiKey: 'fake-baidu-api-key-0123', secretKey: 'fake-baidu-secret' }
 
 const PROMPT_TOKENS = 11
@@ -27,7 +27,7 @@ const ERROR_CODES: Record<number, number> = {
   503: 336_100,
 }
 
-/** Errors come with a good status. */
+/** Errors have status 200. */
 export const baiduErrorAnswer = (status: number, message: string): Answer =>
   coded(ERROR_CODES[status] ?? 336_000, message)
 
@@ -42,7 +42,7 @@ const layout: StreamLayout = {
 
 let issued = 0
 
-/** `POST /oauth/2.0/token`: a token for the two keys, a new one each time. */
+/** `POST /oauth/2.0/token`: issues a new token for the two keys. */
 export function baiduTokenAnswer({ query, method }: Call): Answer {
   const isKnown =
     method === 'POST' &&
@@ -56,10 +56,10 @@ export function baiduTokenAnswer({ query, method }: Call): Answer {
   return jsonAnswer({ access_token: `${TOKEN_START}${issued}`, expires_in: LIFE_SECONDS })
 }
 
-/** Of models named `…revoked…`: the tokens they were first called with. */
+/** First token with which each model named `…revoked…` was called. */
 const revoked = new Map<string, string>()
 
-/** Whether this call's token is good; null: it is. */
+/** Error for an invalid token; null if it is valid. */
 function tokenProblem({ query, model }: Call): Answer | null {
   const token = query.get('access_token') ?? ''
   if (!token.startsWith(TOKEN_START)) {
@@ -90,7 +90,7 @@ export function baiduChatAnswer(call: Call): Answer {
 const HEAD = { id: 'as-fixed', object: 'chat.completion.chunk', created: 1_700_000_000 }
 const FLAGS = { is_truncated: false, need_clear_history: false }
 
-/** What the last words of an answer are: why it ended, what is to be called, what it used. */
+/** Last part of a response: finish reason, function call, usage. */
 function endOf({ directives }: Call, produced: NativeProduced): Json {
   const { toolCalls, completionTokens, finishReason } = produced
   const [called] = toolCalls

@@ -1,7 +1,7 @@
 import { bytesAnswer, jsonAnswer, type Answer } from '../answer.ts'
 import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 
-/** What Workers AI has at the addresses of its models. */
+/** Workers AI's endpoints by model. */
 
 const PIXEL = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -21,7 +21,7 @@ function stranger(json: Json, known: string): string | null {
   return Object.keys(json).find((name) => !names.has(name)) ?? null
 }
 
-/** `POST …/ai/run/{model}`; null: it is another call. */
+/** `POST …/ai/run/{model}`; null for other requests. */
 export function cloudflareRunAnswer(call: Call): Answer | null {
   const [, model] = RUN.exec(call.path) ?? []
   if (model === undefined) return null

@@ -5,7 +5,7 @@ import { cohereLayout } from './layouts.ts'
 import { produceNative, textsOf, wordsOf, type NativeProduced } from '../dialects/native-wishes.ts'
 
 const PROMPT_TOKENS = 11
-/** What its own preamble adds to the prompt, and is not billed. */
+/** Tokens that Cohere's own preamble adds to the prompt, unbilled. */
 const PREAMBLE_TOKENS = 60
 const PLAN = 'I will look it up.'
 
@@ -17,7 +17,7 @@ const MEMBERS = new Set(
   ).split(' '),
 )
 
-/** `POST /v2/chat`: events with names, figures counted twice. */
+/** `POST /v2/chat`: named events, and usage in two forms. */
 export function cohereChatAnswer(call: Call): Answer {
   const { json } = call
   const problem = problemOf(call)

@@ -13,14 +13,16 @@ const MEMBERS = new Set(
 const CONTENT_TYPES = new Set<unknown>(['text', 'object_string'])
 const OBJECT_TYPES = new Set<unknown>(['text', 'image', 'file', 'audio'])
 
-/** Events have names, and no space behind their colons. */
+/** Named events, without a space after the colons. */
 const cozeLayout: StreamLayout = {
   contentType: 'text/event-stream',
   bytes: ({ name = '', data }) => Buffer.from(`event:${name}\ndata:${data}\n\n`),
   error: (message) => event('error', { code: 5000, msg: message }),
 }
 
-/** `POST /v3/chat`: a bot's answer as a stream; without one, only word that it is at work. */
+/**
+ * `POST /v3/chat`: streams a bot's reply; without a stream, only the status of the running task.
+ */
 export function cozeChatAnswer(call: Call): Answer {
   const { json } = call
   const problem = problemOf(call)

@@ -2,7 +2,7 @@ import { bytesAnswer, jsonAnswer, range, type Answer } from '../answer.ts'
 import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { embeddingsAnswer } from '../other-answers.ts'
 
-/** DashScope's own calls, beside its compatible mode. */
+/** DashScope's native endpoints, beside its compatible mode. */
 
 const TOKENS_PER_DOCUMENT = 6
 const TEXTS_MAX = 10
@@ -17,7 +17,7 @@ export const dashscopeErrorAnswer = (status: number, message: string, code?: str
 
 const invalid = (message: string): Answer => dashscopeErrorAnswer(400, message, 'InvalidParameter')
 
-/** A member that DashScope does not know; null: none. */
+/** A member that DashScope does not know; null if all are known. */
 function stranger(json: Json, known: string): string | null {
   const names = new Set(known.split(' '))
   return Object.keys(json).find((name) => !names.has(name)) ?? null
@@ -46,7 +46,7 @@ export function dashscopeRankAnswer({ json, directives }: Call): Answer {
   return jsonAnswer({ output: { results }, ...usage, request_id: REQUEST_ID })
 }
 
-/** What has become of tasks: how often each has been asked about, and of how many pictures. */
+/** State of tasks: number of polls so far, and number of images. */
 const tasks = new Map<string, { questions: number; count: number; isFailing: boolean }>()
 const TASKS_MAX = 1000
 
@@ -81,7 +81,7 @@ function pictureProblem(json: Json): string | null {
   return size === undefined || /^\d+\*\d+$/.test(String(size)) ? null : 'size must be width*height'
 }
 
-/** `GET …/tasks/{id}`: running at first, then over. */
+/** `GET …/tasks/{id}`: running at first, then finished. */
 export function dashscopeStatusAnswer(call: Call): Answer {
   const id = call.path.split('/').at(-1) ?? ''
   const task = tasks.get(id)
@@ -116,13 +116,13 @@ function taskState(
 const pictureAddress = ({ headers }: Call): string =>
   `http://${headers.host}/dashscope-result/1.png`
 
-/** `GET /dashscope-result/1.png`: where pictures lie; whoever shows a key there is refused. */
+/** `GET /dashscope-result/1.png`: the generated images; a request with a key is rejected. */
 export function dashscopeFileAnswer({ authorization }: Call): Answer {
   if (authorization !== '') return bytesAnswer('application/xml', '<Error/>', 400)
   return bytesAnswer('image/png', PIXEL)
 }
 
-/** `POST …/services/aigc/multimodal-generation/generation`: newer models, at once. */
+/** `POST …/services/aigc/multimodal-generation/generation`: newer models, synchronously. */
 export function dashscopeGenerationAnswer(call: Call): Answer {
   const { text, messages } = objectOf(call.json.input)
   const parts = listOf(listOf(messages).map(objectOf).at(-1)?.content).map(objectOf)
@@ -150,7 +150,7 @@ function drawnAnswer(call: Call, parts: readonly Json[]): Answer {
 const SPOKEN = 'text voice format sample_rate rate instruction instructions language_type seed'
 const DATA_URL = /^data:audio\/[\w-]+;base64,[A-Za-z0-9+/]+=*$/
 
-/** `POST …/services/audio/tts/SpeechSynthesizer`, too. A Han character counts as two. */
+/** Also `POST …/services/audio/tts/SpeechSynthesizer`. A Han character counts as two. */
 export function dashscopeSpeechAnswer({ json, headers, directives }: Call): Answer {
   const input = objectOf(json.input)
   const wrong = stranger(json, 'model input') ?? stranger(input, SPOKEN)
@@ -169,7 +169,7 @@ export function dashscopeSpeechAnswer({ json, headers, directives }: Call): Answ
 
 export const DASHSCOPE_SOUND = Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')
 
-/** `GET /dashscope-result/1.wav`: likewise without a key. */
+/** `GET /dashscope-result/1.wav`: a request with a key is rejected. */
 export function dashscopeSoundAnswer({ authorization }: Call): Answer {
   if (authorization !== '') return bytesAnswer('application/xml', '<Error/>', 400)
   return bytesAnswer('audio/wav', DASHSCOPE_SOUND)
@@ -195,7 +195,7 @@ function heardAnswer({ json, directives }: Call, [part]: readonly Json[]): Answe
   })
 }
 
-/** `POST /compatible-mode/v1/embeddings`: ten texts at once, and no more. */
+/** `POST /compatible-mode/v1/embeddings`: at most ten texts per request. */
 export function dashscopeEmbeddingAnswer(call: Call): Answer {
   if (listOf(call.json.input).length <= TEXTS_MAX) return embeddingsAnswer(call)
   const message = 'batch size is invalid, it should not be larger than 10.'

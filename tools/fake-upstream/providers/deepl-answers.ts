@@ -40,7 +40,7 @@ export function deeplTranslateAnswer(call: Call): Answer {
 
 function problemOf({ json, authorization }: Call): Answer | null {
   const wrong = (message: string): Answer => jsonAnswer({ message }, 400)
-  // Its refusal of a key has no body at all.
+  // The error for an invalid key has no body.
   if (!/^DeepL-Auth-Key \S+$/.test(authorization)) return { ...wrong(''), ...FORBIDDEN }
   const stranger = Object.keys(json).find((name) => !MEMBERS.has(name))
   if (stranger !== undefined) return wrong(`Bad request. Reason: '${stranger}' is not allowed.`)

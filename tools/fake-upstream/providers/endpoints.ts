@@ -49,7 +49,7 @@ import {
   vertexTokenAnswer,
 } from './vertex-answers.ts'
 
-/** The surfaces of providers with addresses or words of their own. */
+/** Endpoints of providers with their own paths or dialects. */
 export const providerEndpoints: [suffix: RegExp, answer: (call: Call) => Answer][] = [
   [/\/model\/.+\/converse(?:-stream)?$/, converseAnswer],
   [/\/model\/.+\/invoke(?:-with-response-stream)?$/, invokeAnswer],

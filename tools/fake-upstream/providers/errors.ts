@@ -3,7 +3,7 @@ import { baiduErrorAnswer } from './baidu-answers.ts'
 import { tencentErrorAnswer } from './tencent-answers.ts'
 import { dashscopeErrorAnswer } from './dashscope-answers.ts'
 
-/** An error in the words of the provider whose path this is; null: it speaks as OpenAI does. */
+/** An error in the dialect of the provider with this path; null for OpenAI's dialect. */
 export function providerErrorAnswer(path: string, status: number, message: string): Answer | null {
   if (path === '/') return tencentErrorAnswer(status, message)
   if (path.includes('/wenxinworkshop/')) return baiduErrorAnswer(status, message)

@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib'
 import type { StreamEvent, StreamLayout } from '../answer.ts'
 
-/** One JSON text to a line; an error is a line like any other. */
+/** One JSON text per line; an error is an ordinary line. */
 export const ndjsonLayout: StreamLayout = {
   contentType: 'application/x-ndjson',
   bytes: ({ data }) => Buffer.from(`${data}\n`),
   error: (message) => ({ data: JSON.stringify({ error: message }) }),
 }
 
-/** Cohere's stream ends in an error by its last event. */
+/** Cohere's stream reports an error in its last event. */
 export const cohereLayout: StreamLayout = {
   contentType: 'text/event-stream',
   bytes: ({ name, data }) => Buffer.from(`event: ${name}\ndata: ${data}\n\n`),
@@ -34,7 +34,7 @@ export const converseLayout: StreamLayout = {
   error: exception,
 }
 
-/** Anthropic's events as bytes of Amazon's. */
+/** Anthropic's events within Amazon's binary event stream. */
 export const claudeLayout: StreamLayout = {
   contentType: 'application/vnd.amazon.eventstream',
   bytes: ({ name = '', data }) => {

@@ -1,7 +1,7 @@
 import { jsonAnswer, range, type Answer } from '../answer.ts'
 import { countOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 
-/** MiniMax's own addresses: how a call went stands in every answer, whose status is a good one. */
+/** MiniMax's native endpoints: every response has status 200 and its own status in the body. */
 
 const WELL = { base_resp: { status_code: 0, status_msg: 'success' } }
 

@@ -13,7 +13,7 @@ const OPTIONS = new Set(
 )
 const MEMBERS = new Set('model messages stream tools format think options keep_alive'.split(' '))
 
-/** `POST /api/chat`: lines of JSON, calls with objects for arguments and without ids. */
+/** `POST /api/chat`: NDJSON, with tool calls that have objects as arguments and no ids. */
 export function ollamaChatAnswer(call: Call): Answer {
   const { json } = call
   const problem = problemOf(json)

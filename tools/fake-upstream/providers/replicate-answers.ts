@@ -15,20 +15,20 @@ const MEMBERS = new Set('input stream version webhook webhook_events_filter'.spl
 type Prediction = {
   id: string
   input: Json
-  /** Where this upstream was called, with the words that steer it. */
+  /** Base address of this upstream, including its words. */
   root: string
   pieces: string[]
   completionTokens: number
-  /** How often it has still to be asked about before it is over. */
+  /** Remaining polls until it is finished. */
   pending: number
   isCanceled: boolean
 }
 
-/** Predictions by their ids; ids are never used again, whichever upstream made them. */
+/** Predictions by id; ids are unique across all upstreams of the process. */
 const predictions = new Map<string, Prediction>()
 let made = 0
 
-/** Data is plain text, which may have several lines. */
+/** Data is plain text, possibly with several lines. */
 const replicateLayout: StreamLayout = {
   contentType: 'text/event-stream; charset=utf-8',
   bytes: ({ name = '', data }) => {
@@ -43,7 +43,7 @@ export function replicateCreateAnswer(call: Call): Answer {
   const problem = problemOf(call)
   if (problem !== null) return problem
   const prediction = newPrediction(call)
-  // What goes wrong with a stream goes wrong with the stream, not with what starts it.
+  // A stream's fault applies to the stream, not to the request that creates it.
   if (call.json.stream === true) call.directives = { ...call.directives, cutAfter: null }
   const waits = String(call.headers.prefer ?? '').startsWith('wait')
   if (waits && prediction.pending > 0) prediction.pending -= 1
@@ -100,7 +100,7 @@ function problemOf({ json, authorization }: Call): Answer | null {
     : null
 }
 
-/** A prediction as it stands. */
+/** Current state of a prediction. */
 function shown({ directives }: Call, prediction: Prediction, isOver: boolean): Json {
   const { id, input, root, pieces, completionTokens, isCanceled } = prediction
   const metrics =
@@ -148,7 +148,7 @@ export function replicateCancelAnswer(call: Call): Answer {
   return jsonAnswer(shown(call, prediction, true))
 }
 
-/** `GET` of the address that a prediction names for its stream. */
+/** `GET` of the stream address of a prediction. */
 export function replicateStreamAnswer(call: Call): Answer {
   const prediction = predictions.get(idOf(call))
   if (prediction === undefined || !call.authorization.startsWith('Bearer ')) return notFound()
@@ -157,9 +157,9 @@ export function replicateStreamAnswer(call: Call): Answer {
   return { kind: 'stream', events, layout: replicateLayout }
 }
 
-/** A picture that was drawn; nobody is asked who fetches it. */
+/** A generated image; it is public. */
 export function replicateFileAnswer({ authorization }: Call): Answer {
   return authorization === ''
     ? bytesAnswer('image/png', Buffer.from(PIXEL, 'base64'))
-    : jsonAnswer({ detail: 'a key is shown to a place that does not want it' }, 400)
+    : jsonAnswer({ detail: 'this address must not receive a key' }, 400)
 }

@@ -4,13 +4,13 @@ import { listOf, objectOf, textOf, type Call, type Json } from '../call.ts'
 import { isStreamed } from '../chat-answers.ts'
 import { produceNative, textsOf, type NativeProduced } from '../dialects/native-wishes.ts'
 
-/** The one account there is. */
+/** The only account. */
 export const TENCENT_ACCOUNT = {
   appId: '1250000000',
   secretId: 'AKIDfakefakefakefakefakefakefakefake',
   secretKey: 'fakefakefakefakefakefakefakefake',
 }
-/** Whatever stands before it, this is what it is called. */
+/** The host in the signature, for any address. */
 const HOST = 'hunyuan.tencentcloudapi.com'
 const VERSION = '2023-09-01'
 const PROMPT_TOKENS = 11
@@ -36,7 +36,7 @@ const ERROR_CODES: Record<number, string> = {
   503: 'ResourceUnavailable',
 }
 
-/** Errors come with a good status. */
+/** Errors have status 200. */
 export const tencentErrorAnswer = (status: number, message: string): Answer =>
   coded(ERROR_CODES[status] ?? 'InternalError', message)
 
@@ -49,7 +49,7 @@ const layout: StreamLayout = {
   error: (message) => ({ data: JSON.stringify({ ErrorMsg: { Msg: message, Code: 2001 } }) }),
 }
 
-/** `POST /`, with what is wanted in a header. */
+/** `POST /`, with the action in a header. */
 export function tencentAnswer(call: Call): Answer {
   const signed = signatureProblem(call)
   if (signed !== null) return coded('AuthFailure.SignatureFailure', signed)
@@ -63,7 +63,7 @@ export function tencentAnswer(call: Call): Answer {
   }
 }
 
-/** What is wrong with the signature, checked byte by byte; null: nothing. */
+/** Verifies the signature byte by byte; null if it is valid. */
 function signatureProblem(call: Call): string | null {
   const { headers, bytes } = call
   const [, id, day = '', signature] = AUTHORIZATION.exec(call.authorization) ?? []
@@ -114,7 +114,7 @@ function chatAnswer(call: Call): Answer {
 
 type Told = { head: Json; finish: string; thought: Json }
 
-/** The figures so far stand in every event. */
+/** Every event contains the usage so far. */
 function eventsOf(
   call: Call,
   { pieces, toolCalls, completionTokens }: NativeProduced,
@@ -211,7 +211,7 @@ function embeddingAnswer({ json, directives }: Call): Answer {
   if (texts.length === 0) return coded('MissingParameter', 'InputList is missing.')
   if (texts.length > 50) return coded('InvalidParameterValue', 'InputList is too long.')
   const PromptTokens = directives.promptTokens ?? texts.length * 2
-  // In no order: each says where it belongs.
+  // Unordered: each entry contains its index.
   const Data = texts
     .map((_, Index) => ({ Embedding: [0.5, -0.25, Index], Index, Object: 'embedding' }))
     .toReversed()

@@ -14,7 +14,7 @@ const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 
 let pair: { privateKey: string; publicKey: string } | null = null
 
-/** Made when it is first needed: that takes a moment. */
+/** Generated on first use, because it is slow. */
 function keyPair(): { privateKey: string; publicKey: string } {
   pair ??= generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -24,7 +24,7 @@ function keyPair(): { privateKey: string; publicKey: string } {
   return pair
 }
 
-/** The credentials of a service account that this upstream knows. */
+/** Credentials of a service account that this upstream accepts. */
 export const vertexCredentials = (upstream: string): string =>
   JSON.stringify({
     type: 'service_account',
@@ -35,7 +35,7 @@ export const vertexCredentials = (upstream: string): string =>
     token_uri: `${upstream}/vertex-token`,
   })
 
-/** `POST /vertex-token`: a signed claim for an access token. */
+/** `POST /vertex-token`: exchanges a signed claim for an access token. */
 export function vertexTokenAnswer(call: Call): Answer {
   const form = new URLSearchParams(call.bytes.toString())
   const problem = claimProblem(form)
@@ -63,7 +63,7 @@ function claimProblem(form: URLSearchParams): string | null {
 const partOf = (text: string): Json =>
   objectOf(JSON.parse(Buffer.from(text, 'base64url').toString('utf8')))
 
-/** What is wrong with who asks, and where; null: nothing. */
+/** Error for an invalid token or location; null if both are valid. */
 function accessProblem(call: Call): Answer | null {
   if (call.authorization !== `Bearer ${ACCESS_TOKEN}`) {
     return geminiErrorAnswer(401, 'Request had invalid authentication credentials.')
@@ -106,14 +106,14 @@ export function vertexClaudeAnswer(call: Call): Answer {
   })
 }
 
-/** `…/endpoints/openapi/chat/completions`: models of other makers. */
+/** `…/endpoints/openapi/chat/completions`: models of other vendors. */
 export const vertexSharedAnswer = (call: Call): Answer =>
   accessProblem(call) === null ? chatAnswer(call) : strangerAnswer()
 
 const strangerAnswer = (): Answer =>
   errorAnswer(401, { message: 'not authenticated', type: 'unauthenticated', code: null })
 
-/** `…/publishers/mistralai/models/{m}:rawPredict` and `:streamRawPredict`: usage comes unasked. */
+/** `…/publishers/mistralai/models/{m}:rawPredict` and `:streamRawPredict`: usage is always sent. */
 export function vertexMistralAnswer(call: Call): Answer {
   if (accessProblem(call) !== null) return strangerAnswer()
   const { directives, json, path } = call
@@ -123,7 +123,7 @@ export function vertexMistralAnswer(call: Call): Answer {
     return errorAnswer(422, { message: 'extra_forbidden', type: 'invalid_request', code: null })
   }
   const usage = directives.usage === 'when-asked' ? 'always' : directives.usage
-  // Its own word for what OpenAI calls required.
+  // Mistral's name for what OpenAI calls required.
   const chosen = json.tool_choice === 'any' ? { tool_choice: 'required' } : {}
   return chatAnswer({
     ...call,
@@ -138,11 +138,11 @@ const RATIOS = new Set(['1:1', '3:4', '4:3', '9:16', '16:9'])
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-/** `…/publishers/google/models/{m}:predict`: vectors of texts, and Imagen's pictures. */
+/** `…/publishers/google/models/{m}:predict`: embeddings, and Imagen's images. */
 export const vertexPredictAnswer = (call: Call): Answer =>
   accessProblem(call) ?? predictAnswer(call)
 
-/** `…/models/imagen-…:predict`, which the Gemini API has as well. */
+/** `…/models/imagen-…:predict`, which the Gemini API has too. */
 export const imagenAnswer = (call: Call): Answer =>
   call.headers['x-goog-api-key'] === undefined
     ? geminiErrorAnswer(403, 'Method does not allow unregistered callers')

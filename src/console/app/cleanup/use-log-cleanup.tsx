@@ -9,12 +9,15 @@ import { useHasFeature } from '../status.ts'
 import { dayStart, nowSeconds, parseStamp, stampText } from '../time.ts'
 import { toast } from '../toast.ts'
 
-/** Days that are offered to be kept. */
+/** Default number of days to keep. */
 const KEPT_DAYS = 30
-/** How often a long run is asked how far it is. */
+/** Interval for polling the progress of a long run, in milliseconds. */
 const POLL_MS = 1000
 
-/** Rows that a run has deleted so far: one that goes on after its call, or somebody else's. */
+/**
+ * Rows that a run has deleted so far; the run may continue after its request, or belong to another
+ * user.
+ */
 function useRun(isWanted: boolean): number | null {
   const isKnown = useHasFeature()('log-cleanup')
   const { data } = useQuery({
@@ -38,18 +41,18 @@ function toastFailure(error: unknown, t: TFunction): void {
 }
 
 export interface LogCleanup {
-  /** Where the moment is typed or chosen. */
+  /** The field in which the moment is entered or chosen. */
   field: ReactNode
-  /** The moment in seconds; null: what is typed is none. */
+  /** The moment in epoch seconds; null if the text is not valid. */
   before: number | null
-  /** How far a run is that is under way; empty: there is none. */
+  /** Progress of the current run; empty without one. */
   progress: string
   askForTime: () => void
-  /** Deletes; a failure has been told when it is thrown. */
+  /** Deletes the rows. A thrown failure has already been reported. */
   clear: () => Promise<void>
 }
 
-/** Deletes the log rows of everybody before a moment. `isWanted`: whether runs are of interest. */
+/** Deletes log rows of all users before a moment. `isWanted`: whether to poll for runs. */
 export function useLogCleanup(isWanted: boolean): LogCleanup {
   const { t } = useTranslation()
   const client = useQueryClient()

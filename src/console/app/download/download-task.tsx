@@ -14,8 +14,8 @@ interface Progress {
   count: number
 }
 
-/** What the making of a file is given, to be stopped by and to tell how far it is. */
-export interface Watch {
+/** Lets a function that produces a file be cancelled and report its progress. */
+export interface DownloadControl {
   signal: AbortSignal
   onProgress: (progress: Progress) => void
 }
@@ -36,7 +36,7 @@ function toastFailure(error: unknown, t: TFunction): void {
   toast.error(reason === '' ? t('下载失败') : t('导出数据错误：{{reason}}', { reason }))
 }
 
-function useDownload(fileName: string, makeFile: (watch: Watch) => Promise<Blob>) {
+function useDownload(fileName: string, makeFile: (control: DownloadControl) => Promise<Blob>) {
   const { t } = useTranslation()
   const [progress, setProgress] = useState<Progress | null>(null)
   const running = useRef<AbortController | null>(null)
@@ -64,12 +64,12 @@ function useDownload(fileName: string, makeFile: (watch: Watch) => Promise<Blob>
 interface DownloadTaskProps {
   label: string
   fileName: string
-  makeFile: (watch: Watch) => Promise<Blob>
-  /** What may be chosen before. */
+  makeFile: (control: DownloadControl) => Promise<Blob>
+  /** Options above the buttons. */
   children: (isBusy: boolean) => ReactNode
 }
 
-/** Saves a file whose making takes its time; it can be watched and cancelled. */
+/** Saves a file that takes time to produce, with progress and a cancel button. */
 export function DownloadTask({ label, fileName, makeFile, children }: DownloadTaskProps) {
   const { t } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)

@@ -1,15 +1,15 @@
 import type { TFunction } from 'i18next'
 
-/** What is wrong with a field of a form. */
+/** Error of a form field. */
 export interface FormError {
-  /** Chinese; translated where shown. */
+  /** Chinese; translated where displayed. */
   text: string
   values?: Record<string, string>
-  /** What the toast says where it is not the same. */
+  /** Text of the toast, if different. */
   toast?: string
 }
 
-/** Errors by field, as a form takes them from `validate`, in the language that is read. */
+/** Errors by field as `validate` of a form returns them, in the current language. */
 export const shownErrors = (
   errors: ReadonlyMap<string, FormError | string>,
   t: TFunction,

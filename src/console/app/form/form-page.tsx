@@ -2,37 +2,37 @@ import { type ReactNode, useRef } from 'react'
 import { useTranslation } from 'react-i18next'
 import { type Change, Form, SaveBar } from '../../ui/form.tsx'
 import { Page } from '../../ui/page.tsx'
-import { type TypedValues, useKeptForm } from './kept-forms.ts'
+import { type TypedValues, useFormDraft } from './form-drafts.ts'
 import { LeaveQuestion } from './leave-question.tsx'
-import { useGoToList } from './list-place.tsx'
+import { useGoToList } from './list-navigation.tsx'
 
 interface FormPageProps<Values> {
   title: string
-  /** The name of what is edited; absent: something new is made. */
+  /** Name of the edited record; undefined for a new one. */
   name: string | undefined
   actions?: ReactNode
   onSubmit: () => void
   saving: { isBusy: boolean; failure: string; doubt: string; isSaved: () => boolean }
   typed: TypedValues<Values>
-  /** What differs from what is stored. */
+  /** Differences from the stored record. */
   changes: readonly Change[]
-  /** Shown while nothing is changed. */
+  /** Shown while there are no changes. */
   note?: string
-  /** The list that giving up leads to. */
+  /** Path of the list to return to on cancel. */
   list: string
   children: ReactNode
 }
 
-/** A page that makes or changes one thing of a list. */
+/** A page that creates or edits one record of a list. */
 export function FormPage<Values>(props: FormPageProps<Values>) {
   const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
   const { t } = useTranslation()
   const goToList = useGoToList(list)
-  // Pressing 取消 answers the question that leaving would ask.
+  // Pressing 取消 already confirms leaving the page.
   const isGivenUp = useRef(false)
   const isNew = name === undefined
   const { isDirty } = props.typed
-  useKeptForm(props.typed)
+  useFormDraft(props.typed)
   return (
     <Page title={title} facts={name} actions={actions}>
       <Form label={title} onSubmit={onSubmit}>

@@ -6,28 +6,28 @@ import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
 import { toast } from '../toast.ts'
 import { useIsHere } from '../routing/pages.ts'
-import { useGoToList } from './list-place.tsx'
+import { useGoToList } from './list-navigation.tsx'
 
 export interface FormSaveSettings<F> {
-  /** `mayBeDone`: an attempt before this one came without an answer, and may have been carried out. */
+  /** `mayBeDone`: an earlier attempt got no response, and may have been carried out. */
   send(form: F, mayBeDone: boolean): Promise<void>
-  /** Something is made, which a second attempt may make twice. */
+  /** Creates a record, so a second attempt may create a duplicate. */
   isNew: boolean
   /** First part of the query key of the list that shows the change. */
   list: string
-  /** What the toast says afterwards. */
+  /** Toast after saving. */
   message: string
-  /** The message says what to do next: it stays long enough to be read. */
+  /** The message contains an instruction, and stays long enough to be read. */
   isInstruction?: boolean
-  /** The list to go to afterwards. */
+  /** Path of the list to open after saving. */
   to: string
 }
 
-const MAY_BE_MADE = mark('可能已经创建，再次提交之前请先在列表中确认')
+const MAY_HAVE_BEEN_CREATED = mark('可能已经创建，再次提交之前请先在列表中确认')
 
 /**
- * Saves a form of its own page: busy meanwhile, back to the list after it, the refusal kept to be
- * shown.
+ * Saves a form that has its own page: sets the busy state, returns to the list, and keeps an error
+ * for display.
  */
 export function useFormSave<F>(settings: FormSaveSettings<F>) {
   const { send, isNew, list, message, isInstruction = false, to } = settings
@@ -49,12 +49,12 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
       void client.invalidateQueries({ queryKey: [list] })
       toast[isInstruction ? 'instruction' : 'success'](message)
       isSaved.current = true
-      // Who has gone elsewhere meanwhile stays there.
+      // If the user has left the page meanwhile, they stay where they are.
       if (isHere()) await goToList()
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       if (error.isUncertain) mayBeDone.current = true
-      if (isNew && error.isUncertain) setDoubt(t(MAY_BE_MADE))
+      if (isNew && error.isUncertain) setDoubt(t(MAY_HAVE_BEEN_CREATED))
       setFailure(error.message)
     } finally {
       setIsBusy(false)
@@ -64,8 +64,7 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
 }
 
 /**
- * Handles the submission of a form. The first wrong field is named by a toast too: it may be out of
- * sight.
+ * Submit handler of a form. A toast names the first invalid field too, which may be out of view.
  */
 export const submitOf = <F>(form: UseFormReturnType<F>, save: (values: F) => Promise<void>) =>
   form.onSubmit(

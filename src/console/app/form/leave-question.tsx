@@ -5,28 +5,29 @@ import { paths } from '../../paths.ts'
 import { lazyPart } from '../shell/lazy-part.ts'
 import type { LeaveDialogProps } from './leave-dialog.tsx'
 
-/** The browser's own question, which needs no file. */
+/** Fallback with the browser's own dialog, which needs no further file. */
 function PlainQuestion({ onStay, onLeave }: LeaveDialogProps) {
   const { t } = useTranslation()
   useEffect(() => {
-    // oxlint-disable-next-line no-alert -- what was typed must not be lost for want of a dialog
+    // oxlint-disable-next-line no-alert -- input must not be lost because the dialog did not load
     if (confirm(`${t('离开此页？')}\n${t('未保存的修改会丢失')}`)) onLeave()
     else onStay()
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- asked once, when it comes up
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- ask once, on mount
   }, [])
   return null
 }
 
-// It shares its frame with a dialog of the sign-in page, which would have to load all forms else.
+// Loaded lazily: its frame is shared with a dialog of the sign-in page, which would otherwise load
+// all forms.
 const LeaveDialog = lazyPart(
   async () => (await import('./leave-dialog.tsx')).LeaveDialog,
   PlainQuestion,
 )
 
-/** Asks before what was typed is lost by going elsewhere, or by closing the window. */
+/** Asks for confirmation before unsaved input is lost by navigation or closing the window. */
 export function LeaveQuestion({ isNeeded }: { isNeeded: () => boolean }) {
   const { status, proceed, reset } = useBlocker({
-    // A session that has ended leads to the sign-in page whatever stands here.
+    // An ended session redirects to the sign-in page without asking.
     shouldBlockFn: ({ next }) => next.pathname !== paths.login && isNeeded(),
     enableBeforeUnload: isNeeded,
     withResolver: true,

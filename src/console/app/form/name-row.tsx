@@ -4,20 +4,20 @@ import { FormRow } from '../../ui/form.tsx'
 
 interface NameRowProps {
   label: string
-  /** A new thing wants a name. */
+  /** A new record requires a name. */
   isNew: boolean
   /**
-   * `focusFirst` where typing begins here. Imported here, it would be built into what forms share,
-   * and the sign-in page, which needs it too, would load all that.
+   * `focusFirst` if the page begins with this field. Passed in, because an import here would add it
+   * to the shared form bundle, which the sign-in page would then load.
    */
   fieldRef: ((element: HTMLElement | null) => void) | null
   placeholder: string
   lengthMax?: number
-  /** What its form says of the field. */
+  /** Input properties from the form. */
   input: ReturnType<UseFormReturnType<object>['getInputProps']>
 }
 
-/** The first row of a form of something that people name. */
+/** First row of a form for a record with a name. */
 export function NameRow({ label, isNew, fieldRef, placeholder, lengthMax, input }: NameRowProps) {
   return (
     <FormRow label={label} error={String(input.error ?? '')} isRequired={isNew}>

@@ -1,6 +1,6 @@
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 
-/** A typed amount of points; null when it is none. */
+/** Parses an amount of points; null if invalid. */
 export function pointsOf(text: string): number | null {
   const typed = text.trim()
   const points = Number(typed)

@@ -8,14 +8,14 @@ import styles from './quota-input.module.css'
 
 interface QuotaInputProps {
   field: RowField
-  /** Points as typed. */
+  /** Points as entered. */
   value: string
   onChange: (value: string) => void
   onBlur?: () => void
   disabled?: boolean
 }
 
-/** Points, with what they are worth beside them. */
+/** Field for points that also shows their value in money. */
 export function QuotaInput({ field, value, onChange, onBlur, disabled }: QuotaInputProps) {
   const { t } = useTranslation()
   const dollarText = useDollarText()

@@ -8,7 +8,7 @@ const fixedHues = new Map<string, TagHue>([
   ['premium', 'red'],
 ])
 
-/** The same group has the same colour everywhere: by name, else by the sum of its UTF-16 units. */
+/** Hue of a group, the same everywhere: fixed by name, else by the sum of its UTF-16 units. */
 export function groupHue(name: string): TagHue {
   let sum = 0
   for (let i = 0; i < name.length; i += 1) sum += name.charCodeAt(i)
@@ -17,10 +17,10 @@ export function groupHue(name: string): TagHue {
 
 export const GroupTag = ({ name }: { name: string }) => <Tag hue={groupHue(name)}>{name}</Tag>
 
-/** Tags in a cell; more of them would not fit. */
+/** Maximum number of tags that fit in a cell. */
 const TAGS_MAX = 2
 
-/** The groups of a row: the first ones as tags, and how many more there are. */
+/** The groups of a row: the first ones as tags, and the number of the others. */
 export function GroupTags({ groups, wraps = false }: { groups: string[]; wraps?: boolean }) {
   const rest = groups.length - TAGS_MAX
   return (

@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import { useCostText, useQuotaText } from '../status.ts'
 import styles from './owed.module.css'
 
-/** A balance. Below zero it is marked as owed. */
+/** A balance. Marked as debt below zero. */
 export function Balance({ quota }: { quota: number }) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
@@ -14,7 +14,7 @@ export function Balance({ quota }: { quota: number }) {
   )
 }
 
-/** What an account owes, and what that means; nothing for a balance that is not below zero. */
+/** The debt of an account with an explanation; nothing for a balance of zero or more. */
 export function OwedNote({ quota }: { quota: number }) {
   const { t } = useTranslation()
   const costText = useCostText()

@@ -7,5 +7,8 @@ const names = new Map<number, string>([
   [Role.root, mark('超级管理员')],
 ])
 
-/** The name of a role; Chinese, translated where shown. Other programs may have written others. */
+/**
+ * Name of a role. Chinese, translated where displayed. Other programs may have stored unknown
+ * numbers.
+ */
 export const roleName = (role: number): string => names.get(role) ?? mark('未知身份')

@@ -2,10 +2,10 @@ import { useTranslation } from 'react-i18next'
 import { StateDot, type Tone } from '../../ui/marks.tsx'
 import { mark } from '../i18n.ts'
 
-/** What the numbers of a status stand for. Chinese, translated where shown. */
+/** Names of the numbers of a status. Chinese, translated where displayed. */
 export type StateNames = ReadonlyMap<number, { tone: Tone; name: string }>
 
-/** A status as a dot and its word; one of a newer server is unknown. */
+/** A status as a dot and a word. A number that only newer servers have is shown as unknown. */
 export function StateName({ states, status }: { states: StateNames; status: number }) {
   const { t } = useTranslation()
   const { tone, name } = states.get(status) ?? { tone: 'off', name: mark('未知状态') }

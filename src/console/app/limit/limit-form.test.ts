@@ -26,13 +26,13 @@ const standing: LimitStanding = {
   time_zone: 'UTC',
 }
 
-test('limits saved unchanged stay what they are; no limit is an empty field', () => {
+test('saving unchanged limits keeps them; an empty field is no limit', () => {
   const form = toLimitForm(standing)
   expect(form).toMatchObject({ requests_per_minute: '60', tokens_per_minute: '' })
   expect(toLimits(form)).toEqual(limits)
 })
 
-test('a server without limits gets a form without any', () => {
+test('a server without the limits feature gets an empty form', () => {
   expect(toLimitForm(undefined)).toEqual(noLimits)
 })
 
@@ -50,11 +50,11 @@ test.each([
   expect(areLimits({ ...noLimits, calls_at_once: text })).toBe(isFine)
 })
 
-test('budgets are points and may be larger', () => {
+test('budgets are in points and have a higher maximum', () => {
   expect(isLimit('quota_per_day', '1000000001')).toBe(true)
 })
 
-test('0 and nothing are the same, so that nothing has to be saved', () => {
+test('0 and an empty field are equal, so there is nothing to save', () => {
   const zero = { ...noLimits, calls_at_once: '0' }
   expect(areLimitsChanged(noLimits, zero)).toBe(false)
   expect(areLimitsChanged(noLimits, { ...zero, quota_per_day: '1' })).toBe(true)

@@ -9,7 +9,7 @@ import {
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { mark } from '../i18n.ts'
 
-/** The limits as a form holds them: texts as typed; empty: none. */
+/** Limits as texts of a form; empty for no limit. */
 export type LimitForm = Record<LimitName, string>
 
 export const limitLabels: Readonly<Record<LimitName, string>> = {
@@ -21,7 +21,7 @@ export const limitLabels: Readonly<Record<LimitName, string>> = {
   quota_per_month: mark('每月'),
 }
 
-/** Where they do not stand under a heading. */
+/** Labels for use outside a heading. */
 export const limitNames: Readonly<Record<LimitName, string>> = {
   ...limitLabels,
   quota_per_day: mark('每日预算'),
@@ -43,14 +43,14 @@ const eachLimit = <T>(value: (name: LimitName) => T): Record<LimitName, T> => ({
 
 export const noLimits: LimitForm = eachLimit(() => '')
 
-/** A server that knows no limits sends none. */
+/** Servers without the limits feature send none. */
 export const toLimitForm = (standing: LimitStanding | undefined): LimitForm =>
   eachLimit((name) => {
     const limit = standing?.limits[name] ?? NO_LIMIT
     return limit === NO_LIMIT ? '' : String(limit)
   })
 
-/** A typed limit; null when it is none. Empty and 0 are no limit. */
+/** Parses a limit; null if invalid. Empty and 0 mean no limit. */
 function limitOf(name: LimitName, text: string): number | null {
   const typed = text.trim()
   const max = isBudget(name) ? QUOTA_MAX : LIMIT_COUNT_MAX
@@ -59,17 +59,17 @@ function limitOf(name: LimitName, text: string): number | null {
 
 export const isLimit = (name: LimitName, text: string): boolean => limitOf(name, text) !== null
 
-/** Whether a form of limits can be sent. */
+/** Whether all limits of the form are valid. */
 export const areLimits = (form: LimitForm): boolean =>
   LIMIT_NAMES.every((name) => isLimit(name, form[name]))
 
-/** Chinese; translated where shown. */
+/** Chinese; translated where displayed. */
 export const limitProblem = mark('限制必须是不小于 0 的整数，例如 60，留空则不限制')
 
-/** Of a form without errors. */
+/** The form must be valid. */
 export const toLimits = (form: LimitForm): Limits =>
   eachLimit((name) => limitOf(name, form[name]) ?? NO_LIMIT)
 
-/** Whether something else is wanted; how it is written does not matter. */
+/** Whether a value has changed, regardless of its spelling. */
 export const areLimitsChanged = (before: LimitForm, now: LimitForm): boolean =>
   LIMIT_NAMES.some((name) => limitOf(name, before[name]) !== limitOf(name, now[name]))

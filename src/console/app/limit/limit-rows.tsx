@@ -19,13 +19,13 @@ import styles from './limit.module.css'
 interface LimitRowsProps {
   value: LimitForm
   onChange: (value: LimitForm) => void
-  /** What is stored, and what is used of it; absent for something new. */
+  /** Stored limits and their current usage; undefined for a new record. */
   standing: LimitStanding | undefined
-  /** Whether wrong fields are to be named. */
+  /** Whether to mark invalid fields. */
   isChecked: boolean
 }
 
-/** Limits and budgets in a form, each with what is used of it at this moment. */
+/** Form rows for limits and budgets, each with its current usage. */
 export function LimitRows(props: LimitRowsProps) {
   const { t } = useTranslation()
   const zone = props.standing?.time_zone
@@ -88,7 +88,7 @@ interface UsedProps {
   standing: LimitStanding | undefined
 }
 
-/** Shows how much of a limit is used, and a budget in the display currency. */
+/** Shows how much of a limit is used; for a budget, in the display currency. */
 function Used({ name, text, standing }: UsedProps) {
   const { t } = useTranslation()
   const dollarText = useDollarText()

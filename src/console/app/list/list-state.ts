@@ -6,22 +6,19 @@ export interface ListSort {
   isDescending: boolean
 }
 
-/** What a list shows, as the address has it: it survives a reload, and a link shows others the same. */
+/** State of a list, kept in the address: it survives a reload and can be shared as a link. */
 export interface ListState {
-  /** First page 0; the address counts from 1. */
+  /** Counted from 0; the address counts from 1. */
   page: number
   keyword: string
-  /** The column whose head was clicked; null: the server's order. */
+  /** The column whose head was clicked; null for the server's order. */
   sort: ListSort | null
-  /** Any other filter by name; empty when not set. */
+  /** Any other filter by name; empty if not set. */
   get: (name: string) => string
   goTo: (page: number) => void
-  /** Goes to the page that is meant, where the address names one that is not there. */
+  /** Replaces a page number in the address that does not exist. */
   correctPage: (page: number) => void
-  /**
-   * Replaces filters; empty removes one. A list that is filtered otherwise starts at its first
-   * page.
-   */
+  /** Sets filters; empty removes one. Also returns to the first page. */
   set: (changes: Readonly<Record<string, string>>) => void
   sortBy: (sort: ListSort | null) => void
 }
@@ -32,7 +29,7 @@ export function readPage(text: string | undefined): number {
 
 const pageText = (page: number): string => (page === 0 ? '' : String(page + 1))
 
-/** `name` ascending, `-name` descending. */
+/** Parses `name` (ascending) or `-name` (descending). */
 export function readSort(text: string | undefined): ListSort | null {
   if (text === undefined || text.replace(/^-/, '') === '') return null
   return { column: text.replace(/^-/, ''), isDescending: text.startsWith('-') }
@@ -44,11 +41,11 @@ export const sortText = (sort: ListSort | null): string =>
 
 export function useListState(): ListState {
   const navigate = useNavigate()
-  // Our parser makes every query a record of texts.
+  // The router's parser makes every query a record of strings.
   const search: Record<string, string> = useSearch({ strict: false })
   const isHere = useIsHere()
   const change = (changes: Readonly<Record<string, string>>, replace: boolean) => {
-    // A pause in typing may come after a click on the menu.
+    // The delayed search may run after the user has navigated away.
     if (!isHere()) return
     void navigate({
       to: '.',

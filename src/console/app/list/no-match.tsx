@@ -6,11 +6,11 @@ import { Empty } from '../../ui/states.tsx'
 interface NoMatchProps {
   sentence: string
   box: SearchBox
-  /** Ends what else narrows the list. */
+  /** Clears the other filters. */
   onClear?: () => void
 }
 
-/** Nothing was found: says so, and ends the search. */
+/** Message for a search without results, with a button that clears it. */
 export function NoMatch({ sentence, box, onClear }: NoMatchProps) {
   const { t } = useTranslation()
   function clear() {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { readPage, readSort } from './list-state.ts'
 import { knownPageCount, pagesToSort } from './paged-list.ts'
 
-describe('pages of a list', () => {
+describe('page count', () => {
   test.each([
     ['the server counts', 34, [], 4],
     ['the server counts none', 0, [], 1],
@@ -16,27 +16,27 @@ describe('pages of a list', () => {
   })
 })
 
-describe('pages that a click on a head loads', () => {
-  test('all of them at once where the server counts', () => {
+describe('pages to load for sorting', () => {
+  test('all of them if the server sends a total', () => {
     expect(pagesToSort(34, [])).toEqual([0, 1, 2, 3])
   })
 
-  test('at most twenty', () => {
+  test('at most twenty pages', () => {
     expect(pagesToSort(100_000, [])).toHaveLength(20)
   })
 
-  test('one after the other without a count, up to the first short one', () => {
+  test('one after the other without a total, up to the first short page', () => {
     expect(pagesToSort(null, [undefined])).toEqual([0])
     expect(pagesToSort(null, [10, undefined])).toEqual([0, 1])
     expect(pagesToSort(null, [10, 3, undefined])).toEqual([0, 1])
   })
 
-  test('pages behind a gap do not count', () => {
+  test('ignores pages after a gap', () => {
     expect(pagesToSort(null, [10, undefined, 10])).toEqual([0, 1])
   })
 })
 
-describe('what an address says of a list', () => {
+describe('list state in the address', () => {
   test.each([
     [undefined, 0],
     ['1', 0],

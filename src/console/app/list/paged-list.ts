@@ -6,39 +6,39 @@ import { CallFailure } from '../call-client.ts'
 import type { ListState } from './list-state.ts'
 
 /**
- * Pages that a click on a column head loads at most, so that it sorts what is loaded and says how
- * much.
+ * Maximum number of pages that a click on a column head loads. The click sorts the loaded rows, and
+ * the list says how many there are.
  */
 const SORTED_PAGES_MAX = 20
 const NOT_FOUND = 404
 
 export interface LoadedPage<Row> {
   data: Row[]
-  /** Rows of the whole list; null where the server does not say (One API). */
+  /** Number of rows in the whole list; null if the server does not send it (One API). */
   total: number | null
 }
 
 export interface PagedListSource<Row> {
-  /** Head of the cache keys. */
+  /** First part of the cache keys. */
   name: string
-  /** What the server orders or filters by; another value is another list. */
+  /** Server-side order and filters; other values mean another list. */
   filters: Readonly<Record<string, string>>
   /** `page` counts from 0. */
   loadPage: (page: number, signal: AbortSignal) => Promise<LoadedPage<Row>>
   /** All rows that match a keyword and the filters. */
   search: (keyword: string, signal: AbortSignal) => Promise<Row[]>
-  /** Order of rows found by search, where the server's search knows none. */
+  /** Sorts search results if the server's search ignores the order. */
   compare?: (a: Row, b: Row) => number
 }
 
-/** What a table shows of the list, and what can be done to its rows. */
+/** List data for a table, with actions on its rows. */
 export interface PagedList<Row> extends TableList<Row> {
   state: ListState
-  /** Searches; empty: the whole list. What was answered before is asked for again. */
+  /** Searches; an empty keyword shows the whole list. Bypasses the cache. */
   search: (keyword: string) => void
-  /** Puts a changed row in place, without asking the server again. */
+  /** Replaces a changed row without a request. */
   update: (id: number, change: Partial<Row>) => void
-  /** Takes a row away, then lets the following ones move up. */
+  /** Removes a row, then reloads so that the following ones move up. */
   remove: (id: number) => void
 }
 
@@ -48,13 +48,13 @@ interface Source<Row> extends PagedListSource<Row> {
 
 type Rows<Row> = Omit<TableList<Row>, 'state' | 'refresh' | 'afterFailure'>
 
-// One empty list for all, so that tables see no change where there is none.
+// A single empty array, so that tables see no change between renders.
 const noRows: never[] = []
 const pagesOf = (rows: number) => Math.max(1, Math.ceil(rows / PAGE_SIZE))
 
 /**
- * How many pages a list has, as far as its loaded pages tell. `sizes` holds the rows of page 0, 1,
- * …
+ * Number of pages, as far as the loaded pages determine it. `sizes` holds the row counts of page 0,
+ * 1, …
  */
 export function knownPageCount(
   total: number | null,
@@ -66,7 +66,7 @@ export function knownPageCount(
   return sizes[lastLoaded] === PAGE_SIZE ? lastLoaded + 2 : lastLoaded + 1
 }
 
-/** Pages to load so that a column can be sorted: from the first one on, without a gap. */
+/** Pages to load for sorting by a column: from the first one on, without a gap. */
 export function pagesToSort(
   total: number | null,
   sizes: readonly (number | undefined)[],
@@ -91,7 +91,7 @@ function usePageQuery<Row>(source: Source<Row>) {
   })
 }
 
-/** Rows of each page in the cache so far, by page. */
+/** Row counts of the cached pages, by page. */
 function useLoadedSizes<Row>(source: Source<Row>, count: number): (number | undefined)[] {
   const client = useQueryClient()
   return Array.from({ length: count }, (_, page) => {
@@ -161,9 +161,8 @@ function useFound<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
 }
 
 /**
- * A list that the server hands out in pages of `PAGE_SIZE`, or whole when it is searched. Pages are
- * loaded when they are looked at; a click on a column head loads and sorts up to `SORTED_PAGES_MAX`
- * of them.
+ * A list that the server returns in pages of `PAGE_SIZE`, or as a whole for a search. Pages are
+ * loaded when displayed; a click on a column head loads and sorts up to `SORTED_PAGES_MAX` of them.
  */
 export function usePagedList<Row extends { id: number }>(source: Source<Row>): PagedList<Row> {
   const { name, state } = source
@@ -176,9 +175,9 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
   }
   const shown = all[kind]
   useEffect(() => {
-    // While a page is on its way the rows are those of another one.
+    // While a page is loading, the rows are still those of another one.
     const isEmpty = !shown.isLoading && !shown.isRefreshing && shown.rows.length === 0
-    // The last row of the last page is gone: the page before it is the last one now.
+    // If the last row of the last page is gone, the page before it is now the last one.
     if (isEmpty && shown.error === null && state.page > 0) {
       state.correctPage(Math.min(state.page, shown.pageCount) - 1)
     }
@@ -193,7 +192,7 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
       client.setQueriesData<Row[]>({ queryKey: [name, 'search'] }, (rows) =>
         rows === undefined ? rows : map(rows),
       )
-      // Rows on their way may have been read before the change, and would undo it here.
+      // A response in flight may predate the change and would undo it here.
       if (isOutdated.current || client.isFetching({ queryKey: [name] }) === 0) return
       isOutdated.current = true
       queueMicrotask(() => {
@@ -220,7 +219,7 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
     refresh,
     afterFailure: (error) => {
       if (!(error instanceof CallFailure)) return
-      // Somebody else was here before: what is shown is not what there is.
+      // Another user may have changed the record: reload what is displayed.
       if (error.refused || error.status === NOT_FOUND) refresh()
     },
     update,

@@ -10,7 +10,7 @@ interface SortSelectProps<Row> {
   state: ListState
 }
 
-/** Sorts a list where the window is too narrow for heads of columns to click on. */
+/** Sorts a list in windows that are too narrow for column heads. */
 export function SortSelect<Row>({ columns, state }: SortSelectProps<Row>) {
   const { t } = useTranslation()
   if (!useBlocks()) return null

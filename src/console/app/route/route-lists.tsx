@@ -6,7 +6,7 @@ import { paths } from '../../paths.ts'
 import { StateDot } from '../../ui/marks.tsx'
 import { mark } from '../i18n.ts'
 import { secondsText } from '../time.ts'
-import { rankText, resultText, resultTone, stateText, stateTone } from './route-words.ts'
+import { rankText, resultText, resultTone, stateText, stateTone } from './route-texts.ts'
 import styles from './route.module.css'
 
 const ChannelName = ({ id, name }: { id: number; name: string }) => (
@@ -23,9 +23,9 @@ export const ChannelList = ({ label, children }: { label: string; children: Reac
 
 interface ChannelLineProps {
   channel: RouteCandidate
-  /** At the end of the line. */
+  /** Shown at the end of the line. */
   aside?: ReactNode
-  /** Below it. */
+  /** Shown below the line. */
   children?: ReactNode
 }
 
@@ -47,7 +47,7 @@ export function ChannelLine({ channel, aside, children }: ChannelLineProps) {
   )
 }
 
-/** Further channels that are not listed; nothing when there are none. */
+/** Number of channels that are not listed; nothing for 0. */
 export function Omitted({ count }: { count: number }) {
   const { t } = useTranslation()
   return count === 0 ? null : (
@@ -60,7 +60,7 @@ function Attempts({ attempts }: { attempts: readonly RouteAttempt[] }) {
   return (
     <ol className={styles['lines']} aria-label={t('各次尝试')}>
       {attempts.map((attempt, index) => (
-        // Nothing else tells two attempts with one key apart, and they never change.
+        // Two attempts with one key differ only by index, and the list never changes.
         <li key={`${index} ${attempt.channel_id}`}>
           <div className={styles['line']}>
             <ChannelName id={attempt.channel_id} name={attempt.name} />
@@ -87,7 +87,7 @@ const outcomes: Record<RouteTrace['outcome'], string> = {
   no_channel: mark('没有可用的渠道'),
 }
 
-/** How a call came to its channel, or to none. */
+/** How a call was routed to a channel, or why it was not. */
 export function TraceLists({ trace }: { trace: RouteTrace }) {
   const { t } = useTranslation()
   const { attempts, channels, omitted, model, group, outcome } = trace

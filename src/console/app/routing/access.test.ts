@@ -6,7 +6,7 @@ import { isOtherVersion } from '../status.ts'
 const user = { id: 1, username: 'a', display_name: '', role: 1, must_change_password: false }
 const admin = { ...user, role: 10 }
 
-describe('who may open a page', () => {
+describe('page access', () => {
   test.each([
     ['anyone', null, true],
     ['user', null, false],
@@ -20,7 +20,7 @@ describe('who may open a page', () => {
   })
 })
 
-test('the texts of a query stay texts: a code of digits is no number', () => {
+test('query values stay strings: a numeric code does not become a number', () => {
   const search = { code: '0012', state: 'true', empty: '' }
   expect(stringifySearch(search)).toBe('?code=0012&state=true')
   expect(parseSearch('?code=0012&state=true&aff=a%20b')).toEqual({
@@ -31,8 +31,8 @@ test('the texts of a query stay texts: a code of digits is no number', () => {
   expect(stringifySearch({})).toBe('')
 })
 
-describe('the stored user', () => {
-  test('of a One API console is taken, with what we need of it', () => {
+describe('stored user', () => {
+  test('accepts the user that a One API console stored', () => {
     const stored = { id: 1, username: 'root', display_name: 'Root', role: 100, quota: 5, group: '' }
     expect(toSessionUser(stored)).toEqual({
       id: 1,
@@ -44,19 +44,19 @@ describe('the stored user', () => {
   })
 
   test.each([[null], [{}], [{ id: '1', username: 'a', role: 1 }], [{ id: 1, username: 'a' }]])(
-    'of another shape is nobody: %o',
+    'rejects other values: %o',
     (stored) => {
       expect(toSessionUser(stored)).toBeNull()
     },
   )
 })
 
-describe('a new version is announced', () => {
+describe('detection of another version', () => {
   const gatehouse = { options_min_role: 10, features: [], theme: 'default', turnstile_url: '' }
   test.each([
     [{ version: 'v0.2.0', gatehouse }, true],
     [{ version: 'v0.1.0', gatehouse }, false],
-    // A One API server counts its own versions.
+    // One API numbers its own versions.
     [{ version: 'v0.6.11' }, false],
     [{}, false],
   ])('%o → %s', (status, announced) => {

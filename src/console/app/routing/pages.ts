@@ -3,23 +3,23 @@ import { createContext, use } from 'react'
 import type { PageAccess } from '../session.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
-/** One row of the route table. */
+/** A row of the route table. */
 export interface PageRoute {
-  /** Pattern; `$id` stands for one segment. */
+  /** Pattern; `$id` matches one segment. */
   path: string
   access: PageAccess
-  /** Chinese; translated where shown. */
+  /** Chinese; translated where displayed. */
   title: string
   component: AsyncRouteComponent<object>
-  /** Shown in the top bar under its title. */
+  /** Listed in the top bar by its title. */
   inMenu?: boolean
-  /** The menu entry this page belongs to; absent: itself. */
+  /** Path of the menu entry for this page; its own if not set. */
   under?: string
-  /** Asks nothing of the server but the call its own button makes: loads without the query cache. */
+  /** Loads without the query cache: its only request is the one that its button sends. */
   isLight?: boolean
 }
 
-/** The route table, for whoever shows links: nothing may link to a page that is not there. */
+/** The route table, for components that render links: a link must lead to an existing page. */
 export const PagesContext = createContext<readonly PageRoute[]>([])
 
 export const usePages = (): readonly PageRoute[] => use(PagesContext)
@@ -29,7 +29,7 @@ export function useHasPage(): (path: string) => boolean {
   return (path) => pages.some((page) => page.path === path)
 }
 
-/** The page a path leads to, static segments before `$id`; null when there is none. */
+/** Returns the page of a path, static segments before `$id`; null for an unknown path. */
 export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | null {
   const segments = path.split('/').filter((segment) => segment !== '')
   const fits = (page: PageRoute) => {
@@ -45,8 +45,8 @@ export function pageAt(path: string, pages: readonly PageRoute[]): PageRoute | n
 const withoutSlash = (path: string): string => withoutTrailing(path, '/')
 
 /**
- * Asks whether the reader is still at the page that calls this. It stays in view while the next one
- * is on its way, and must not lead elsewhere whoever has left it.
+ * Returns a function that checks whether the caller's page is still the current location. A page
+ * stays visible while the next one loads, and must not navigate then.
  */
 export function useIsHere(): () => boolean {
   const router = useRouter()

@@ -11,14 +11,14 @@ import { loadMissingSheets } from './missing-files.ts'
 import { type PageRoute } from './pages.ts'
 import { parseSearch, stringifySearch } from './search-params.ts'
 import { mayOpen, sessionUser } from '../session.ts'
-import { onSignInNeeded } from './sign-in-again.ts'
+import { onSignInRequired } from './sign-in-redirect.ts'
 import { BrokenPage, NotFoundPage } from '../shell/error-pages.tsx'
 import { Layout } from '../shell/layout.tsx'
 import { Loading } from '../../ui/loading.tsx'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
-    /** Where somebody wanted to go before being sent to the sign-in page. */
+    /** Address to return to after sign-in. */
     from?: string
   }
   interface StaticDataRouteOption {
@@ -26,7 +26,7 @@ declare module '@tanstack/react-router' {
   }
 }
 
-/** The router over the route table. */
+/** Creates the router for the route table. */
 export function createConsoleRouter(pages: readonly PageRoute[]) {
   const root = createRootRoute({ component: Layout, notFoundComponent: NotFoundPage })
   const withQueries = createRoute({
@@ -63,8 +63,8 @@ export function createConsoleRouter(pages: readonly PageRoute[]) {
     defaultNotFoundComponent: NotFoundPage,
     scrollRestoration: true,
   })
-  onSignInNeeded((isExpired) => {
-    // Where we are heading counts, not where we still are.
+  onSignInRequired((isExpired) => {
+    // The target of a navigation in progress, not the page that is still visible.
     const { pathname, href } = router.latestLocation
     if (pathname === paths.login) return
     void router.navigate({

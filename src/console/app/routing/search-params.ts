@@ -1,6 +1,6 @@
 /**
- * Queries of addresses are plain texts in both directions: a code like `0012` or `true` must not
- * become a number or a boolean on its way to a page.
+ * Query values are strings in both directions: a code such as `0012` or `true` must not become a
+ * number or boolean.
  */
 export const parseSearch = (search: string): Record<string, string> =>
   Object.fromEntries(new URLSearchParams(search))

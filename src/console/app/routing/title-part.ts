@@ -1,9 +1,9 @@
 import { createContext, use, useEffect } from 'react'
 
-/** Takes what stands before the page's own title in the window's. */
+/** Sets the text before the page title in the window title. */
 export const TitlePartContext = createContext<(part: string) => void>(() => {})
 
-/** Tells windows, bookmarks and history entries of one page apart, while the caller is shown. */
+/** Distinguishes windows, bookmarks and history entries of one page while the caller is mounted. */
 export function useTitlePart(part: string): void {
   const setPart = use(TitlePartContext)
   useEffect(() => {

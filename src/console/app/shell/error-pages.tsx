@@ -39,7 +39,7 @@ export function ForbiddenPage({ access }: { access: PageAccess }) {
   )
 }
 
-/** A page that could not be drawn, or not be loaded: then only loading everything anew helps. */
+/** Shown if a page fails to render or to load; after a failed load only a reload helps. */
 export function BrokenPage({ error, reset }: ErrorComponentProps) {
   const { t } = useTranslation()
   const isMissing = isMissingFile(error)

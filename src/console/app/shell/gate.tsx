@@ -4,15 +4,15 @@ import { useTranslation } from 'react-i18next'
 import { paths } from '../../paths.ts'
 import { toast } from '../toast.ts'
 import { mayOpen, type PageAccess, useSessionUser } from '../session.ts'
-import { goToSignIn } from '../routing/sign-in-again.ts'
+import { goToSignIn } from '../routing/sign-in-redirect.ts'
 import { ForbiddenPage } from './error-pages.tsx'
 
-/** Shows a page to those who may see it, and follows sign-out and role as they change. */
+/** Shows a page to permitted users, and reacts to sign-out and role changes. */
 export function Gate({ access, children }: { access: PageAccess; children: ReactNode }) {
   const user = useSessionUser()
   const navigate = useNavigate()
   const pathname = useLocation({ select: (location) => location.pathname })
-  // Somebody who was signed in when this page opened and is not any more has lost the session.
+  // A user who was signed in when this page opened and no longer is has lost the session.
   const wasSignedIn = useRef(false)
   const lastUser = useRef(user)
   const { t } = useTranslation()
@@ -36,6 +36,6 @@ export function Gate({ access, children }: { access: PageAccess; children: React
 
   if (needsSignIn || needsPassword) return null
   if (!mayOpen(access, user)) return <ForbiddenPage access={access} />
-  // What one person has typed must not be sent in the name of another.
+  // Remounts for another user, so that one user's input is never sent as another user.
   return <Fragment key={isGuarded ? user?.id : undefined}>{children}</Fragment>
 }

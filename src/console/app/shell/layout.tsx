@@ -1,7 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { usePageNews } from '../routing/page-news.ts'
+import { usePageAnnouncement } from '../routing/page-announcement.ts'
 import type { PageRoute } from '../routing/pages.ts'
 import { TitlePartContext } from '../routing/title-part.ts'
 import { systemName, useStatus } from '../status.ts'
@@ -12,7 +12,7 @@ import { Toasts } from './toasts.tsx'
 import { withTooltips } from './tooltips.ts'
 import { TopBar } from './top-bar.tsx'
 
-/** The page in view as the route table has it; null where nothing was found. */
+/** The route of the current page; null if the path is unknown. */
 function usePageInView(): PageRoute | null {
   return useMatches({ select: (matches) => matches.at(-1)?.staticData.page ?? null })
 }
@@ -30,14 +30,14 @@ export function Layout() {
   const [part, setPart] = useState('')
   const title = page === null ? t('页面不存在') : t(page.title)
   useDocumentTitle(title, part)
-  const news = usePageNews(title)
+  const news = usePageAnnouncement(title)
   return (
     <div className={styles['frame']}>
       <a href="#content" className={styles['skip']} onClick={skipToContent}>
         {t('跳到内容')}
       </a>
       <TopBar page={page} />
-      <output className="heard">{news}</output>
+      <output className="sr-only">{news}</output>
       <main id="content" className={styles['main']} tabIndex={-1}>
         <Gate access={page?.access ?? 'anyone'}>
           <TitlePartContext value={setPart}>
@@ -52,7 +52,7 @@ export function Layout() {
   )
 }
 
-/** The base address would turn `#content` into a visit of the home page. */
+/** Because of `<base>`, a link to `#content` would navigate to the home page. */
 function skipToContent(event: React.MouseEvent) {
   event.preventDefault()
   document.getElementById('content')?.focus()

@@ -6,12 +6,12 @@ import { toast } from '../toast.ts'
 const Nothing = () => null
 
 /**
- * A part of the frame that loads later. If it cannot be loaded (the net is gone, or a new version
- * has replaced its file) the page around it stays usable without it, or with another in its place.
+ * A part of the layout that is loaded lazily. If loading fails (no network, or replaced by a new
+ * version), the page stays usable without it, or with `instead`.
  */
 export function lazyPart<Props>(
   load: () => Promise<ComponentType<Props>>,
-  // Showing nothing needs no properties.
+  // A component that renders nothing accepts any properties.
   instead = Nothing as ComponentType<Props>,
 ) {
   return lazy(async () => {
@@ -24,15 +24,15 @@ export function lazyPart<Props>(
 }
 
 interface LatePart<Props> {
-  /** Undefined until it is asked for, and when it is closed. */
+  /** Undefined before it is opened and after it is closed. */
   Part: ComponentType<Props> | undefined
   open: () => Promise<void>
   close: () => void
 }
 
 /**
- * A part of a page that is loaded when it is asked for. Where its file is missing a toast says so:
- * the page, and what was typed in it, stays.
+ * A part of a page that is loaded on demand. If its file is missing, a toast reports it, and the
+ * page with its input stays.
  */
 export function useLatePart<Props>(load: () => Promise<ComponentType<Props>>): LatePart<Props> {
   const { t } = useTranslation()

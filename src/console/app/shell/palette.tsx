@@ -20,8 +20,8 @@ import { useSignOut } from './sign-out.ts'
 const [store, palette] = createSpotlight()
 
 /**
- * Places the palette can go to: pages without a parameter. What only visitors need (signing in,
- * registering, coming back from elsewhere) is none for who is signed in, the chat one with a link.
+ * Whether the palette lists a page: pages without a parameter, except those for visitors (sign-in,
+ * registration, callbacks). The chat page requires a configured link.
  */
 const isPlace = ({ path, access, inMenu }: PageRoute, hasChat: boolean): boolean =>
   !path.includes('$') &&
@@ -34,7 +34,7 @@ interface Entry {
   id: string
   group: string
   label: string
-  /** Found by these as well. */
+  /** Additional search terms. */
   keywords: readonly string[]
   onChoose: () => void
 }
@@ -86,7 +86,7 @@ interface Group {
   entries: readonly Entry[]
 }
 
-/** Entries that hold the words, those that show them first. */
+/** Entries that contain the query; those whose label contains it first. */
 function found(entries: readonly Entry[], query: string): Group[] {
   const words = query.trim().toLowerCase()
   const holds = (text: string) => text.toLowerCase().includes(words)
@@ -102,15 +102,15 @@ function found(entries: readonly Entry[], query: string): Group[] {
 
 const LIST_ID = 'palette-list'
 const elementId = ({ id }: Entry) => `palette-${id}`
-/** Spotlight keeps ids for itself; the field has to name the marked entry by one. */
+/** Spotlight does not expose ids, but the field must reference the active entry by one. */
 const withId =
   (entry: Entry): RefCallback<HTMLElement> =>
   (element) => {
     if (element !== null) element.id = elementId(entry)
   }
 
-/** Which entry is marked, by its id. Spotlight notes that on the element itself and nowhere else. */
-function useMarked() {
+/** Id of the active entry. Spotlight only marks it on the element itself. */
+function useActiveEntry() {
   const [marked, setMarked] = useState<string>()
   const follow = useCallback((list: HTMLElement | null) => {
     if (list === null) return undefined
@@ -125,11 +125,11 @@ function useMarked() {
   return { marked, follow }
 }
 
-/** Says how much was found while somebody types; the list itself is silent. */
+/** Announces the number of results while the user types; the list itself is silent. */
 function Outcome({ query, count }: { query: string; count: number }) {
   const { t } = useTranslation()
   const said = count === 0 ? t('没有找到') : t('找到 {{count}} 项', { count })
-  return <output className="heard">{query.trim() === '' ? '' : said}</output>
+  return <output className="sr-only">{query.trim() === '' ? '' : said}</output>
 }
 
 function GroupOfEntries({ group, marked }: { group: Group; marked: string | undefined }) {
@@ -159,7 +159,7 @@ function GroupOfEntries({ group, marked }: { group: Group; marked: string | unde
 export function Palette() {
   const { t } = useTranslation()
   const [query, setQuery] = useState('')
-  const { marked, follow } = useMarked()
+  const { marked, follow } = useActiveEntry()
   const groups = found([...usePlaces(), ...useActs()], query)
   const count = groups.reduce((sum, { entries }) => sum + entries.length, 0)
   return (
@@ -190,7 +190,7 @@ export function Palette() {
           <div
             ref={follow}
             id={LIST_ID}
-            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- it holds the widget's own
+            // oxlint-disable-next-line jsx-a11y/prefer-tag-over-role -- holds the widget's items
             role="listbox"
             aria-label={t('搜索或跳转')}
           >

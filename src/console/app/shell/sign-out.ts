@@ -13,8 +13,8 @@ declare module '@tanstack/react-router' {
 }
 
 /**
- * Ends the session here and on the server; a server that cannot be reached is reported, the session
- * stays.
+ * Ends the session on the server and in the browser. If the server cannot be reached, this is
+ * reported and the session stays.
  */
 export function useSignOut(): () => Promise<void> {
   const navigate = useNavigate()

@@ -26,7 +26,7 @@ async function loadPalette() {
   return import('./palette.tsx')
 }
 
-/** What the signed-in person has left; null until the server has said so. */
+/** Balance of the signed-in user; null until it is loaded. */
 function useBalance(): string | null {
   const quotaText = useQuotaText()
   const { data } = useQuery(selfQuery, queryClient)
@@ -53,7 +53,7 @@ function Balance() {
   )
 }
 
-/** Calls when the browser has nothing else to do; where it cannot say that, soon. */
+/** Calls `work` when the browser is idle, or after a short delay if it cannot report that. */
 function whenIdle(work: () => void): () => void {
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(work, IDLE_AFTER_MS)
@@ -63,9 +63,9 @@ function whenIdle(work: () => void): () => void {
   return () => cancelIdleCallback(request)
 }
 
-/** Letters are typed right after the shortcut: the palette is there before it is asked for. */
+/** Users type right after the shortcut, so the palette is loaded in advance. */
 function usePalette() {
-  // After a failure the next time asks again.
+  // After a failed load, the next opening tries again.
   const [loaded, setLoaded] = useState<Awaited<ReturnType<typeof loadPalette>> | null>(null)
   const load = useCallback(async () => {
     const palette = await loadPalette()
@@ -76,7 +76,7 @@ function usePalette() {
   return { loaded, load }
 }
 
-/** A dialog wants its answer first: the browser's own would lie over the palette and hold the keys. */
+/** An open dialog has priority: a native one would cover the palette and trap the keyboard. */
 const isDialogOpen = () => document.querySelector('dialog[open], [aria-modal=true]') !== null
 
 const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
@@ -90,7 +90,7 @@ function PaletteField() {
       loaded.openPalette()
       return
     }
-    // Until it is there, what is typed must not go into the form behind it.
+    // Keeps keystrokes out of the form behind until the palette has loaded.
     button.current?.focus()
     void load().then(
       ({ openPalette }) => openPalette(),

@@ -5,7 +5,7 @@ import {
   type MantineColorsTuple,
 } from '@mantine/core'
 
-/** Mantine asks for ten shades; ours is one accent that follows scheme and variant by itself. */
+/** Mantine requires ten shades; ours is a single accent that adapts to scheme and variant. */
 const accent: MantineColorsTuple = [
   'var(--accent-tint)',
   'var(--accent-tint)',
@@ -32,7 +32,7 @@ const bad: MantineColorsTuple = [
   'var(--bad)',
 ]
 
-/** Mantine draws light screens with `gray` and dark ones with `dark`: both name our scale. */
+/** Mantine uses `gray` in light and `dark` in dark schemes: both map to our scale. */
 const gray: MantineColorsTuple = [
   'var(--hover)',
   'var(--hover)',
@@ -91,11 +91,11 @@ export const theme = createTheme({
       defaultProps: {
         shadow: 'md',
         transitionProps: { duration: 120 },
-        // A menu may hold nothing but its items.
+        // A menu may contain only its items.
         withInitialFocusPlaceholder: false,
       },
     },
-    // Inside <main>, where screen readers look for what a page has to say.
+    // Inside `<main>`, where screen readers expect the page's content.
     Portal: { defaultProps: { target: '#floating' } },
     Input: {
       vars: () => ({
@@ -112,7 +112,7 @@ export const theme = createTheme({
       }),
     },
     Button: {
-      // One loud button on a page: the others are as light as the text around them.
+      // Only the primary button is bold; the others have the weight of the surrounding text.
       styles: (_: unknown, props: { variant?: string }) => ({
         root: { fontWeight: props.variant === 'default' ? 400 : 500 },
       }),
@@ -127,10 +127,7 @@ export const theme = createTheme({
   },
 })
 
-/**
- * Mantine sets these per scheme, so both schemes need ours; the values follow the scheme by
- * themselves.
- */
+/** Mantine sets these per scheme, so both schemes need ours; the values adapt by themselves. */
 const ours = {
   '--mantine-color-body': 'var(--background)',
   '--mantine-color-text': 'var(--ink)',

@@ -18,14 +18,15 @@ const marks: Record<ToastKind, string> = {
   error: 'bad',
 }
 
-/** How many were raised so far. */
+/** Number of toasts raised so far. */
 let raised = 0
 
-/** A text stands there once: raised again, its time begins anew. */
+/** Shows each text once: raising it again restarts its timer. */
 function show({ kind, message, onClose }: Toast) {
   const ms = toastMs[kind]
   raised += 1
-  // The widget counts anew when the time is another one; timers drop what is below a millisecond.
+  // The widget restarts the timer only if the time differs; timers ignore fractions of a
+  // millisecond.
   const autoClose = ms === false ? false : ms + raised / 1e6
   const text = typeof message === 'string' ? message.replaceAll(/\s/g, '_') : raised
   const id = `toast-${kind}-${text}`
@@ -33,18 +34,18 @@ function show({ kind, message, onClose }: Toast) {
     id,
     message,
     autoClose,
-    // Good news may wait for a pause; trouble may not.
+    // Errors interrupt a screen reader; other toasts wait for a pause.
     role: kind === 'error' || kind === 'warning' ? 'alert' : 'status',
     color: `var(--${marks[kind]})`,
     className: styles['toast'] ?? '',
     closeButtonProps: { 'aria-label': t('关闭') },
     ...(onClose === undefined ? {} : { onClose }),
   })
-  // `show` does nothing for a toast that is on the screen: it is updated instead.
+  // `show` ignores a toast that is already visible, so it is updated.
   notifications.update({ id, message, autoClose })
 }
 
-/** A form that is sent again answers anew: what its last attempt complained of goes. */
+/** Submitting a form again removes the errors of the previous attempt. */
 function clearTrouble() {
   for (const { id } of notificationsStore.getState().notifications) {
     if (/^toast-(?:warning|error)-/.test(id ?? '') && id !== undefined) notifications.hide(id)
@@ -62,7 +63,7 @@ export function ToastStack() {
   return (
     <Notifications
       key={dialog === null ? 'page' : 'dialog'}
-      // All that is outside of an open dialog lies dimmed behind it, and cannot be pressed.
+      // Everything outside an open dialog is inert behind it.
       portalProps={dialog === null ? {} : { target: dialog }}
       className={styles['toasts'] ?? ''}
       position={isPhone === true ? 'top-center' : 'bottom-right'}

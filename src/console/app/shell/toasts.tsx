@@ -8,8 +8,8 @@ async function load() {
 }
 
 /**
- * The toast widgets arrive with the first toast, or in an idle moment: a toast may say that the net
- * is gone. If they cannot be loaded, the next toast asks again.
+ * The toast widgets are loaded with the first toast, or earlier when idle, because a toast may
+ * report a lost network. If loading fails, the next toast tries again.
  */
 export function Toasts() {
   const [Stack, setStack] = useState<ComponentType | null>(null)

@@ -1,10 +1,10 @@
 import styles from './shell.module.css'
 
 const DELAY_MS = 50
-/** Pixels between a tooltip and its element, and at least to the edge of the window. */
+/** Gap between a tooltip and its element, and minimum gap to the window's edge, in pixels. */
 const GAP = 6
 
-/** Under the element, or above it where the window ends. */
+/** Positions the tooltip below the element, or above it at the bottom of the window. */
 function placeAt(tip: HTMLElement, element: Element): void {
   const { left, width, top, bottom } = element.getBoundingClientRect()
   const x = left + width / 2 - tip.offsetWidth / 2
@@ -15,8 +15,8 @@ function placeAt(tip: HTMLElement, element: Element): void {
 }
 
 /**
- * A ref for the place where things float: the title under the pointer shows there, sooner than the
- * browser would show it. Meanwhile the title is empty, which keeps the browser's own away.
+ * A ref for the container of floating elements: shows the title of the hovered element earlier than
+ * the browser does. The title is empty meanwhile, which suppresses the browser's tooltip.
  */
 export function withTooltips(place: HTMLElement | null): () => void {
   const tip = document.createElement('div')
@@ -35,7 +35,7 @@ export function withTooltips(place: HTMLElement | null): () => void {
   function release() {
     hide()
     watch.disconnect()
-    // Else the page has changed it or taken it away since.
+    // Otherwise the page has changed or removed the title meanwhile.
     if (owner?.getAttribute('title') === '') owner.title = text
     owner = null
   }
@@ -45,10 +45,10 @@ export function withTooltips(place: HTMLElement | null): () => void {
     tip.showPopover()
     placeAt(tip, owner)
   }
-  /** The page has changed the title of what is pointed at, or taken it away. */
+  /** Handles a title that the page has changed or removed while it is shown. */
   function follow() {
     const title = owner?.getAttribute('title') ?? null
-    // Empty: by us.
+    // Emptied by `show`.
     if (owner === null || title === '') return
     if (title === null) return release()
     text = title
@@ -59,7 +59,7 @@ export function withTooltips(place: HTMLElement | null): () => void {
   }
   const watch = new MutationObserver(follow)
   function onOver({ target }: Event) {
-    // A finger does not hover, and the title of a frame is its name.
+    // Touch does not hover, and the title of an iframe is its accessible name.
     const canHover = matchMedia('(hover: hover)').matches && target instanceof Element
     const titled = canHover ? target.closest<HTMLElement>('[title]:not(iframe)') : null
     const title = titled?.title ?? ''

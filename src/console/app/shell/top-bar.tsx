@@ -23,7 +23,7 @@ function Brand() {
           alt=""
           width={20}
           height={20}
-          // The name beside it says enough; a broken mark would only say that something is wrong.
+          // Hides a broken image: the name beside it is enough.
           onError={() => setBroken(address)}
         />
       )}
@@ -32,7 +32,7 @@ function Brand() {
   )
 }
 
-/** Menu entries of those pages that exist and that the person may open. */
+/** Menu entries of existing pages that the user may open. */
 function useMenu(): readonly PageRoute[] {
   const user = useSessionUser()
   const status = useStatus()
@@ -99,7 +99,8 @@ export function TopBar({ page }: { page: PageRoute | null }) {
   const user = useSessionUser()
   const menuId = useId()
   const pathname = useLocation({ select: (location) => location.pathname })
-  // A narrow screen's menu belongs to the page it was opened on: it closes behind the reader.
+  // The menu of a narrow window belongs to the page on which it was opened, and closes on
+  // navigation.
   const [openedOn, setOpenedOn] = useState<string | null>(null)
   const isOpen = openedOn === pathname
   useEffect(() => {

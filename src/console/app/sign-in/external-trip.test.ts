@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { authorizeAddress } from './external-trip.ts'
 
-/** A One API server names no address: the console builds what its console builds. */
+/** A One API server sends no address, so the console builds the same one as One API's console. */
 
 beforeAll(() => vi.stubGlobal('document', { baseURI: 'https://gate.example/sub/' }))
 afterAll(() => vi.unstubAllGlobals())
@@ -20,7 +20,7 @@ test('GitHub', () => {
   })
 })
 
-test('Lark comes back to where the console is served', () => {
+test('Lark redirects to the path where the console is served', () => {
   expect(members(authorizeAddress('lark', 'st', { lark_client_id: 'id' }))).toEqual({
     page: 'https://open.feishu.cn/open-apis/authen/v1/index',
     app_id: 'id',
@@ -29,7 +29,7 @@ test('Lark comes back to where the console is served', () => {
   })
 })
 
-test('OpenID Connect keeps what the configured address has of its own', () => {
+test('OpenID Connect keeps the query of the configured address', () => {
   const status = {
     oidc_client_id: 'id',
     oidc_authorization_endpoint: 'https://login.example/authorize?tenant=a',

@@ -3,8 +3,8 @@ import { callWhole } from '../call.ts'
 import type { KnownStatus } from '../status/known-status.ts'
 
 /**
- * Goes to a provider in a new window, which comes back to our callback page. The window is opened
- * with the click, before anything is asked: later, browsers take it for a pop-up.
+ * Opens a provider in a new window, which returns to our callback page. The window is opened within
+ * the click, before any request: later, browsers block it as a pop-up.
  */
 export async function goToProvider(
   provider: RedirectingProvider,
@@ -21,16 +21,16 @@ export async function goToProvider(
       location.assign(address)
       return
     }
-    // The provider's page has no business with ours.
+    // The provider's page must not access ours.
     opened.opener = null
     opened.location.replace(address)
   } catch {
-    // The failed call has said so.
+    // The failed request has already been reported.
     opened?.close()
   }
 }
 
-/** Where a One API server leaves it to the console to know the provider's page. */
+/** Address of the provider's page for a One API server, which leaves it to the console. */
 export function authorizeAddress(
   provider: RedirectingProvider,
   state: string,

@@ -4,11 +4,11 @@ import { useState } from 'react'
 type Sentences<Field extends string> = Partial<Record<Field, string>>
 
 /**
- * Errors of a plain form, by field, with the behaviour of all forms: a sentence goes when its field
- * is changed, and a field that is left with something wrong in it says so. Empty fields are named
- * when the form is sent.
+ * Errors of a plain form by field, behaving like all forms: an error disappears when its field
+ * changes, and a field with an invalid value is validated when left. Empty fields are reported on
+ * submission.
  *
- * `check` returns what is wrong with a form, in the language that is read.
+ * `check` returns the errors of a form in the current language.
  */
 export function useFieldErrors<Form extends Record<string, string>>(
   check: (form: Form) => ReadonlyMap<keyof Form & string, string>,
@@ -17,12 +17,12 @@ export function useFieldErrors<Form extends Record<string, string>>(
   const [errors, setErrors] = useState<Sentences<Field>>({})
   return {
     errors,
-    /** Shows these sentences and no others. */
+    /** Shows exactly these errors. */
     show: setErrors,
-    /** Shows all that is wrong with a form that is sent; returns the first sentence. */
+    /** Shows all errors of a submitted form; returns the first one. */
     checkAll: (form: Form): string | undefined => {
       const found = check(form)
-      // The members are those of the form.
+      // The keys are those of the form.
       setErrors(Object.fromEntries(found) as Sentences<Field>)
       return found.values().next().value
     },
@@ -30,7 +30,7 @@ export function useFieldErrors<Form extends Record<string, string>>(
       setErrors((before) => {
         const names: readonly string[] = fields
         const rest = Object.entries(before).filter(([field]) => !names.includes(field))
-        // As above.
+        // The remaining keys are those of the form.
         return Object.fromEntries(rest) as Sentences<Field>
       })
     },
@@ -41,8 +41,8 @@ export function useFieldErrors<Form extends Record<string, string>>(
   }
 }
 
-/** Sentences by field in the language that is read. */
-export const inWords = <Field extends string>(
+/** Translates errors by field to the current language. */
+export const translateErrors = <Field extends string>(
   errors: ReadonlyMap<Field, string>,
   t: TFunction,
 ): ReadonlyMap<Field, string> => new Map([...errors].map(([field, text]) => [field, t(text)]))

@@ -5,7 +5,7 @@ import { useStatus } from '../status.ts'
 import { toast } from '../toast.ts'
 import styles from './sign-in.module.css'
 
-/** What we use of Cloudflare's script. */
+/** The part of Cloudflare's Turnstile API that we use. */
 interface Turnstile {
   render(place: HTMLElement, settings: Record<string, unknown>): string | undefined
   reset(widget: string): void
@@ -24,7 +24,7 @@ const SCRIPT_PATH = '/turnstile/v0/api.js?render=explicit'
 
 let loading: Promise<Turnstile> | null = null
 
-/** Loads the script once, and only where a page shows the widget. */
+/** Loads the script once, when a page shows the widget. */
 function loadTurnstile(base: string): Promise<Turnstile> {
   loading ??= new Promise<Turnstile>((resolve, reject) => {
     const script = document.createElement('script')
@@ -44,18 +44,18 @@ function loadTurnstile(base: string): Promise<Turnstile> {
 }
 
 export interface HumanCheck {
-  /** The server wants a check with what the form sends. */
+  /** The server requires a check with the form. */
   isOn: boolean
-  /** Answer of the widget, `''` until there is one or when the check is off. */
+  /** Token from the widget; `''` before it is solved or if the check is off. */
   answer: string
-  /** False, with a warning, while the check is on and has no answer yet. */
+  /** False, with a warning, while the check is on and not solved. */
   isPassed: () => boolean
-  /** An answer serves once: asks for the next one. */
+  /** Resets the widget: each token can be used once. */
   again: () => void
-  /** Stands in the form. */
+  /** Ref for the widget's container. */
   attach: (place: HTMLElement | null) => void
   hasFailed: boolean
-  /** Somebody could not go on because there is no answer yet. */
+  /** The user tried to continue before the check was solved. */
   isWaitedFor: boolean
 }
 
@@ -113,7 +113,7 @@ export function useHumanCheck(): HumanCheck {
   return { isOn, answer, isPassed, again, attach: setPlace, hasFailed, isWaitedFor }
 }
 
-/** Where the widget is drawn. */
+/** Container of the widget. */
 export function HumanCheckField({ check }: { check: HumanCheck }) {
   const { t } = useTranslation()
   const { isOn, attach, hasFailed, isWaitedFor } = check
@@ -126,7 +126,7 @@ export function HumanCheckField({ check }: { check: HumanCheck }) {
           {t('人机验证加载失败，请检查网络后刷新页面')}
         </p>
       )}
-      {/* A toast is behind a dialog, so what it says is said here too. */}
+      {/* Repeated here because a toast is behind a dialog. */}
       {isWaitedFor && !hasFailed && <p className={styles['problem']}>{t(NOT_YET)}</p>}
     </div>
   )

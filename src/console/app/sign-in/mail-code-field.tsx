@@ -20,25 +20,25 @@ interface MailCodeFieldsProps {
   onChange: (value: MailCode) => void
 }
 
-/** An address, the button that mails a code to it, and the field for that code. */
+/** An email address, a button that mails a code to it, and a field for the code. */
 export function MailCodeFields({ value, errors, check, onChange }: MailCodeFieldsProps) {
   const { t } = useTranslation()
   const [secondsLeft, startCountdown] = useCountdown('code')
   const [isSent, setIsSent] = useState(false)
-  // Toasts are behind a dialog, so what they say is said here too.
+  // Repeated here because toasts are behind a dialog.
   const [failure, setFailure] = useState('')
   const [isBusy, setIsBusy] = useState(false)
   const isWaiting = isBusy || secondsLeft > 0
   async function send() {
     const email = value.email.trim()
     setIsSent(false)
-    // As the specification has it, nothing is sent without an address.
+    // The specification requires an address before anything is sent.
     setFailure(email === '' ? t('请输入邮箱地址') : '')
     if (email === '' || !check.isPassed()) return
     setIsBusy(true)
     try {
       await call('GET /api/verification', { query: { email, turnstile: check.answer } })
-      // A refused mail may be asked for again at once, with the address mended.
+      // After an error there is no countdown: the user can correct the address and retry.
       startCountdown()
       setIsSent(true)
       toast.instruction(t('验证码发送成功，请检查您的邮箱！'))
@@ -69,7 +69,7 @@ export function MailCodeFields({ value, errors, check, onChange }: MailCodeField
         <button
           type="button"
           className={styles['beside']}
-          // It keeps the focus while it waits.
+          // Stays focusable while it is inactive.
           aria-disabled={isWaiting}
           onClick={() => !isWaiting && void send()}
         >

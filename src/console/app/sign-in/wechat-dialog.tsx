@@ -2,7 +2,7 @@ import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
-import { Picture } from '../../ui/picture.tsx'
+import { RemoteImage } from '../../ui/remote-image.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { CallFailure } from '../call-client.ts'
 import { mark } from '../i18n.ts'
@@ -10,22 +10,22 @@ import { useStatus } from '../status.ts'
 import { toast } from '../toast.ts'
 import styles from './sign-in.module.css'
 
-/** What the public account answers to, in every language. */
+/** Keyword to which the public account replies, in every language. */
 const WORD = mark('验证码')
 
 interface WechatDialogProps {
   title: string
   submitLabel: string
-  /** Rejects with a `CallFailure` when the code was refused. */
+  /** Rejects with a `CallFailure` if the code was rejected. */
   onCode: (code: string) => Promise<void>
   onClose: () => void
 }
 
-/** The public account's image, and the code it answers with. */
+/** The QR code of the public account, and a field for the code that it sends. */
 export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDialogProps) {
   const { t } = useTranslation()
   const { wechat_qrcode: configured = '' } = useStatus()
-  const picture = isOwnApi(configured) ? '' : configured
+  const qrCode = isOwnApi(configured) ? '' : configured
   const [code, setCode] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)
@@ -48,10 +48,10 @@ export function WechatDialog({ title, submitLabel, onCode, onClose }: WechatDial
   }
   return (
     <PlainDialog title={title} onClose={onClose}>
-      {picture !== '' && (
-        <Picture
+      {qrCode !== '' && (
+        <RemoteImage
           className={styles['qrCode']}
-          address={picture}
+          address={qrCode}
           alt={t('微信公众号二维码')}
           failure={t('二维码加载失败')}
         />

@@ -19,12 +19,12 @@ const stored = {
   gatehouse,
 }
 
-describe('the stored status', () => {
-  test('is taken as it was written', () => {
+describe('stored status', () => {
+  test('is read as it was written', () => {
     expect(toKnownStatus(stored)).toEqual(stored)
   })
 
-  test('of a One API console is taken, with what we know of it', () => {
+  test('keeps the known members of a One API console’s status', () => {
     const { gatehouse: _ours, ...theirs } = stored
     expect(toKnownStatus({ ...theirs, docs_link: 'https://docs.example' })).toEqual(theirs)
   })
@@ -44,12 +44,12 @@ describe('the stored status', () => {
     ['gatehouse', null],
     ['gatehouse', { ...gatehouse, features: {} }],
     ['gatehouse', { ...gatehouse, options_min_role: '1' }],
-  ])('whose %s is %j has none', (name, value) => {
+  ])('drops %s if it is %j', (name, value) => {
     const { [name as 'gatehouse']: _broken, ...rest } = stored
     expect(toKnownStatus({ ...stored, [name]: value })).toEqual(rest)
   })
 
-  test('that is none leaves everything open', () => {
+  test('is empty if the stored value is invalid', () => {
     expect(toKnownStatus(null)).toEqual({})
   })
 })

@@ -1,6 +1,6 @@
 import type { Status } from '../../../contract/status-api.ts'
 
-/** What the server says about itself to anyone. A One API server sends fewer members than ours. */
+/** Public information about the server. A One API server sends fewer members than ours. */
 export type KnownStatus = Partial<Status>
 
 type Ours = Status['gatehouse']
@@ -45,7 +45,7 @@ const IS_KIND: Record<Kind, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string',
   flag: (value) => typeof value === 'boolean',
   number: (value) => typeof value === 'number',
-  // Divided by: nothing is shown as infinite, or below zero for being above.
+  // Used as a divisor: zero would give infinite amounts, a negative value negative ones.
   amount: (value) => typeof value === 'number' && value > 0,
 }
 
@@ -54,34 +54,34 @@ function membersOfKind(kinds: Kinds, values: Values): Values {
   return Object.fromEntries(sound.map(([name]) => [name, values[name]]))
 }
 
-/** Older servers do not say which. */
+/** Absent from older servers. */
 const REGISTRATIONS = ['open', 'external', 'closed'] as const
 
 function isRecord(value: unknown): value is Values {
   return typeof value === 'object' && value !== null
 }
 
-/** Null: what was stored is not what our server says about itself. */
+/** Null if the stored value is not a status of our server. */
 function ourStatus(value: unknown): Ours | null {
   if (!isRecord(value)) return null
   const { features } = value
   const sound = membersOfKind(OUR_KINDS, value)
   const isWhole = Object.keys(sound).length === Object.keys(OUR_KINDS).length
   if (!isWhole || !Array.isArray(features)) return null
-  // Each member was found to be of its kind.
+  // Each member has been checked.
   const ours = { ...(sound as Omit<Ours, 'features'>), features: features.map(String) }
   const registration = REGISTRATIONS.find((known) => known === value['registration'])
   return registration === undefined ? ours : { ...ours, registration }
 }
 
 /**
- * The members of a stored status that are of their kind. Others are left out, as if the server had
- * not sent them: other consoles write under this name, and people do.
+ * Returns the valid members of a stored status. Others are omitted as if the server had not sent
+ * them: other consoles and users write under this name.
  */
 export function toKnownStatus(stored: Values | null): KnownStatus {
   if (stored === null) return {}
   const gatehouse = ourStatus(stored['gatehouse'])
-  // As above.
+  // Each member has been checked.
   const known = membersOfKind(KINDS, stored) as KnownStatus
   return gatehouse === null ? known : { ...known, gatehouse }
 }

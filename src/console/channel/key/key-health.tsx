@@ -23,8 +23,8 @@ const states: Record<ChannelKey['state'], { tone: Tone; name: string }> = {
 function reasonOf({ state, status, cause, since, until }: ChannelKey, t: TFunction): string {
   if (state === 'off') return t('{{stamp}} 起，直到恢复', { stamp: stampText(since) })
   if (state === 'paused') {
-    const said = `${status} ${cause}`
-    return t('被上游拒绝（{{said}}），将于 {{stamp}} 重试', { said, stamp: stampText(until) })
+    const refusal = `${status} ${cause}`
+    return t('被上游拒绝（{{refusal}}），将于 {{stamp}} 重试', { refusal, stamp: stampText(until) })
   }
   return until > 0 ? t('{{until}} 后可用', { until: stampText(until) }) : ''
 }
@@ -56,7 +56,7 @@ function KeyActions({ of, all, change }: { of: ChannelKey; all: ChannelKey[]; ch
   )
 }
 
-/** What can be done with all that were set aside, where there is more than one. */
+/** Actions on all paused keys, if there is more than one. */
 function AllActions({ all, change }: { all: ChannelKey[]; change: Change }) {
   const { t } = useTranslation()
   const refused = all.filter(({ state }) => state === 'paused').length
@@ -79,7 +79,7 @@ function AllActions({ all, change }: { all: ChannelKey[]; change: Change }) {
   )
 }
 
-/** How the keys of a channel fare, which are never shown themselves. */
+/** State of a channel's keys. The keys themselves are never shown. */
 export function KeyHealth({ channelId, count }: { channelId: number; count: number }) {
   const { t } = useTranslation()
   const client = useQueryClient()
@@ -95,7 +95,7 @@ export function KeyHealth({ channelId, count }: { channelId: number; count: numb
   if (!isKnown) return null
   const change: Change = async (action, key_id = '') => {
     const keys = await call('PUT /api/channel/key/', { body: { id: channelId, key_id, action } })
-    // Keys on their way may have been read before the change.
+    // A response in flight may predate the change.
     await client.cancelQueries({ queryKey: name })
     client.setQueryData(name, keys)
   }

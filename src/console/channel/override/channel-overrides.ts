@@ -1,22 +1,22 @@
-/** What a channel changes in its requests, as the form holds it. */
+/** Request overrides of a channel, as the form holds them. */
 export interface OverridesForm {
-  /** Empty: as it is; null: to be removed. */
+  /** Empty means unchanged; null removes it. */
   proxy: string | null
-  /** JSON object text. Empty: as it is; null: to be removed. */
+  /** JSON object. Empty means unchanged; null removes it. */
   headers: string | null
-  /** JSON object text. Empty: none. */
+  /** JSON object; empty if not set. */
   params: string
 }
 
 export const newOverrides = (): OverridesForm => ({ proxy: '', headers: '', params: '' })
 
-/** Proxy and headers are written and never read back. */
+/** Proxy and headers are write-only. */
 export function toOverrides(config: Readonly<Record<string, unknown>>): OverridesForm {
   const params = config['param_override']
   return { ...newOverrides(), params: isObject(params) ? JSON.stringify(params, null, 2) : '' }
 }
 
-/** The members of `config`, in the spelling that the server keeps them. Of a form without errors. */
+/** Members of `config` in the form that the server stores. The form must be valid. */
 export function overrideMembers(
   { proxy, headers, params }: OverridesForm,
   stored: Readonly<Record<string, unknown>>,
@@ -39,13 +39,13 @@ export function isProxyAddress(text: string): boolean {
 
 export const isObjectText = (text: string): boolean => objectOf(text) !== null
 
-/** A JSON object whose values are all texts. */
-export const isTextsText = (text: string): boolean => {
+/** Whether the text is a JSON object with only string values. */
+export const isStringMapText = (text: string): boolean => {
   const value = objectOf(text)
   return value !== null && Object.values(value).every((one) => typeof one === 'string')
 }
 
-/** The object of a JSON text; null when the text is none. */
+/** Parses a JSON object; null if invalid. */
 export function objectOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)

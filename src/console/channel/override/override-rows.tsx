@@ -9,7 +9,7 @@ import styles from '../channel.module.css'
 
 interface SecretRowProps extends RowsProps {
   name: 'proxy' | 'headers'
-  /** Of `config`. */
+  /** Member of `config`. */
   member: string
   label: string
   hint: string
@@ -20,7 +20,7 @@ interface SecretRowProps extends RowsProps {
   ) => ReactNode
 }
 
-/** A field that is written and never read back; what is stored can be taken away. */
+/** A write-only field with a button to remove the stored value. */
 function SecretRow({ form, before, name, member, label, hint, ...rest }: SecretRowProps) {
   const { t } = useTranslation()
   const value = form.values.overrides[name]
@@ -61,7 +61,7 @@ function SecretRow({ form, before, name, member, label, hint, ...rest }: SecretR
   )
 }
 
-/** What the channel changes in every request: its way, its headers, its parameters. */
+/** Fields for what the channel changes in every request: proxy, headers, parameters. */
 export function OverrideRows({ form, before }: RowsProps) {
   const { t } = useTranslation()
   return (

@@ -35,7 +35,7 @@ const PATHS = [
   '/v1/rerank',
   '/v1/moderations',
 ]
-/** Tokens of prompt and answer that a price is told for. */
+/** Prompt and completion tokens of the price example. */
 const TOKENS = 1000
 
 const percent = (share: number): string => `${Math.round(share * 1000) / 10}%`
@@ -49,7 +49,7 @@ function Share({ of: share }: { of: number }) {
 
 type Considered = RouteForecast['channels'][number]
 
-/** What is special about a channel's price and model; the first price stands for those like it. */
+/** Differences in price and model between channels; a shared price is shown once. */
 function Terms({ channel, told }: { channel: Considered; told: RouteForecast }) {
   const { t } = useTranslation()
   const costText = useCostText()
@@ -224,7 +224,7 @@ function TraceForm() {
   )
 }
 
-/** Where calls would go, and where one went. */
+/** Shows where a call would be routed, and where a past call was. */
 export function RoutePanel({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation()
   const [isLookup, setIsLookup] = useState(false)

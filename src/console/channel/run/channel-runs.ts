@@ -9,8 +9,8 @@ import { toast } from '../../app/toast.ts'
 
 const POLL_MS = 1500
 
-/** What a run over many channels is called, and what it says of itself. */
-export interface RunWords {
+/** Kinds of runs over many channels, with their texts. */
+export interface RunTexts {
   key: string
   address: 'GET /api/channel/test/status' | 'GET /api/channel/update_balance/status'
   progress: string
@@ -19,11 +19,11 @@ export interface RunWords {
   nothing: string
   well: string
   withFailures: string
-  /** Where the server tells why the first one failed. */
+  /** Used if the server reports why the first one failed. */
   withReason: string
 }
 
-export const testRun: RunWords = {
+export const testRun: RunTexts = {
   key: 'channel-test',
   address: 'GET /api/channel/test/status',
   progress: mark('测试进度'),
@@ -37,7 +37,7 @@ export const testRun: RunWords = {
   ),
 }
 
-export const balanceRun: RunWords = {
+export const balanceRun: RunTexts = {
   key: 'channel-balance',
   address: 'GET /api/channel/update_balance/status',
   progress: mark('余额查询进度'),
@@ -51,8 +51,8 @@ export const balanceRun: RunWords = {
   ),
 }
 
-/** The run of this kind on the server, whoever started it; undefined while unknown. */
-export function useRun({ key, address }: RunWords, canAsk: boolean): RunState | undefined {
+/** The server's run of this kind, started by any user; undefined until known. */
+export function useRun({ key, address }: RunTexts, canAsk: boolean): RunState | undefined {
   const { data } = useQuery({
     queryKey: [key],
     queryFn: ({ signal }) => call(address, {}, { signal, background: true }),
@@ -63,8 +63,12 @@ export function useRun({ key, address }: RunWords, canAsk: boolean): RunState | 
   return data
 }
 
-/** Lets the rows follow a run, and says what it came to when it is over. */
-export function useFollow(words: RunWords, state: RunState | undefined, list: PagedList<Channel>) {
+/** Refreshes the rows during a run, and reports its result at the end. */
+export function useRunProgress(
+  words: RunTexts,
+  state: RunState | undefined,
+  list: PagedList<Channel>,
+) {
   const { t } = useTranslation()
   const before = useRef<RunState>(undefined)
   useEffect(() => {
@@ -72,7 +76,7 @@ export function useFollow(words: RunWords, state: RunState | undefined, list: Pa
     before.current = state
     if (state === undefined || last?.running !== true) return
     const isOver = !state.running
-    // Many pages at once are only read again when all is done.
+    // A list of several pages is only reloaded at the end.
     if (isOver || (state.done !== last.done && list.rowsArePage)) list.refresh()
     if (!isOver) return
     const { done: count, failed, first_failure: first = null } = state
@@ -83,11 +87,11 @@ export function useFollow(words: RunWords, state: RunState | undefined, list: Pa
   }, [state, list, words, t])
 }
 
-/** Lets everybody here follow a run that has just been begun. */
-export function useBegun(): (words: RunWords, scope: string) => Promise<void> {
+/** Marks a run as started, so that all components follow it. */
+export function useMarkStarted(): (words: RunTexts, scope: string) => Promise<void> {
   const client = useQueryClient()
   return async ({ key }, scope) => {
-    // A short run is over before it can be asked for: it has been seen running nevertheless.
+    // A short run may end before the first poll: it still counts as seen.
     const begun: RunState = {
       running: true,
       scope,

@@ -11,22 +11,22 @@ import { SelectionActions } from './selection-actions.tsx'
 
 type Chosen = ReadonlyMap<number, Channel>
 
-/** The selection outlives the list, so that it is still there after a visit to a form. */
+/** The selection outlives the list component, so that it survives a visit to a form. */
 let kept: Chosen = new Map()
 onSessionChange(() => (kept = new Map()))
 
 const loadCopyDialog = async () => (await import('./copy-dialog.tsx')).CopyDialog
 
 interface ChannelSelection {
-  /** Undefined where the server knows nothing of many channels at once. */
+  /** Undefined if the server has no batch operations. */
   selection: RowSelection<Channel> | undefined
-  /** Takes channels that no longer exist out of the selection. */
+  /** Removes deleted channels from the selection. */
   forget: (ids: readonly number[]) => void
-  /** The dialog that is open for the selection. */
+  /** The open dialog for the selection. */
   dialog: ReactNode
 }
 
-/** The chosen ones, as the list has them now; those it has not loaded are as they were. */
+/** The selected channels with their current rows; for rows that are not loaded, as last seen. */
 function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] {
   const { rows, total, isRefreshing, state } = list
   // A channel that is missing from a fully loaded list has been deleted.
@@ -38,7 +38,7 @@ function useChosenChannels(chosen: Chosen, list: PagedList<Channel>): Channel[] 
   }, [chosen, rows, isWhole])
 }
 
-/** The channels that are chosen. */
+/** State of the channel selection. */
 export function useChannelSelection(list: PagedList<Channel>): ChannelSelection {
   const { t } = useTranslation()
   const knowsBatches = useHasFeature()('channel-batch')

@@ -10,7 +10,7 @@ import { copyFieldName } from './copy-field-name.ts'
 import { fieldDiff } from './copy-diff.ts'
 import styles from './copy-dialog.module.css'
 
-/** Items of a list that are shown before somebody asks for the rest. */
+/** Maximum number of list items shown before expanding. */
 const ITEMS_MAX = 12
 
 const reasons: Record<LeftOut, string> = {
@@ -50,7 +50,7 @@ function Value({ text, t }: { text: string; t: TFunction }) {
   return <code>{text}</code>
 }
 
-/** What a field is, and what it becomes; of lists what comes and goes. */
+/** A field with its old and new value; for lists, the added and removed items. */
 function Change({ field, before, after }: { field: CopyField; before: string; after: string }) {
   const { t } = useTranslation()
   const diff = fieldDiff(field, before, after)
@@ -77,7 +77,7 @@ function Change({ field, before, after }: { field: CopyField; before: string; af
 
 interface TargetProps {
   target: CopyTarget
-  /** It has all the fields, and words for them. */
+  /** A type that has all the fields, for their labels. */
   sourceType: number
   values: ReadonlyMap<CopyField, string>
 }
@@ -154,12 +154,12 @@ interface CopyChangesProps {
   sourceType: number
 }
 
-/** What copying would do: changed channels first, those that stay as they are under them. */
+/** Preview of a copy: changed channels first, unchanged ones below. */
 export function CopyChanges({ report, sourceType }: CopyChangesProps) {
   const { t } = useTranslation()
   const values = new Map(report.values.map(({ field, value }) => [field, value]))
   const isSame = ({ changes }: CopyTarget) => changes.length === 0
-  // As in the list: the newest first.
+  // In the order of the list: newest first.
   const ordered = report.targets.toSorted((a, b) => b.id - a.id)
   const targets = [...ordered.filter((target) => !isSame(target)), ...ordered.filter(isSame)]
   return (

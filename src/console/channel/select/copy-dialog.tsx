@@ -15,7 +15,7 @@ import { LoadError, Skeleton } from '../../ui/states.tsx'
 import { CopyChanges } from './copy-changes.tsx'
 import { copyFieldName } from './copy-field-name.ts'
 import { CopySource } from './copy-source.tsx'
-import { useTell } from './tell-result.ts'
+import { useReportResult } from './report-result.ts'
 import styles from './copy-dialog.module.css'
 
 interface CopyDialogProps {
@@ -41,7 +41,7 @@ function FieldTicks({ source, fields, onChange }: FieldTicksProps) {
           <CheckBox
             isOn={fields.includes(field)}
             onChange={(isOn) =>
-              // In the order in which they are shown, whatever the order of the clicks.
+              // In display order, regardless of the order of the clicks.
               onChange(COPY_FIELDS.filter((one) => (one === field ? isOn : fields.includes(one))))
             }
           />
@@ -52,7 +52,7 @@ function FieldTicks({ source, fields, onChange }: FieldTicksProps) {
   )
 }
 
-/** What the server says that copying would do; it is asked again with every tick. */
+/** The server's preview of a copy, requested again after every change. */
 function usePreview(
   source: Channel | null,
   targets: readonly number[],
@@ -75,8 +75,8 @@ function usePreview(
   })
 }
 
-/** Why nothing can be copied yet; null: it can be. */
-function useWhyNot(asked: {
+/** Why copying is not possible yet; null if it is. */
+function useCopyBlocker(asked: {
   source: Channel | null
   targets: readonly number[]
   fields: readonly CopyField[]
@@ -91,10 +91,10 @@ function useWhyNot(asked: {
   return report.changed === 0 ? t('所有渠道都与来源一致，没有可复制的内容') : null
 }
 
-/** Copies fields of one channel to the chosen ones, after everybody has seen what that changes. */
+/** Copies fields of one channel to the selected ones, after showing the changes. */
 export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps) {
   const { t } = useTranslation()
-  const tell = useTell()
+  const tell = useReportResult()
   const [source, setSource] = useState<Channel | null>(null)
   const [ticked, setTicked] = useState<CopyField[]>([])
   const fields = ticked.filter((field) => source !== null && hasCopyField(source.type, field))
@@ -102,7 +102,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
   const preview = usePreview(source, targets, fields)
   const isAsked = source !== null && targets.length > 0 && fields.length > 0
   const report = isAsked ? preview.data : undefined
-  const whyNot = useWhyNot({ source, targets, fields, report })
+  const denialReason = useCopyBlocker({ source, targets, fields, report })
   const copying = useMutation({
     mutationFn: () =>
       call('POST /api/channel/batch/copy', {
@@ -115,7 +115,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
       onClose()
     },
   })
-  const isReady = whyNot === null && !preview.isPlaceholderData && preview.error === null
+  const isReady = denialReason === null && !preview.isPlaceholderData && preview.error === null
   return (
     <PlainDialog
       isWide
@@ -143,7 +143,7 @@ export function CopyDialog({ channels, list, forget, onClose }: CopyDialogProps)
         {isAsked && preview.isPending && <Skeleton width={320} />}
         {preview.error === null && !preview.isLoading && (
           <p className={styles['why']} aria-live="polite">
-            {whyNot}
+            {denialReason}
           </p>
         )}
         {report !== undefined && source !== null && preview.error === null && (

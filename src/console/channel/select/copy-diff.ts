@@ -1,10 +1,10 @@
 import { COPIED_LISTS, type CopyField } from '../../../contract/channel-copy.ts'
 import { commaList } from '../../../contract/text.ts'
 
-/** How a field becomes another: a list by its items, anything else as a whole. */
+/** Difference between two values of a field: by items for a list, else as a whole. */
 export type FieldDiff =
   | { kind: 'list'; added: string[]; removed: string[] }
-  /** The same items in another order, which tells which one is tested. */
+  /** The same items in another order, which determines the tested model. */
   | { kind: 'order'; first: string }
   | { kind: 'text'; before: string; after: string }
 

@@ -14,7 +14,7 @@ const names: Partial<Record<CopyField, string>> = {
   header_override: mark('请求头覆盖'),
 }
 
-/** A field as the channel form calls it: those of a type have the type's own word. */
+/** Label of a field as in the channel form: fields of a type have the type's label. */
 export function copyFieldName(field: CopyField, type: number, t: TFunction): string {
   const name = names[field]
   const own = typeFieldOf(type, field)

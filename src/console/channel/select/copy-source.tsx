@@ -11,7 +11,7 @@ import { typeName } from '../../app/channel-type-name.ts'
 import styles from './copy-dialog.module.css'
 
 const TYPING_PAUSE_MS = 300
-/** Channels that the list of a search offers. */
+/** Maximum number of search results. */
 const FOUND_MAX = 50
 
 interface CopySourceProps {
@@ -20,7 +20,7 @@ interface CopySourceProps {
   onPick: (source: Channel) => void
 }
 
-/** One of the chosen channels, or any other by what the list's own search finds. */
+/** Selects a source: one of the selected channels, or any other found by the list's search. */
 export function CopySource({ chosen, source, onPick }: CopySourceProps) {
   const { t } = useTranslation()
   const [typed, setTyped] = useState('')
@@ -40,7 +40,7 @@ export function CopySource({ chosen, source, onPick }: CopySourceProps) {
   const others = (keyword === '' ? [] : found)
     .filter(({ id }) => !isChosen.has(id))
     .slice(0, FOUND_MAX)
-  // The one that was picked stays an item, or its name would vanish from the field.
+  // Keeps the selected channel as an option, so that the field can display its name.
   const kept =
     source === null || [...near, ...others].some(({ id }) => id === source.id) ? [] : [source]
   const offered = [...near, ...others, ...kept]
@@ -63,12 +63,12 @@ export function CopySource({ chosen, source, onPick }: CopySourceProps) {
         { group: t('选中的渠道'), items: near.map(itemOf) },
         { group: t('其他渠道'), items: [...others, ...kept].map(itemOf) },
       ].filter(({ items }) => items.length > 0)}
-      // The search has chosen these already.
+      // The server has already filtered these.
       filter={({ options }) => options}
       nothingFoundMessage={t('没有找到')}
       withScrollArea={false}
       classNames={{ root: styles['source'] ?? '', options: styles['options'] ?? '' }}
-      // A list outside the dialog would open behind it.
+      // A list in a portal would open behind the dialog.
       comboboxProps={{ withinPortal: false, shadow: 'md' }}
     />
   )

@@ -4,10 +4,10 @@ import { BATCH_IDS_MAX, ChannelStatus } from '../../../contract/channel.ts'
 import { call } from '../../app/call.ts'
 import type { PagedList } from '../../app/list/paged-list.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
-import { useTell } from './tell-result.ts'
-import { testRun, useBegun, useRun } from '../run/channel-runs.ts'
+import { useReportResult } from './report-result.ts'
+import { testRun, useMarkStarted, useRun } from '../run/channel-runs.ts'
 
-/** Names that a question repeats. */
+/** Maximum number of names in a confirmation. */
 const NAMES_MAX = 3
 
 interface SelectionActionsProps {
@@ -26,11 +26,11 @@ function useNamesText(channels: readonly Channel[]): string {
   return channels.length > NAMES_MAX ? t('{{names}}等', { names }) : names
 }
 
-/** What is done to the chosen channels. They stay chosen, but for those that are gone by then. */
+/** Actions on the selected channels. They stay selected, except for those that no longer exist. */
 export function SelectionActions({ channels, list, forget, onCopy }: SelectionActionsProps) {
   const { t } = useTranslation()
-  const begun = useBegun()
-  const tell = useTell()
+  const begun = useMarkStarted()
+  const tell = useReportResult()
   const isTesting = useRun(testRun, true)?.running === true
   const names = useNamesText(channels)
   const ids = channels.map(({ id }) => id)

@@ -49,7 +49,7 @@ const told: readonly (readonly [stored: string, shown: string])[] = [
     'Channel “主力” failed its test: the upstream did not respond in time',
   ],
   ['代理：GET', 'Proxied: GET'],
-  // One API's own, and those of our first versions.
+  // Texts of One API and of our earlier versions.
   ['渠道 主力 测试成功，响应：四十二', 'Channel “主力” passed its test and replied: 四十二'],
   [
     '渠道 主力 测试失败，错误：http status code: 401',
@@ -86,7 +86,7 @@ test.each(told)('%s', (stored, shown) => {
 })
 
 test.each(Object.entries({ ...logRows, ...formerRows }))(
-  'a row that says %s is found again, by its own sentence and no other',
+  'recognizes the row text %s by its own pattern only',
   (_, words: Words) => {
     const places = [...words.zh.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
     const values = Object.fromEntries(places.map((name, index) => [name, `…${index + 1}`]))
@@ -95,7 +95,7 @@ test.each(Object.entries({ ...logRows, ...formerRows }))(
   },
 )
 
-test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: Words) => {
+test.each(Object.entries(logReasons))('recognizes the reason %s', (_, words: Words) => {
   const channel = { name: '主力', id: 7 }
   const reason = logText(words, { seconds: '6.20', cause: '401', reason: '上游繁忙，请稍后再试' })
   const shown = words.en
@@ -107,7 +107,7 @@ test.each(Object.entries(logReasons))('a reason %s is found again', (_, words: W
   )
 })
 
-// What a failed test says is a refusal's sentence, of whichever table.
+// The reason of a failed test is an error message from any table.
 test.each([
   'upstream_unreachable',
   'upstream_timeout',
@@ -118,7 +118,7 @@ test.each([
   'channel_test_ended',
   'channel_incomplete',
   'channel_retired',
-] as const)('a test that failed for %s says so in the language that is read', (code) => {
+] as const)('a failed test with %s is shown in the reader’s language', (code) => {
   const params = { status: 500, type: 'OpenAI' }
   const content = logText(logRows.test_failed, {
     name: '主力',
@@ -131,7 +131,7 @@ test.each([
   expect(contentText(content, 'zh')).toBe(content)
 })
 
-test('only what tells the price and no more is left out where the price stands beside it', () => {
+test('omits a text only if it contains nothing but the price', () => {
   expect(isPriceText(logText(logRows.priced_by_ratio, { factors: '1.00 × 1.00' }))).toBe(true)
   expect(isPriceText('模型倍率 1.00，分组倍率 1.00')).toBe(true)
   expect(isPriceText(logText(logRows.proxied, { method: 'GET' }))).toBe(false)

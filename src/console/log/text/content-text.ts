@@ -10,7 +10,7 @@ import {
 import { relayErrors } from '../../../contract/relay-errors.ts'
 import type { ConsoleLanguage } from '../../app/i18n.ts'
 
-/** A sentence as it is found again in a stored text. */
+/** A text with the pattern that recognizes it in stored rows. */
 interface Known {
   words: Words
   pattern: RegExp
@@ -32,7 +32,7 @@ const priceRows = known([
   formerRows.priced_by_two_ratios,
 ])
 const amounts = known(Object.values(logAmounts))
-/** Refusals begin a sentence in English; here they end one. */
+/** Error messages begin an English sentence; here they end one. */
 const refusals = Object.values<Words>({ ...channelErrors, ...relayErrors }).map(({ zh, en }) => ({
   zh,
   en: en.charAt(0).toLowerCase() + en.slice(1),
@@ -54,17 +54,17 @@ function translated(text: string, among: readonly Known[], language: ConsoleLang
 function placeText(name: string, text: string, language: ConsoleLanguage): string {
   if (name === 'reason') return translated(text, reasons, language)
   if (!['amount', 'before', 'after'].includes(name)) return text
-  // One API writes a dollar sign of Chinese width; what stands beside the row has the usual one.
+  // One API writes a full-width dollar sign; the columns beside the text use the usual one.
   return translated(text, amounts, language).replace(/^＄/, '$')
 }
 
 /**
- * What a log row says of itself, in the language that is read. Rows are stored in Chinese; the
- * words of others stay as they are.
+ * Translates the content of a log row to the reader's language. Rows are stored in Chinese; texts
+ * of other programs stay unchanged.
  */
 export const contentText = (content: string, language: ConsoleLanguage): string =>
   translated(content, rows, language)
 
-/** Whether it says how the call was priced, and no more. */
+/** Whether the content states only how the call was priced. */
 export const isPriceText = (content: string): boolean =>
   priceRows.some(({ pattern }) => pattern.test(content))

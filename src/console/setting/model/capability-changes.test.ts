@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { capabilityChanges } from './capability-changes.ts'
 
-test('members that differ, limits one by one', () => {
+test('lists differing members, and limits separately', () => {
   const before = '{"reasoning":true,"limit":{"context":100,"output":10},"tool_call":true}'
   const after = '{"reasoning":false,"limit":{"context":100,"output":20},"prefill":true}'
   expect(capabilityChanges(before, after)).toEqual([

@@ -1,11 +1,11 @@
 export interface CapabilityChange {
   member: string
-  /** JSON; empty: unknown. */
+  /** JSON; empty if unknown. */
   before: string
   after: string
 }
 
-/** What differs between two JSON objects, member by member; those of `limit` each. */
+/** Differences between two JSON objects by member; members of `limit` are compared separately. */
 export function capabilityChanges(before: string, after: string): CapabilityChange[] {
   const [old, now] = [members(before), members(after)]
   return [...new Set([...old.keys(), ...now.keys()])]

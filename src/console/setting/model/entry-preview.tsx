@@ -7,7 +7,7 @@ import { Action } from '../../ui/actions.tsx'
 import { capabilityChanges } from './capability-changes.ts'
 import styles from './model.module.css'
 
-/** Checks entries that are not saved yet, and shows what they do to the served models. */
+/** Validates unsaved entries, and shows their effect on the served models. */
 export function EntryPreview({ entries }: { entries: string }) {
   const { t } = useTranslation()
   const asking = useMutation({

@@ -10,7 +10,7 @@ import styles from './model.module.css'
 const KEY = ['model-data']
 const ADDRESS = 'https://models.dev/api.json'
 
-/** Where the data about models comes from; compares it with models.dev and refreshes it. */
+/** Shows the source of the model data, compares it with models.dev, and refreshes it. */
 export function ModelData() {
   const { t } = useTranslation()
   const client = useQueryClient()

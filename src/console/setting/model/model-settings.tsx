@@ -13,7 +13,7 @@ import { ModelData } from './model-data.tsx'
 const field = optionField('ModelCapabilities')
 const group = optionGroup('model-capabilities')
 
-/** What models can do: the operator's own entries, and the data they complete. */
+/** Model capabilities: the operator's entries, and the data that they extend. */
 export function ModelSettings() {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()

@@ -4,7 +4,7 @@ import { stampText } from '../../app/time.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import styles from '../option/option.module.css'
 
-/** Deletes the log rows of everybody before a moment. */
+/** Deletes log rows of all users before a given time. */
 export function ClearHistory() {
   const { t } = useTranslation()
   const { field, before, progress, askForTime, clear } = useLogCleanup(true)

@@ -24,7 +24,7 @@ export function OperationSettings() {
         <Sections
           label={t('运营设置')}
           sections={groupsOn('operation')
-            // A One API server has none of these.
+            // A One API server does not have these.
             .filter(({ id }) => id !== 'price' || options.has('ModelPrice'))
             .map((group) => ({
               id: group.id,

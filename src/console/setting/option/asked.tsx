@@ -8,22 +8,22 @@ import styles from './option.module.css'
 interface AskedProps {
   isAsking: boolean
   onClose: () => void
-  /** What will happen. */
+  /** Consequence of confirming. */
   question: ReactNode
-  /** On the button that lets it happen. */
+  /** Label of the confirming button. */
   label: string
   onConfirm: () => void
   position: 'bottom-start' | 'top-end'
-  /** Beside it the question stands; takes a `ref`. */
+  /** Anchor of the confirmation; accepts a `ref`. */
   children: ReactElement
 }
 
-/** A question beside what it is about; the keyboard comes to the answer that changes nothing. */
+/** A confirmation beside an element; the focus moves to the button that cancels. */
 export function Asked(props: AskedProps) {
   const { isAsking, onClose, question, label, onConfirm, position, children } = props
   const { t } = useTranslation()
   return (
-    // Roles would make a button of what it stands beside.
+    // Without roles, which would turn the anchor into a button.
     <Popover
       opened={isAsking}
       onChange={onClose}

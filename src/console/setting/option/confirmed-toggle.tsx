@@ -10,11 +10,11 @@ interface ConfirmedToggleProps {
   field: RowField
   isOn: boolean
   onChange: (isOn: boolean) => void
-  /** What turning off does, and the word on the button that does it. */
+  /** Confirmation before turning off, and the label of its button. */
   confirm: { question: Words; label: Words }
 }
 
-/** A switch that asks before it is turned off. */
+/** A switch with a confirmation before it is turned off. */
 export function ConfirmedToggle({ field, isOn, onChange, confirm }: ConfirmedToggleProps) {
   const [isAsking, setIsAsking] = useState(false)
   return (

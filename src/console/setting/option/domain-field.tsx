@@ -10,19 +10,19 @@ import styles from './option.module.css'
 
 interface DomainFieldProps {
   row: RowField
-  /** Offered while choosing: comma list. */
+  /** Suggested domains, a comma list. */
   offered: string
   /** Comma list. */
   value: string
   onChange: (value: string) => void
 }
 
-/** Mail domains: chosen from the known ones, or added through the box under them. */
+/** Email domains, chosen from common ones or added in the field below them. */
 export function DomainField({ row, offered, value, onChange }: DomainFieldProps) {
   const { t } = useTranslation()
   const [typed, setTyped] = useState('')
   const domains = domainsOf(value)
-  /** Empty and known ones change nothing; a word that is no domain is refused. */
+  /** Ignores empty and existing domains; rejects an invalid one. */
   function take(texts: readonly string[]): boolean {
     const next = domainsOf(texts.join(','))
     const wrong = next.find((domain) => !domains.includes(domain) && !isDomain(domain))

@@ -30,7 +30,7 @@ test.each<[OptionKey, string, boolean]>([
   expect(fieldProblem(optionField(key), text, () => true) === null).toBe(isFine)
 })
 
-test('ratios that are JSON are not called anything else', () => {
+test('valid ratios have no error', () => {
   const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
   expect(problem('[1')).toEqual({
     text: '{{name}}不是有效的 JSON',
@@ -42,7 +42,7 @@ test('ratios that are JSON are not called anything else', () => {
   }
 })
 
-test('of many ratios the first that is none is named', () => {
+test('names the first invalid ratio of many', () => {
   const problem = (text: string) => fieldProblem(optionField('ModelRatio'), text, () => true)
   for (const value of ['-1', '"1"', 'null', '{}']) {
     expect(problem(`{"a":0,"b":${value},"c":-2}`)).toEqual({
@@ -52,7 +52,7 @@ test('of many ratios the first that is none is named', () => {
   }
 })
 
-test('the group of new users keeps a ratio', () => {
+test('the group of new users must have a ratio', () => {
   const problem = (text: string) => fieldProblem(optionField('GroupRatio'), text, () => true)
   expect(problem('{"default":1,"vip":0.5}')).toBeNull()
   expect(problem('{"vip":1}')).toEqual({
@@ -61,7 +61,7 @@ test('the group of new users keeps a ratio', () => {
   })
 })
 
-test('a switch asks for what it needs when it is turned on', () => {
+test('turning a switch on requires the options that it needs', () => {
   const problem = (text: string, ...filled: string[]) =>
     fieldProblem(optionField('GitHubOAuthEnabled'), text, (key) => filled.includes(key))?.needed
   expect(problem('true')).toBe('GitHubClientId')
@@ -70,7 +70,7 @@ test('a switch asks for what it needs when it is turned on', () => {
   expect(problem('false')).toBeUndefined()
 })
 
-test('base addresses end without a slash; links stay as they are', () => {
+test('removes a trailing slash from base addresses; links stay unchanged', () => {
   expect(sentValue(optionField('ServerAddress'), ' https://a.example/// ')).toBe(
     'https://a.example',
   )
@@ -106,7 +106,7 @@ describe('changes', () => {
       value,
     ])
 
-  test('what comes to the same is none', () => {
+  test('an equal value is no change', () => {
     expect(
       keys({
         ServerAddress: 'https://a.example/',
@@ -116,7 +116,7 @@ describe('changes', () => {
     ).toEqual([])
   })
 
-  test('off, then values, then on', () => {
+  test('turns off first, then sets values, then turns on', () => {
     expect(
       keys({ RegisterEnabled: 'true', SMTPServer: 'other.example', PasswordLoginEnabled: 'false' }),
     ).toEqual([
@@ -126,20 +126,20 @@ describe('changes', () => {
     ])
   })
 
-  test('a secret after its address', () => {
+  test('a secret is sent after its address', () => {
     const edits = { SMTPToken: 'x', SMTPServer: 'other.example' }
     for (const fields of [all, all.toReversed()]) {
       expect(keys(edits, fields).map(([key]) => key)).toEqual(['SMTPServer', 'SMTPToken'])
     }
   })
 
-  test('a secret that was touched is sent, also to be cleared', () => {
+  test('an edited secret is sent, also if it is cleared', () => {
     expect(keys({ SMTPToken: 'x' })).toEqual([['SMTPToken', 'x']])
     expect(keys({ SMTPToken: '' })).toEqual([['SMTPToken', '']])
   })
 })
 
-test('a domain may be written as the end of an address', () => {
+test('a domain may be entered as the end of an address', () => {
   expect(domainsOf('a.com, @Example.COM，@a.com,@')).toEqual(['a.com', 'example.com'])
 })
 

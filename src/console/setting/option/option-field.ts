@@ -11,12 +11,12 @@ import { localText, mark } from '../../app/i18n.ts'
 import { misfitOf, readRatioText, sentRatios } from '../ratio/ratio-text.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
-/** One option as a field of a form. */
+/** An option as a form field. */
 export type OptionField = OptionRow<OptionKey> & { key: OptionKey }
 
 export type FieldOf<Kind extends OptionRow['kind']> = Extract<OptionField, { kind: Kind }>
 
-/** A form: its words, and the options of the group in their order. */
+/** A form with its texts, and the options of its group in order. */
 export interface OptionGroup {
   id: OptionGroupId
   title: Words
@@ -32,7 +32,7 @@ export const optionGroup = (id: OptionGroupId): OptionGroup => ({
   fields: optionKeys.filter((key) => optionRows[key].group === id).map(optionField),
 })
 
-/** The groups of a page of the settings, in their order. */
+/** The groups of a settings page, in order. */
 export const groupsOn = (page: (typeof optionGroups)[OptionGroupId]['page']): OptionGroup[] =>
   optionGroupIds.filter((id) => optionGroups[id].page === page).map(optionGroup)
 
@@ -42,13 +42,13 @@ export const isRatios = (kind: OptionField['kind']): boolean =>
 export interface FieldProblem {
   text: string
   values?: Record<string, number | string>
-  /** Another option that the sentence names. */
+  /** Another option that the message names. */
   needed?: OptionKey
-  /** The sentence says by itself which field it is about. */
+  /** The message itself names the field. */
   namesField?: true
 }
 
-/** What is wrong with a typed value; null: it can be sent. `isFilled`: of other options. */
+/** Error of an entered value; null if it is valid. `isFilled` checks other options. */
 export function fieldProblem(
   field: OptionField,
   text: string,
@@ -120,7 +120,7 @@ function numberProblem({ min, max, step }: FieldOf<'number'>, text: string): Fie
   }
 }
 
-/** A value as it is sent, and compared with what is saved. */
+/** Normalizes a value for sending and for comparison with the saved one. */
 export function sentValue(field: OptionField, text: string): string {
   switch (field.kind) {
     case 'address':
@@ -139,17 +139,17 @@ export function sentValue(field: OptionField, text: string): string {
   }
 }
 
-/** One change to be sent. */
+/** A change to send. */
 export interface OptionChange {
   field: OptionField
   value: string
 }
 
 /**
- * What differs from what is saved, in the order it can be sent: what is turned off first, then
- * values, then what is turned on, because a switch is refused as long as its values are missing,
- * and values cannot be emptied under a switch. A secret comes after its address, with which the one
- * before it goes. Of secrets the saved value is not known; each that was touched is sent.
+ * Differences from the saved values, in an order that the server accepts: first switches that are
+ * turned off, then values, then switches that are turned on. The server rejects a switch without
+ * its values, and an empty value for an active switch. A secret follows its address, because a new
+ * address clears the old secret. Saved secrets are unknown, so every edited one is sent.
  */
 export function changesOf(
   fields: readonly OptionField[],
@@ -172,7 +172,7 @@ export function changesOf(
 
 const keptDays = (text: string): number => Number(text) || Infinity
 
-/** What is asked before changes are saved that delete what was kept so far. */
+/** Confirmations before saving changes that delete stored data. */
 export function questionsOf(
   changes: readonly OptionChange[],
   saved: (key: string) => string,
@@ -184,15 +184,15 @@ export function questionsOf(
   })
 }
 
-/** What an empty option counts as where none was ever saved. */
+/** An option that was never saved is empty and counts as off. */
 export const isOn = (value: string): boolean => value === 'true'
 
-/** A public mail domain: words with a dot between. */
+/** A public email domain: labels separated by dots. */
 export const isDomain = (text: string): boolean => /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)+$/u.test(text)
 
 /**
- * The domains of a comma list, with or without the @ before them; empty and repeated ones are left
- * out, in whatever case.
+ * Domains of a comma list, with or without a leading @; without empty ones and duplicates, ignoring
+ * case.
  */
 export const domainsOf = (text: string): string[] => [
   ...new Set(

@@ -4,7 +4,7 @@ import type { Words } from '../../../contract/channel-type-row.ts'
 import type { OptionKey } from '../../../contract/option/options.ts'
 import { CallFailure } from '../../app/call-client.ts'
 import { call } from '../../app/call.ts'
-import { useKeptForm } from '../../app/form/kept-forms.ts'
+import { useFormDraft } from '../../app/form/form-drafts.ts'
 import { localText } from '../../app/i18n.ts'
 import { optionTitle } from '../../app/label/option-title.ts'
 import { loadStatus } from '../../app/status.ts'
@@ -21,26 +21,26 @@ import {
 } from './option-field.ts'
 import { type Options, useRefreshOptions, useSavedOptions } from './options.ts'
 
-/** A group of options while somebody edits it. What was not touched follows the server. */
+/** A group of options being edited. Unedited fields follow the server. */
 export interface OptionForm {
   group: OptionGroup
   options: Options
   text: (field: OptionField) => string
-  /** Null gives the edit up. */
+  /** Null discards the edit. */
   edit: (key: OptionKey, text: string | null) => void
   isEdited: (key: string) => boolean
-  /** Sentence under the field; empty: nothing wrong. */
+  /** Error message below the field; empty if it is valid. */
   problem: (key: string) => string
   changes: readonly OptionChange[]
   isBusy: boolean
-  /** What the server answered last; empty: nothing wrong. */
+  /** Error of the last request; empty if it succeeded. */
   failure: string
-  /** What has to be asked before the changes are sent. */
+  /** Confirmations required before the changes are sent. */
   questions: readonly { what: Words; count: number }[]
   isAsking: boolean
-  /** Where there is something to ask it only asks; called then, it sends. */
+  /** Opens the confirmation if one is required; sends when called again. */
   save: () => void
-  /** The answer was no. */
+  /** Cancels the confirmation. */
   dismiss: () => void
   giveUp: () => void
 }
@@ -50,7 +50,7 @@ type Texts = Readonly<Record<string, string>>
 const without = (texts: Texts, key: string): Texts =>
   Object.fromEntries(Object.entries(texts).filter(([name]) => name !== key))
 
-/** Sends one change; of a map of ratios only those entries that were edited. */
+/** Sends one change; for a map of ratios, only the edited entries. */
 function useSend(): (change: OptionChange, seen: Texts) => Promise<void> {
   const askSaved = useSavedOptions()
   return async ({ field: { key, kind }, value }, seen) => {
@@ -66,7 +66,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const refresh = useRefreshOptions()
   const sendOne = useSend()
   const [edits, setEdits] = useState<Texts>({})
-  // What was saved when the edit of each began.
+  // Saved value of each option when its edit began.
   const [seen, setSeen] = useState<Texts>({})
   const [problems, setProblems] = useState<Texts>({})
   const [failure, setFailure] = useState('')
@@ -75,7 +75,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const changes = changesOf(group.fields, edits, options.value)
   const questions = questionsOf(changes, options.value)
   const secrets = group.fields.filter(({ kind }) => kind === 'secret')
-  useKeptForm(
+  useFormDraft(
     {
       values: secrets.reduce((texts, { key }) => without(texts, key), edits),
       isDirty: changes.length > 0,
@@ -84,7 +84,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     group.id,
   )
 
-  /** Sends one change after the other; those that arrived are no edits any more. */
+  /** Sends the changes in order; saved ones are removed from the edits. */
   async function send() {
     let sent = 0
     let refusal = ''
@@ -101,16 +101,16 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
       refusal = error.message
     }
     if (sent > 0) await keepUnsent(sent)
-    // Last: the save bar drops a refusal when the changes under it become others.
+    // Set last, because the save bar clears an error when its changes are replaced.
     setFailure(refusal)
   }
 
-  /** Takes the first changes, which are saved, out of the edits. */
+  /** Removes the first changes, which are saved, from the edits. */
   async function keepUnsent(sent: number) {
-    // The saved values first: for a moment the fields would show the old ones.
+    // Refreshes first: otherwise the fields would briefly show old values.
     await refresh()
     const done = new Set<string>(changes.slice(0, sent).map(({ field }) => field.key))
-    // What was typed meanwhile is not saved yet.
+    // Input since the request is not saved yet.
     const isSaved = (key: string, text: string) => done.has(key) && text === edits[key]
     setEdits((now) =>
       Object.fromEntries(Object.entries(now).filter(([key, text]) => !isSaved(key, text))),
@@ -118,7 +118,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
     void loadStatus()
   }
 
-  /** A One API server does not say which secrets it has: it is left to judge. */
+  /** A One API server does not report which secrets are set, so they count as set. */
   const isFilled = (key: OptionKey): boolean =>
     (edits[key] ?? options.value(key)) !== '' || options.isSecretSet(key) !== false
 

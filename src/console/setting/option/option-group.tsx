@@ -13,11 +13,11 @@ import { useUnsaved } from './unsaved.ts'
 interface OptionGroupFormProps {
   group: OptionGroup
   options: Options
-  /** In place of one row for each field. */
+  /** Replaces the default of one row per field. */
   children?: ((form: OptionForm) => ReactNode) | undefined
 }
 
-/** The form of a group with its own save bar; saves what was changed and nothing else. */
+/** The form of a group with its own save bar; saves only changed options. */
 export function OptionGroupForm({ group, options, children }: OptionGroupFormProps) {
   const { t } = useTranslation()
   const known = group.fields.filter((field) => field.isOurs !== true || options.has(field.key))
@@ -60,7 +60,7 @@ export function OptionGroupForm({ group, options, children }: OptionGroupFormPro
   )
 }
 
-/** Kinds whose values are shown in the bar. */
+/** Kinds whose values are shown in the save bar. */
 const SHORT: readonly OptionField['kind'][] = [
   'line',
   'picture',
@@ -71,7 +71,7 @@ const SHORT: readonly OptionField['kind'][] = [
   'address',
   'number',
 ]
-/** Values that fit into the bar beside others. */
+/** Maximum length of a value in the save bar. */
 const TOLD_MAX = 30
 
 function useChangeTexts({ changes, options }: OptionForm): Change[] {

@@ -7,7 +7,7 @@ import type { RowField } from '../../ui/field/row-field.tsx'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { TextArea } from '../../ui/field/text-area.tsx'
 import { FormRow } from '../../ui/form.tsx'
-import { Picture } from '../../ui/picture.tsx'
+import { RemoteImage } from '../../ui/remote-image.tsx'
 import { isOwnApi } from '../../ui/rich/own-api.ts'
 import { Toggle } from '../../ui/toggle.tsx'
 import { ConfirmedToggle } from './confirmed-toggle.tsx'
@@ -43,7 +43,7 @@ function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
         autoComplete="off"
         value={text}
         onChange={(event) => form.edit(field.key, event.currentTarget.value)}
-        // The wheel would change the number under who only scrolls on.
+        // Otherwise scrolling with the wheel would change the focused number.
         onWheel={(event) => event.currentTarget.blur()}
       />
       {worth !== '' && <span>{worth}</span>}
@@ -51,7 +51,7 @@ function NumberControl({ form, field, row }: ControlProps<FieldOf<'number'>>) {
   )
 }
 
-/** Nobody reads a secret back: an empty field leaves it, and only the button removes it. */
+/** Secrets are write-only: an empty field keeps the value, and only the button removes it. */
 function SecretControl({ form, field, row }: ControlProps<FieldOf<'secret'>>) {
   const { t } = useTranslation()
   const { key } = field
@@ -142,7 +142,7 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
             onChange={(event) => change(event.currentTarget.value)}
           />
           {picture !== '' && !isOwnApi(picture) && (
-            <Picture
+            <RemoteImage
               className={styles['picture']}
               address={picture}
               alt={t('当前图片')}
@@ -157,11 +157,11 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
 
 const RATIO_LINES = 10
 
-/** Kinds that take the whole width. */
+/** Kinds that need the full width. */
 const isWide = ({ kind }: OptionField): boolean =>
   isRatios(kind) || ['longText', 'usableGroups', 'priceTiers', 'modelCapabilities'].includes(kind)
 
-/** One option as a row of its group's form. */
+/** An option as a row of its group's form. */
 export function OptionRow({ form, field }: { form: OptionForm; field: OptionField }) {
   return (
     <FormRow

@@ -1,22 +1,22 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { callWhole } from '../../app/call.ts'
 
-/** The settings as the server told them. A One API server leaves out keys that were never saved. */
+/** The options as the server returned them. A One API server omits keys that were never saved. */
 export interface Options {
   value(key: string): string
   has(key: string): boolean
-  /** Whether a secret holds a value; null: this server does not say. */
+  /** Whether a secret is set; null if the server does not report it. */
   isSecretSet(key: string): boolean | null
 }
 
 const optionsQuery = {
   queryKey: ['options'],
   queryFn: ({ signal }: { signal: AbortSignal }) => callWhole('GET /api/option/', {}, { signal }),
-  // Somebody else may have changed one since.
+  // Another administrator may have changed an option.
   staleTime: 0,
 }
 
-/** Everything there is to know of the settings; null until it has arrived. */
+/** All options; null until they are loaded. */
 export function useOptions(): { options: Options | null; error: Error | null; retry: () => void } {
   const { data, error, refetch } = useQuery(optionsQuery)
   const options = data === undefined ? null : toOptions(data.data, data.secrets_set)
@@ -25,7 +25,7 @@ export function useOptions(): { options: Options | null; error: Error | null; re
 
 function toOptions(
   rows: readonly { key: string; value: string }[],
-  // The contract's word; a One API server does not keep it.
+  // Required by the contract, but missing from a One API server.
   secretsSet: readonly string[] | undefined,
 ): Options {
   const values = new Map(rows.map(({ key, value }) => [key, value]))
@@ -41,7 +41,7 @@ export function useRefreshOptions(): () => Promise<void> {
   return () => client.invalidateQueries({ queryKey: optionsQuery.queryKey })
 }
 
-/** Asks what is saved at this moment. */
+/** Loads the currently saved options. */
 export function useSavedOptions(): () => Promise<Options> {
   const client = useQueryClient()
   return async () => {

@@ -5,14 +5,14 @@ interface Section {
   id: string
   title: string
   content: ReactNode
-  /** Takes the whole width. */
+  /** Takes the full width. */
   isWide?: boolean
 }
 
-/** How far under the top of the window a section counts as the one that is read. */
+/** Distance from the top of the window at which a section becomes the current one, in pixels. */
 const READING_LINE = 160
 
-/** The section in view, for the list at the side. */
+/** Id of the current section, for the list at the side. */
 function useSectionInView(ids: string): string {
   const [current, setCurrent] = useState('')
   useEffect(() => {
@@ -37,7 +37,7 @@ function goTo(id: string) {
   section?.focus({ preventScroll: true })
 }
 
-/** Groups of settings under each other, and a list of them at the side. */
+/** Sections of settings, with a list of them at the side. */
 export function Sections({ label, sections }: { label: string; sections: readonly Section[] }) {
   const current = useSectionInView(sections.map(({ id }) => id).join(' '))
   return (

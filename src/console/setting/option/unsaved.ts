@@ -1,9 +1,9 @@
 import { createContext, use, useEffect } from 'react'
 
-/** Ids of the groups of a tab that hold edits; leaving the tab asks once for all of them. */
+/** Ids of a tab's groups with edits; leaving the tab asks once for all of them. */
 export const UnsavedGroups = createContext<Set<string>>(new Set())
 
-/** Says of a group whether leaving would lose something. */
+/** Registers whether a group has unsaved edits. */
 export function useUnsaved(group: string, isUnsaved: boolean): void {
   const unsaved = use(UnsavedGroups)
   useEffect(() => {

@@ -6,7 +6,7 @@ import { LoadError } from '../../ui/states.tsx'
 import { type Options, useOptions } from './options.ts'
 import { UnsavedGroups } from './unsaved.ts'
 
-/** Shows what needs the settings once they are here, and asks before edits of them are lost. */
+/** Renders its children with the loaded options, and asks before unsaved edits are lost. */
 export function WithOptions({ children }: { children: (options: Options) => ReactNode }) {
   const { t } = useTranslation()
   const { options, error, retry } = useOptions()

@@ -8,7 +8,7 @@ import { Action } from '../../ui/actions.tsx'
 import { RichText } from '../../ui/rich-text.tsx'
 import styles from '../option/option.module.css'
 
-/** Asks, by way of the server, whether there is something newer. */
+/** Checks for a newer release through the server. */
 export function UpdateCheck() {
   const { t } = useTranslation()
   const status = useStatus()
@@ -20,7 +20,7 @@ export function UpdateCheck() {
       setRelease(await call('GET /api/release', {}, { quiet: true }))
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
-      // That no source is set up is no failure of the check.
+      // A missing repository setting does not count as a failed check.
       setFailure(error.message)
     }
   }

@@ -20,7 +20,7 @@ import { Panel } from '../../ui/page.tsx'
 import { DeletionDialog } from './deletion-dialog.tsx'
 import styles from './personal.module.css'
 
-/** What was just made for this person, shown until the page is left: it may not be seen again. */
+/** New token and link, shown until the page is left: the token cannot be shown again. */
 interface Made {
   token?: string
   link?: string
@@ -29,7 +29,7 @@ interface Made {
 function useMade() {
   const { t } = useTranslation()
   const [made, setMade] = useState<Made>({})
-  /** Shows a text and takes it to the clipboard, or says that it has to be taken by hand. */
+  /** Shows a text and copies it, or asks the user to copy it manually. */
   async function show(kind: keyof Made, text: string, copied: string) {
     setMade((now) => ({ ...now, [kind]: text }))
     if (await copyText(text)) toast.success(copied)
@@ -38,7 +38,7 @@ function useMade() {
   return { made, show }
 }
 
-/** Where an invited person registers. */
+/** Registration page with the invite code. */
 const inviteLink = (code: string): string => {
   const url = new URL(`.${paths.register}`, document.baseURI)
   url.searchParams.set('aff', code)
@@ -95,7 +95,7 @@ export function AccountPanel({ self }: { self: Self }) {
 }
 
 interface MakeAccessTokenProps {
-  /** The person has one, which a new one replaces. */
+  /** A token exists, which a new one replaces. */
   exists: boolean
   make: () => Promise<void>
 }

@@ -24,7 +24,7 @@ function useRefreshSelf(): () => Promise<void> {
   return () => client.invalidateQueries({ queryKey: selfQuery.queryKey })
 }
 
-/** The accounts elsewhere and the address that belong to this one. */
+/** Linked external accounts and email address. */
 export function BindingPanel({ self }: { self: Self }) {
   const { t } = useTranslation()
   const status = useStatus()
@@ -81,20 +81,23 @@ export function BindingPanel({ self }: { self: Self }) {
   )
 }
 
-/** Our server keeps root out of what admins can set; others let everybody bind. */
+/**
+ * Gatehouse does not let root link accounts whose settings administrators can change; other servers
+ * do.
+ */
 const rootMayBind = ({ gatehouse }: KnownStatus): boolean =>
   gatehouse === undefined || isRoot(gatehouse.options_min_role)
 
 interface RedirectingRow {
   provider: RedirectingProvider
-  /** Chinese; translated where shown. */
+  /** Chinese; translated where displayed. */
   name: string
-  /** On the button that binds. */
+  /** Label of the button that links the account. */
   action: string
   bound: string
 }
 
-/** Providers that are open, and those that are bound already. */
+/** Providers that are enabled or already linked. */
 function redirecting(self: Self, status: KnownStatus): RedirectingRow[] {
   const rows: (RedirectingRow & { isOpen: boolean })[] = [
     {
@@ -125,9 +128,9 @@ function redirecting(self: Self, status: KnownStatus): RedirectingRow[] {
 interface BindingRowProps {
   name: string
   provider: ExternalProvider
-  /** Name or id there; `''`: nothing is bound. */
+  /** Name or id at the provider; `''` if not linked. */
   bound: string
-  /** The button that binds. */
+  /** The button that links the account. */
   children: ReactNode
 }
 

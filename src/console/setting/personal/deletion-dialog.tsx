@@ -15,7 +15,7 @@ interface DeletionDialogProps {
   onClose: () => void
 }
 
-/** Deletes the own account once its name was typed. */
+/** Deletes the user's account after the username was entered. */
 export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
   const { t } = useTranslation()
   const navigate = useNavigate()
@@ -33,7 +33,7 @@ export function DeletionDialog({ username, onClose }: DeletionDialogProps) {
     setIsBusy(true)
     try {
       await call('DELETE /api/user/self')
-      // Our server has ended the session already; others only do so when asked.
+      // Gatehouse has already ended the session; other servers need the request.
       await call('GET /api/user/logout', {}, { background: true }).catch(() => undefined)
       toast.success(t('账户已删除！'))
       await navigate({ to: paths.login, state: { isSigningOut: true } })

@@ -14,7 +14,7 @@ interface EmailDialogProps {
   onBound: () => Promise<void>
 }
 
-/** Binds an address with the code mailed to it. */
+/** Links an email address with the code mailed to it. */
 export function EmailDialog({ onClose, onBound }: EmailDialogProps) {
   const { t } = useTranslation()
   const check = useHumanCheck()

@@ -8,10 +8,10 @@ import { Panel } from '../../ui/page.tsx'
 import { LoadError, Skeleton } from '../../ui/states.tsx'
 import styles from './personal.module.css'
 
-/** Names shown before somebody asks for all of them. */
+/** Maximum number of names shown before expanding. */
 const MODELS_MAX = 60
 
-/** The models this person may call; a click takes a name along. */
+/** Models that the user can call; a click copies a name. */
 export function ModelPanel() {
   const { t } = useTranslation()
   const { data: models, error, refetch } = useQuery(availableModelsQuery)

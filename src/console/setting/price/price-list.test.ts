@@ -11,14 +11,14 @@ const SOURCE = {
   otherwise: '30',
 }
 
-test('a row for every price, and each says what it is for', () => {
+test('has a row for every price with its model', () => {
   const list = readPriceList(SOURCE)
   expect(list?.rows.map(({ name, type, perCall }) => [name, type, perCall])).toEqual([
     ['a', null, null],
     ['a', 20, null],
     ['b', null, null],
     ['by-call', null, '0.5'],
-    // Sold by the call and in no map of ratios.
+    // Priced per call, without a ratio.
     ['rerank', null, '0.002'],
     ['@cf/x', null, null],
   ])
@@ -36,7 +36,7 @@ test('a row for every price, and each says what it is for', () => {
   })
 })
 
-test('a server that says less has a list all the same', () => {
+test('works with servers that omit some prices', () => {
   const { model, completion, group } = SOURCE
   const list = readPriceList({ model, completion, group })
   expect(list?.rows.every(({ perCall, isTiered }) => perCall === null && !isTiered)).toBe(true)
@@ -44,7 +44,7 @@ test('a server that says less has a list all the same', () => {
   expect(readPriceList({ ...SOURCE, model: '{' })).toBeNull()
 })
 
-test('dollars have four places', () => {
+test('dollars have four decimals', () => {
   expect([
     dollars('1.25'),
     dollars('0.075', '4', '0.5'),

@@ -2,16 +2,16 @@ import { type Decimal, times } from '../../../contract/decimal.ts'
 import { fixedText, readDecimal, TWO } from '../ratio/decimal.ts'
 import { readRatioText } from '../ratio/ratio-text.ts'
 
-/** What the server says of prices; ratio maps as JSON texts. */
+/** Prices from the server; ratio maps as JSON texts. */
 export interface PriceSource {
   model: string
   completion: string
   group: string
-  /** Absent: the server does not say. */
+  /** Undefined if the server does not send it. */
   cache?: string
-  /** Dollars a call. */
+  /** Dollars per call. */
   perCall?: string
-  /** Models whose long prompts cost more. */
+  /** Models with higher prices for long prompts. */
   tiered?: readonly string[]
   /** Ratio of models that are not listed; empty: they have no price. */
   otherwise?: string
@@ -19,15 +19,15 @@ export interface PriceSource {
 
 export interface PriceRow {
   name: string
-  /** The type of channel that the price is for; null: all others. */
+  /** Channel type of the price; null for all other types. */
   type: number | null
-  /** Decimal text. */
+  /** Decimal as a text. */
   ratio: string
-  /** What the model writes costs so many times as much; null: the server does not say. */
+  /** Ratio of completion tokens to prompt tokens; null if the server does not send it. */
   completion: string | null
-  /** What was read from a cache; null: it costs the same, or the server does not say. */
+  /** Ratio of cached tokens; null if they cost the same or the server does not send it. */
   cached: string | null
-  /** Dollars a call; null: it is sold by what it uses. */
+  /** Dollars per call; null for models priced by tokens. */
   perCall: string | null
   isTiered: boolean
 }
@@ -42,18 +42,18 @@ export interface PriceList {
 const PRICE_PLACES = 4
 const NOTHING: Decimal = { digits: 0n, decimals: 0 }
 
-/** Dollars for a million tokens at these ratios: two, times each. */
+/** Dollars per million tokens at these ratios: two, times each ratio. */
 export function dollars(...ratios: string[]): string {
   let price: Decimal = TWO
   for (const ratio of ratios) price = times(price, readDecimal(ratio) ?? NOTHING)
   return `$${fixedText(price, PRICE_PLACES)}`
 }
 
-/** What a call costs in a group. */
+/** Price of a call in a group. */
 export const callDollars = (price: string, groupRatio = '1'): string =>
   `$${fixedText(times(readDecimal(price) ?? NOTHING, readDecimal(groupRatio) ?? NOTHING), PRICE_PLACES)}`
 
-/** Null when the model ratios cannot be read; of the others, what cannot be read is left out. */
+/** Null if the model ratios are invalid; other invalid maps are omitted. */
 export function readPriceList(source: PriceSource): PriceList | null {
   const models = readRatioText(source.model)
   if (models === null) return null
@@ -73,7 +73,7 @@ export function readPriceList(source: PriceSource): PriceList | null {
       isTiered: tiered.has(entry) || tiered.has(name),
     }
   })
-  // As people look a name up, not as somebody once wrote the map.
+  // In alphabetical order rather than that of the map.
   rows.sort(
     (a, b) =>
       Number(isPath(a.name)) - Number(isPath(b.name)) ||
@@ -86,7 +86,7 @@ export function readPriceList(source: PriceSource): PriceList | null {
 const mapOf = (text: string | undefined): ReadonlyMap<string, string> =>
   readRatioText(text ?? '{}')?.ratios ?? new Map<string, string>()
 
-/** Names of some hosts are paths; they come after the plain ones. */
+/** Some hosts have paths as names; they come after the others. */
 const isPath = (name: string): boolean => /^[^\p{L}\p{N}]/u.test(name)
 
 const { compare } = new Intl.Collator('en', { numeric: true })

@@ -24,7 +24,7 @@ import {
 } from './price-list.ts'
 import styles from './price.module.css'
 
-/** A One API server tells its ratios among the settings only, and those only to root. */
+/** A One API server returns ratios only with the settings, and only to root. */
 async function loadPrices(hasPrices: boolean, signal: AbortSignal): Promise<PriceSource> {
   if (hasPrices) {
     const prices = await call('GET /api/prices', {}, { signal })
@@ -61,7 +61,7 @@ function usePriceList() {
   return { list, error, retry: () => void refetch() }
 }
 
-/** The group whose prices are shown: the chosen one, else the reader's own. */
+/** The displayed group: the selected one, else the reader's own. */
 function useGroup(groups: ReadonlyMap<string, string> | undefined) {
   const [chosen, setChosen] = useState<string | null>(null)
   const { data: self } = useQuery(selfQuery)
@@ -69,7 +69,7 @@ function useGroup(groups: ReadonlyMap<string, string> | undefined) {
   return [chosen ?? own ?? 'default', setChosen] as const
 }
 
-/** The model; below it what else there is to know of its price. */
+/** The model name, with notes on its price below it. */
 function Model({ row }: { row: PriceRow }) {
   const { t } = useTranslation()
   const notes = [
@@ -175,7 +175,7 @@ const completionText = (row: PriceRow, groupRatio = '1'): string =>
     ? '–'
     : dollars(row.ratio, row.completion, groupRatio)
 
-/** Which models the reader can call; until somebody says otherwise only those are shown. */
+/** Models that the reader can call; by default only these are shown. */
 function useCallable() {
   const { data: models } = useQuery(availableModelsQuery)
   const [isOnly, setIsOnly] = useState<boolean | null>(null)
@@ -186,7 +186,7 @@ function useCallable() {
 const BLOCK_ROW = 72
 const WIDE_ROW = 52
 
-/** What models cost, for everyone. */
+/** Model prices for all users. */
 export function PriceSettings() {
   const { t } = useTranslation()
   const { list, error, retry } = usePriceList()
@@ -195,7 +195,7 @@ export function PriceSettings() {
   const groupRatio = list?.groups.get(group) ?? '1'
   const columns = useColumns(group, groupRatio)
   const { callable, isOnly, setIsOnly } = useCallable()
-  // What came before stays while it cannot be asked for again.
+  // After a failed refresh the previous prices stay.
   if (error !== null && list === undefined) {
     return <LoadError what={t('模型价格')} error={error} onRetry={retry} />
   }

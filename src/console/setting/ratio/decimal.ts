@@ -1,15 +1,15 @@
 import type { Decimal } from '../../../contract/decimal.ts'
 
 /**
- * Ratios as decimals of any length: a price is twice a ratio, and no digit of either may be
- * invented by floating point.
+ * Ratios as decimals of any length: a price is twice a ratio, and floating point must not add
+ * digits to either.
  */
 
-/** Digits that a ratio may have on the server. */
+/** Maximum digits of a ratio on the server. */
 const RATIO_DIGITS_MAX = 15
 const RATIO_MAX = 1_000_000
 
-/** `0.075`, `.5`, `3.`, `$1,250`; null for what is no decimal from 0 up. */
+/** Parses `0.075`, `.5`, `3.` or `$1,250`; null if it is not a non-negative decimal. */
 export function readDecimal(text: string): Decimal | null {
   const match = /^\$?\s*(\d*)(?:\.(\d*))?$/.exec(text.trim().replaceAll(',', ''))
   const [, whole = '', fraction = ''] = match ?? []
@@ -17,7 +17,7 @@ export function readDecimal(text: string): Decimal | null {
   return { digits: BigInt(whole + fraction), decimals: fraction.length }
 }
 
-/** A JSON number, which may have an exponent; null when it is negative or no number. */
+/** Parses a JSON number, possibly with an exponent; null if it is negative or invalid. */
 export function readJsonNumber(source: string): Decimal | null {
   const match = /^(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(source)
   if (match === null) return null
@@ -31,12 +31,12 @@ export function readJsonNumber(source: string): Decimal | null {
 
 export const TWO: Decimal = { digits: 2n, decimals: 0 }
 
-/** Digits that a quotient is computed to before it is cut; more than any ratio keeps. */
+/** Decimals to which a quotient is computed before it is cut; more than a ratio keeps. */
 const QUOTIENT_DECIMALS = 40
 
 /**
- * `a / b`, cut to the digits a ratio may have, never rounded up: a point too much would be taken.
- * Null for a division by zero. `isExact` is false when something was cut.
+ * `a / b`, cut to the digits of a ratio and never rounded up, which would overcharge. Null for a
+ * division by zero. `isExact` is false if digits were cut.
  */
 export function divided(a: Decimal, b: Decimal): { value: Decimal; isExact: boolean } | null {
   if (b.digits === 0n) return null
@@ -46,7 +46,7 @@ export function divided(a: Decimal, b: Decimal): { value: Decimal; isExact: bool
   return { value: cut.value, isExact: cut.isExact && scaled % b.digits === 0n }
 }
 
-/** Cut to the digits a ratio may have. */
+/** Cuts a decimal to the digits of a ratio. */
 export function cutToRatio(value: Decimal): { value: Decimal; isExact: boolean } {
   const surplus = value.digits.toString().length - RATIO_DIGITS_MAX
   const cutDigits = Math.min(Math.max(surplus, 0), value.decimals)
@@ -57,7 +57,7 @@ export function cutToRatio(value: Decimal): { value: Decimal; isExact: boolean }
   }
 }
 
-/** With exactly so many places, rounded half up. */
+/** Formats with exactly this many decimals, rounded half up. */
 export function fixedText({ digits, decimals }: Decimal, places: number): string {
   const scale = 10n ** BigInt(Math.abs(places - decimals))
   const scaled = places >= decimals ? digits * scale : (digits + scale / 2n) / scale

@@ -18,7 +18,7 @@ interface GroupTableProps {
 
 type GroupRow = readonly [name: string, ratio: string]
 
-/** A ratio as it is written; null: it is none. */
+/** Parses a ratio; null if invalid. */
 function ratioOf(typed: string): string | null {
   const ratio = readDecimal(typed)
   return ratio === null || isTooLarge(ratio) ? null : decimalText(cutToRatio(ratio).value)
@@ -49,7 +49,7 @@ function useColumns(text: string, onChange: (text: string) => void): WindowColum
     },
     {
       id: 'remove',
-      head: <span className="heard">{t('操作')}</span>,
+      head: <span className="sr-only">{t('操作')}</span>,
       width: 72,
       align: 'end',
       cell: ([group]) => (
@@ -66,7 +66,7 @@ function useColumns(text: string, onChange: (text: string) => void): WindowColum
   ]
 }
 
-/** What groups pay of a model's price. */
+/** Table of group ratios. */
 export function GroupTable({ text, onChange }: GroupTableProps) {
   const { t } = useTranslation()
   const [name, setName] = useState('')

@@ -4,7 +4,7 @@ import { cutToRatio, divided, isTooLarge, readDecimal, TWO } from './decimal.ts'
 import { isFarApart } from './published/price-difference.ts'
 import { readRatioText, type RatioText, withRatio } from './ratio-text.ts'
 
-/** The JSON texts that say what models cost; absent where the server has no such option. */
+/** JSON texts of the prices; undefined if the server lacks the option. */
 export interface PriceTexts {
   model: string
   completion: string
@@ -12,31 +12,31 @@ export interface PriceTexts {
 }
 export type PriceMap = keyof PriceTexts
 
-/** What one model costs, as decimal texts; empty where nothing is set. */
+/** Price of a model as decimal texts; empty if not set. */
 export interface ModelPrice {
   name: string
   model: string
   completion: string
   cache: string
-  /** What is wrong with the entry, as texts to translate; most have nothing. */
+  /** Warnings about the entry, as texts to translate; usually empty. */
   conflicts: string[]
-  /** One of the texts has it more than once. */
+  /** The name occurs more than once in one of the texts. */
   isRepeated: boolean
-  /** Another name differs from this one in case or spaces only and has another price. */
+  /** Another name differs only in case or spaces, and has another price. */
   hasNamesake: boolean
-  /** Channels serve it, and calls are refused for want of a price. */
+  /** Channels serve it, and calls are rejected because it has no price. */
   isUnpriced: boolean
-  /** Probably a slip. */
+  /** Probably a mistake. */
   isFarFromBuiltIn: boolean
 }
 
-/** What a cell of the table changes. */
+/** Editable figures of the table. */
 export type PriceField = 'model' | 'promptPrice' | 'completion' | 'completionPrice' | 'cache'
 
 const decimalOf = (text: string | undefined): Decimal | null =>
   text === undefined || text === '' ? null : readDecimal(text)
 
-/** Dollars for a million tokens; empty without a ratio. */
+/** Dollars per million tokens; empty without a ratio. */
 function priceText(...ratios: (Decimal | null)[]): string {
   let price: Decimal = TWO
   for (const ratio of ratios) {
@@ -46,7 +46,7 @@ function priceText(...ratios: (Decimal | null)[]): string {
   return decimalText(price)
 }
 
-/** What stands in a cell: a ratio, or the dollars for a million tokens that it comes to. */
+/** Content of a cell: a ratio, or its price in dollars per million tokens. */
 export function figureOf(row: ModelPrice, field: PriceField): string {
   switch (field) {
     case 'promptPrice':
@@ -68,7 +68,7 @@ interface ReadTexts {
 
 const NO_RATIOS: RatioText = { ratios: new Map(), repeated: [] }
 
-/** Null while one of the texts cannot be read: a table over half of the truth would mislead. */
+/** Null if one of the texts is invalid: a table of the others would be misleading. */
 function readTexts({ model, completion, cache }: PriceTexts): ReadTexts | null {
   const read = {
     model: readRatioText(model),
@@ -79,22 +79,24 @@ function readTexts({ model, completion, cache }: PriceTexts): ReadTexts | null {
   return { model: read.model, completion: read.completion, cache: read.cache }
 }
 
-/** What counts beside the texts. */
+/** Prices besides the texts. */
 export interface PriceContext {
-  /** Model → ratio that counts where the texts have none; also what ratios are compared with. */
+  /**
+   * Model → ratio that applies without an entry in the texts, and with which entries are compared.
+   */
   builtIn: ReadonlyMap<string, string>
-  /** Models without a ratio of their own have one all the same. */
+  /** Models without an entry have a default ratio. */
   hasDefault: boolean
-  /** Models of enabled channels that had no price when the server was asked. */
+  /** Models of enabled channels without a price, as reported by the server. */
   unpriced: readonly string[]
 }
 
-/** `model(20)` is the model on channels of one type, which has what the model has. */
+/** `model(20)` is the model on channels of one type, and inherits the model's other ratios. */
 const modelOfEntry = (entry: string): string => entry.replace(/\(\d+\)$/, '')
 
 /**
- * All models of the texts, in the order of the model ratios, and those without a price; null while
- * a text cannot be read.
+ * All models of the texts, in the order of the model ratios, then those without a price; null if a
+ * text is invalid.
  */
 export function modelPrices(
   texts: PriceTexts,
@@ -143,17 +145,14 @@ export function modelPrices(
   })
 }
 
-/** What typing into a cell does: the new texts, or why it cannot be done. */
+/** Result of an edit: the new texts, or an error. */
 export type PriceEdit =
   | { texts: PriceTexts; isCut: boolean }
   | { problem: string; texts?: undefined }
 
 const NUMBER_WANTED = mark('需要 0 到 1000000 之间的数，例如 1.25')
 
-/**
- * Sets one figure of a model; the ratio behind a price is computed. Empty removes the entry the
- * figure stands on.
- */
+/** Sets one figure of a model; a price is converted to its ratio. Empty removes the entry. */
 export function withPrice(
   texts: PriceTexts,
   name: string,
@@ -190,7 +189,7 @@ function changed(texts: PriceTexts, map: PriceMap, name: string, ratio: string |
   return { ...texts, [map]: withRatio(texts[map] ?? '{}', name, ratio) }
 }
 
-/** The texts without a model. */
+/** Removes a model from all texts. */
 export function withoutModel(texts: PriceTexts, name: string): PriceTexts {
   const maps: PriceMap[] = texts.cache === undefined ? ['model', 'completion'] : ALL_MAPS
   return maps.reduce((left, map) => changed(left, map, name, null), texts)

@@ -20,10 +20,10 @@ import styles from './ratio.module.css'
 interface ModelTableProps {
   texts: PriceTexts
   onChange: (texts: PriceTexts) => void
-  /** Completion ratios that follow from a model's name where it has no entry. */
+  /** Completion ratios that are inferred from the model name. */
   byName: ReadonlyMap<string, string>
   context: PriceContext
-  /** What can be done with all prices. */
+  /** Action on all prices. */
   action: ReactNode
 }
 
@@ -62,7 +62,7 @@ function useColumns({ texts, onChange, byName }: ModelTableProps): WindowColumn<
     ...(texts.cache === undefined ? [] : [figure('cache', t('缓存倍率'), 84)]),
     {
       id: 'remove',
-      head: <span className="heard">{t('操作')}</span>,
+      head: <span className="sr-only">{t('操作')}</span>,
       width: 72,
       align: 'end',
       cell: ({ name }) => (
@@ -103,7 +103,7 @@ function Name({ row }: { row: ModelPrice }) {
       {said !== '' && (
         <span className={styles[kind]}>
           {mark}
-          <span className="heard">{said}</span>
+          <span className="sr-only">{said}</span>
         </span>
       )}
     </code>
@@ -112,7 +112,7 @@ function Name({ row }: { row: ModelPrice }) {
 
 type Only = 'repeated' | 'idle' | 'unpriced'
 
-/** Entries without effect are no fault: a new installation has some built in. */
+/** Entries without effect are not errors: a new installation contains some. */
 const IS_OF: Record<Only, (row: ModelPrice) => boolean> = {
   unpriced: (row) => row.isUnpriced,
   repeated: (row) => row.isRepeated,
@@ -127,7 +127,7 @@ interface FilterProps {
   onChange: (only: Only | null) => void
 }
 
-/** Buttons that show only the rows which need attention; none when no row does. */
+/** Buttons that filter rows that need attention; empty if there are no such rows. */
 function Filters({ rows, only, onChange }: FilterProps) {
   const { t } = useTranslation()
   const count = (kind: Only): number => rows.filter((row) => isAmong(row, kind)).length
@@ -167,7 +167,7 @@ function Filters({ rows, only, onChange }: FilterProps) {
   )
 }
 
-/** What models cost, as ratios and as prices; every figure can be typed over. */
+/** Table of model prices, as ratios and in dollars; every figure is editable. */
 export function ModelTable(props: ModelTableProps) {
   const { texts, onChange, context } = props
   const { t } = useTranslation()
@@ -181,7 +181,7 @@ export function ModelTable(props: ModelTableProps) {
     )
   }
   const word = keyword.trim().toLowerCase()
-  // When the last one is mended, all are shown again.
+  // When the last such row is corrected, all rows are shown again.
   const only = rows.some((row) => isAmong(row, wanted)) ? wanted : null
   const shown = rows.filter((row) => isAmong(row, only) && row.name.toLowerCase().includes(word))
   return (
@@ -223,7 +223,7 @@ export function ModelTable(props: ModelTableProps) {
 
 interface AddModelProps {
   known: readonly ModelPrice[]
-  /** Answers what is wrong with it; empty: it was added. */
+  /** Returns an error, or empty if the model was added. */
   onAdd: (name: string, price: string) => string
 }
 

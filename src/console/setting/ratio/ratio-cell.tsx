@@ -6,13 +6,13 @@ interface RatioCellProps {
   value: string
   /** Shown while the field is empty. */
   placeholder?: string
-  /** Takes what was typed; false: it cannot, and the old value comes back. */
+  /** Applies the input; returns false if it is invalid, which restores the old value. */
   onCommit: (text: string) => boolean
 }
 
 /**
- * A figure that is edited in its row: Enter or leaving takes it, Escape puts the old one back. What
- * was typed into a row that scrolls out of view is taken too.
+ * A figure that is edited in its row. Enter or leaving the field commits, Escape restores the old
+ * value. Input in a row that scrolls out of view is committed too.
  */
 export function RatioCell({ label, value, placeholder, onCommit }: RatioCellProps) {
   const [text, setText] = useState(value)
@@ -32,7 +32,7 @@ export function RatioCell({ label, value, placeholder, onCommit }: RatioCellProp
   function onKeyDown(event: KeyboardEvent<HTMLInputElement>) {
     if (event.key === 'Escape') setText(value)
     if (event.key !== 'Enter') return
-    // The form around it must not be sent by a figure.
+    // Enter must not submit the surrounding form.
     event.preventDefault()
     commit()
   }

@@ -16,7 +16,7 @@ import { PublishedPrices } from './published/published-prices.tsx'
 import { readRatioText } from './ratio-text.ts'
 import styles from './ratio.module.css'
 
-/** Completion ratios in force, those that follow from names included; empty where nobody says. */
+/** Current completion ratios, including inferred ones; empty if the server does not send them. */
 function useCompletionInForce(): ReadonlyMap<string, string> {
   const hasPrices = useHasFeature()('prices')
   const { data } = useQuery({
@@ -27,7 +27,7 @@ function useCompletionInForce(): ReadonlyMap<string, string> {
   return useMemo(() => readRatioText(data?.completion_ratio ?? '')?.ratios ?? new Map(), [data])
 }
 
-/** Prices besides the edited ones: the built-in ratios, and the models without any price. */
+/** Prices besides the edited ones: built-in ratios, and models without a price. */
 function usePriceContext(hasPublished: boolean, hasDefault: boolean): PriceContext {
   const { data: builtIn } = useQuery({
     queryKey: ['prices', 'built-in'],
@@ -79,7 +79,7 @@ const isJson = ({ kind }: OptionField): boolean => isRatios(kind) || kind === 'u
 
 const KEYS = { model: 'ModelRatio', completion: 'CompletionRatio', cache: 'CacheRatio' } as const
 
-/** The ratios twice: as the JSON texts that they are, and as a table over the same texts. */
+/** Editor of ratios as JSON texts, with a table of the same texts. */
 export function RatioEditor({ form }: { form: OptionForm }) {
   const { t } = useTranslation()
   const byName = useCompletionInForce()

@@ -1,18 +1,18 @@
 import { decimalText } from '../../../contract/decimal.ts'
 import { readJsonNumber } from './decimal.ts'
 
-/** A flat map of ratios as its JSON text has it. */
+/** A flat map of ratios, parsed from its JSON text. */
 export interface RatioText {
-  /** Name → decimal text; of a name that occurs twice the last one, as on the server. */
+  /** Name → decimal text; for a repeated name the last value, as on the server. */
   ratios: ReadonlyMap<string, string>
   /** Names that occur more than once. */
   repeated: readonly string[]
 }
 
-/** A member of a flat map: texts can only be names there. */
+/** A member of a flat map, in which strings are always names. */
 const MEMBER = /("(?:[^"\\]|\\.)*")\s*:\s*([^\s,}]+)/g
 
-/** Null for what is no JSON object of numbers from 0 up. */
+/** Null unless it is a JSON object of non-negative numbers. */
 export function readRatioText(text: string): RatioText | null {
   let parsed: unknown
   try {
@@ -29,13 +29,15 @@ export function readRatioText(text: string): RatioText | null {
     const ratio = readJsonNumber(source)
     if (ratio === null) return null
     if (ratios.has(name)) repeated.add(name)
-    // A plain number stays as it was written, its zeros at the end included.
+    // A plain number keeps its spelling, including trailing zeros.
     ratios.set(name, /[eE]/.test(source) ? decimalText(ratio) : source)
   }
   return { ratios, repeated: [...repeated] }
 }
 
-/** The first name of a JSON object whose value is no number from 0 up; null: there is none. */
+/**
+ * The first name in a JSON object whose value is not a non-negative number; null if all are valid.
+ */
 export function misfitOf(text: string): string | null {
   const parsed: unknown = JSON.parse(text)
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null
@@ -48,33 +50,33 @@ export function misfitOf(text: string): string | null {
 const members = (ratios: ReadonlyMap<string, string>): string[] =>
   [...ratios].map(([name, ratio]) => `${JSON.stringify(name)}: ${ratio}`)
 
-/** One member a line, for people. */
+/** One member per line, for display. */
 const ratioLines = (ratios: ReadonlyMap<string, string>): string =>
   ratios.size === 0 ? '{}' : `{\n  ${members(ratios).join(',\n  ')}\n}`
 
-/** As short as it goes, for the wire. */
+/** Compact, for sending. */
 const compactRatios = (ratios: ReadonlyMap<string, string>): string =>
   `{${[...ratios].map(([name, ratio]) => `${JSON.stringify(name)}:${ratio}`).join(',')}}`
 
 /**
- * The same text as people read it; what cannot be read, and what names something twice, stays as it
- * is: its reader has to mend it.
+ * Formats the text for display. Invalid text and text with repeated names stays unchanged, so that
+ * the reader can correct it.
  */
 export function readableRatios(text: string): string {
   const read = readRatioText(text)
   return read === null || read.repeated.length > 0 ? text : ratioLines(read.ratios)
 }
 
-/** As it is sent and compared. */
+/** Normalizes the text for sending and comparison. */
 export function sentRatios(text: string): string {
   const read = readRatioText(text)
   return read === null || read.repeated.length > 0 ? text : compactRatios(read.ratios)
 }
 
 /**
- * An edit of what was `seen`, over what is `saved` now: entries that somebody else has changed
- * since stay as they are saved, unless the edit is about them. What cannot be read is sent as it
- * was typed.
+ * Applies an edit of `seen` to what is `saved` now: entries that another administrator has changed
+ * meanwhile keep their saved value, unless the edit changes them too. Invalid text is sent as
+ * entered.
  */
 export function overSavedRatios(edited: string, seen: string, saved: string): string {
   const [mine, before, theirs] = [edited, seen, saved].map(readRatioText)
@@ -89,7 +91,7 @@ export function overSavedRatios(edited: string, seen: string, saved: string): st
   return compactRatios(ratios)
 }
 
-/** The text with one ratio set, or, by null, removed. A text that cannot be read stays as it is. */
+/** Sets one ratio, or removes it with null. Invalid text stays unchanged. */
 export function withRatio(text: string, name: string, ratio: string | null): string {
   const read = readRatioText(text)
   if (read === null) return text

@@ -36,7 +36,7 @@ describe('decimals', () => {
     expect(decimalText(decimal(text))).toBe(expected)
   })
 
-  test.each(['', '.', '-1', '1e3', 'abc', '1.2.3', '１２', 'NaN'])('%j is none', (text) => {
+  test.each(['', '.', '-1', '1e3', 'abc', '1.2.3', '１２', 'NaN'])('%j is invalid', (text) => {
     expect(readDecimal(text)).toBeNull()
   })
 
@@ -61,11 +61,11 @@ describe('decimals', () => {
     expect(quotient?.isExact).toBe(isExact)
   })
 
-  test('nothing is divided by nothing', () => {
+  test('division by zero has no result', () => {
     expect(divided(decimal('1'), decimal('0'))).toBeNull()
   })
 
-  test('more digits than the server keeps are cut', () => {
+  test('cuts digits beyond what the server stores', () => {
     expect(decimalText(cutToRatio(decimal('0.12345678901234567')).value)).toBe('0.123456789012345')
   })
 
@@ -81,28 +81,28 @@ describe('decimals', () => {
 })
 
 describe('ratio texts', () => {
-  test('keep their spelling both ways', () => {
+  test('keep their spelling in both directions', () => {
     const text = '{"a":1.250,"b\\"c":0.075,"d":7.5e-2}'
     expect(readableRatios(text)).toBe('{\n  "a": 1.250,\n  "b\\"c": 0.075,\n  "d": 0.075\n}')
     expect(sentRatios(readableRatios(text))).toBe('{"a":1.250,"b\\"c":0.075,"d":0.075}')
   })
 
   test.each(['', '[]', 'null', '{"a":"1"}', '{"a":-1}', '{"a":{"b":1}}', '{"a":1'])(
-    '%j is none',
+    '%j is invalid',
     (text) => {
       expect(readRatioText(text)).toBeNull()
       expect(withRatio(text, 'b', '1')).toBe(text)
     },
   )
 
-  test('a name twice is noticed, and nobody tidies it away', () => {
+  test('detects repeated names and keeps them', () => {
     const text = '{"a":1,"a":2}'
     expect(readRatioText(text)).toEqual({ ratios: new Map([['a', '2']]), repeated: ['a'] })
     expect(readableRatios(text)).toBe(text)
     expect(sentRatios(text)).toBe(text)
   })
 
-  test('names of every object are names', () => {
+  test('names of object properties are ordinary names', () => {
     expect(readRatioText('{"__proto__":1,"constructor":2}')?.ratios).toEqual(
       new Map([
         ['__proto__', '1'],
@@ -112,7 +112,7 @@ describe('ratio texts', () => {
   })
 })
 
-/** Nothing counts but the texts. */
+/** Only the texts apply. */
 const ALONE: PriceContext = { builtIn: new Map(), hasDefault: false, unpriced: [] }
 
 describe('model prices', () => {
@@ -143,7 +143,7 @@ describe('model prices', () => {
     expect(set('a', field, text)).toEqual(expected)
   })
 
-  test('what does not come out even is cut and said to be', () => {
+  test('a ratio without an exact decimal is cut and reported', () => {
     const edit = withPrice(texts, 'a', { field: 'completionPrice', text: '1' })
     expect(edit).toMatchObject({ isCut: true })
     expect(edit.texts && figures(edit.texts, 'a')?.[2]).toBe('0.333333333333333')
@@ -159,15 +159,15 @@ describe('model prices', () => {
     expect(set(name, field, text)).toBe(problem)
   })
 
-  test('a removed model leaves all maps', () => {
+  test('removing a model removes it from all maps', () => {
     expect(figures(withoutModel(texts, 'a'), 'a')).toBeNull()
   })
 
-  test('no table over a text that cannot be read', () => {
+  test('an invalid text has no table', () => {
     expect(modelPrices({ ...texts, completion: '{' }, ALONE)).toBeNull()
   })
 
-  test('conflicts: what is there twice, and what has no effect', () => {
+  test('warns about repeated entries and entries without effect', () => {
     const rows = modelPrices({ model: '{"A":1,"A":2,"B":1}', completion: '{"c":2}' }, ALONE)
     const conflicts = rows?.map(({ name, conflicts: found }) => [name, found.length])
     expect(conflicts).toEqual([
@@ -177,7 +177,7 @@ describe('model prices', () => {
     ])
   })
 
-  test('an entry for channels of one type counts where the model has a ratio', () => {
+  test('an entry for channels of one type is valid if the model has a ratio', () => {
     const ofTypes = {
       model: '{"A":1,"B":1}',
       completion: '{"A(20)":3,"c(20)":2,"d":2,"B":1}',
@@ -191,7 +191,7 @@ describe('model prices', () => {
     expect(conflicting({ ...ALONE, hasDefault: true })).toEqual([])
   })
 
-  test('a ratio that is twenty times the built-in one, or a twentieth, is probably a slip', () => {
+  test('warns about a ratio twenty times or a twentieth of the built-in one', () => {
     const builtIn = new Map([
       ['a', '1'],
       ['b', '1'],
@@ -207,7 +207,7 @@ describe('model prices', () => {
     expect(rows?.filter((row) => row.isFarFromBuiltIn).map(({ name }) => name)).toEqual(['b', 'c'])
   })
 
-  test('models that are served without a price have a row, until they have one', () => {
+  test('served models without a price have a row until they have one', () => {
     const unpriced = (model: string) =>
       modelPrices({ model, completion: '{"new":2}' }, { ...ALONE, unpriced: ['new'] })?.map(
         (row) => [row.name, row.isUnpriced, row.conflicts.length],
@@ -222,7 +222,7 @@ describe('model prices', () => {
     ])
   })
 
-  test('namesakes: the same name in another case at another price', () => {
+  test('detects the same name in another case with another price', () => {
     const rows = modelPrices({ model: '{"A":1,"a":2,"B":1,"b":1}', completion: '{}' }, ALONE)
     expect(rows?.filter(({ hasNamesake }) => hasNamesake).map(({ name }) => name)).toEqual([
       'A',
@@ -232,7 +232,7 @@ describe('model prices', () => {
   })
 })
 
-describe('an edit over what somebody else has saved since', () => {
+describe('an edit after another administrator has saved', () => {
   const seen = '{"a":1,"b":2,"c":3}'
 
   test.each([
@@ -244,7 +244,7 @@ describe('an edit over what somebody else has saved since', () => {
     expect(overSavedRatios(edited, seen, saved)).toBe(sent)
   })
 
-  test('what cannot be read, or names something twice, is sent as it was typed', () => {
+  test('invalid text and text with repeated names is sent as entered', () => {
     expect(overSavedRatios('{"a":1', seen, '{"b":1}')).toBe('{"a":1')
     expect(overSavedRatios('{"a":1}', seen, 'none')).toBe('{"a":1}')
     expect(overSavedRatios('{"a":1,"a":2}', seen, '{"b":1}')).toBe('{"a":1,"a":2}')

@@ -7,11 +7,11 @@ import { toast } from '../../app/toast.ts'
 import { Action } from '../../ui/actions.tsx'
 import styles from '../option/option.module.css'
 
-/** Sends a mail with the saved settings; what the mail server refuses is told. */
+/** Sends an email with the saved settings, and reports the mail server's error. */
 export function TestMail() {
   const { t } = useTranslation()
   const [email, setEmail] = useState('')
-  // A One API server has no such call.
+  // A One API server has no such endpoint.
   if (useStatus().gatehouse === undefined) return null
   async function send() {
     await call('POST /api/mail/test', { body: { email: email.trim() || undefined } })

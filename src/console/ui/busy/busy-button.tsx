@@ -7,19 +7,19 @@ type Native = Pick<ComponentProps<'button'>, 'onClick' | 'onMouseDown' | 'ref' |
 
 interface BusyButtonProps extends Omit<ButtonProps, 'loading' | 'disabled'>, Native {
   isBusy: boolean
-  /** It has nothing to do at present, or may not: its title says why. */
+  /** Inactive at present; its title states the reason. */
   isIdle?: boolean
 }
 
 /**
- * A button that keeps the focus while it cannot be pressed. One that the browser switches off loses
- * it, and the keyboard has to begin again at the top of the page.
+ * A button that keeps the focus while it is inactive. A disabled button loses it, and keyboard
+ * users would start again at the top of the page.
  */
 export function BusyButton(props: BusyButtonProps) {
   const { isBusy, isIdle = false, onClick, ...button } = props
   const isOff = isBusy || isIdle
   const press = (event: MouseEvent<HTMLButtonElement>) => {
-    // Enter in a field presses the button that sends its form.
+    // Enter in a field also clicks the submit button.
     if (isOff) event.preventDefault()
     else onClick?.(event)
   }
@@ -30,7 +30,7 @@ export function BusyButton(props: BusyButtonProps) {
       {...(isIdle ? { 'data-disabled': true } : {})}
       aria-disabled={isOff}
       onClick={press}
-      // oxlint-disable-next-line react/button-has-type -- its type is among the rest
+      // oxlint-disable-next-line react/button-has-type -- the type is among the spread properties
       renderRoot={(root) => <button {...root} disabled={false} />}
     />
   )

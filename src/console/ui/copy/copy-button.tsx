@@ -8,14 +8,14 @@ import { copyText } from './copy-text.ts'
 const TIP_MS = 3000
 
 interface CopyButtonProps {
-  /** What is copied. */
+  /** Text to copy. */
   text: string
   label: string
-  /** Told whether it worked. */
+  /** Called with the result. */
   onDone?: (isCopied: boolean) => void
 }
 
-/** Copies a text and says on itself for three seconds whether it worked. */
+/** Copies a text and shows the result on the button for three seconds. */
 export function CopyButton({ text, label, onDone }: CopyButtonProps) {
   const { t } = useTranslation()
   const [tip, setTip] = useState('')
@@ -36,7 +36,7 @@ export function CopyButton({ text, label, onDone }: CopyButtonProps) {
   )
 }
 
-/** A piece of code to take along. */
+/** A code block with a copy button. */
 export function CodeBlock({ code }: { code: string }) {
   const { t } = useTranslation()
   return (

@@ -1,12 +1,12 @@
 import styles from './copy-text.module.css'
 
-/** Puts a text on the clipboard; false when the browser does not let us. */
+/** Copies a text to the clipboard; false if the browser does not allow it. */
 export async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // Pages without TLS have no clipboard object, but may still copy what is selected.
+    // Pages without TLS have no clipboard object, but can copy a selection.
     return copySelected(text)
   }
 }
@@ -15,7 +15,7 @@ function copySelected(text: string): boolean {
   const field = document.createElement('textarea')
   field.value = text
   field.className = styles['offscreen'] ?? ''
-  // Beside what has the focus: a focus trap would take it back from anywhere else.
+  // Next to the focused element: a focus trap would take the focus back from anywhere else.
   const focused = document.activeElement
   const place = focused?.parentElement ?? document.body
   place.append(field)

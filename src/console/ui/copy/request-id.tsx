@@ -2,7 +2,7 @@ import { useTranslation } from 'react-i18next'
 import { CopyButton } from './copy-button.tsx'
 import styles from './request-id.module.css'
 
-/** The id of a call, to be copied. */
+/** Request id with a copy button. */
 export function RequestId({ id }: { id: string }) {
   const { t } = useTranslation()
   return (

@@ -1,5 +1,5 @@
 /**
- * For texts that programs compare: a phone would begin them with a capital and mend their spelling,
- * and a browser may send them to a service that does. A form hands it on to its fields.
+ * For texts that programs compare: prevents capitalization and corrections by phones, and spell
+ * checking, for which browsers may send the text to a service. A form passes it to its fields.
  */
 export const asTyped = { autoCapitalize: 'none', autoCorrect: 'off', spellCheck: false } as const

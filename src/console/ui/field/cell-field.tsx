@@ -6,15 +6,15 @@ import styles from './cell-field.module.css'
 interface CellNumberProps {
   label: string
   value: number
-  /** Called with another whole number than the present one; a rejection puts that one back. */
+  /** Called with a new integer; a rejection restores the old value. */
   onCommit: (value: number) => Promise<void>
-  /** Called when what was typed is no whole number; the present one comes back. */
+  /** Called if the text is not an integer; the old value is restored. */
   onWrong: () => void
 }
 
 /**
- * A whole number that is edited in its row: Enter or leaving saves, Escape puts the old one back.
- * Nothing is not saved, nor what is no number, which is said.
+ * An integer that is edited in its row. Enter or leaving the field saves, Escape restores the old
+ * value. Empty or invalid text is not saved; invalid text is reported.
  */
 export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps) {
   const [text, setText] = useState(String(value))
@@ -55,7 +55,7 @@ export function CellNumber({ label, value, onCommit, onWrong }: CellNumberProps)
       className={styles['number']}
       aria-label={label}
       aria-busy={isBusy}
-      // No keypad of digits: on a phone it has no minus.
+      // No numeric keypad: on phones it lacks the minus sign.
       autoComplete="off"
       value={text}
       readOnly={isBusy}
@@ -75,8 +75,8 @@ interface CellChoiceProps {
 }
 
 /**
- * One of several names, chosen in its row; a rejection puts the old one back. What is chosen while
- * another is saved is saved after it, so that the last one stays.
+ * A choice in a row; a rejection restores the old value. A value chosen while another is being
+ * saved is saved afterwards, so that the last one wins.
  */
 export function CellChoice({ label, value, options, onCommit }: CellChoiceProps) {
   const [chosen, setChosen] = useState<string | null>(null)
@@ -90,7 +90,7 @@ export function CellChoice({ label, value, options, onCommit }: CellChoiceProps)
       try {
         await onCommit(next)
       } catch (error) {
-        // Who was asked has said why.
+        // The failed request has already been reported.
         tellFailure?.(error)
       }
       next = waiting.current

@@ -2,15 +2,15 @@ import { type ChangeEvent, useEffect, useRef } from 'react'
 import styles from './check-box.module.css'
 
 interface CheckBoxProps {
-  /** Where no label around it says what it is for. */
+  /** Needed if no surrounding label describes the box. */
   label?: string
   isOn: boolean
-  /** Some of what it stands for is on, but not all. */
+  /** Indeterminate: some but not all of the items are on. */
   isPart?: boolean
   onChange: (isOn: boolean, event: ChangeEvent<HTMLInputElement>) => void
 }
 
-/** A box to tick. What is around it makes it large enough for a finger. */
+/** A checkbox. Its container makes it large enough for touch. */
 export function CheckBox({ label, isOn, isPart = false, onChange }: CheckBoxProps) {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

@@ -6,7 +6,7 @@ export interface ChoiceButton {
   onChoose: () => void
 }
 
-/** A few choices side by side, one of them or none in force. */
+/** A row of a few exclusive choices, of which at most one is active. */
 export function ChoiceButtons({
   label,
   choices,

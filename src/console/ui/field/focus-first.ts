@@ -1,7 +1,4 @@
-/**
- * As a `ref`, puts the focus into the first field of a page that is opened in order to type. Only
- * for pages that are nothing but their form.
- */
+/** A `ref` that focuses the first field of a page. Only for pages that consist of a form. */
 export function focusFirst(element: HTMLElement | null): void {
   element?.focus()
 }

@@ -5,13 +5,13 @@ import styles from './plain-field.module.css'
 
 interface PlainFieldProps extends ComponentProps<'input'> {
   label: string
-  /** One sentence; absent: the field is fine. */
+  /** Error message; undefined if the field is valid. */
   error?: string | undefined
 }
 
 /**
- * A field of the pages that strangers load first: the browser's own input, without the widget
- * library. A password can be looked at.
+ * Field for the pages before sign-in: a native input, without the widget library. Passwords have a
+ * visibility button.
  */
 export function PlainField({ label, error, type = 'text', ...input }: PlainFieldProps) {
   const { t } = useTranslation()
@@ -51,7 +51,7 @@ interface PlainSubmitProps {
   isDisabled?: boolean
 }
 
-/** The one button of such a page. It keeps the focus while it cannot be pressed, like `BusyButton`. */
+/** Submit button of these pages. Like `BusyButton`, it keeps the focus while it is inactive. */
 export function PlainSubmit({ label, isBusy, isDisabled = false }: PlainSubmitProps) {
   const isOff = isBusy || isDisabled
   return (
@@ -60,10 +60,10 @@ export function PlainSubmit({ label, isBusy, isDisabled = false }: PlainSubmitPr
       className={styles['submit']}
       aria-disabled={isOff}
       aria-busy={isBusy}
-      // Enter in a field presses it too.
+      // Also handles Enter in a field.
       onClick={(event) => isOff && event.preventDefault()}
-      // A field that is left may get a sentence under it, and the button would move from under the
-      // pointer before the click.
+      // Leaving a field may insert an error below it, which would move the button away before the
+      // click.
       onMouseDown={(event) => event.preventDefault()}
     >
       {label}

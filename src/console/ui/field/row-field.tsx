@@ -1,18 +1,18 @@
 import { InputWrapperContext } from '@mantine/core'
 import { type ReactNode, use } from 'react'
 
-/** What a row hands to its field, so that both are one to a screen reader. */
+/** Properties that a row passes to its field, so that assistive technology links the two. */
 export interface RowField {
   id: string
   error: boolean
   'aria-required': true | undefined
   'aria-describedby': string | undefined
-  /** Tells Mantine's fields what describes them: an attribute of ours they would drop. */
+  /** Links Mantine's fields to their description: they drop an `aria-describedby` of ours. */
   inputContainer: (input: ReactNode) => ReactNode
 }
 
 interface RowParts {
-  /** Of the field; its hint and its error are `…-hint` and `…-error`. */
+  /** Id of the field; its hint and error have the ids `…-hint` and `…-error`. */
   id: string
   hasHint: boolean
   hasError: boolean
@@ -31,7 +31,7 @@ export function rowField({ id, hasHint, hasError, isRequired = false }: RowParts
   }
 }
 
-/** `inputContainer` of a field that is described by elements outside of it; their ids. */
+/** `inputContainer` for a field that is described by elements with these ids. */
 export const describedBy = (ids: string | undefined) => (input: ReactNode) => (
   <Described by={ids}>{input}</Described>
 )

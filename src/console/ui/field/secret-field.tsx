@@ -12,17 +12,20 @@ interface SecretFieldProps {
   value: string
   onChange: (value: string) => void
   placeholder?: string
-  /** Several lines were pasted, which such a field cannot hold: called with what it would hold. */
+  /**
+   * Called if several lines are pasted, which a single-line field cannot hold, with the resulting
+   * text.
+   */
   onPasteLines?: ((text: string) => void) | undefined
 }
 
-/** The text of a field with a pasted one at its cursor. */
+/** Text of a field after pasting at its cursor. */
 function withPasted(input: HTMLInputElement, pasted: string): string {
   const { value, selectionStart, selectionEnd } = input
   return value.slice(0, selectionStart ?? 0) + pasted + value.slice(selectionEnd ?? 0)
 }
 
-/** A secret that is written and never read back; what is being typed can be looked at. */
+/** A write-only secret. The user can reveal the text while entering it. */
 export function SecretField(props: SecretFieldProps) {
   const { field, value, onChange, placeholder, onPasteLines } = props
   const { t } = useTranslation()
@@ -36,7 +39,7 @@ export function SecretField(props: SecretFieldProps) {
     <PasswordInput
       {...field}
       className={styles['secret'] ?? ''}
-      // "off" is ignored for passwords: browsers would fill in the one of this site.
+      // Browsers ignore "off" for passwords and would fill in the saved one for this site.
       autoComplete="new-password"
       visibilityToggleButtonProps={{ 'aria-label': t('显示密钥') }}
       visibilityToggleFocusable

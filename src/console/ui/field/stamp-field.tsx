@@ -11,26 +11,28 @@ import styles from './stamp-field.module.css'
 
 interface StampFieldProps {
   label: string
-  /** Seconds since 1970. */
+  /** Epoch seconds. */
   value: number
   onCommit: (seconds: number) => void
-  /** Every change of the text, also of one that is no moment. */
+  /** Called for every change of the text, valid or not. */
   onType?: (text: string) => void
-  /** Seconds as a stamp that begins with `YYYY-MM-DD`. */
+  /** Formats seconds as a timestamp that begins with `YYYY-MM-DD`. */
   format: (seconds: number) => string
-  /** Seconds of a typed stamp; null when it is none. */
+  /** Parses a timestamp to seconds; null if invalid. */
   parse: (text: string) => number | null
-  /** What 0 is called, which is shown as an empty field; absent: 0 is a moment like others. */
+  /**
+   * Label of the value 0, which is shown as an empty field; if not set, 0 is an ordinary moment.
+   */
   atZero?: string
-  /** Time of a day that is chosen from the calendar, such as `23:59:59`. */
+  /** Time of day for a date chosen from the calendar, such as `23:59:59`. */
   timeOfDay: string
 }
 
 const DAY_LENGTH = 'YYYY-MM-DD'.length
 
 /**
- * A moment, typed or chosen from a calendar. Enter or leaving takes it, Escape puts the old one
- * back.
+ * A moment, entered or chosen from a calendar. Enter or leaving the field commits, Escape restores
+ * the old value.
  */
 export function StampField(props: StampFieldProps) {
   const { label, value, onCommit, onType, atZero, timeOfDay } = props
@@ -86,26 +88,26 @@ export function StampField(props: StampFieldProps) {
 
 interface CalendarProps {
   label: string
-  /** `YYYY-MM-DD`; null shows the present month: nobody wants to leaf there from 1970. */
+  /** `YYYY-MM-DD`; null opens the current month. */
   day: string | null
   onChoose: (day: string) => void
 }
 
-/** A button that opens a calendar to choose a day from. */
+/** A button that opens a calendar to choose a day. */
 export function Calendar({ label, day, onChoose }: CalendarProps) {
   const { t, i18n } = useTranslation()
   const [isOpen, setIsOpen] = useState(false)
   const dropdown = useRef<HTMLDivElement>(null)
-  /** Where days, months and years give way to one another, the button that was pressed is gone. */
+  /** Switching between days, months and years removes the pressed button. */
   function keepFocus() {
     requestAnimationFrame(() =>
       dropdown.current?.querySelector<HTMLElement>(`.${styles['level']}`)?.focus(),
     )
   }
-  /** A month or a year on the button that leads to the choice of others, which its name says. */
+  /** Month or year on the button that opens their selection; its accessible name states this. */
   const choiceOf = (what: string, format: string) => (shown: string) => (
     <>
-      <span className="heard">{what}</span>
+      <span className="sr-only">{what}</span>
       {dayjs(shown).format(format)}
     </>
   )
@@ -136,7 +138,7 @@ export function Calendar({ label, day, onChoose }: CalendarProps) {
           onLevelChange={keepFocus}
           classNames={{ calendarHeaderLevel: styles['level'] ?? '' }}
           hideOutsideDates
-          // Red says that something is wrong.
+          // Red is reserved for errors.
           weekendDays={[]}
           size="sm"
           ariaLabels={{

@@ -12,16 +12,16 @@ interface TextAreaProps {
   onChange: (value: string) => void
   onBlur?: () => void
   placeholder?: string
-  /** Lines in view; more scroll. */
+  /** Visible lines; more content scrolls. */
   rows?: number
-  /** Written by machines for machines: JSON, keys. */
+  /** Machine-readable text: JSON, keys. */
   isCode?: boolean
 }
 
-/** For people to read, in a form whose other fields are for programs. */
+/** For prose in a form whose other fields are for programs. */
 const asWritten = { autoCapitalize: 'sentences', autoCorrect: 'on', spellCheck: true } as const
 
-/** Several lines of text. */
+/** A multi-line text field. */
 export function TextArea(props: TextAreaProps) {
   const { ref, field, value, onChange, onBlur, placeholder, rows = 4, isCode = false } = props
   return (

@@ -1,4 +1,4 @@
-/** A whole number that somebody has typed, or null. */
+/** Parses an integer; null if invalid. */
 export function wholeNumber(text: string): number | null {
   return /^[+-]?\d{1,15}$/.test(text.trim()) ? Number(text) : null
 }

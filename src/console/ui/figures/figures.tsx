@@ -5,22 +5,22 @@ import styles from './figures.module.css'
 export interface Figure {
   label: string
   value: ReactNode
-  /** The same in another unit, or beside another time; empty: nothing. */
+  /** The same figure in another unit or for comparison; empty if not shown. */
   note?: ReactNode
 }
 
 export interface FiguresProps {
   figures: readonly Figure[]
-  /** `output`: read out when it changes. */
+  /** `output` is read out when it changes. */
   frame?: 'div' | 'output'
   isBusy?: boolean
-  /** They come where the button stood that asked for them, and go on with its focus. */
+  /** The figures replace the button that requested them, and take over its focus. */
   isAnswer?: boolean
-  /** Given: the whole is a button. */
+  /** If set, the whole frame is a button. */
   onClick?(): void
 }
 
-/** Four figures in one frame: in a line, or two by two where that is narrow. */
+/** Four figures in one frame, in one row, or two by two in a narrow window. */
 export function Figures(props: FiguresProps) {
   const { figures, frame: Frame = 'div', isBusy, isAnswer = false, onClick } = props
   const boxes = figures.map(({ label, value, note = '' }) => (

@@ -1,9 +1,9 @@
-/** Lets the browser save a text as a UTF-8 file. */
+/** Saves a text as a UTF-8 file. */
 export function downloadText(fileName: string, text: string): void {
   downloadBlob(fileName, new Blob([text], { type: 'text/plain;charset=utf-8' }))
 }
 
-/** Lets the browser save bytes as a file. */
+/** Saves bytes as a file. */
 export function downloadBlob(fileName: string, blob: Blob): void {
   const address = URL.createObjectURL(blob)
   const link = document.createElement('a')
@@ -12,6 +12,6 @@ export function downloadBlob(fileName: string, blob: Blob): void {
   document.body.append(link)
   link.click()
   link.remove()
-  // The browser reads the address when it gets around to saving.
+  // The browser reads the address asynchronously.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }

@@ -6,20 +6,17 @@ import styles from './plain-dialog.module.css'
 interface PlainDialogProps {
   title: string
   onClose: () => void
-  /** For tables. */
+  /** Wide enough for tables. */
   isWide?: boolean
   children: ReactNode
 }
 
-/**
- * The browser's own dialog: it keeps the focus, gives it back, and closes with Escape. Open for as
- * long as it is drawn.
- */
+/** A native dialog: it traps and restores the focus, and closes with Escape. Open while mounted. */
 export function PlainDialog({ title, onClose, isWide = false, children }: PlainDialogProps) {
   const { t } = useTranslation()
   const titleId = useId()
   const dialog = useRef<HTMLDialogElement>(null)
-  // Closed while it is still in the page: a dialog that is taken out gives no focus back.
+  // Closed before it is unmounted: a removed dialog does not restore the focus.
   useLayoutEffect(() => {
     const ours = dialog.current
     if (ours?.open === false) ours.showModal()

@@ -10,8 +10,8 @@ interface SidePanelProps {
 }
 
 /**
- * Details of a thing beside the list it stands in, which stays usable. Takes the focus when it
- * opens, gives it back when it closes; Escape closes.
+ * Details beside a list, which stays usable. Takes the focus when it opens and restores it when it
+ * closes; Escape closes it.
  */
 export function SidePanel({ title, onClose, children }: SidePanelProps) {
   const { t } = useTranslation()
@@ -30,7 +30,7 @@ export function SidePanel({ title, onClose, children }: SidePanelProps) {
     }
   }, [])
   const onKey = useEffectEvent((event: KeyboardEvent) => {
-    // Input methods give up a word with the same key.
+    // Input methods also use Escape, to cancel a composition.
     const isOurs = event.key === 'Escape' && !isComposing({ nativeEvent: event })
     if (isOurs && !event.defaultPrevented) onClose()
   })
@@ -52,7 +52,7 @@ export function SidePanel({ title, onClose, children }: SidePanelProps) {
   )
 }
 
-/** A part of the panel under a title of its own. */
+/** A titled section of the panel. */
 export function PanelPart({ title, children }: { title: string; children: ReactNode }) {
   return (
     <section className={styles['part']}>
@@ -67,7 +67,7 @@ export interface Fact {
   value: ReactNode
 }
 
-/** Facts about the thing, one a line. */
+/** Label and value pairs, one per line. */
 export function FactList({ facts }: { facts: readonly Fact[] }) {
   return (
     <dl className={styles['facts']}>

@@ -6,20 +6,20 @@ import styles from './task-popover.module.css'
 
 interface TaskPopoverProps {
   label: string
-  /** On the button in place of the label. */
+  /** Text on the button, if it differs from the label. */
   buttonText?: string
-  /** What it does cannot be undone. */
+  /** The task cannot be undone. */
   isHarmful?: boolean
   isOpen: boolean
   onOpen: (isOpen: boolean) => void
   children: ReactNode
-  /** How far it is; empty: it is not under way. */
+  /** Progress text; empty if the task is not running. */
   progress: string
-  /** The buttons that end it. */
+  /** The buttons that start or cancel the task. */
   answers: ReactNode
 }
 
-/** A button with a small task beside it, which asks a little before it begins. */
+/** A button that opens a small form for a task. */
 export function TaskPopover(props: TaskPopoverProps) {
   const { label, buttonText = label, isHarmful = false, isOpen, onOpen } = props
   return (

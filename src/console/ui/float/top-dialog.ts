@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Dialogs that are open, the topmost last. */
+/** Open dialogs, the topmost last. */
 let open: readonly HTMLDialogElement[] = []
 const listeners = new Set<() => void>()
 
@@ -9,7 +9,7 @@ function setOpen(dialogs: readonly HTMLDialogElement[]) {
   for (const listener of listeners) listener()
 }
 
-/** Makes a dialog the topmost one until the returned function is called. */
+/** Registers a dialog as the topmost one until the returned function is called. */
 export function putOnTop(dialog: HTMLDialogElement): () => void {
   setOpen([...open, dialog])
   return () => setOpen(open.filter((other) => other !== dialog))
@@ -20,6 +20,6 @@ const subscribe = (listener: () => void) => {
   return () => listeners.delete(listener)
 }
 
-/** The dialog that everything else on the page lies behind; null if none is open. */
+/** The topmost dialog; null if none is open. */
 export const useTopDialog = (): HTMLDialogElement | null =>
   useSyncExternalStore(subscribe, () => open.at(-1) ?? null)

@@ -1,9 +1,9 @@
 import { isApiPath } from '../../../contract/own-api-path.ts'
 
 /**
- * Whether an address that an operator wrote leads to our own API, whose GETs may change something
- * in the reader's name. Any scheme and port of our host counts: browsers raise `http:` to `https:`,
- * and cookies do not know ports.
+ * Whether an address in operator content leads to our own API, where a GET may change state with
+ * the reader's session. Any scheme and port of our host counts: browsers upgrade `http:` to
+ * `https:`, and cookies ignore ports.
  */
 export function isOwnApi(address: string): boolean {
   if (!URL.canParse(address, document.baseURI)) return false

@@ -3,32 +3,34 @@ import { marked } from 'marked'
 import { isOwnApi } from './own-api.ts'
 
 /**
- * What an operator wrote (markdown, HTML, or both) as HTML that runs nothing, loads nothing the
- * content policy would object to, and stays where it is put.
+ * Converts operator content (markdown, HTML, or both) to HTML that runs no scripts, loads nothing
+ * that the content security policy forbids, and stays within its container.
  */
 
-/** Stands before `style` while HTML is parsed: merely parsing a style is an offence to the policy. */
-const ASIDE = 'data-aside-'
-const STYLE_ATTRIBUTE = `${ASIDE}style`
-
-/** Text that may be an attribute's beginning, wherever it stands; put back where it was none. */
-const setStylesAside = (html: string): string =>
-  html.replace(/(?<![\w-])style(?=\s*=)/gi, `${ASIDE}$&`)
 /**
- * Merely parsing a style sheet or a base address is an offence too, though neither would survive:
- * elements that are read the same way take their place.
+ * Prefixed to `style` before HTML is parsed: parsing a style attribute already violates the policy.
  */
-const setTagsAside = (html: string): string =>
+const STYLE_PREFIX = 'data-aside-'
+const STYLE_ATTRIBUTE = `${STYLE_PREFIX}style`
+
+/** Prefixes every text that may be a style attribute; `finishSafeHtml` restores the others. */
+const prefixStyles = (html: string): string =>
+  html.replace(/(?<![\w-])style(?=\s*=)/gi, `${STYLE_PREFIX}$&`)
+/**
+ * Parsing a style sheet or a base address also violates the policy, although the sanitizer would
+ * remove them. They are replaced with elements that parse the same way.
+ */
+const replaceStyleTags = (html: string): string =>
   html.replace(/<(\/?)style(?=[\s/>])/gi, '<$1noembed').replace(/<base(?=[\s/>])/gi, '<wbr')
 
-const putBack = (text: string): string => text.replaceAll(/data-aside-(?=style)/gi, '')
+const restoreStyleText = (text: string): string => text.replaceAll(/data-aside-(?=style)/gi, '')
 
-/** Declarations that could lift content out of its place and over the page, or fetch something. */
+/** Rejects declarations that could move content over the page or load something. */
 const isHarmless = (property: string, value: string): boolean =>
   !/^(position|z-index|inset.*|top|right|bottom|left|content|behavior)$/.test(property) &&
   !/url\(|image-set\(|expression|@import|\\/i.test(value)
 
-/** Attributes by which an element loads something, whatever the element. */
+/** Attributes through which any element may load something. */
 const LOADING = new Set(['src', 'srcset', 'poster', 'background', 'data', 'href', 'xlink:href'])
 
 function addressOf(value: string): URL | null {
@@ -39,7 +41,7 @@ function addressOf(value: string): URL | null {
   }
 }
 
-/** Whether an attribute loads nothing, or what the policy lets it load; never our own API. */
+/** Whether an attribute loads nothing, or only what the policy allows, and never our own API. */
 function mayKeep(element: Element, name: string, value: string): boolean {
   const tag = element.tagName.toLowerCase()
   if (LOADING.has(name) && isOwnApi(value)) return false
@@ -65,9 +67,9 @@ purify.addHook('afterSanitizeAttributes', (element) => {
   if (/^https?:/i.test(address)) element.setAttribute('target', '_blank')
 })
 
-/** Characters of a text that is still read as markdown. */
+/** Maximum length of a text that is parsed as markdown, in characters. */
 const TEXT_MAX = 300_000
-/** Emphasis marks in one paragraph: the time to pair them grows with their square. */
+/** Maximum emphasis marks in one paragraph: pairing them takes quadratic time. */
 const MARKS_MAX = 4000
 
 const isTangled = (text: string): boolean =>
@@ -79,10 +81,10 @@ const marksIn = (text: string): number => text.replaceAll(/[^*_~]/g, '').length
 const escaped = (text: string): string =>
   `<pre>${text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')}</pre>`
 
-/** Tags that are looked at; a larger page would keep its reader waiting. */
+/** Maximum number of tags that are processed; a larger page would take too long. */
 const TAGS_MAX = 12_000
 
-/** What cannot be read in reasonable time or depth is shown as it was written. */
+/** A text that cannot be parsed in reasonable time or depth is shown as it was written. */
 function toHtml(text: string): string {
   if (isTangled(text)) return escaped(text)
   try {
@@ -93,17 +95,17 @@ function toHtml(text: string): string {
   }
 }
 
-/** Safe to become the content of an element; its styles are still aside. */
+/** Returns HTML that is safe to insert; its styles are still prefixed. */
 export function toSafeHtml(text: string): string {
-  return purify.sanitize(setStylesAside(setTagsAside(toHtml(text))), {
+  return purify.sanitize(prefixStyles(replaceStyleTags(toHtml(text))), {
     FORBID_ATTR: ['style'],
     FORBID_TAGS: ['style', 'form', 'input', 'button', 'textarea', 'select', 'dialog', 'map'],
-    // A name of the page's own elements must not be taken by content that stands before them.
+    // Content must not take over names of the page's own elements.
     SANITIZE_NAMED_PROPS: true,
   })
 }
 
-/** Gives elements their harmless styles, and texts what looked like one. */
+/** Applies the harmless styles to their elements, and restores texts that looked like a style. */
 export function finishSafeHtml(root: HTMLElement): void {
   for (const element of root.querySelectorAll<HTMLElement>(`[${STYLE_ATTRIBUTE}]`)) {
     for (const declaration of (element.getAttribute(STYLE_ATTRIBUTE) ?? '').split(';')) {
@@ -114,15 +116,16 @@ export function finishSafeHtml(root: HTMLElement): void {
     }
     element.removeAttribute(STYLE_ATTRIBUTE)
   }
-  if (!root.innerHTML.toLowerCase().includes(ASIDE)) return
+  if (!root.innerHTML.toLowerCase().includes(STYLE_PREFIX)) return
   const texts = document.createTreeWalker(root, NodeFilter.SHOW_TEXT)
   while (texts.nextNode()) {
     const node = texts.currentNode
-    node.nodeValue = putBack(node.nodeValue ?? '')
+    node.nodeValue = restoreStyleText(node.nodeValue ?? '')
   }
   for (const element of root.querySelectorAll('*')) {
     for (const { name, value } of element.attributes) {
-      if (value.toLowerCase().includes(ASIDE)) element.setAttribute(name, putBack(value))
+      if (value.toLowerCase().includes(STYLE_PREFIX))
+        element.setAttribute(name, restoreStyleText(value))
     }
   }
 }

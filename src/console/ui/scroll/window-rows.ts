@@ -1,18 +1,18 @@
 import { type RefObject, useCallback, useLayoutEffect, useRef, useState } from 'react'
 
-/** Rows drawn beyond the edge on each side, so that fast scrolling meets no gap. */
+/** Rows rendered beyond each edge, so that fast scrolling shows no gap. */
 const BEYOND = 10
 
 export interface RowWindow {
-  /** For the element that scrolls. */
+  /** Ref of the scrolling element. */
   ref: RefObject<HTMLElement | null>
   onScroll: () => void
-  /** Rows from `first` up to, not including, `end` are drawn. */
+  /** Rows from `first` up to, not including, `end` are rendered. */
   first: number
   end: number
 }
 
-/** Which of many rows of one height are in view of their scrolling box. */
+/** Virtualizes rows of equal height: determines which ones are in view. */
 export function useRowWindow(count: number, rowHeight: number): RowWindow {
   const ref = useRef<HTMLElement>(null)
   const [span, setSpan] = useState({ first: 0, end: Math.min(count, 3 * BEYOND) })
@@ -21,7 +21,7 @@ export function useRowWindow(count: number, rowHeight: number): RowWindow {
     if (box === null) return
     const top = Math.floor(box.scrollTop / rowHeight)
     const inView = Math.ceil(box.clientHeight / rowHeight)
-    // In steps: not every pixel is a reason to draw.
+    // In steps, so that not every pixel causes a render.
     const first = Math.max(0, Math.floor((top - BEYOND) / BEYOND) * BEYOND)
     const end = Math.min(count, first + inView + 3 * BEYOND)
     setSpan((now) => (now.first === first && now.end === end ? now : { first, end }))

@@ -8,32 +8,32 @@ export interface WindowColumn<Row> {
   head: ReactNode
   cell: (row: Row) => ReactNode
   align?: 'end'
-  /** Pixels; columns without share what is left. */
+  /** In pixels; columns without a width share the rest. */
   width?: number
 }
 
 interface WindowTableProps<Row> {
-  /** Names the table and the box it scrolls in. */
+  /** Accessible name of the table and its scroll container. */
   label: string
   columns: readonly WindowColumn<Row>[]
   rows: readonly Row[]
   rowKey: (row: Row) => string
-  /** Pixels, of every row. */
+  /** Height of a row in pixels. */
   rowHeight?: number
-  /** Pixels under which the box scrolls sideways. */
+  /** Below this width, in pixels, the container scrolls horizontally. */
   minWidth?: number
-  /** In place of rows when there are none. */
+  /** Shown if there are no rows. */
   empty: ReactNode
 }
 
 const ROW_HEIGHT = 40
 
-/** A long table in a box of its own, which draws only the rows in view. */
+/** A long table in its own scroll container that renders only the rows in view. */
 export function WindowTable<Row>(props: WindowTableProps<Row>) {
   const { label, columns, rows, rowKey, rowHeight = ROW_HEIGHT, minWidth = 0, empty } = props
   const { ref, onScroll, first, end } = useRowWindow(rows.length, rowHeight)
   if (rows.length === 0) return <div className={styles['empty']}>{empty}</div>
-  // React types know no custom properties; these are read by the classes.
+  // React's types have no custom properties; the classes read these.
   const style = {
     '--row-height': `${rowHeight}px`,
     '--min-width': `${minWidth}px`,
@@ -45,7 +45,7 @@ export function WindowTable<Row>(props: WindowTableProps<Row>) {
       onScroll={onScroll}
       style={style}
       aria-label={label}
-      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- keys scroll it too
+      // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- scrollable by keyboard
       tabIndex={0}
     >
       <table aria-label={label} aria-rowcount={rows.length + 1} ref={withCutTexts}>
@@ -81,7 +81,7 @@ export function WindowTable<Row>(props: WindowTableProps<Row>) {
   )
 }
 
-/** Stands for the rows that are not drawn. */
+/** Spacer for rows that are not rendered. */
 function Gap({ height }: { height: number }) {
   return height === 0 ? null : (
     <tr className={styles['gap']} style={{ height }} aria-hidden="true" />

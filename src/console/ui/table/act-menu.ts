@@ -1,11 +1,11 @@
 import { createContext, type RefObject } from 'react'
 
-/** The menu that an action of a row stands in. */
+/** The menu that contains a row's action. */
 export interface ActMenu {
   close: () => void
-  /** What opens it, in the row. */
+  /** The button in the row that opens the menu. */
   button: RefObject<HTMLElement | null>
 }
 
-/** Undefined: the action stands in the row itself. */
+/** Undefined if the action is in the row itself. */
 export const ActMenuAround = createContext<ActMenu | undefined>(undefined)

@@ -4,11 +4,11 @@ import type { Column } from '../data-table.tsx'
 interface CellsProps<Row> {
   row: Row
   columns: readonly Column<Row>[]
-  /** Before what the row begins with. */
+  /** Checkbox before the first cell's content. */
   box: ReactNode
 }
 
-/** The cells of a row: one for each column, or one in place of the last. */
+/** Cells of a row: one per column, or one that replaces the last ones. */
 export function Cells<Row>({ row, columns, box }: CellsProps<Row>) {
   const rests = columns.map((column) => column.instead?.(row) ?? null)
   const end = rests.findIndex((rest) => rest !== null)

@@ -1,26 +1,29 @@
 export interface ColumnWidth {
   /**
-   * Pixels, so that columns stay where they are from page to page; those without share what is
-   * left, and where all have one, all grow alike.
+   * Width in pixels, so that columns stay in place between pages. Columns without a width share the
+   * rest; if all have one, all grow proportionally.
    */
   width?: number
   /**
-   * How many times its share of the room of a wider window it takes, where all have a width: of
-   * texts that are cut sooner than others. Absent: one.
+   * Growth factor in a wider window, if all columns have a width; larger for texts that are
+   * truncated sooner. Default: 1.
    */
   growth?: number
 }
 
-/** Pixels a column without a width has at least; a narrower window scrolls the table sideways. */
+/**
+ * Minimum width in pixels of a column without a width; in a narrower window the table scrolls
+ * horizontally.
+ */
 export const SHARED_WIDTH = 200
 
-/** Pixels all columns have at least. */
+/** Minimum width of all columns in pixels. */
 export const widthOf = (columns: readonly ColumnWidth[]): number =>
   columns.reduce((sum, { width = SHARED_WIDTH }) => sum + width, 0)
 
 const growthOf = ({ width = 0, growth = 1 }: ColumnWidth): number => width * growth
 
-/** What style sheets say of a column; the actions stay as they are when the columns grow. */
+/** CSS width of a column; the actions column does not grow. */
 export function columnWidth(
   column: ColumnWidth,
   columns: readonly ColumnWidth[],

@@ -1,4 +1,4 @@
 import { createContext } from 'react'
 
-/** Told of each act on a row that failed: the row may not be what it seems, or not be there. */
+/** Called for each failed action on a row, which may have changed or be deleted. */
 export const FailedAct = createContext<((error: unknown) => void) | undefined>(undefined)

@@ -1,21 +1,21 @@
 import { type RefObject, useEffect, useRef } from 'react'
 
-/** Puts the keyboard at something that cannot be reached by it alone. */
+/** Focuses an element that is not in the tab order. */
 export function focusOn(element: HTMLElement): void {
   element.tabIndex = -1
   element.focus({ preventScroll: true })
 }
 
-/** Whether what had the focus is gone, or nothing has had it yet. */
+/** Whether the focused element is gone, or none has been focused yet. */
 export const isFocusLost = (): boolean =>
   document.activeElement === null || document.activeElement === document.body
 
-/** As a `ref`: takes the place of a button that was pressed and is gone. */
+/** A `ref` that takes the focus of a button that was removed when it was clicked. */
 export function takeLostFocus(element: HTMLElement | null): void {
   if (element !== null && isFocusLost()) focusOn(element)
 }
 
-/** As a `ref` of what goes when it is pressed: the list or the filters it stood in go on with it. */
+/** A `ref` for a button that disappears on click: moves the focus to its list or filters. */
 export function leaveFocusBehind(element: HTMLElement | null): (() => void) | undefined {
   const around = element?.closest<HTMLElement>('section, search')
   if (element === null || around === null || around === undefined) return undefined
@@ -25,8 +25,8 @@ export function leaveFocusBehind(element: HTMLElement | null): (() => void) | un
 }
 
 /**
- * How to go on at the place of a row when it is gone: at the one that has come there, or at the
- * list.
+ * Returns a function that restores the focus after a row is removed: to the row that took its
+ * place, or to the list.
  */
 function goOnAt(row: Element): () => void {
   const rows = row.parentElement
@@ -40,8 +40,8 @@ function goOnAt(row: Element): () => void {
 }
 
 /**
- * Keeps the keyboard at its place in a list when a button goes away with its row. To be called
- * before the row goes.
+ * Keeps the focus position in a list when a button is removed with its row. Must be called before
+ * the row is removed.
  */
 export function useFocusAfter(button: RefObject<HTMLElement | null>): () => void {
   const goOn = useRef<(() => void) | null>(null)

@@ -4,11 +4,11 @@ import type { Column, TableList } from '../data-table.tsx'
 interface ListNewsProps<Row> {
   list: TableList<Row>
   columns: readonly Column<Row>[]
-  /** Rows in view. */
+  /** Number of visible rows. */
   shown: number
 }
 
-/** Tells those who do not see it what a search, another page or another order has brought. */
+/** Announces the result of a search, page change or sorting to screen readers. */
 export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
   const { t } = useTranslation()
   const { rows, rowsArePage, pageCount, total, isLoading, isRefreshing, state } = list
@@ -37,6 +37,6 @@ export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
     }
     return parts.join(t('，'))
   }
-  // Empty while the answer is on its way, so that the same one is said again.
-  return <output className="heard">{isLoading || isRefreshing ? '' : news()}</output>
+  // Empty while loading, so that an unchanged result is announced again.
+  return <output className="sr-only">{isLoading || isRefreshing ? '' : news()}</output>
 }

@@ -8,13 +8,13 @@ import { ActMenuAround } from './act-menu.ts'
 import { type ColumnWidth, widthOf } from './column-width.ts'
 import styles from './row-acts.module.css'
 
-/** Whether the rows around have no room for all their actions on one line. */
+/** Whether the rows lack space for all actions on one line. */
 export const HasFewActions = createContext(false)
 
-/** Pixels of two words and the button of the others. */
+/** Width of two labels and the menu button, in pixels. */
 const FEW_ACTIONS_WIDTH = 132
 
-/** The gutters of the page, and the border of the list. */
+/** Page margins and list border, in pixels. */
 const AROUND = 50
 
 interface ActionsRoom {
@@ -23,10 +23,10 @@ interface ActionsRoom {
   fewActionsWidth?: number
 }
 
-/** Whether the window has room for all actions of a row beside its columns, and what they take. */
+/** Determines whether the window fits all row actions beside the columns, and their width. */
 export function useActionsRoom(room: ActionsRoom): { hasFew: boolean; actionsWidth: number } {
   const { columns, actionsWidth = 0, fewActionsWidth = FEW_ACTIONS_WIDTH } = room
-  // Always there, and part of what the query counts.
+  // Always visible, and included in the width of the media query.
   const scrollbar = window.innerWidth - document.documentElement.clientWidth
   const least = widthOf(columns) + actionsWidth + AROUND + scrollbar
   const hasFew = useMediaQuery(`(width < ${least}px)`, undefined, {
@@ -38,11 +38,11 @@ export function useActionsRoom(room: ActionsRoom): { hasFew: boolean; actionsWid
 export interface RowAct {
   id: string
   node: ReactNode
-  /** It is behind a button where there is no room for all. */
+  /** Moved into a menu if there is no space for all. */
   isRare?: boolean
 }
 
-/** What can be done to a row, on one line. */
+/** Actions of a row, on one line. */
 export function RowActs({ acts }: { acts: readonly RowAct[] }) {
   const hasFew = use(HasFewActions)
   const inline = acts.filter(({ isRare = false }) => !hasFew || !isRare)

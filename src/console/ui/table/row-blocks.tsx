@@ -14,7 +14,7 @@ interface BlocksProps<Row> {
   selection?: RowSelection<Row> | undefined
 }
 
-/** The rows of a list in a narrow window. */
+/** Rows of a list as blocks, for narrow windows. */
 export function Blocks<Row extends { id: number }>(props: BlocksProps<Row>) {
   const { list, block, rowActions, shown, label, pageSize, selection } = props
   const boxOf = useRowBoxes(selection, shown)

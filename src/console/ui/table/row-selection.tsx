@@ -3,24 +3,24 @@ import { useTranslation } from 'react-i18next'
 import { CheckBox } from '../field/check-box.tsx'
 import styles from './row-selection.module.css'
 
-/** Rows that are chosen to do something to all of them; they stay so wherever the list goes. */
+/** Rows selected for an action; the selection survives paging and searching. */
 export interface RowSelection<Row> {
   count: number
   isChosen: (row: Row) => boolean
   choose: (rows: readonly Row[], isOn: boolean) => void
   clear: () => void
-  /** Tells one row's box from another's. */
+  /** Accessible name of a row's checkbox. */
   labelOf: (row: Row) => string
-  /** Names the actions for those who do not see them. */
+  /** Accessible name of the actions. */
   label: string
-  /** What is done to the chosen ones. */
+  /** Actions on the selected rows. */
   actions: ReactNode
 }
 
-/** Pixels that a box takes of the column it stands in. */
+/** Width of the checkbox within its column, in pixels. */
 export const BOX_WIDTH = 14
 
-/** The box of all rows in view. */
+/** Checkbox for all visible rows. */
 export function HeadBox<Row>({
   selection,
   shown,
@@ -43,7 +43,7 @@ export function HeadBox<Row>({
   )
 }
 
-/** How rows get their boxes: a click with Shift goes for all from the last one that was clicked. */
+/** Checkboxes of rows; a click with Shift extends the selection from the last clicked row. */
 export function useRowBoxes<Row extends { id: number }>(
   selection: RowSelection<Row> | undefined,
   shown: readonly Row[],
@@ -63,7 +63,7 @@ export function useRowBoxes<Row extends { id: number }>(
         onChange={(isOn, { nativeEvent }) => {
           const isRange = nativeEvent instanceof MouseEvent && nativeEvent.shiftKey
           selection.choose(isRange ? rangeTo(row) : [row], isOn)
-          // The browser marks the texts in between.
+          // Clears the text selection that the browser makes.
           if (isRange) getSelection()?.removeAllRanges()
           last.current = row.id
         }}
@@ -74,13 +74,13 @@ export function useRowBoxes<Row extends { id: number }>(
 
 interface SelectionBarProps<Row> {
   selection: RowSelection<Row>
-  /** What can be chosen without going elsewhere. */
+  /** Rows that can be selected on this page. */
   rows: readonly Row[]
-  /** Whether these are the page in view. */
+  /** Whether these are the visible page. */
   arePage: boolean
 }
 
-/** Says how many are chosen and offers what can be done to them; there as long as any are. */
+/** Shows the number of selected rows and their actions, while any are selected. */
 export function SelectionBar<Row>({ selection, rows, arePage }: SelectionBarProps<Row>) {
   const { t } = useTranslation()
   const isAll = rows.every(selection.isChosen)
@@ -89,7 +89,7 @@ export function SelectionBar<Row>({ selection, rows, arePage }: SelectionBarProp
       <fieldset className={styles['group']} aria-label={selection.label}>
         <output>{t('已选 {{count}} 个', { count: selection.count })}</output>
         {!isAll && (
-          // Boxes of pages are in their heads, where there are heads.
+          // A page's checkbox is in the table head, if there is one.
           <button type="button" data-page={arePage} onClick={() => selection.choose(rows, true)}>
             {arePage ? t('选择本页') : t('选择全部 {{count}} 个', { count: rows.length })}
           </button>

@@ -1,10 +1,9 @@
 import { DumpError, type DumpValue } from './dump-value.ts'
 
 /**
- * Reads MySQL's text where a byte at a time has to be looked at: white space and comments, names,
- * literals. It works on the bytes that have come so far. When they end in the middle of something,
- * `INCOMPLETE` is thrown, and the caller starts that piece again when there are more: nothing here
- * keeps a state but the position.
+ * Scans MySQL's syntax at byte level: white space and comments, names, literals. It works on the
+ * bytes received so far. If they end within a token, `INCOMPLETE` is thrown, and the caller
+ * restarts that piece with more bytes: the only state is the position.
  */
 export const INCOMPLETE = Symbol('more bytes are needed')
 
@@ -17,7 +16,7 @@ const STAR = 0x2a
 const DASH = 0x2d
 const HASH = 0x23
 
-/** What follows a backslash and means another character. `\%` and `\_` keep their backslash. */
+/** Characters with a special meaning after a backslash. `\%` and `\_` keep their backslash. */
 const ESCAPES = new Map(
   [
     ['0', 0x00],
@@ -29,7 +28,7 @@ const ESCAPES = new Map(
   ].map(([letter, byte]) => [String(letter).charCodeAt(0), Number(byte)] as const),
 )
 
-/** Bytes that stand in names and numbers without quotes. */
+/** Bytes of unquoted names and numbers. */
 const isWordByte = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(/[A-Za-z0-9_$.+-]/.test(String.fromCharCode(byte))),
 )
@@ -38,12 +37,14 @@ export class DumpScanner {
   #bytes: Buffer = Buffer.alloc(0)
   position = 0
   isLast = false
-  /** Turns a literal's bytes into text; the dump says which character set it has. */
+  /** Decodes a literal; the dump states its character set. */
   decode: (bytes: Buffer) => string = (bytes) => bytes.toString()
-  /** Is told of comments: some are statements in disguise, some say who wrote the dump. */
+  /**
+   * Called for comments: some contain statements, some identify the program that wrote the dump.
+   */
   onComment: (text: string) => void = () => {}
 
-  /** Adds bytes behind those that are still to be read. */
+  /** Appends bytes to the unread ones. */
   add(chunks: readonly Buffer[], isLast: boolean): void {
     this.#bytes = Buffer.concat([this.#bytes.subarray(this.position), ...chunks])
     this.position = 0
@@ -54,7 +55,7 @@ export class DumpScanner {
     return this.#bytes.length - this.position
   }
 
-  /** The byte at the position, moved by `ahead`; -1 behind the last byte of the dump. */
+  /** Returns the byte at the position plus `ahead`; -1 after the last byte of the dump. */
   peek(ahead = 0): number {
     const byte = this.#bytes[this.position + ahead]
     if (byte !== undefined) return byte
@@ -62,7 +63,7 @@ export class DumpScanner {
     throw INCOMPLETE
   }
 
-  /** Takes a byte if it is this one. */
+  /** Consumes a byte if it is this one. */
   take(character: string): boolean {
     if (this.peek() !== character.charCodeAt(0)) return false
     this.position += 1
@@ -88,7 +89,7 @@ export class DumpScanner {
     throw INCOMPLETE
   }
 
-  /** Skips white space and comments, as often as they come. */
+  /** Skips white space and comments. */
   skipSpace(): void {
     for (;;) {
       const byte = this.peek()
@@ -99,7 +100,7 @@ export class DumpScanner {
     }
   }
 
-  /** `--` begins a comment only before white space or at a line's end. */
+  /** `--` begins a comment only before white space or at the end of a line. */
   #isDashComment(): boolean {
     if (this.peek(1) !== DASH) return false
     const next = this.peek(2)
@@ -113,7 +114,7 @@ export class DumpScanner {
     this.onComment(this.#bytes.subarray(from, until).toString('latin1'))
   }
 
-  /** A keyword, in capitals, or the empty text. The position stays. */
+  /** Returns the next keyword in upper case, or an empty text. Does not move the position. */
   peekWord(): string {
     let length = 0
     while (isWordByte[this.peek(length)] === 1) length += 1
@@ -127,7 +128,7 @@ export class DumpScanner {
     return word
   }
 
-  /** A name, quoted or not, without the database before it. */
+  /** Reads a name, quoted or not, without the database before it. */
   name(): string {
     let name = this.#nameParts()
     this.skipSpace()
@@ -148,7 +149,7 @@ export class DumpScanner {
     return this.#bytes.subarray(from, this.position).toString('latin1')
   }
 
-  /** What stands between quotes, the quotes and backslashes resolved. */
+  /** Reads a quoted text and resolves quotes and backslashes. */
   quoted(): Buffer {
     const quote = this.peek()
     const from = this.position + 1
@@ -171,15 +172,15 @@ export class DumpScanner {
           isPlain = false
           at += 1
         } else if (at + 1 < bytes.length || this.isLast) return { at, isPlain }
-        // The next byte may double the quote, and has not come yet.
+        // The next byte may double the quote, and has not arrived yet.
         else throw INCOMPLETE
       }
     }
-    if (this.isLast) throw new DumpError('a text has no end; the dump was cut off')
+    if (this.isLast) throw new DumpError('a quoted text is not closed; the dump was cut off')
     throw INCOMPLETE
   }
 
-  /** A literal. */
+  /** Reads a literal. */
   value(): DumpValue {
     const byte = this.peek()
     if (byte === QUOTE || byte === DOUBLE_QUOTE) return this.decode(this.quoted())
@@ -202,19 +203,19 @@ export class DumpScanner {
     throw this.#unexpected('a value')
   }
 
-  /** Skips what stands in brackets, brackets included, whatever it is. */
+  /** Skips a bracketed expression, including the brackets. */
   skipBrackets(): void {
     this.expect('(')
     for (let depth = 1; depth > 0;) {
       if (this.#skipQuotedOrComment()) continue
-      if (this.peek() === -1) throw new DumpError('a bracket has no end; the dump was cut off')
+      if (this.peek() === -1) throw new DumpError('a bracket is not closed; the dump was cut off')
       if (this.take('(')) depth += 1
       else if (this.take(')')) depth -= 1
       else this.position += 1
     }
   }
 
-  /** Skips to behind the next `end` that stands in no text and no comment. */
+  /** Skips to the position after the next `end` outside texts and comments. */
   skipStatement(end: string): void {
     const first = end.charCodeAt(0)
     while (this.peek() !== -1) {
@@ -235,7 +236,7 @@ export class DumpScanner {
     return this.position > before
   }
 
-  /** The rest of the line, for commands of the client. */
+  /** Reads the rest of the line, for commands of the MySQL client. */
   restOfLine(): string {
     const end = this.#indexOf('\n', this.position)
     const line = this.#bytes.subarray(this.position, end).toString('latin1')

@@ -1,25 +1,25 @@
 import type { ColumnKind } from '../one-api-tables.ts'
 
-/** A dump that cannot be loaded; the sentence is for the operator. */
+/** A dump that cannot be loaded; the message is for the operator. */
 export class DumpError extends Error {}
 
-/** A literal of a dump. Whole numbers beyond 2^53 are bigints; bytes are from hexadecimal. */
+/** A literal of a dump. Integers beyond 2^53 are bigints; bytes come from hexadecimal. */
 export type DumpValue = string | number | bigint | boolean | Buffer | null
 
-/** What had to be changed on the way. */
+/** Counts of values that were changed while loading. */
 export interface Repairs {
-  /** Texts with bytes that are no text in the dump's character set. */
+  /** Texts with invalid bytes for the dump's character set. */
   undecodable: number
-  /** NUL characters that PostgreSQL cannot hold. */
+  /** NUL characters, which PostgreSQL cannot store. */
   nuls: number
-  /** Numbers and flags that were none. */
+  /** Invalid numbers and flags. */
   misfits: number
 }
 
-/** What a decoder writes for bytes that it cannot read. */
+/** Character that a decoder writes for invalid bytes. */
 const REPLACEMENT = '\u{fffd}'
 
-/** The value as a column of this kind takes it. */
+/** Converts a value for a column of this kind. */
 export function columnValue(
   value: DumpValue,
   kind: ColumnKind,
@@ -47,11 +47,11 @@ export function columnValue(
   }
 }
 
-/** MySQL has numbers for flags. A word that counted as none would take away what was allowed. */
+/** MySQL writes flags as numbers. Treating an unknown word as false would remove a permission. */
 function isOn(value: Exclude<DumpValue, null>, repairs: Repairs): boolean {
   if (typeof value === 'string' && /^[a-z]+$/i.test(value)) {
     throw new DumpError(
-      `a flag is "${value}" where MySQL has 1 or 0; write the dump with mysqldump`,
+      `a flag is "${value}" where MySQL has 1 or 0; create the dump with mysqldump`,
     )
   }
   return numberOf(value, repairs) !== 0
@@ -62,7 +62,7 @@ const textOf = (value: Exclude<DumpValue, null>): string => {
   return Buffer.isBuffer(value) ? value.toString() : String(value)
 }
 
-/** Bytes are a number as MySQL reads them: bit columns are dumped so. */
+/** MySQL reads bytes as a number; bit columns are dumped like this. */
 function numberOf(value: Exclude<DumpValue, null>, repairs: Repairs): number {
   const number = Buffer.isBuffer(value) ? Number(bigOf(value)) : Number(value)
   if (Number.isFinite(number)) return number
@@ -79,10 +79,10 @@ function wholeOf(value: Exclude<DumpValue, null>, repairs: Repairs): number | bi
   return Math.trunc(number)
 }
 
-/** The most that a column holds on both databases; MySQL's unsigned ones hold twice as much. */
+/** Largest value of a column on both databases; MySQL's unsigned columns hold twice as much. */
 const INT64_MAX = 2n ** 63n - 1n
 
-/** Adopting cuts what nobody can count with, and says so; here it only has to fit. */
+/** Limits a number to 64 bits. Adoption corrects values out of range and reports them. */
 const withinColumn = (value: bigint): bigint =>
   value > INT64_MAX ? INT64_MAX : value < -INT64_MAX ? -INT64_MAX : value
 

@@ -2,7 +2,7 @@ import { priceColumns, type PriceRow, type PriceRows } from '../relative/price-s
 import { columnValue } from './dump-value.ts'
 import type { DumpRows } from './read-dump.ts'
 
-/** Keeps dumped rows of a table that holds prices. They are few. */
+/** Stores the few dumped rows of a table with prices. */
 export function addPrices(
   prices: PriceRows,
   table: Parameters<typeof priceColumns>[0],

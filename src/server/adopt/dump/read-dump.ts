@@ -2,10 +2,10 @@ import { INCOMPLETE, DumpScanner } from './dump-scanner.ts'
 import { DumpError, type DumpValue } from './dump-value.ts'
 
 /**
- * Reads what `mysqldump` and `mariadb-dump` write, and what other tools write in that language:
- * `INSERT` and `REPLACE` with literal rows, the columns from the statement or from `CREATE TABLE`.
- * Rows that come otherwise are refused, everything else is skipped. Memory holds one batch of rows,
- * however long a statement is.
+ * Reads dumps of `mysqldump` and `mariadb-dump`, and similar dumps of other tools: `INSERT` and
+ * `REPLACE` with literal rows, and columns from the statement or from `CREATE TABLE`. Other
+ * statements with rows are rejected, and everything else is skipped. Memory holds one batch of
+ * rows, even for a long statement.
  */
 export interface DumpRows {
   table: string
@@ -14,14 +14,14 @@ export interface DumpRows {
 }
 
 interface DumpOptions {
-  /** Whose rows are wanted. */
+  /** Whether the table's rows are wanted. */
   isWanted: (table: string) => boolean
-  /** Is told of tables with rows that nobody wants, once each. */
+  /** Called once for each other table with rows. */
   onOtherTable: (table: string) => void
 }
 
 const ROWS_PER_BATCH = 500
-/** A row, or a piece between rows, that is longer is no row of One API. */
+/** A longer row, or text between rows, cannot come from One API. */
 const PIECE_BYTES_MAX = 512 * 1024 * 1024
 
 const NOTHING = 'nothing'
@@ -66,10 +66,10 @@ export async function* readDump(
   reader.refuseCutOff()
 }
 
-/** Adds at least as many bytes as wait already, so that a long row is not read over and over. */
+/** Reads at least as many bytes as are pending, so that a long row is not scanned repeatedly. */
 async function feed(source: AsyncIterator<Buffer>, scanner: DumpScanner): Promise<void> {
   const wanted = Math.max(1, scanner.pending)
-  if (wanted > PIECE_BYTES_MAX) throw new DumpError('a row of the dump is far too long')
+  if (wanted > PIECE_BYTES_MAX) throw new DumpError('a row of the dump is too long')
   const chunks: Buffer[] = []
   let bytes = 0
   let isLast = false
@@ -84,41 +84,44 @@ async function feed(source: AsyncIterator<Buffer>, scanner: DumpScanner): Promis
   scanner.add(chunks, isLast)
 }
 
-/** PowerShell's `>` writes two bytes a character, with a mark before the first or without. */
+/** PowerShell's `>` writes UTF-16, with or without a byte order mark. */
 function refuseWide(scanner: DumpScanner): void {
   const [first, second] = [scanner.peek(), scanner.peek(1)]
   if ((first === 0xff && second === 0xfe) || first === 0 || second === 0) {
-    throw new DumpError('the dump is in UTF-16; write it with --result-file instead of ">"')
+    throw new DumpError('the dump is in UTF-16; create it with --result-file instead of ">"')
   }
   if (first === 0xef) scanner.position += 3
 }
 
-/** Character sets of dumps, by MySQL's names. */
+/** Returns the decoder for a MySQL character set. */
 function decoderOf(charset: string): (bytes: Buffer) => string {
   if (/^(utf8|utf8mb3|utf8mb4|binary|ascii)$/i.test(charset)) return (bytes) => bytes.toString()
   if (/^latin1$/i.test(charset)) {
     const decoder = new TextDecoder('windows-1252')
     return (bytes) => decoder.decode(bytes)
   }
-  throw new DumpError(`the dump is in ${charset}; write it with --default-character-set=utf8mb4`)
+  throw new DumpError(`the dump is in ${charset}; create it with --default-character-set=utf8mb4`)
 }
 
-/** Their texts read a backslash otherwise; what came in would not be what was there. */
+/** Other databases read backslashes differently, so texts would be altered. */
 const notMysql = (program: string): DumpError =>
   new DumpError(
-    `the dump is one of ${program}, which needs none: name the database itself by ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'}`,
+    `the dump is from ${program}, which needs no import: set ${program === 'SQLite' ? 'SQLITE_PATH' : 'SQL_DSN'} to the database itself`,
   )
 
-/** Such names mean tables and columns there, and in MySQL only where it is told so. */
+/**
+ * Double-quoted names denote tables and columns in other databases, and in MySQL only in a special
+ * mode.
+ */
 const namedOtherwise = (): DumpError =>
   new DumpError(
-    'the dump names tables as SQLite and PostgreSQL do, which need none: name the database itself by SQLITE_PATH or SQL_DSN; one of MySQL is to be written by mysqldump',
+    'the dump quotes table names like SQLite and PostgreSQL, which need no import: set SQLITE_PATH or SQL_DSN to the database itself; create a MySQL dump with mysqldump',
   )
 
-/** What other programs than ours begin with, or say of where the rows are from. */
+/** Beginnings of dumps of other databases, or statements of their origin. */
 const OF_ANOTHER =
   /^-- (PostgreSQL) database dump|^-- Adminer \S+ (PostgreSQL|SQLite)|Source Server Type\s*: (PostgreSQL|SQLite)/
-/** What only dumps of MySQL and MariaDB say. */
+/** Text that only dumps of MySQL and MariaDB contain. */
 const OF_MYSQL =
   /^\/\*M?!|^-- (?:MySQL|MariaDB) dump |^-- phpMyAdmin |^-- Adminer \S+ (?:MySQL|MariaDB)|Source Server Type\s*: (?:MySQL|MariaDB)/
 
@@ -133,10 +136,10 @@ class StatementReader {
   #isInRows = false
   #delimiter = ';'
   #database = ''
-  /** The database that the wanted tables are in. */
+  /** Database of the wanted tables. */
   #chosen: string | null = null
   #closing = { isDue: false, isThere: false }
-  /** Whether the dump has said so; then names between double quotes are MySQL's too. */
+  /** Whether the dump states that it is from MySQL; then double-quoted names are valid too. */
   #isMysql = false
 
   constructor(options: DumpOptions) {
@@ -160,7 +163,7 @@ class StatementReader {
     if (text.startsWith('-- Dump completed')) this.#closing.isThere = true
   }
 
-  /** `mysqldump` ends with a line that says so. */
+  /** `mysqldump` ends with a closing line. */
   refuseCutOff(): void {
     if (this.#isInRows) throw new DumpError('the dump was cut off in the middle of its rows')
     const { isDue, isThere } = this.#closing
@@ -211,7 +214,7 @@ class StatementReader {
     return NOTHING
   }
 
-  /** MySQL has no such words for it. */
+  /** MySQL has no such statement. */
   #begin(): void {
     const { scanner } = this
     scanner.takeWord()
@@ -258,10 +261,11 @@ class StatementReader {
       this.#options.onOtherTable(table)
     }
     if (!/^VALUES?$/.test(scanner.peekWord())) {
-      // `INSERT … SET`, `INSERT … SELECT` cannot be read: skipping them in silence would lose rows.
+      // `INSERT … SET` and `INSERT … SELECT` cannot be read; skipping them silently would lose
+      // rows.
       if (isWanted) {
         throw new DumpError(
-          `the dump has rows of ${table} in an INSERT without VALUES; write it with mysqldump`,
+          `the dump has rows of ${table} in an INSERT without VALUES; create it with mysqldump`,
         )
       }
       scanner.skipStatement(this.#delimiter)
@@ -270,7 +274,7 @@ class StatementReader {
     scanner.takeWord()
     if (columns === undefined && isWanted) {
       throw new DumpError(
-        `the columns of ${table} are not in the dump; write it with the definitions of its tables, or with --complete-insert`,
+        `the columns of ${table} are not in the dump; create it with the table definitions, or with --complete-insert`,
       )
     }
     this.table = table
@@ -278,12 +282,12 @@ class StatementReader {
     this.#isInRows = true
   }
 
-  /** A dump of all databases of a server may hold several installations. */
+  /** A dump of all databases of a server may contain several installations. */
   #choose(table: string): void {
     this.#chosen ??= this.#database
     if (this.#chosen !== this.#database) {
       throw new DumpError(
-        `the dump has a table ${table} in ${this.#chosen} and in ${this.#database}; dump one of them`,
+        `the dump contains the table ${table} in ${this.#chosen} and in ${this.#database}; dump only one of them`,
       )
     }
   }
@@ -337,7 +341,7 @@ class StatementReader {
     return values
   }
 
-  /** The columns of a table, in their order. */
+  /** Reads the columns of a table in order. */
   #create(): void {
     const { scanner } = this
     scanner.takeWord()
@@ -372,14 +376,14 @@ class StatementReader {
     }
   }
 
-  /** Skips the rest of a column's definition; false when it was the last. */
+  /** Skips the rest of a column's definition. Returns false if it was the last. */
   #skipDefinition(): boolean {
     const { scanner } = this
     for (;;) {
       scanner.skipSpace()
       const byte = scanner.peek()
       if (byte === -1)
-        throw new DumpError('the definition of a table has no end; the dump was cut off')
+        throw new DumpError('the definition of a table is not closed; the dump was cut off')
       if (scanner.take(',')) return true
       if (scanner.take(')')) return false
       if (byte === 0x28) scanner.skipBrackets()

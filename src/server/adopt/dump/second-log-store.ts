@@ -5,23 +5,23 @@ import type { DumpRows } from './read-dump.ts'
 import { highestIds } from '../id-store.ts'
 
 /**
- * A log that was given a database of its own (`LOG_SQL_DSN`) leaves its earlier rows where they
- * were. The new one counts ids from 1 again, or began as a copy of the old one.
+ * Loads a log that was moved to its own database (`LOG_SQL_DSN`) and whose earlier rows stayed in
+ * the main one. The new log restarted its ids at 1, or began as a copy of the old one.
  */
 
-/** The highest id of the log so far. */
+/** Returns the highest id of the log so far. */
 export async function highestLogId(trx: Queries): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     SELECT ${sql.join(highestIds([['logs', 'id']]))} AS id`.execute(trx)
   return rows[0]?.id ?? 0
 }
 
-/** What makes two rows with one id the same row. */
+/** Columns that identify a row with the same id. */
 const SAME = ['id', 'user_id', 'created_at', 'type']
 
 /**
- * The log rows of a later dump as they are added to those of earlier ones, whose ids end at
- * `highest`: without those that are there already, and with ids above.
+ * Returns the log rows of a later dump that are missing in the earlier ones, whose ids end at
+ * `highest`, with new ids above it.
  */
 export async function rowsBesideEarlier(
   trx: Queries,
@@ -30,7 +30,7 @@ export async function rowsBesideEarlier(
 ): Promise<DumpRows> {
   const places = SAME.map((name) => columns.indexOf(name))
   const [idAt = -1] = places
-  // Such a dump is refused where its rows are loaded.
+  // Such a dump is rejected when its rows are loaded.
   if (places.includes(-1)) return { table, columns, rows }
   const ids = rows.map((row) => Number(row[idAt])).filter((id) => id <= highest)
   const known = await knownRows(trx, ids)

@@ -9,17 +9,17 @@ import {
 } from '../one-api-tables.ts'
 
 /**
- * Types of One API's columns on PostgreSQL. Relatives of it and its own first versions have figures
- * of 32 bits there, which end at 2,147,483,647 points; programs that move data from MySQL make
- * numbers of flags and short texts of long ones. What is written there later has to fit.
+ * Corrects column types of One API's tables on PostgreSQL. Related programs and its own first
+ * versions have 32-bit figures there, limited to 2,147,483,647 points. Programs that move data from
+ * MySQL turn flags into numbers and long texts into short ones. Later values must fit.
  */
 
 interface OddColumn {
   table: OneApiTable
   column: OneApiColumn
-  /** The type it has. */
+  /** Current type. */
   found: string
-  /** The one it gets; null: what it holds cannot be read as what it should be. */
+  /** Type to set; null if the current values cannot be converted. */
   wanted: string | null
 }
 
@@ -27,21 +27,21 @@ const WHOLE = ['smallint', 'integer', 'bigint']
 const FRACTIONS = ['numeric', 'real', 'double precision']
 const NUMBERS = [...WHOLE, ...FRACTIONS]
 const TEXTS = ['text', 'character varying', 'character']
-/** `USER-DEFINED` are texts without capitals and lists of names, as a rule. */
+/** `USER-DEFINED` types are usually case-insensitive texts and enumerations. */
 const SPELLED = [...TEXTS, 'json', 'jsonb', 'USER-DEFINED']
 
-/** Types that are right as they are, the one to be given, and those it can be made from. */
+/** Valid types, the type to set, and the types it can be converted from. */
 const TYPES: Record<ColumnKind, { right: string[]; wanted: string; from: string[] }> = {
   whole: { right: ['bigint'], wanted: 'bigint', from: NUMBERS },
   real: { right: FRACTIONS, wanted: 'numeric', from: WHOLE },
   flag: { right: ['boolean'], wanted: 'boolean', from: NUMBERS },
   text: { right: ['text'], wanted: 'text', from: SPELLED },
-  // Keys of a fixed length are as long as they have to be.
+  // Fixed-length keys are long enough.
   char32: { right: TEXTS, wanted: 'text', from: [] },
   char48: { right: TEXTS, wanted: 'text', from: [] },
 }
 
-/** The columns of One API's tables that have another type than theirs, in the order of the tables. */
+/** Returns the columns of One API's tables with another type, in the order of the tables. */
 export async function oddColumns(db: Queries): Promise<OddColumn[]> {
   const { rows } = await sql<{ place: string; type: string }>`
     SELECT table_name || '.' || column_name AS place, data_type AS type
@@ -57,26 +57,26 @@ export async function oddColumns(db: Queries): Promise<OddColumn[]> {
   )
 }
 
-/** Why the database cannot be taken over, where a column holds what nobody can read; or null. */
+/** Returns why the database cannot be adopted because a column is unreadable, or null. */
 export function unreadable(columns: readonly OddColumn[]): string | null {
   const named = columns.filter(({ wanted }) => wanted === null)
   if (named.length === 0) return null
   const list = named.map((one) => `${placeOf(one)} is ${one.found}`).join(', ')
-  return `columns of the database have types that cannot be read: ${list}; give them the types that One API has and start again`
+  return `columns have unsupported types: ${list}; change them to the types that One API uses and start again`
 }
 
 const placeOf = ({ table, column }: OddColumn): string => `${table}.${column.name}`
 
-/** The columns that `correctTypes` changes, each with both types. */
+/** Returns the columns that `correctTypes` changes, each with both types. */
 export const typeChanges = (columns: readonly OddColumn[]): string[] =>
   columns.flatMap((one) =>
     one.wanted === null ? [] : [`${placeOf(one)} (${one.found} → ${one.wanted})`],
   )
 
-/** Gives the columns their types. Figures must be in the range of 64 bits. */
+/** Corrects the types of columns. Figures must be in the 64-bit range. */
 export async function correctTypes(trx: Queries, columns: readonly OddColumn[]): Promise<void> {
   const changed = columns.filter(({ wanted }) => wanted !== null)
-  // One statement a table: it is written anew once then.
+  // One statement per table, so that it is rewritten only once.
   for (const [table, odd] of Map.groupBy(changed, (one) => one.table)) {
     await sql`ALTER TABLE ${sql.table(table)} ${sql.join(odd.flatMap(changesOf))}`.execute(trx)
     if (odd.some(({ column }) => column.name === 'id')) await widenSequence(trx, table)
@@ -91,7 +91,7 @@ function changesOf({ column, found, wanted }: OddColumn): RawBuilder<unknown>[] 
   if (column.kind !== 'flag' && (WHOLE.includes(found) || TEXTS.includes(found))) {
     return [change(name)]
   }
-  // The default cannot follow by itself.
+  // The default cannot be converted automatically.
   const { otherwise } = column
   return [
     sql`ALTER COLUMN ${name} DROP DEFAULT`,
@@ -102,7 +102,7 @@ function changesOf({ column, found, wanted }: OddColumn): RawBuilder<unknown>[] 
   ]
 }
 
-/** The ids of a `serial` column are counted by a sequence of that width. */
+/** The sequence of a `serial` column has the same width. */
 async function widenSequence(trx: Queries, table: OneApiTable): Promise<void> {
   const { rows } = await sql<{ name: string | null }>`
     SELECT pg_get_serial_sequence(${table}, 'id') AS name`.execute(trx)

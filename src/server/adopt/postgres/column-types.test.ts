@@ -112,7 +112,7 @@ test('what cannot be read as what it should be is refused by its name, and nothi
     ALTER TABLE logs ALTER created_at TYPE timestamptz USING to_timestamp(created_at)`)
   const before = await oneApiRows(database)
   const reason =
-    'types that cannot be read: users.quota is text, logs.created_at is timestamp with time zone;'
+    'have unsupported types: users.quota is text, logs.created_at is timestamp with time zone;'
   const bare = await openBare(database.location)
   onTestFinished(() => bare.close())
   expect((await reportAdoption(bare)).lines).toEqual([expect.stringContaining(reason)])
@@ -125,9 +125,11 @@ test('a database that is ours already is widened at the next start, unless a vie
   await openSaying(database)
   await database.run('ALTER TABLE users ALTER quota TYPE integer')
   await database.run('CREATE VIEW balances AS SELECT id, quota FROM users')
-  expect(await openSaying(database)).toMatch(/users\.quota[^]*they stay as they are.*a view/)
+  expect(await openSaying(database)).toMatch(
+    /users\.quota[^]*the column types were not changed.*a view/,
+  )
   await database.run('DROP VIEW balances')
-  expect(await openSaying(database)).toBe('columns get other types: users.quota (integer → bigint)')
+  expect(await openSaying(database)).toBe('changing column types: users.quota (integer → bigint)')
   expect(await typesOf(database, ['users.quota'])).toEqual([{ found: 'users.quota bigint' }])
 })
 
@@ -145,14 +147,14 @@ test('a schema that takes no tables, a standby and a path without a schema are t
   const bare = await openBare(database.location)
   onTestFinished(() => bare.close())
   const told = async () => (await reportAdoption(bare)).lines.join('\n')
-  expect(await told()).not.toContain('adopting stops')
+  expect(await told()).not.toContain('adoption stops')
   await sql`SET default_transaction_read_only = on`.execute(bare.db)
   expect(await told()).toContain('1 databases are read-only')
   await sql`SET default_transaction_read_only = off`.execute(bare.db)
   await sql`SET ROLE pg_read_all_data`.execute(bare.db)
   expect(await told()).toMatch(
-    /1 schemas let the role that is signed in make no tables.*\(public\)/,
+    /1 schemas do not allow the connected role to create tables.*\(public\)/,
   )
   await sql`SET search_path = nowhere`.execute(bare.db)
-  expect(await told()).toContain('names no schema that it may use')
+  expect(await told()).toContain('contains no schema that it may use')
 })

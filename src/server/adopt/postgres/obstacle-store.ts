@@ -4,7 +4,7 @@ import { about, type Finding } from '../finding-store.ts'
 import { oneApiTableNames } from '../one-api-tables.ts'
 import { oddColumns } from './column-type-store.ts'
 
-/** What a migration gives another type, which PostgreSQL refuses while a view reads it. */
+/** Columns whose type a migration changes, which PostgreSQL rejects while a view reads them. */
 const WIDENED = [
   ['channels', 'group'],
   ['channels', 'model_mapping'],
@@ -13,27 +13,27 @@ const WIDENED = [
   ['abilities', 'group'],
 ] as const
 
-/** What PostgreSQL would not let be changed. Adopting stops there, and all is as before. */
+/** Returns what PostgreSQL would reject. Adoption stops then without any change. */
 export async function findObstacles(db: Queries): Promise<Finding[]> {
   const found = [
     about(
-      'views read columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      'views read columns whose type must change; adoption stops until they are dropped; recreate them afterwards',
       namesOf(await viewsInTheWay(db)),
     ),
     about(
-      'rules of the database are about columns that get another type; adopting stops until they are dropped, make them again afterwards',
+      'database rules refer to columns whose type must change; adoption stops until they are dropped; recreate them afterwards',
       namesOf(await rulesInTheWay(db)),
     ),
     about(
-      'tables belong to another role than the one that is signed in; adopting stops until they are its own',
+      'tables belong to another role than the connected one; adoption stops until it owns them',
       namesOf(await tablesOfOthers(db)),
     ),
     about(
-      'schemas let the role that is signed in make no tables; adopting stops until it may (GRANT CREATE ON SCHEMA)',
+      'schemas do not allow the connected role to create tables; adoption stops until it may (GRANT CREATE ON SCHEMA)',
       namesOf(await closedSchemas(db)),
     ),
     about(
-      'databases are read-only, by a setting or as a standby; adopting stops until they can be written',
+      'databases are read-only, by a setting or as a standby; adoption stops until they are writable',
       namesOf(await readOnlyDatabases(db)),
     ),
   ]
@@ -42,7 +42,7 @@ export async function findObstacles(db: Queries): Promise<Finding[]> {
 
 const namesOf = (rows: readonly { name: string }[]): string[] => rows.map(({ name }) => name)
 
-/** That a row of `pg_depend` is about a column that gets another type. */
+/** Condition that a row of `pg_depend` refers to a column whose type is changed. */
 async function isOfChanged(db: Queries): Promise<RawBuilder<boolean>> {
   const odd = (await oddColumns(db)).map(({ table, column }) => [table, column.name] as const)
   const changed = sql.join(
@@ -61,7 +61,7 @@ async function viewsInTheWay(db: Queries): Promise<{ name: string }[]> {
   return rows
 }
 
-/** Triggers and policies that name such a column, and columns that are computed from one. */
+/** Returns triggers and policies that refer to such a column, and columns generated from one. */
 async function rulesInTheWay(db: Queries): Promise<{ name: string }[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT DISTINCT pg_describe_object(classid, objid, 0) AS name FROM pg_depend
@@ -82,7 +82,7 @@ async function tablesOfOthers(db: Queries): Promise<{ name: string }[]> {
   return rows
 }
 
-/** From version 15 on, a schema is not everybody's any more. */
+/** Since PostgreSQL 15, not every role may create tables in a schema. */
 async function closedSchemas(db: Queries): Promise<{ name: string }[]> {
   const { rows } = await sql<{ name: string }>`
     SELECT current_schema() AS name
@@ -97,7 +97,7 @@ async function readOnlyDatabases(db: Queries): Promise<{ name: string }[]> {
   return rows
 }
 
-/** Whether there is a schema to work in. Without one, every database looks empty. */
+/** Whether there is a usable schema. Without one every database looks empty. */
 export async function hasSchema(db: Queries): Promise<boolean> {
   const { rows } = await sql<{ name: string | null }>`
     SELECT current_schema() AS name`.execute(db)

@@ -11,13 +11,13 @@ import { MARK_COLUMNS } from './channel-type.ts'
 import { readJson } from './json-column.ts'
 
 /**
- * Programs that descend from One API have columns of their own. Most of them add to what a row
- * says; a few take from it: the row is deleted, the token works for some models or addresses only,
- * the code is no longer good. Those few are carried over, or what somebody shut would stand open;
- * and so are the groups of single tokens, or their calls would go elsewhere, at other prices.
+ * Converts columns of programs derived from One API. Most of them only add information. A few
+ * restrict a row: it is deleted, the token is limited to some models or addresses, the code has
+ * expired. Those are converted, because ignoring them would lift restrictions. Groups of tokens are
+ * converted as well, because calls would otherwise use other channels and prices.
  */
 
-/** Columns that are carried over, by table. A dump brings them as texts. */
+/** Converted columns by table. A dump contains them as texts. */
 export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
   users: ['deleted_at'],
   tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group', 'setting'],
@@ -25,7 +25,7 @@ export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> =
   redemptions: ['deleted_at', 'expired_time'],
 }
 
-/** What a row that is marked as deleted becomes here. */
+/** New status of a row that is marked as deleted. */
 const RETIRED = {
   users: UserStatus.deleted,
   tokens: TokenStatus.disabled,
@@ -34,17 +34,17 @@ const RETIRED = {
 
 const deletedAt = sql`coalesce(CAST(deleted_at AS text), '')`
 
-/** A time, in whatever form. NULL, 0 and the first days that databases know mean: the row lives. */
+/** A time in any form. NULL, 0 and the earliest dates of databases mean not deleted. */
 export const isMarkedDeleted = sql<boolean>`(${deletedAt} NOT IN ('', '0')
   AND ${deletedAt} NOT LIKE '0000-%' AND ${deletedAt} NOT LIKE '0001-%')`
 
-/** Seconds; what is written as a date is not read. */
+/** In seconds; dates are not parsed. */
 const expiry = sql<number>`CASE
   WHEN coalesce(CAST(expired_time AS text), '') IN ('', '0') THEN 0
   WHEN CAST(expired_time AS text) LIKE '%-%' THEN 0
   ELSE CAST(CAST(expired_time AS text) AS bigint) END`
 
-/** Answers how many rows were taken out of use, by table. */
+/** Disables rows that are marked as deleted. Returns their number by table. */
 export async function retireDeleted(
   trx: Queries,
   { tables, nowSeconds }: { tables: FoundTables; nowSeconds: number },
@@ -66,7 +66,7 @@ export async function retireDeleted(
   }
   const over = [
     ...(has('redemptions', 'deleted_at') ? [isMarkedDeleted] : []),
-    // Codes that were good until a time that has come.
+    // Codes that have expired.
     ...(has('redemptions', 'expired_time')
       ? [sql`(${expiry} > 0 AND ${expiry} < ${sql.lit(nowSeconds)})`]
       : []),
@@ -81,13 +81,13 @@ export async function retireDeleted(
   return counts
 }
 
-/** Lists of models and addresses become those of our tokens. Answers how many lists. */
+/** Converts lists of models and addresses to those of our tokens. Returns the number of lists. */
 export async function restrictTokens(trx: Queries, tables: FoundTables): Promise<number> {
   const has = (column: string): boolean => tables.get('tokens')?.has(column) === true
   let count = 0n
   if (has('model_limits_enabled') && has('model_limits')) {
     const isOn = sql`CAST(model_limits_enabled AS text) IN ('1', 't', 'true')`
-    // Limited to no model at all; here an empty list means every model.
+    // A limit to no model at all; here an empty list means every model.
     await sql`UPDATE tokens SET status = ${sql.lit(TokenStatus.disabled)}
       WHERE ${isOn} AND coalesce(CAST(model_limits AS text), '') = ''`.execute(trx)
     const { numAffectedRows = 0n } = await sql`
@@ -123,8 +123,8 @@ const Limits = z.object({
 })
 
 /**
- * One Hub's lists (https://github.com/MartialBE/one-hub/blob/main/model/token.go, `TokenSetting`).
- * Answers how many there are.
+ * Converts the lists of One Hub (https://github.com/MartialBE/one-hub/blob/main/model/token.go,
+ * `TokenSetting`). Returns their number.
  */
 async function restrictBySetting(trx: Queries): Promise<bigint> {
   const { rows } = await sql<{ id: number; setting: string }>`
@@ -144,7 +144,7 @@ async function restrictBySetting(trx: Queries): Promise<bigint> {
     const changes = {
       ...(models === null ? {} : { models }),
       ...(subnet === null ? {} : { subnet }),
-      // Limited to nothing at all; here an empty list means everything.
+      // A limit to nothing at all; here an empty list means everything.
       ...(lists.includes('') ? { status: TokenStatus.disabled } : {}),
     }
     await trx.updateTable('tokens').set(changes).where('id', '=', id).execute()
@@ -154,20 +154,20 @@ async function restrictBySetting(trx: Queries): Promise<bigint> {
 
 const tokenGroup = sql`trim(coalesce(CAST("group" AS text), ''))`
 
-/** One of several, chosen by the relative at each call. */
+/** New API chooses one of several groups for each call. */
 export const isGroupChosen = sql<boolean>`(${tokenGroup} = 'auto')`
 export const isGroupGiven = sql<boolean>`(${tokenGroup} NOT IN ('', 'auto'))`
 
 const USABLE_GROUPS = 'UserUsableGroups'
 /**
- * What New API lets anybody use where it was never told
+ * New API's default of generally usable groups
  * (https://github.com/QuantumNous/new-api/blob/main/setting/user_usable_group.go).
  */
 const NEW_API_USABLE_GROUPS = JSON.stringify({ default: '默认分组', vip: 'vip分组' })
 
 /**
- * Groups of single tokens become those of ours, and who may use them stays as it was. After the
- * migrations. Answers how many tokens have one.
+ * Converts groups of tokens and who may use them. Runs after the migrations. Returns the number of
+ * tokens with a group.
  */
 export async function carryTokenGroups(trx: Queries, tables: FoundTables): Promise<number> {
   const has = (column: string): boolean => tables.get('tokens')?.has(column) === true
@@ -175,7 +175,7 @@ export async function carryTokenGroups(trx: Queries, tables: FoundTables): Promi
   const { numAffectedRows = 0n } = await sql`
     INSERT INTO token_groups (token_id, "group")
     SELECT id, ${tokenGroup} FROM tokens WHERE ${isGroupGiven}`.execute(trx)
-  // Other relatives lack these columns, and have other rules.
+  // Other related programs lack these columns and have other rules.
   if (numAffectedRows > 0n && has('model_limits_enabled')) {
     await sql`
       INSERT INTO options ("key", value)

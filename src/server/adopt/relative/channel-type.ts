@@ -3,15 +3,15 @@ import { channelType } from '../../../contract/channel-types.ts'
 import { unknownColumns, type FoundTables } from '../one-api-tables.ts'
 
 /**
- * The programs that descend from One API number the newer providers each in its own way. Taken as
- * ours, their numbers would send a channel's key to another provider.
+ * Maps channel types of programs derived from One API. They number newer providers differently, so
+ * taking their numbers unchanged would send a channel's key to another provider.
  */
 
 export type Relative = 'New API' | 'One Hub'
 
 /**
- * Columns of `channels` that only the one program has; all of a line are there, whatever its
- * version, since it began to number otherwise.
+ * Columns of `channels` that identify a program: all columns of a line exist in every version since
+ * its numbering differs.
  */
 const MARKS: readonly [Relative, readonly string[]][] = [
   // https://github.com/QuantumNous/new-api/blob/main/model/channel.go
@@ -21,13 +21,19 @@ const MARKS: readonly [Relative, readonly string[]][] = [
   ['One Hub', ['proxy', 'only_chat']],
 ]
 
-/** What tells relatives apart; a dump's are loaded for that. */
+/** Columns that identify related programs; a dump's are loaded for that. */
 export const MARK_COLUMNS: readonly string[] = [...new Set(MARKS.flatMap(([, names]) => names))]
 
-/** One API's, which no relative has. Behind the marks, they say that One API had it again since. */
+/**
+ * Columns of One API that no related program has. After the identifying columns, they show that One
+ * API has used the database since.
+ */
 const ONE_API_COLUMNS = ['config', 'system_prompt']
 
-/** Which relative has written the channels; null: none, or one that cannot be told. */
+/**
+ * Returns which related program has written the channels; null if none did or it cannot be
+ * determined.
+ */
 export function relativeOf(tables: FoundTables): Relative | null {
   // In the order in which they were added.
   const found = [...(tables.get('channels') ?? [])]
@@ -41,12 +47,12 @@ export function relativeOf(tables: FoundTables): Relative | null {
   return relatives.size > 1 || isOneApi ? null : relative
 }
 
-/** What a relative's type is here. */
+/** Equivalent of another program's channel type. */
 export interface Counterpart {
   type: number
-  /** The relative's address for channels without one, where ours is another or none. */
+  /** The other program's default address, if ours differs or is missing. */
   address?: string
-  /** The relative keeps credentials or address in another form: somebody has to fill them in. */
+  /** The other program stores credentials or address differently, so an admin must enter them. */
   isIncomplete?: true
 }
 
@@ -58,13 +64,13 @@ const becomes = (type: number, rest: Omit<Counterpart, 'type'> = {}): Counterpar
 const range = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, at) => first + at)
 
-/** By the relative's number. */
+/** By the other program's number. */
 const COUNTERPARTS: Record<Relative, ReadonlyMap<number, Counterpart>> = {
   // https://github.com/QuantumNous/new-api/blob/main/constant/channel.go
   'New API': new Map([
     ...same(0, 1, 3, 6, 7, ...range(9, 25), 31, 33),
     [4, becomes(ChannelTypeNumber.ollama)],
-    // Its address is that of the call.
+    // Its address is the full URL of the call.
     [8, becomes(ChannelTypeNumber.custom, { isIncomplete: true })],
     [26, becomes(ChannelTypeNumber.zhipu)],
     [27, becomes(ChannelTypeNumber.openaiCompatible, { address: 'https://api.perplexity.ai' })],
@@ -108,20 +114,20 @@ const COUNTERPARTS: Record<Relative, ReadonlyMap<number, Counterpart>> = {
   ]),
 }
 
-/** Channels of one type that do not stay as they are. */
+/** Channels of one type that change. */
 export interface Move<C> {
   from: number
-  /** Null: Gatehouse has no such provider. */
+  /** Null if Gatehouse has no such provider. */
   to: Counterpart | null
   channels: C[]
 }
 
-/** By type, the lowest first. */
+/** Returns the changes by type, lowest first. */
 export function movesOf<C extends { type: number }>(
   relative: Relative,
   channels: readonly C[],
 ): Move<C>[] {
-  // The column may be empty.
+  // The column may be null.
   const byType = Map.groupBy(channels, ({ type }) => Number(type))
   return [...byType]
     .map(([from, some]) => ({
@@ -134,29 +140,29 @@ export function movesOf<C extends { type: number }>(
 }
 
 /**
- * What a channel of this type has here; one without a counterpart is a custom one, whose calls go
- * to the channel's own address, and to none without one.
+ * Returns the type of a channel in this program. A type without a counterpart becomes a custom one,
+ * whose calls only go to the channel's own address.
  */
 export const typeHere = (relative: Relative, type: number): number =>
   COUNTERPARTS[relative].get(type)?.type ?? ChannelTypeNumber.custom
 
-/** What becomes of them, for the operator: `channels of New API’s type 4 become Ollama (30)`. */
+/** Describes a change for the operator: `channels of New API’s type 4 become Ollama (30)`. */
 export function moveText(relative: Relative, { from, to }: Move<unknown>): string {
   const subject = `channels of ${relative}’s type ${from}`
   if (to === null) return `${subject} have no counterpart here and are disabled`
   const become = `${subject} become ${channelType(to.type).label.en} (${to.type})`
-  return to.isIncomplete ? `${become}; look at their forms before the first call` : become
+  return to.isIncomplete ? `${become}; check their forms before the first call` : become
 }
 
-/** Up to here all relatives number alike, but for those above. */
+/** Up to this number all related programs agree, except for those above. */
 const SHARED_TYPE_MAX = 23
 
-/** Whether the type may mean another provider to a relative that cannot be told. */
+/** Whether the type may mean another provider in an unknown related program. */
 export const mayMeanAnother = (type: number): boolean => type > SHARED_TYPE_MAX
 
 export const hasOtherChannels = (tables: FoundTables): boolean =>
   unknownColumns(tables).some((name) => name.startsWith('channels.'))
 
-/** After `channels`. */
+/** Follows `channels`. */
 export const UNTOLD_TYPES =
-  'were made by a relative of One API, which may number newer types otherwise: look at their types before the first call'
+  'come from a program related to One API, which may number newer types differently: check their types before the first call'

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** What a column of another program holds; null: it is no JSON, or of another form. */
+/** Parses a JSON column of another program; null if it is invalid or has another form. */
 export function readJson<T>(form: z.ZodType<T>, text: string): T | null {
   let value: unknown
   try {

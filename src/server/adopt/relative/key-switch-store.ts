@@ -12,26 +12,26 @@ import { withoutTrailing } from '../../../contract/text.ts'
 /** https://github.com/QuantumNous/new-api/blob/main/model/channel.go, `ChannelInfo` */
 const ChannelInfo = z.object({
   is_multi_key: z.literal(true),
-  /** By place in the list; of those that are not there the status is `enabled`. */
+  /** By position in the list; missing ones are `enabled`. */
   multi_key_status_list: z.record(z.string(), z.number()).nullish(),
 })
 
-/** What New API says of the keys of a channel with several. */
+/** State of a channel's keys in New API, for channels with several. */
 export interface KeySwitches {
   channel: Pick<StoredChannel, 'id' | 'type' | 'key'>
-  /** Keys that are not used; the others are. */
+  /** Keys that are not in use. */
   off: { keyId: string; isByHand: boolean }[]
   isAllOff: boolean
-  /** The keys are a JSON array, which is one key here. */
+  /** Whether the keys are a JSON array, which is one key here. */
   isList: boolean
 }
 
-/** After a number. */
-export const SWITCHED_OFF_KEYS = 'keys that are switched off are set aside'
-/** After `holds`. */
-export const LISTED_KEYS = 'several keys as JSON, which are one key here: write each on a line'
+/** Follows a number. */
+export const SWITCHED_OFF_KEYS = 'disabled keys are paused'
+/** Follows `holds`. */
+export const LISTED_KEYS = 'several keys as JSON, which are one key here: write one key per line'
 
-/** Of the channels of which there is something to say. */
+/** Returns the channels with something to convert or report. */
 export async function keySwitches(db: Queries, tables: FoundTables): Promise<KeySwitches[]> {
   if (tables.get('channels')?.has('channel_info') !== true) return []
   const { rows } = await sql<KeySwitches['channel'] & { info: string }>`
@@ -52,7 +52,7 @@ function switchesOf(
   const none = { channel, off: [], isAllOff: false }
   if (channel.key.trim().startsWith('[')) return { ...none, isList: true }
   if (!mayHoldSeveralKeys(channel.type)) return { ...none, isList: false }
-  // As New API counts: empty lines have a place too, but for those at both ends.
+  // Positions as in New API: empty lines count, except at both ends.
   const lines = withoutTrailing(channel.key.replace(/^\n+/, ''), '\n').split('\n')
   const keys = lines.flatMap((line, at) => {
     const [key] = heldKeys({ ...channel, key: line })

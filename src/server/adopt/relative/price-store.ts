@@ -4,17 +4,20 @@ import type { OptionKey } from '../../../contract/option/options.ts'
 import type { FoundTables } from '../one-api-tables.ts'
 import { relativeOf } from './channel-type.ts'
 
-/** One Hub keeps prices and groups in tables of their own, and reads none of the options. */
+/**
+ * Converts prices and groups of One Hub, which keeps them in tables of its own and ignores the
+ * options.
+ */
 
 type Table = 'prices' | 'user_groups'
 
-/** Those that a table has in every version, and those that came later. */
+/** Columns of a table in every version, and columns added later. */
 const COLUMNS: Record<Table, { always: readonly string[]; later: readonly string[] }> = {
   prices: { always: ['model', 'type', 'input', 'output'], later: [] },
   user_groups: { always: ['symbol', 'ratio'], later: ['name', 'public', 'enable'] },
 }
 
-/** A row as texts, whatever its columns are; those that are not there are absent. */
+/** A row as texts; missing columns are absent. */
 export type PriceRow = Readonly<Record<string, string | null>>
 export type PriceRows = Map<Table, PriceRow[]>
 
@@ -23,14 +26,14 @@ const TABLES = Object.keys(COLUMNS) as Table[]
 
 export const isPriceTable = (name: string): name is Table => Object.hasOwn(COLUMNS, name)
 
-/** What is read of a table with these columns; nothing of one that is another program's. */
+/** Returns the columns to read from a table; empty if it belongs to another program. */
 export function priceColumns(table: Table, found: readonly string[]): string[] {
   const { always, later } = COLUMNS[table]
   if (!always.every((name) => found.includes(name))) return []
   return [...always, ...later.filter((name) => found.includes(name))]
 }
 
-/** Which of the tables are there to read. */
+/** Returns which of the tables can be read. */
 export const priceTables = (tables: FoundTables): Table[] =>
   relativeOf(tables) === 'One Hub'
     ? TABLES.filter((table) => priceColumns(table, [...(tables.get(table) ?? [])]).length > 0)
@@ -49,7 +52,7 @@ export async function readPrices(db: Queries, tables: FoundTables): Promise<Pric
   return read
 }
 
-/** Makes the rows the options that are theirs here. Answers what it has done, a line each. */
+/** Stores the rows in the corresponding options. Returns one line per change. */
 export async function carryPrices(trx: Queries, read: PriceRows): Promise<string[]> {
   const prices = read.get('prices')
   const groups = read.get('user_groups')
@@ -59,10 +62,10 @@ export async function carryPrices(trx: Queries, read: PriceRows): Promise<string
   ]
 }
 
-/** A ratio of 1 is this many points a token; by the call it is that of so many tokens. */
+/** With a ratio of 1 a token costs this many points; a call costs that of so many tokens. */
 const TOKENS_PER_CALL = 1000
 const QUOTA_PER_UNIT = 500_000
-/** The highest ratio there is. */
+/** The highest possible ratio. */
 const COMPLETION_MAX = 1_000_000
 
 async function carryModelPrices(trx: Queries, rows: readonly PriceRow[]): Promise<string> {
@@ -78,7 +81,7 @@ async function carryModelPrices(trx: Queries, rows: readonly PriceRow[]): Promis
       perCall.set(model, rounded((ratioOf(price['input']) * TOKENS_PER_CALL) / unit))
       continue
     }
-    // What an answer costs is told by its question's price, which must be something then.
+    // The completion price is relative to the prompt price, which therefore must not be zero.
     const input = ratioOf(price['input']) || rounded(output / COMPLETION_MAX)
     ratios.set(model, input)
     completions.set(model, input === 0 ? 1 : rounded(output / input))
@@ -86,7 +89,7 @@ async function carryModelPrices(trx: Queries, rows: readonly PriceRow[]): Promis
   await saveOption(trx, 'ModelRatio', ratios)
   await saveOption(trx, 'CompletionRatio', completions)
   if (perCall.size > 0) await saveOption(trx, 'ModelPrice', perCall)
-  return `${ratios.size + perCall.size} prices of One Hub are carried over`
+  return `${ratios.size + perCall.size} prices of One Hub were taken over`
 }
 
 async function carryGroups(trx: Queries, rows: readonly PriceRow[]): Promise<string> {
@@ -101,16 +104,16 @@ async function carryGroups(trx: Queries, rows: readonly PriceRow[]): Promise<str
   }
   await saveOption(trx, 'GroupRatio', ratios)
   await saveOption(trx, 'UserUsableGroups', usable)
-  return `${ratios.size} groups of One Hub are carried over, ${usable.size} of them open to anybody`
+  return `${ratios.size} groups of One Hub were taken over, ${usable.size} of them open to all users`
 }
 
 const isSet = (flag: string | null | undefined): boolean =>
   flag === '1' || flag === 'true' || flag === 't'
 
-/** Below zero counts as nothing, as it does there. */
+/** Negative values count as zero, as in One Hub. */
 const ratioOf = (text: string | null | undefined): number => Math.max(0, Number(text) || 0)
 
-/** Without the last digits, which are noise of the division. */
+/** Drops the last digits, which are rounding errors. */
 const rounded = (ratio: number): number => Number(ratio.toPrecision(12))
 
 async function quotaPerUnit(trx: Queries): Promise<number> {

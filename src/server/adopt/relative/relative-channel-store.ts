@@ -20,15 +20,15 @@ import {
 } from './channel-type.ts'
 import { keySwitches, LISTED_KEYS, SWITCHED_OFF_KEYS } from './key-switch-store.ts'
 
-/** What makes the channels of a relative ours. Each answers what it has done, a line each. */
+/** Converts channels of a related program. Each function returns one line per change. */
 
 interface Adopted {
-  /** As they were found. */
+  /** Tables as found before adoption. */
   tables: FoundTables
   nowSeconds: number
 }
 
-/** Types and switched-off keys. After the migrations. */
+/** Converts types and disabled keys. Runs after the migrations. */
 export async function carryChannels(trx: Queries, adopted: Adopted): Promise<string[]> {
   const relative = relativeOf(adopted.tables)
   const channels = await allChannels(trx)
@@ -56,7 +56,8 @@ async function carryTypes(
       await trx
         .updateTable('channels')
         .set({
-          // Whoever enables a channel that has no counterpart sends its key to its own address.
+          // If an admin enables a channel without a counterpart, its key is only sent to its own
+          // address.
           type: typeHere(relative, from),
           ...(to?.address === undefined || !isWithout ? {} : { base_url: to.address }),
         })
@@ -68,7 +69,7 @@ async function carryTypes(
   return moves.map((move) => `${moveText(relative, move)}: ${idsOf(move.channels)}`)
 }
 
-/** Keys of one channel that New API does not use stay set aside. */
+/** Pauses the keys of a channel that are disabled in New API. */
 async function carryKeySwitches(trx: Queries, { tables, nowSeconds }: Adopted): Promise<string[]> {
   const lines: string[] = []
   for (const { channel, off, isAllOff, isList } of await keySwitches(trx, tables)) {
@@ -89,10 +90,10 @@ async function carryKeySwitches(trx: Queries, { tables, nowSeconds }: Adopted): 
         .execute()
     }
     if (off.length > 0) lines.push(`channel ${channel.id}: ${off.length} ${SWITCHED_OFF_KEYS}`)
-    // Where all are set aside they would be used nevertheless.
+    // A channel with all keys paused would use them nevertheless.
     const switched = { from: ChannelStatus.enabled, to: ChannelStatus.disabled }
     if (isAllOff && (await moveChannelStatus(trx, { id: channel.id, ...switched }))) {
-      lines.push(`channel ${channel.id} has no key in use and is disabled`)
+      lines.push(`channel ${channel.id} has no enabled key and was disabled`)
     }
   }
   return lines

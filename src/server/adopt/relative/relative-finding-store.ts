@@ -13,9 +13,12 @@ import {
 } from './channel-type.ts'
 import { keySwitches, LISTED_KEYS, SWITCHED_OFF_KEYS } from './key-switch-store.ts'
 
-/** What a relative's database holds that works otherwise here; nothing of One API's own. */
+/**
+ * Reports what works differently here in a database of a related program; nothing about One API
+ * itself.
+ */
 
-/** `channels`: with the types that they have there. */
+/** `channels`: with the other program's types. */
 export async function relativeFindings(
   db: Queries,
   tables: FoundTables,
@@ -38,7 +41,7 @@ function typeFindings(
   const idsOf = (some: readonly { id: string }[]): string[] => some.map(({ id }) => id)
   if (relative !== null) {
     return movesOf(relative, channels).map((move) =>
-      // Each of those that are disabled is named.
+      // Lists every channel that is disabled.
       about(
         moveText(relative, move),
         idsOf(move.channels),
@@ -61,7 +64,7 @@ async function keyFindings(db: Queries, tables: FoundTables): Promise<Finding[]>
 
 const FACTOR = 'users have a second factor; here their password is enough'
 
-/** Users who needed more than a password. */
+/** Reports users with a second factor. */
 export async function factorFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {
   const has = (table: string, ...names: string[]): boolean =>
     names.every((name) => tables.get(table)?.has(name) === true)
@@ -94,11 +97,15 @@ export async function factorFindings(db: Queries, tables: FoundTables): Promise<
 async function logFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {
   if (relativeOf(tables) !== 'New API' || !tables.has('logs')) return []
   return [
-    await found(db, 'log rows are errors (5) or refunds (6); here 5 is a test, and 6 is nothing', {
-      table: 'logs',
-      subject: 'id',
-      where: sql`type >= ${sql.lit(LogType.test)}`,
-    }),
+    await found(
+      db,
+      'log rows are errors (5) or refunds (6); here 5 means a test, and 6 has no meaning',
+      {
+        table: 'logs',
+        subject: 'id',
+        where: sql`type >= ${sql.lit(LogType.test)}`,
+      },
+    ),
   ]
 }
 

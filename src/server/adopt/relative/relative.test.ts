@@ -92,7 +92,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     expect(before).toMatch(
       /2 channels of New API’s type 27 become OpenAI compatible \(50\) \(2, 4\)/,
     )
-    expect(before).toMatch(/2 channels have keys that are switched off/)
+    expect(before).toMatch(/2 channels have disabled keys/)
     expect(before).toMatch(/1 users have a second factor.*\(2\)/)
     expect(before).toMatch(/1 users have points for invitations .* \(3\)/)
     expect(before).toMatch(/1 log rows are errors .*\(11\)/)
@@ -149,11 +149,11 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const database = await open()
     await database.run(ONE_HUB)
     const before = await reportOf(database)
-    expect(before).toContain('prices and user_groups become the options that say so here')
+    expect(before).toContain('prices and user_groups become the corresponding options')
     expect(before).toContain('1 channels of One Hub’s type 44 have no counterpart')
     const said = await adopt(database)
-    expect(said).toContain('3 lists of models or addresses of tokens are carried over')
-    expect(said).toMatch(/Bedrock \(33\); look at their forms before the first call: 6/)
+    expect(said).toContain('3 model and address lists of tokens were taken over')
+    expect(said).toMatch(/Bedrock \(33\); check their forms before the first call: 6/)
     expect((await channelsOf(database)).map(({ type, status }) => [type, status])).toEqual([
       [24, 1],
       [36, 2],
@@ -178,8 +178,12 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     const database = await open()
     await database.run('ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1')
     const before = await channelsOf(database)
-    expect(await reportOf(database)).toMatch(/3 channels were made by a relative.*\(3, 6, 7\)/)
-    expect(await adopt(database)).toMatch(/channels were made by a relative.*: 3, 6, 7/)
+    expect(await reportOf(database)).toMatch(
+      /3 channels come from a program related to One API.*\(3, 6, 7\)/,
+    )
+    expect(await adopt(database)).toMatch(
+      /channels come from a program related to One API.*: 3, 6, 7/,
+    )
     expect(await channelsOf(database)).toEqual(before)
   })
 })
@@ -224,8 +228,8 @@ INSERT INTO tokens (id, user_id, \`key\`, status, name, remain_quota, setting)
 test.each(NEW_DATABASES)("One Hub's dump comes into %s with its prices", async (_engine, open) => {
   const database = await open()
   const said = await load(database, ONE_HUB_DUMP)
-  expect(said).toContain('4 prices of One Hub are carried over')
-  expect(said).not.toContain('is left out')
+  expect(said).toContain('4 prices of One Hub were taken over')
+  expect(said).not.toContain('is skipped')
   await adopt(database)
   expect(await channelsOf(database)).toMatchObject([{ type: 36, status: 1 }])
   expect(await database.rows('SELECT models FROM tokens')).toEqual([{ models: 'm' }])
@@ -245,7 +249,7 @@ test.each(NEW_DATABASES)("New API's dump comes into %s with its types", async (_
   expect(said).toContain(
     'channels of New API’s type 52 have no counterpart here and are disabled: 2',
   )
-  expect(said).toContain("table prices is not One API's and is left out")
+  expect(said).toContain('table prices does not belong to One API and is skipped')
   await adopt(database)
   expect(await channelsOf(database)).toMatchObject([
     { type: 36, status: 1 },

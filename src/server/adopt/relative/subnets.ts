@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 
 /**
- * Addresses, one a line or between commas, as the comma list of blocks that our tokens have. What
- * is no address stays as it is: it lets nobody in, and the owner sees it.
+ * Converts addresses, one per line or comma-separated, to the list of blocks of our tokens. An
+ * invalid address stays: it matches no client, and the owner sees it.
  */
 export function subnetsOf(addresses: string): string {
   const items = addresses.split(/[\s,]+/).filter((item) => item !== '')

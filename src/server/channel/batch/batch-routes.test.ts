@@ -36,7 +36,7 @@ forEachDatabase('batch routes', (open) => {
       .executeTakeFirst()
     return Object(row)
   }
-  /** What the relay may use of a channel; a disabled one with a minus in front. */
+  /** Abilities that the relay may use; a disabled one has a leading minus. */
   const abilities = async (id: number) => {
     const rows = await server.database.read
       .selectFrom('abilities')
@@ -59,12 +59,12 @@ forEachDatabase('batch routes', (open) => {
   const offered = async () => [(await call('GET', '/api/user/available_models')).data].flat()
 
   describe('POST /api/channel/batch', () => {
-    test('disables and enables what is named, with what it serves, and leaves the rest', async () => {
+    test('disables and enables the given channels with their abilities, and leaves the rest', async () => {
       const on = await aChannel(server, { models: 'batch-a' })
       const off = await aChannel(server, { models: 'batch-b', status: disabled })
       const other = await aChannel(server, { models: 'batch-c' })
       const answer = await batch('disable', [on, off, GONE])
-      // Another process's word of what is not there any more hinders nobody.
+      // Unknown ids, for example deleted by another process, do not fail the request.
       expect(answer.data).toEqual({ changed: 1, missing: [GONE] })
       expect(await abilities(on)).toEqual(['-default batch-a 0'])
       expect(await abilities(other)).toEqual(['default batch-c 0'])
@@ -75,7 +75,7 @@ forEachDatabase('batch routes', (open) => {
       expect(await offered()).toContain('batch-b')
     })
 
-    test('each channel has a line of its own in the audit, and what did not change has none', async () => {
+    test('each changed channel has its own audit row', async () => {
       const on = await aChannel(server)
       const off = await aChannel(server, { status: disabled })
       await batch('disable', [on, off])
@@ -95,7 +95,7 @@ forEachDatabase('batch routes', (open) => {
       ])
     })
 
-    test('enabling puts the keys that were set aside in use again', async () => {
+    test('enabling resumes paused keys', async () => {
       const id = await aChannel(server, { key: 'k1\nk2', status: disabled })
       const pause = { channel_id: id, key_id: 'x', status: 401, cause: '' }
       await server.database.write
@@ -107,7 +107,7 @@ forEachDatabase('batch routes', (open) => {
       expect(left).toEqual([])
     })
 
-    test('deletes with all that is kept of them', async () => {
+    test('deletes the channels with all their data', async () => {
       const ids = [await aChannel(server), await aChannel(server), await aChannel(server)]
       const [first = 0, second = 0, kept = 0] = ids
       expect((await batch('delete', [first, second, second, GONE])).data).toEqual({
@@ -124,13 +124,13 @@ forEachDatabase('batch routes', (open) => {
       ['too many are', { action: 'disable', ids: Array.from({ length: 1001 }, (_, id) => id + 1) }],
       ['an id is no number', { action: 'disable', ids: ['1'] }],
       ['the action is unknown', { action: 'explode', ids: [1] }],
-    ])('is refused and does nothing when %s', async (_what, body) => {
+    ])('is rejected and does nothing when %s', async (_what, body) => {
       const id = await aChannel(server)
       expect((await call('POST', '/api/channel/batch', body)).json['success']).toBe(false)
       expect((await stored(id)).status).toBe(enabled)
     })
 
-    test('says that the list has too many items, and not that one is too large', async () => {
+    test('reports that the list has too many items, not that an item is too large', async () => {
       const ids = Array.from({ length: 1001 }, (_, index) => index + 1)
       const { message } = await call('POST', '/api/channel/batch', { action: 'disable', ids })
       expect(message).toBe('参数 ids 无效：最多 1000 项')
@@ -140,7 +140,7 @@ forEachDatabase('batch routes', (open) => {
   })
 
   describe('POST /api/channel/batch/copy', () => {
-    test('writes the fields that are named, and no other', async () => {
+    test('copies only the given fields', async () => {
       const source_id = await aChannel(server, {
         name: 'source',
         key: 'sk-source',
@@ -170,7 +170,7 @@ forEachDatabase('batch routes', (open) => {
       ])
     })
 
-    test('a dry run says what would change and writes nothing', async () => {
+    test('a dry run reports the changes and writes nothing', async () => {
       const source_id = await aChannel(server, { models: 'a,b', priority: 7 })
       const same = await aChannel(server, { name: 'same', models: 'a, b', priority: 7 })
       const id = await aChannel(server, { name: 'other', models: 'b' })
@@ -205,7 +205,7 @@ forEachDatabase('batch routes', (open) => {
       expect(await audits()).toEqual([])
     })
 
-    test('what the source has not is taken away, but never the last model or group', async () => {
+    test('fields missing at the source are removed, but never the last model or group', async () => {
       const source_id = await aChannel(server)
       await server.database.write
         .updateTable('channels')
@@ -229,7 +229,7 @@ forEachDatabase('batch routes', (open) => {
       })
     })
 
-    test("a type's own fields go to channels of that type, wherever older programs keep them", async () => {
+    test('a type’s own fields are copied to channels of that type, from any column of older programs', async () => {
       const azure = { type: 3, base_url: 'https://a.example' }
       const source_id = await aChannel(server, { ...azure, other: '2024-06-01' })
       const id = await aChannel(server, { ...azure, config: '{"api_version":"old"}', other: 'old' })
@@ -248,8 +248,8 @@ forEachDatabase('batch routes', (open) => {
       })
     })
 
-    // Otherwise whoever may edit channels could read a stored header at a server of theirs.
-    test('secret headers are copied to the same address only, and shown nowhere', async () => {
+    // Otherwise an admin who may edit channels could read a stored header at their own server.
+    test('secret headers are copied only to channels with the same address, and never shown', async () => {
       const config = '{"header_override":{"x-key":"sk-hidden"}}'
       const source_id = await aChannel(server, { config })
       const sister = await aChannel(server)
@@ -275,7 +275,7 @@ forEachDatabase('batch routes', (open) => {
     })
 
     test.each(['key', 'name', 'base_url', 'balance', 'used_quota', 'status'])(
-      '%s is nothing that can be copied',
+      '%s cannot be copied',
       async (field) => {
         const source_id = await aChannel(server)
         const id = await aChannel(server, { name: 'target' })
@@ -286,7 +286,7 @@ forEachDatabase('batch routes', (open) => {
       },
     )
 
-    test('all or nothing: where the source holds what may not be written, no target changes', async () => {
+    test('all or nothing: if the source has an invalid value, no target changes', async () => {
       const source_id = await aChannel(server, { models: 'new' })
       await server.database.write
         .updateTable('channels')
@@ -302,7 +302,7 @@ forEachDatabase('batch routes', (open) => {
       )
     })
 
-    test('one call brings about only so many rows of the relay', async () => {
+    test('one request can create only a limited number of abilities', async () => {
       const models = Array.from({ length: 2000 }, (_, index) => `m${index}`).join()
       const source_id = await aChannel(server, { models, group: 'a,b,c,d,e' })
       const ids = await Promise.all(Array.from({ length: 11 }, () => aChannel(server)))

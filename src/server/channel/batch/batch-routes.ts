@@ -21,7 +21,7 @@ import { copiedValues, plannedCopies, type PlannedCopy } from './channel-copy.ts
 
 type BatchAction = 'enable' | 'disable' | 'delete'
 
-/** What is done to named channels at once: all of it in one transaction. */
+/** Routes that change several channels in one transaction. */
 export const batchRoutes = (app: App, tests: Pick<ChannelTests, 'startChosen'>): Route[] => [
   batchRoute(app),
   serve(channelBatchApi.test, ({ body, requestId }) => tests.startChosen(body.ids, requestId)),
@@ -50,7 +50,7 @@ function batchRoute({ database, clock }: App): Route {
   })
 }
 
-/** Does it, and answers what the audit keeps of it. */
+/** Runs the action. Returns its audit rows. */
 async function acted(
   trx: Queries,
   asked: { channels: readonly StoredChannel[]; action: BatchAction; nowSeconds: number },
@@ -75,7 +75,7 @@ interface CopyQuestion {
   fields: readonly CopyField[]
 }
 
-/** Of channels as they are: what copying does, and what is said of it. */
+/** Returns the changes of a copy for the current channels, and the report. */
 function answeredCopy(
   { source_id, ids, fields }: CopyQuestion,
   found: readonly StoredChannel[],

@@ -14,15 +14,15 @@ import { ABILITIES_MAX, tooMany } from '../channel-input.ts'
 import { channelChanges, type ChannelChanges, type Checked } from '../channel.ts'
 import type { StoredChannel } from '../channel-store.ts'
 
-/** What copying does to one channel. */
+/** Effect of a copy on one channel. */
 export interface PlannedCopy {
   target: StoredChannel
-  /** Written only where a field becomes another. */
+  /** Only fields whose value changes. */
   changes: ChannelChanges
   report: CopyReport['targets'][number]
 }
 
-/** The members of an input that carry a field to a channel of the source's own kind. */
+/** Input members that hold a field of the channel itself. */
 const COLUMNS = {
   models: 'text',
   model_mapping: 'text',
@@ -36,14 +36,14 @@ type Column = keyof typeof COLUMNS
 
 const isColumn = (field: CopyField): field is Column => Object.hasOwn(COLUMNS, field)
 
-/** A member of `config`; `other` is where older programs kept the one field of a type. */
+/** Returns a member of `config`; older programs stored the single field of a type in `other`. */
 function configValue(channel: StoredChannel, field: CopyField): unknown {
   const value = (parseConfigObject(channel.config) ?? {})[field] ?? ''
   const isInOther = value === '' && typeFieldOf(channel.type, field)?.alsoOther === true
   return isInOther ? (channel.other ?? '') : value
 }
 
-/** A field as text, so that two channels can be compared by it. */
+/** Returns a field as text, for comparison. */
 function fieldText(channel: StoredChannel, field: CopyField): string {
   if (COPIED_LISTS.has(field)) return commaList(String(valueOf(channel, field) ?? '')).join(',')
   const value = valueOf(channel, field)
@@ -55,29 +55,29 @@ function valueOf(channel: StoredChannel, field: CopyField): unknown {
   return channel[field] ?? (COLUMNS[field] === 'number' ? 0 : '')
 }
 
-/** The same for people to read. */
+/** Returns a field as text, for display. */
 function shownText(channel: StoredChannel, field: CopyField): string {
   const text = fieldText(channel, field)
   return field === 'header_override' && text !== '' ? AUDIT_SECRET : text
 }
 
-/** What an edit would be sent that gives a channel these fields of the source. */
+/** Returns the input of an edit that would set these fields to the source's values. */
 function inputOf(source: StoredChannel, fields: readonly CopyField[]): ChannelInput {
   const input: Record<string, unknown> = {}
   const config: Record<string, unknown> = {}
   for (const field of fields) {
     const value = valueOf(source, field)
     if (isColumn(field)) input[field] = value
-    // Taken away where the source has none.
+    // Null removes the member if the source lacks it.
     else config[field] = value === '' ? null : value
     if (typeFieldOf(source.type, field)?.alsoOther === true) input['other'] = value
   }
   if (Object.keys(config).length > 0) input['config'] = JSON.stringify(config)
-  // Texts and numbers of a channel's own columns, each under the name that an edit gives it.
+  // Texts and numbers of a channel's own columns, each under its name in an edit.
   return input as ChannelInput
 }
 
-/** Where a channel sends its secrets: two that agree in it may know each other's. */
+/** Destination of a channel's secrets; channels with the same one may share them. */
 const placeOf = ({ type, base_url, config }: StoredChannel): string =>
   JSON.stringify([type, trimBaseUrl(base_url ?? ''), parseConfigObject(config)?.['proxy'] ?? ''])
 
@@ -85,7 +85,8 @@ function whyNot(source: StoredChannel, target: StoredChannel, field: CopyField):
   if (!isSharedField(field, source.type, target.type)) return 'type'
   const text = fieldText(source, field)
   if (COPIED_LISTS.has(field) && text === '') return 'empty'
-  // Secret headers go only where they were entered for: elsewhere somebody could read them.
+  // Secret headers are only copied to the destination they were entered for; otherwise they could
+  // be read elsewhere.
   const isSecret = field === 'header_override' && text !== ''
   return isSecret && placeOf(source) !== placeOf(target) ? 'place' : null
 }
@@ -110,7 +111,7 @@ function plannedCopy(
   return { ok: true, value: { target, changes: checked.value, report } }
 }
 
-/** What copying the fields does to each target, or why to none. The source is no target. */
+/** Returns the changes of each target, or the first refusal. The source is not a target. */
 export function plannedCopies(
   source: StoredChannel,
   targets: readonly StoredChannel[],
@@ -136,7 +137,7 @@ export function plannedCopies(
 const abilitiesOf = ({ models, group }: StoredChannel): number =>
   commaList(models).length * Math.max(1, commaList(group).length)
 
-/** What the fields are at the source. */
+/** Returns the values of the fields at the source. */
 export const copiedValues = (
   source: StoredChannel,
   fields: readonly CopyField[],

@@ -18,12 +18,12 @@ import { heldKeys, type HeldKey } from './channel-key.ts'
 interface Held {
   channel: StoredChannel
   keys: readonly HeldKey[]
-  /** What is set aside, by the key's id. */
+  /** Pauses by key id. */
   pauses: ReadonlyMap<string, KeyPause>
   nowSeconds: number
 }
 
-/** A person pauses, resumes or removes keys of a channel. Answers the channel as it is then. */
+/** Pauses, resumes or removes keys of a channel manually. Returns the changed channel. */
 export async function changeKeys(
   trx: Queries,
   author: AuditAuthor,
@@ -101,7 +101,7 @@ async function removeKeys(
   return changed
 }
 
-/** Of one key that is left nothing could be told any more, and it would be used. */
+/** Throws if no key would remain in use: a single remaining key would be used even if paused. */
 function refuseIfNoneIsOn(held: Held, left: readonly HeldKey[]): void {
   if (left.every((key) => isOff(held, key))) throw new AppError('channel_key_last_in_use')
 }

@@ -6,16 +6,16 @@ import { NEVER_TRIED_SECONDS, trialDelaySeconds } from '../channel-pause-store.t
 import { heldKeys } from './channel-key.ts'
 
 /**
- * Which keys of channels with several are set aside, because the upstream refused them or a person
- * has paused them.
+ * Stores which keys of channels with several keys are paused, because the upstream refused them or
+ * an admin paused them.
  */
 export type KeyPause = Selectable<Schema['channel_key_pauses']>
 
-/** Whether a person has paused the key: then only a person takes it back. */
+/** Whether an admin paused the key; then only an admin can resume it. */
 export const isPausedByHand = ({ next_trial_at }: Pick<KeyPause, 'next_trial_at'>): boolean =>
   next_trial_at === NEVER_TRIED_SECONDS
 
-/** Sets a key aside; one that is already keeps its trials, and what a person said of it. */
+/** Pauses a key. A paused key keeps its trials, and a manual pause stays. */
 export async function pauseKey(
   trx: Queries,
   pause: Pick<KeyPause, 'channel_id' | 'key_id' | 'status' | 'cause'>,
@@ -39,7 +39,7 @@ export async function pauseKey(
     .execute()
 }
 
-/** A person's pause, in the place of one that the key may have. */
+/** Pauses a key manually; replaces an existing pause. */
 export async function pauseKeyByHand(
   trx: Queries,
   key: { channel_id: number; key_id: string },
@@ -54,7 +54,7 @@ export async function pauseKeyByHand(
     .execute()
 }
 
-/** The key was seen to be well. False: it was in use, or a person has paused it. */
+/** Resumes a working key. Returns false if it was in use or paused manually. */
 export async function resumeKey(
   trx: Queries,
   { channelId, keyId }: { channelId: number; keyId: string },
@@ -68,7 +68,7 @@ export async function resumeKey(
   return numDeletedRows > 0n
 }
 
-/** A person wants these keys used again. */
+/** Resumes these keys manually. */
 export async function resumeKeysByHand(
   trx: Queries,
   channelId: number,
@@ -82,7 +82,7 @@ export async function resumeKeysByHand(
     .execute()
 }
 
-/** Of these channels; for the relay's map. */
+/** Returns the pauses of these channels, for the relay's map. */
 export const keyPausesIn = (db: Queries, ids: readonly number[]): Promise<KeyPause[]> =>
   db.selectFrom('channel_key_pauses').selectAll().where('channel_id', 'in', ids).execute()
 
@@ -94,7 +94,7 @@ export const keyPausesOf = (db: Queries, channelId: number): Promise<KeyPause[]>
     .orderBy('key_id')
     .execute()
 
-/** How many keys of these channels are set aside; of none for those that are missing. */
+/** Returns the number of paused keys per channel; channels without paused keys are omitted. */
 export async function pausedKeyCounts(
   db: Queries,
   channelIds: readonly number[],
@@ -109,7 +109,7 @@ export async function pausedKeyCounts(
   return new Map(rows.map(({ channel_id, count }) => [channel_id, Number(count)]))
 }
 
-/** Forgets what is known of keys of channels that are deleted. */
+/** Deletes the pauses of deleted channels. */
 export async function forgetKeys(trx: Queries, channelIds: readonly number[]): Promise<void> {
   if (channelIds.length === 0) return
   await trx.deleteFrom('channel_key_pauses').where('channel_id', 'in', channelIds).execute()
@@ -123,8 +123,8 @@ interface KeyHolder {
 }
 
 /**
- * After a person has changed a channel: keys that it no longer holds are forgotten, and whoever
- * enables it wants its keys in use, but for those that were paused by hand; if all were, these too.
+ * Updates pauses after a manual change of a channel: drops those of removed keys. Enabling the
+ * channel resumes its keys, except manually paused ones, unless all were.
  */
 export async function followChannel(
   trx: Queries,
@@ -152,8 +152,8 @@ async function forgetRefusals(trx: Queries, channel: KeyHolder): Promise<void> {
 }
 
 /**
- * Notes that a call tries a key that is set aside, so that the next trial comes later. A trial that
- * another process has noted stands.
+ * Stores that a call tries a paused key, so that the next trial is later. A trial stored by another
+ * process stays.
  */
 export async function moveKeyTrial(
   db: Queries,
@@ -179,8 +179,8 @@ export async function moveKeyTrial(
 }
 
 /**
- * Sets the key that a test was refused with aside. Answers how many keys of the channel are left in
- * use.
+ * Pauses the key that was refused in a test. Returns the number of the channel's keys that are
+ * still in use.
  */
 export async function pauseTestedKey(
   trx: Queries,
@@ -195,9 +195,9 @@ export async function pauseTestedKey(
 }
 
 /**
- * The channel with one of its keys, for what asks beside the relayed calls: one that is in use, or
- * the one that has been set aside for longest; one that was paused by hand only where all were.
- * `keyId` is empty where it has only one.
+ * Returns the channel with one of its keys, for requests other than relayed calls: a key in use, or
+ * the one paused longest; a manually paused one only if all are. `keyId` is empty if it has a
+ * single key.
  */
 export async function withOneKey<C extends { id: number; type: number; key: string }>(
   db: Queries,

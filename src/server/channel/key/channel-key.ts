@@ -1,18 +1,18 @@
 import { keysOf, keyTail } from '../../../contract/channel-keys.ts'
 import { sha256 } from '../../secrets.ts'
 
-/** One of the keys that a channel holds. */
+/** One of a channel's keys. */
 export interface HeldKey {
-  /** Names it where the key itself must not stand: the beginning of its SHA-256. */
+  /** Identifies the key without revealing it: the beginning of its SHA-256. */
   id: string
   key: string
-  /** Its last characters, for people. */
+  /** Its last characters, for display. */
   tail: string
 }
 
 const ID_LENGTH = 16
 
-/** In their order. */
+/** Returns a channel's keys in order. */
 export const heldKeys = ({ type, key }: { type: number; key: string }): HeldKey[] =>
   keysOf(type, key).map((one) => ({
     id: sha256(one).slice(0, ID_LENGTH),

@@ -2,20 +2,20 @@ import { ChannelStatus } from '../../../contract/channel.ts'
 import type { Database } from '../../db/database.ts'
 
 /**
- * Good news of channels that no call has brought: a test has passed, or a person wants them used
- * again. Every process hears it, and forgets what trouble it has had with them.
+ * Announces that channels work again, known from a test or a manual change and not from a call.
+ * Every process then resets its failure state for them.
  */
 export interface GoodNews {
   ids: readonly number[]
-  /** Of one key of several; absent: of all. */
+  /** One of several keys; absent for all. */
   keyId?: string | undefined
-  /** Of one model, as it is sent upstream; absent: of all. */
+  /** Upstream name of one model; absent for all. */
   model?: string
 }
 
 const ANNOUNCED = 'channels-well'
 const CHANGED = 'channels'
-/** PostgreSQL passes 8,000 bytes on at once. */
+/** PostgreSQL limits a notification to 8,000 bytes. */
 const IDS_AT_ONCE = 400
 
 export async function announceGoodNews(
@@ -28,7 +28,7 @@ export async function announceGoodNews(
   }
 }
 
-/** Tells every process that these channels are no longer as they were, or not there any more. */
+/** Announces to every process that these channels were changed or deleted. */
 export async function announceChannels(
   database: Pick<Database, 'announce'>,
   ids: readonly number[],
@@ -38,9 +38,9 @@ export async function announceChannels(
   }
 }
 
-/** Which channels a message says have changed; null: it is about something else. */
+/** Returns the changed channels of an announcement, or null if it concerns something else. */
 export function changedChannelsIn(message: string): readonly number[] | 'all' | null {
-  // Without ids, as processes of an earlier version say it: any of them.
+  // Processes of an earlier version announce without ids: any channel may have changed.
   if (message === CHANGED || message === 'everything') return 'all'
   if (!message.startsWith(`${CHANGED}:`)) return null
   return message
@@ -49,11 +49,11 @@ export function changedChannelsIn(message: string): readonly number[] | 'all' | 
     .map(Number)
 }
 
-/** Whether a person has enabled the channel. */
+/** Whether the channel was enabled manually. */
 export const isEnabledNow = (before: { status: number }, after: { status: number }): boolean =>
   before.status !== ChannelStatus.enabled && after.status === ChannelStatus.enabled
 
-/** What an announcement says of channels; null: it is about something else. */
+/** Parses an announcement of working channels, or returns null if it concerns something else. */
 export function goodNewsIn(message: string): GoodNews | null {
   if (!message.startsWith(`${ANNOUNCED}:`)) return null
   // Only the function above writes it.

@@ -11,16 +11,16 @@ import { changedChannelsIn } from './channel-news.ts'
 import { deleteNotices, openNotices, type ChannelNotice } from '../channel-pause-store.ts'
 
 /**
- * One letter to root about everything that the program did to channels, however many went down at
- * once: changes are rows, collected for a minute, and of all processes one tells of them. A letter
- * that cannot leave is tried again; where nobody can be told, the rows go.
+ * Sends one letter to root about automatic changes of channels, even if many fail together. Changes
+ * are stored as rows and collected for a minute; one of all processes sends them. A letter that
+ * cannot be sent is retried; if no recipient is configured, the rows are deleted.
  */
 
-/** How long changes are collected before the letter is written. */
+/** Milliseconds for which changes are collected. */
 const COLLECT_MS = 60_000
-/** Seconds between two letters. */
+/** Minimum seconds between two letters. */
 const PAUSE_SECONDS = 600
-/** Changes that one letter tells of. */
+/** Maximum number of changes per letter. */
 const CHANGES_MAX = 100
 const SETTING = 'channel_digest_at'
 
@@ -28,7 +28,7 @@ export interface StatusDigest {
   stop(): void
 }
 
-/** Listens to changes of channels. `collectMs`: how long they are collected. */
+/** Listens to changes of channels. `collectMs`: milliseconds for which they are collected. */
 export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDigest {
   let timer: NodeJS.Timeout | undefined
   let isStopped = false
@@ -37,7 +37,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
     if (isStopped) return
     timer ??= setTimeout(() => {
       timer = undefined
-      const isAccepted = app.background.run('mail', 'a letter about channels', async () => {
+      const isAccepted = app.background.run('mail', 'mail about channels', async () => {
         let isDone = false
         try {
           isDone = await sendStatusDigest(app)
@@ -52,7 +52,7 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
   app.database.onAnnouncement((message) => {
     if (changedChannelsIn(message) !== null) later(collectMs)
   })
-  // What a process that died left untold.
+  // For changes that a dead process has not reported.
   later(collectMs)
   return {
     stop() {
@@ -62,14 +62,14 @@ export function startStatusDigest(app: App, collectMs = COLLECT_MS): StatusDiges
   }
 }
 
-/** Tells root of what is open. False: something stays open, for a later letter. */
+/** Sends the pending changes to root. Returns false if some remain for a later letter. */
 export async function sendStatusDigest(app: App): Promise<boolean> {
   const { database, clock } = app
   const notices = await openNotices(database.read, CHANGES_MAX)
   if (notices.length === 0) return true
   const from = await readOrCreateSetting(database.write, SETTING, '0')
   const nowSeconds = clock.nowSeconds()
-  // A letter of the future was sent by a clock that was ahead.
+  // A last letter in the future was sent by a clock that was ahead.
   if (Math.abs(nowSeconds - Number(from)) < PAUSE_SECONDS) return false
   if (!(await moveSetting(database.write, SETTING, { from, to: String(nowSeconds) }))) return false
   const letter = channelStatusLetter(systemName(app), {
@@ -103,6 +103,6 @@ const changeOf = (notice: ChannelNotice): ChannelChange => ({
   id: notice.channel_id,
   name: notice.name,
   isEnabled: notice.status === ChannelStatus.enabled,
-  // Only the program writes this column.
+  // Only this program writes the column.
   reason: { zh: notice.reason, en: CAUSES_EN[notice.cause as StatusCause] },
 })

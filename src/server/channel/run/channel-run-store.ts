@@ -5,19 +5,19 @@ import { moveSetting } from '../../db/setting-store.ts'
 import { LOST_AFTER_SECONDS, POSTGRES_NOW } from '../../ledger/heartbeat.ts'
 
 /**
- * One run of a kind at a time on one database, whichever process it is in. What is known of it is a
- * fact of the installation, so that every process can tell how far it has come.
+ * Allows one run of each kind at a time per database, in any process. Its progress is stored as a
+ * setting, so that every process can report it.
  */
 
 const StoredRun = z.object({
-  /** The process that works on it, or did. */
+  /** Process of the run. */
   node: z.string(),
   running: z.boolean(),
   scope: z.string(),
   done: z.int(),
   total: z.int(),
   failed: z.int(),
-  /** Absent in what earlier versions wrote. */
+  /** Missing in rows of earlier versions. */
   firstFailure: z
     .object({ channel: z.string(), zh: z.string(), en: z.string() })
     .nullable()
@@ -29,7 +29,7 @@ export type RunName = 'channel_test' | 'channel_balance'
 
 const settingOf = (name: RunName): string => `run:${name}`
 
-/** A run that has visited nothing. */
+/** A run without visits. */
 export const IDLE: StoredRun = {
   node: '',
   running: false,
@@ -50,7 +50,7 @@ function parseRun(text: string | undefined): StoredRun {
 }
 
 /**
- * Whether a process that said it runs still does. On SQLite there is one process, so another's word
+ * Whether the process of a stored run is alive. On SQLite there is one process, so a run of another
  * is left over from before a restart.
  */
 async function isAlive(db: Queries, engine: Database['engine'], node: string): Promise<boolean> {
@@ -64,7 +64,7 @@ async function isAlive(db: Queries, engine: Database['engine'], node: string): P
   return seen !== undefined
 }
 
-/** Claims the run for a process; false while another one, which is alive, works on it. */
+/** Claims the run for a process. Returns false if another live process runs it. */
 export async function takeRun(
   { write, engine }: Pick<Database, 'write' | 'engine'>,
   name: RunName,
@@ -76,7 +76,8 @@ export async function takeRun(
       .values({ name: settingOf(name), value: JSON.stringify(IDLE) })
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute()
-    // Writing the column to itself takes the row's lock: of two that claim, one sees the other.
+    // Updating the column to its own value takes the row lock, so that of two claims the second
+    // sees the first.
     const row = await trx
       .updateTable('settings')
       .set((eb) => ({ value: eb.ref('value') }))
@@ -96,7 +97,7 @@ export async function takeRun(
   })
 }
 
-/** Writes how far a run has come. False: it is another process's by now. */
+/** Stores the progress of a run. Returns false if another process has claimed it. */
 export const saveRun = (
   db: Queries,
   name: RunName,
@@ -104,7 +105,7 @@ export const saveRun = (
 ): Promise<boolean> =>
   moveSetting(db, settingOf(name), { from: JSON.stringify(was), to: JSON.stringify(is) })
 
-/** The run that goes on or the last one; not running when its process is gone. */
+/** Returns the current or last run; not running if its process is dead. */
 export async function readRun(
   { read, engine }: Pick<Database, 'read' | 'engine'>,
   name: RunName,

@@ -10,7 +10,7 @@ import { eventually } from '../../test/relay-setup.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 import { startHeldUpstream, type HeldUpstream } from '../../test/held-upstream.ts'
 
-/** Two processes on one database: what one does, the other knows and does not do again. */
+/** Two processes on one database share the state of runs. */
 describe('a run over channels and two servers on one PostgreSQL database', () => {
   let first: TestServer
   let second: TestServer
@@ -46,7 +46,7 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
       return state.running === false && state
     }, 'the end of the run')
 
-  test('a second run is refused on the other one, which sees how far the first has come', async () => {
+  test('the other server rejects a second run and sees the progress of the first', async () => {
     await aChannel(first, { base_url: upstream.url, models: 'quick' })
     await aChannel(first, { base_url: held.url, models: 'held' })
     expect((await get(first, '/api/channel/test')).json['success']).toBe(true)
@@ -58,7 +58,7 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     expect(await finished(first)).toMatchObject({ scope: 'disabled', total: 0 })
   })
 
-  test('of two that start at the same moment one begins', async () => {
+  test('of two parallel starts one succeeds', async () => {
     held.hold()
     const answers = await Promise.all([
       get(first, '/api/channel/test'),
@@ -70,7 +70,7 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     await finished(second)
   })
 
-  test('a run goes on when the database was away for a moment', async () => {
+  test('a run continues after a short database outage', async () => {
     const { write } = first.database
     held.hold()
     const before = held.asked()
@@ -78,14 +78,17 @@ describe('a run over channels and two servers on one PostgreSQL database', () =>
     await eventually(() => held.asked() > before, 'the call upstream')
     await sql`ALTER TABLE settings RENAME TO elsewhere`.execute(write)
     held.release()
-    await eventually(() => first.faults.join().includes('was not noted'), 'a note that failed')
+    await eventually(
+      () => first.faults.join().includes('could not store the progress'),
+      'a note that failed',
+    )
     await sql`ALTER TABLE elsewhere RENAME TO settings`.execute(write)
     expect(await finished(second)).toMatchObject({ done: 2, total: 2, failed: 0 })
     expect((await get(second, '/api/channel/test?scope=disabled')).json['success']).toBe(true)
     await finished(first)
   })
 
-  test('the run of a server that has stopped is over, and another may begin', async () => {
+  test('the run of a stopped server ends, and another may begin', async () => {
     upstream.seen()
     await aChannel(first, { base_url: upstream.url, models: 'hang' })
     await get(first, '/api/channel/test')

@@ -11,10 +11,10 @@ import {
   type StoredRun,
 } from './channel-run-store.ts'
 
-/** A visit that did not go well: to which channel, and why, in both languages. */
+/** A failed visit: its channel, and the reason in both languages. */
 export type VisitFailure = NonNullable<StoredRun['firstFailure']>
 
-/** How a visit's refusal is told; `clean` takes the channel's secrets out of a text. */
+/** Builds the failure of a visit; `clean` removes the channel's secrets from a text. */
 export const visitFailure = (
   channel: { id: number; name: string | null },
   { code, params }: Refusal,
@@ -25,27 +25,27 @@ export const visitFailure = (
   en: clean(errorText(code, 'en', params)),
 })
 
-/** What a run does. */
+/** Plan of a run. */
 export interface RunPlan {
-  /** Which channels, as the state names them. */
+  /** Scope of the channels, as shown in the state. */
   scope: string
-  /** The channels to visit, in their order. */
+  /** Returns the channels to visit, in order. */
   ids(): Promise<readonly number[]>
   /**
-   * Answers why a visit did not go well, or null: it did. What it throws counts as a failure and
-   * does not end the run.
+   * Visits a channel. Returns why it failed, or null. An exception counts as a failure and does not
+   * end the run.
    */
   visit(id: number): Promise<VisitFailure | null>
 }
 
-/** A run over many channels in the background: one at a time on a database, visible everywhere. */
+/** A background run over many channels: one at a time per database, visible in all processes. */
 export interface ChannelRun {
-  /** Answers when the run has begun; false, and nothing has, while another one goes on. */
+  /** Resolves when the run has begun; false if another one is running. */
   start(plan: RunPlan): Promise<boolean>
   state(language: Language): Promise<RunState>
 }
 
-/** After what time a note of how far a run has come is tried again. */
+/** Delay before storing the progress is retried. */
 const NOTE_RETRY_MS = 1000
 
 interface RunSettings {
@@ -60,7 +60,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
   const isStopping = (): boolean => stopping?.aborted === true
 
   function complain(error: unknown, what: string): void {
-    // A server that stops breaks off what it is doing.
+    // A stopping server aborts its work.
     if (!isStopping()) trace.error({ err: error, run: name }, what)
   }
 
@@ -68,8 +68,8 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     passed(ms, undefined, { ref: false, signal: stopping }).catch(() => {})
 
   /**
-   * Writes how far a run has come, when the database is back if it is away: as long as a process
-   * lives, others believe what it has noted. False: the run is another process's by now, or this
+   * Stores the progress of a run, and retries during a database outage, because other processes
+   * rely on it while this one lives. Returns false if another process has claimed the run, or this
    * one stops.
    */
   async function note(change: { was: StoredRun; is: StoredRun }): Promise<boolean> {
@@ -77,11 +77,11 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     while (!isStopping()) {
       try {
         if (await saveRun(database.write, name, change)) return true
-        // One whose answer was lost may have been written.
+        // The earlier write may have succeeded although its result was lost.
         const { is } = change
         return hasFailed && (await saveRun(database.write, name, { was: is, is }))
       } catch (error) {
-        if (!hasFailed) complain(error, 'how far a run over channels has come was not noted')
+        if (!hasFailed) complain(error, 'could not store the progress of a channel run')
         hasFailed = true
         await pause(NOTE_RETRY_MS)
       }
@@ -110,13 +110,13 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
     let run = begun
     for (const [index, id] of ids.entries()) {
       if (index > 0 && config.POLLING_INTERVAL > 0) await pause(config.POLLING_INTERVAL * 1000)
-      // Whoever stops the server does not wait; the run ends with its process.
+      // A stopping server does not wait; the run ends with its process.
       if (isStopping()) return
       const failure = await visit(id).catch((error: unknown): VisitFailure => {
-        complain(error, `a visit to channel ${id} broke off`)
+        complain(error, `channel ${id} failed in a channel run`)
         return visitFailure({ id, name: null }, { code: 'internal' }, (text) => text)
       })
-      // A visit that was cut short by that says nothing of its channel.
+      // An aborted visit has no result for its channel.
       if (isStopping()) return
       const next = {
         ...run,
@@ -142,7 +142,7 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
         }
         const [run, ids] = begun
         void visitAll(run, ids, plan.visit)
-          .catch((error: unknown) => complain(error, 'a run over channels broke off'))
+          .catch((error: unknown) => complain(error, 'a channel run failed'))
           .finally(() => {
             goesOn = false
           })
@@ -153,13 +153,13 @@ export function createChannelRun(app: App, settings: RunSettings): ChannelRun {
       }
     },
     async state(language) {
-      // Asked before the database is: what it says of a run that is over then is its end.
+      // Read before the database, so that a finished run is reported as finished.
       const isOurs = goesOn
       const { node: worker, firstFailure: first, ...run } = await readRun(database, name, node)
       const first_failure = first && { channel: first.channel, message: first[language] }
       const state = { ...run, first_failure }
-      // The database says of a run of ours that broke off that it goes on, and of one that has just
-      // ended that it is over, while the next one would still be refused.
+      // The database reports an interrupted run of this process as running, and a run that has just
+      // ended as over although the next one would still be rejected.
       return worker === node ? { ...state, running: isOurs } : state
     },
   }

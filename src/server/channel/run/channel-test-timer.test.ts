@@ -24,9 +24,9 @@ const settingOf = (server: TestServer) =>
     .where('name', '=', 'channel_test_at')
     .executeTakeFirst()
 
-forEachDatabase('channels are tested by themselves', (open) => {
-  test('every CHANNEL_TEST_FREQUENCY minutes, first so long after the start', async () => {
-    // Only the server's own looking is hurried; the rest happens in its time.
+forEachDatabase('regular channel tests', (open) => {
+  test('run every CHANNEL_TEST_FREQUENCY minutes, first after that time', async () => {
+    // Only the server's own timer is accelerated; everything else takes real time.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const upstream = await startFakeUpstream()
     const server = await startTestServer(open, { CHANNEL_TEST_FREQUENCY: '10' })
@@ -38,7 +38,7 @@ forEachDatabase('channels are tested by themselves', (open) => {
     server.clock.advanceSeconds(599)
     vi.advanceTimersByTime(LOOK_MS)
     expect((await stateOf(server, admin)).total).toBe(0)
-    // The last: a clock that was ahead is put right.
+    // The last value simulates a clock that was ahead and is corrected.
     for (const seconds of [1, 600, -86_400]) {
       upstream.seen()
       server.clock.advanceSeconds(seconds)
@@ -51,7 +51,7 @@ forEachDatabase('channels are tested by themselves', (open) => {
     await upstream.close()
   })
 
-  test('never without it', async () => {
+  test('never run without the setting', async () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     const server = await startTestServer(open)
     vi.advanceTimersByTime(LOOK_MS)
@@ -62,7 +62,7 @@ forEachDatabase('channels are tested by themselves', (open) => {
 })
 
 forEachDatabase('POLLING_INTERVAL', (open) => {
-  test('lies between two channels, and a server that stops does not wait for it', async () => {
+  test('pause between two channels, and a stopping server does not wait for the pause', async () => {
     const upstream: FakeUpstream = await startFakeUpstream()
     const server = await startTestServer(open, { POLLING_INTERVAL: '3600' })
     const admin = await anAdmin(server)

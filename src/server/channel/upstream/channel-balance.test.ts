@@ -10,7 +10,7 @@ import { eventually } from '../../test/relay-setup.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 import { statusAfterBalance, typesWithBalance } from './channel-balance.ts'
 
-/** What an upstream answers, by address without its query; a number is a status. */
+/** Responses of the upstream by address without query; a number is a status. */
 type Answers = Record<string, unknown>
 
 interface Asked {
@@ -19,7 +19,7 @@ interface Asked {
   apiKey: string
 }
 
-/** An upstream that knows only what it is told to answer. */
+/** An upstream with only the given responses. */
 async function startUpstream() {
   let answers: Answers = {}
   let asked: Asked[] = []
@@ -32,7 +32,7 @@ async function startUpstream() {
     response.end(typeof answer === 'string' ? answer : JSON.stringify(answer ?? {}))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
@@ -45,7 +45,7 @@ async function startUpstream() {
   }
 }
 
-/** The providers' own documents are where these shapes come from. */
+/** Shapes from the providers' own documentation. */
 const DOCUMENTED: Record<number, { answers: Answers; balance: number; asked: Partial<Asked>[] }> = {
   1: {
     answers: {
@@ -68,7 +68,7 @@ const DOCUMENTED: Record<number, { answers: Answers; balance: number; asked: Par
       '/v1/dashboard/billing/usage': { total_usage: 10 },
     },
     balance: 5,
-    // Without a payment method usage is not counted by months.
+    // Without a payment method usage is not counted per month.
     asked: [{}, { url: '/v1/dashboard/billing/usage?start_date=2026-10-07&end_date=2027-01-15' }],
   },
   4: {
@@ -173,7 +173,7 @@ forEachDatabase('balances', (open) => {
       })
     })
 
-    test('an address that ends in a version leads to the same places', async () => {
+    test('an address that ends in a version leads to the same paths', async () => {
       for (const type of [1, 36, 44]) {
         upstream.answer(DOCUMENTED[type]?.answers ?? {})
         const id = await aCase(type, { base_url: `${upstream.url}/v1` })
@@ -181,7 +181,7 @@ forEachDatabase('balances', (open) => {
       }
     })
 
-    test.each([3, 14, 24, 33, 43, 50, 999])('type %i says that it has none', async (type) => {
+    test.each([3, 14, 24, 33, 43, 50, 999])('type %i is reported as unsupported', async (type) => {
       upstream.answer({})
       const id = await aCase(type)
       const answer = await refresh(id)
@@ -189,7 +189,7 @@ forEachDatabase('balances', (open) => {
       expect(upstream.asked()).toEqual([])
     })
 
-    // A balance that is wrong is worse than an old one.
+    // A wrong balance is worse than an old one.
     test.each<[string, number, unknown, string]>([
       ['a page', 4, '<html>', '无法解析'],
       ['an empty object', 4, {}, '余额'],
@@ -229,7 +229,7 @@ forEachDatabase('balances', (open) => {
       }
     })
 
-    test('a key that is not told the account’s credits has what its own limit leaves', async () => {
+    test('a key without access to the account’s credits reports its own remaining limit', async () => {
       const id = await aCase(20)
       upstream.answer({ '/v1/credits': 403, '/v1/key': { data: { limit_remaining: 74.5 } } })
       expect((await refresh(id)).json).toMatchObject({ success: true, balance: 74.5 })
@@ -240,7 +240,7 @@ forEachDatabase('balances', (open) => {
       expect(await stored(id)).toMatchObject({ balance: 74.5 })
     })
 
-    test('a key that the upstream repeats, or that is in its address, is in no answer', async () => {
+    test('a key in the upstream’s reply or address is in no response', async () => {
       upstream.answer({ '/sb-api/user/status': 418 })
       const answers = [await refresh(await aCase(5))]
       upstream.answer({ '/dashboard/billing/credit_grants': 403 })
@@ -253,7 +253,7 @@ forEachDatabase('balances', (open) => {
       }
     })
 
-    test('an unknown channel, and nobody there', async () => {
+    test('an unknown channel, and a closed port', async () => {
       expect((await refresh(999_999)).message).toBe('没有找到该记录')
       const dead = await aCase(4, { base_url: 'http://127.0.0.1:9' })
       expect((await refresh(dead)).message).toBe('无法连接上游')
@@ -269,7 +269,7 @@ forEachDatabase('balances', (open) => {
         return now.running === false && now
       }, 'the end of the run')
 
-    test('asks for all that can be asked, in the background, and counts', async () => {
+    test('reads all supported balances in the background, and counts them', async () => {
       upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 5 } })
       const good = await aCase(4)
       await aCase(12)
@@ -288,7 +288,7 @@ forEachDatabase('balances', (open) => {
       expect(await stored(other)).toMatchObject({ balance: 0, balance_updated_time: 0 })
     })
 
-    test('a second call while they are being asked succeeds and asks nobody again', async () => {
+    test('a second request during the run succeeds without another run', async () => {
       const held = await startHeldUpstream()
       await aCase(4, { base_url: held.url })
       const start = () => get('/api/channel/update_balance')
@@ -302,7 +302,7 @@ forEachDatabase('balances', (open) => {
       await held.close()
     })
 
-    test('disables what was found empty twice, when that is wanted', async () => {
+    test('disables a channel that was empty twice, if configured', async () => {
       upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 0 } })
       const id = await aCase(4, { name: 'spent', models: 'spent-model' })
       const run = async () => {
@@ -320,7 +320,7 @@ forEachDatabase('balances', (open) => {
       expect(data).toMatchObject([{ content: `渠道「spent」（#${id}）已被自动禁用：上游余额不足` }])
     })
 
-    test.each(['all', 'one'])('enables it when it is filled again, asked by %s', async (by) => {
+    test.each(['all', 'one'])('enables it when it is refilled, for a run over %s', async (by) => {
       const { options } = server.app
       upstream.answer({ '/dashboard/billing/credit_grants': { total_available: 0 } })
       const id = await aCase(4, { name: 'filled' })
@@ -347,28 +347,31 @@ forEachDatabase('balances', (open) => {
       ])
     })
 
-    // Local servers answer any path with 200; taken for a balance of nothing, they were disabled.
+    // Local servers return 200 for any path; this must not count as an empty balance.
     test.each<[string, unknown]>([
       ['a complaint', { error: 'Unexpected endpoint or method. Returning 200 anyway' }],
       ['an empty object', {}],
       ['a list', { object: 'list', data: [] }],
       ['null in all places', { data: null, hard_limit_usd: null, total_available: null }],
       ['a word', 'OK'],
-    ])('B26: a server that answers every path with %s stays enabled', async (_what, answered) => {
-      const places = Object.values(DOCUMENTED).flatMap(({ answers }) => Object.keys(answers))
-      upstream.answer(Object.fromEntries(places.map((place) => [place, answered])))
-      const ids = await Promise.all(Object.keys(DOCUMENTED).map((type) => aCase(Number(type))))
-      await server.app.options.set('AutomaticDisableChannelEnabled', 'true')
-      for (const _round of [1, 2]) {
-        await get('/api/channel/update_balance')
-        expect(await finished()).toMatchObject({ total: ids.length, failed: ids.length })
-      }
-      await server.app.options.set('AutomaticDisableChannelEnabled', 'false')
-      for (const id of ids) {
-        const { status, balance } = await stored(id)
-        expect({ status, balance }).toEqual({ status: ChannelStatus.enabled, balance: 0 })
-      }
-    })
+    ])(
+      'B26: a server that responds to every path with %s stays enabled',
+      async (_what, answered) => {
+        const places = Object.values(DOCUMENTED).flatMap(({ answers }) => Object.keys(answers))
+        upstream.answer(Object.fromEntries(places.map((place) => [place, answered])))
+        const ids = await Promise.all(Object.keys(DOCUMENTED).map((type) => aCase(Number(type))))
+        await server.app.options.set('AutomaticDisableChannelEnabled', 'true')
+        for (const _round of [1, 2]) {
+          await get('/api/channel/update_balance')
+          expect(await finished()).toMatchObject({ total: ids.length, failed: ids.length })
+        }
+        await server.app.options.set('AutomaticDisableChannelEnabled', 'false')
+        for (const id of ids) {
+          const { status, balance } = await stored(id)
+          expect({ status, balance }).toEqual({ status: ChannelStatus.enabled, balance: 0 })
+        }
+      },
+    )
   })
 })
 
@@ -385,7 +388,7 @@ describe('statusAfterBalance', () => {
     ['never asked before', { ...empty, askedSeconds: 0 }, 0, null],
     ['filled again', empty, 1, null],
     ['disabled by a person', { ...empty, status: disabled }, 0, null],
-    // Its maker no longer tells, and others answer 0 for "unlimited".
+    // OpenAI no longer reports it, and compatible services return 0 for "unlimited".
     ['type 1', { ...empty, type: 1 }, 0, null],
   ])('%s', (_what, before, balance, expected) => {
     expect(statusAfterBalance(before, balance, rules(true, true))).toBe(expected)
@@ -398,13 +401,13 @@ describe('statusAfterBalance', () => {
     ['refused', { ...spent, pausedFor: 'refused' }, 9, null],
     ['disabled by another program', { ...spent, pausedFor: null }, 9, null],
     ['disabled by a person since', { ...spent, status: disabled }, 9, null],
-  ])('of one that the program has disabled: %s', (_what, before, balance, expected) => {
+  ])('for an automatically disabled channel: %s', (_what, before, balance, expected) => {
     expect(statusAfterBalance(before, balance, rules(true, true))).toBe(expected)
     expect(statusAfterBalance(before, balance, rules(true, false))).toBe(null)
   })
 })
 
-test('the console shows a balance for exactly the types that can be asked', () => {
+test('the console shows a balance for exactly the supported types', () => {
   const shown = channelTypesInListOrder.filter((row) => row.balance !== null)
   expect(shown.map(({ type }) => type).toSorted((a, b) => a - b)).toEqual(
     typesWithBalance.toSorted((a, b) => a - b),

@@ -5,15 +5,15 @@ import type { BalanceQuestion } from '../../relay/vendors/balance.ts'
 import { vendors } from '../../relay/vendors/list.ts'
 import { vendorOf } from '../../relay/vendors/registry.ts'
 
-/** Types whose upstream can be asked for a balance. */
+/** Types whose upstream reports a balance. */
 export const typesWithBalance: readonly number[] = vendors
   .filter(({ balance }) => balance !== undefined)
   .map(({ type }) => type)
 
-/** Decimals that are kept: differences of amounts leave more behind. */
+/** Precision that is kept; differences of amounts have rounding errors. */
 const PRECISION = 1e6
 
-/** What is left, in the unit of the type. Throws the refusal that says why it is not known. */
+/** Returns the balance in the unit of the type. Throws if it cannot be read. */
 export async function readBalance(question: BalanceQuestion): Promise<number> {
   const { type } = question.channel
   const { balance } = vendorOf(type)
@@ -23,21 +23,20 @@ export async function readBalance(question: BalanceQuestion): Promise<number> {
   return Math.round((await balance.read(question)) * PRECISION) / PRECISION
 }
 
-/** A channel and its balance as they were before it was asked. */
+/** State of a channel before its balance was read. */
 export interface BeforeBalance {
   type: number
   status: number
   balance: number | null
   askedSeconds: number | null
-  /** Why the program has disabled it; null: it has not, or nobody knows. */
+  /** Why it was disabled automatically; null if it was not, or the cause is unknown. */
   pausedFor: string | null
 }
 
 /**
- * The status that a balance gives a channel, or null if it keeps its own. A channel that was
- * disabled because its balance was spent is enabled when there is one again. It is disabled when
- * two readings in a row found nothing left, unless the vendor's balance cannot be trusted for
- * that.
+ * Returns the status after a balance was read, or null if unchanged. A channel that was disabled
+ * because its balance was used up is enabled after a refill. It is disabled when two readings in a
+ * row found nothing left, unless the vendor's balance is unreliable for that.
  */
 export function statusAfterBalance(
   before: BeforeBalance,

@@ -20,20 +20,20 @@ import {
 import { withOneKey } from '../key/channel-key-store.ts'
 import { createAskUpstream } from './channel-upstream.ts'
 
-/** What is left on the accounts behind channels: asked on demand, one channel or all. */
+/** Reads the balances of the accounts behind channels on demand, for one channel or all. */
 export interface ChannelBalances {
   /**
-   * Asks, stores and answers the balance. Throws the refusal that says why it is not known; what
-   * was stored stays then. Disables nothing: a person looks at the result; but what the program has
-   * disabled for want of a balance may come back by it.
+   * Reads, stores and returns the balance. Throws if it cannot be read; the stored value stays
+   * then. Never disables the channel, because an admin sees the result, but may enable one that was
+   * disabled automatically for an empty balance.
    */
   updateOne(id: number, requestId: string): Promise<number>
-  /** Asks for all channels that can be asked, in the background, unless that is going on already. */
+  /** Reads all supported balances in the background, unless a run is active. */
   startAll(requestId: string): Promise<void>
   state(language: Language): Promise<RunState>
 }
 
-/** Longest answer about a balance. */
+/** Maximum size of a balance response in bytes. */
 const ANSWER_BYTES_MAX = 2 ** 20
 
 export function createChannelBalances(
@@ -45,7 +45,7 @@ export function createChannelBalances(
 
   async function update(channel: StoredChannel): Promise<number> {
     const nowSeconds = clock.nowSeconds()
-    // Of several keys it is one's balance: what the others have is not known.
+    // Of several keys only one account's balance is read; those of the others are unknown.
     const { channel: asking } = await withOneKey(database.read, channel)
     const ask = createAskUpstream(egress, asking, ANSWER_BYTES_MAX)
     const balance = await readBalance({ channel: asking, ask, nowSeconds })
@@ -65,7 +65,7 @@ export function createChannelBalances(
       return visitFailure(channel, balance, (text) => withoutChannelSecrets(text, channel))
     }
     const to = await statusAfter(channel, balance)
-    // Of several keys one account is empty: its own refusals set that key aside.
+    // Of several keys only one account is empty; its own errors pause that key.
     const isOnly = keysOf(channel.type, channel.key).length === 1
     if (to === ChannelStatus.autoDisabled && isOnly) {
       const reason = logText(logReasons.balance_used_up, {})
@@ -75,7 +75,7 @@ export function createChannelBalances(
     return null
   }
 
-  /** `channel`: as it was before. Null: it keeps its status. */
+  /** `channel` is its state before. Returns null if the status is unchanged. */
   async function statusAfter(channel: StoredChannel, balance: number): Promise<number | null> {
     const { id, type, status, balance: before, balance_updated_time: askedSeconds } = channel
     const pausedFor = await pauseCauseOf(database.read, id)

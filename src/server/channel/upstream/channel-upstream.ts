@@ -12,24 +12,24 @@ import { overriddenHeaders, overridesOf } from '../overrides.ts'
 import { withoutChannelSecrets } from '../secrets.ts'
 import type { ChannelState } from '../channel.ts'
 
-/** The columns of a channel that say where its upstream is and who asks. */
+/** Columns of a channel that determine its upstream and account. */
 export type AskedChannel = Pick<ChannelState, 'type' | 'key' | 'base_url' | 'config'>
 
-/** A small question to an upstream, beside the calls that are relayed. */
+/** A small request to an upstream, other than relayed calls. */
 export interface UpstreamQuestion {
   url: string
   headers: Record<string, string>
 }
 
-/** Answers the members of the upstream's JSON object. Throws the refusal that says what went wrong. */
+/** Sends the request and returns the members of the JSON response. Throws if it failed. */
 export type AskUpstream = (question: UpstreamQuestion) => Promise<Record<string, unknown>>
 
 const TIMEOUT_MS = 10_000
 const HTTP_OK = 200
-/** Characters of the upstream's own words that are passed on. */
+/** Maximum number of characters of the upstream's message that are passed on. */
 const DETAIL_MAX = 200
 
-/** `bytesMax`: longest answer that is read. */
+/** `bytesMax`: maximum size of the response. */
 export function createAskUpstream(
   egress: Egress,
   channel: AskedChannel,
@@ -49,7 +49,7 @@ export function createAskUpstream(
     }
     const { status, text } = await callHttp(egress, call)
       .catch((error: unknown) => {
-        // The other side may have closed a connection that was kept open just as we asked.
+        // Retries, because the upstream may have closed an idle connection at the same time.
         if (!isUnreachable(error)) throw error
         return callHttp(egress, call)
       })
@@ -68,7 +68,7 @@ export function createAskUpstream(
   }
 }
 
-/** A bare list as others wrap it: together.ai and DeepL answer so. */
+/** Wraps a plain list, as together.ai and DeepL return it. */
 function listMembers(text: string): Record<string, unknown> | null {
   return text.trimStart().startsWith('[') ? jsonMembers(`{"data":${text}}`) : null
 }
@@ -83,10 +83,10 @@ const REFUSALS = {
   too_large: 'upstream_answer_invalid',
 } as const
 
-/** What the upstream said of its refusal, without what it must not tell: keys and addresses. */
+/** Returns the upstream's error message without keys and addresses. */
 function upstreamWords(members: Record<string, unknown> | null, channel: AskedChannel): string {
   const { error, errors, message, msg } = members ?? {}
-  // Cloudflare lists what is wrong.
+  // Cloudflare returns a list of errors.
   const [listed]: unknown[] = Array.isArray(errors) ? errors : []
   const said = [messageIn(error), messageIn(listed), message, msg].find(
     (words) => typeof words === 'string' && words !== '',
@@ -97,7 +97,9 @@ function upstreamWords(members: Record<string, unknown> | null, channel: AskedCh
 const messageIn = (error: unknown): unknown =>
   typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : error
 
-/** Where the channel's calls go, without a slash at the end; throws when nobody has said it. */
+/**
+ * Returns the address of the channel's upstream without a trailing slash; throws if it is not set.
+ */
 export function baseUrlOf(channel: AskedChannel): string {
   const { type, key, base_url: own } = channel
   const base = rootUrl(type, trimBaseUrl(own ?? '')) || defaultBaseUrl(type, key)
@@ -105,11 +107,11 @@ export function baseUrlOf(channel: AskedChannel): string {
   return base
 }
 
-/** A path beside the versions of the API: an address that ends in one is cut there. */
+/** Returns a path next to the API's versions: a version at the end of the address is removed. */
 export const beside = (base: string, path: string): string =>
   base.replace(/^(\w+:\/\/[^/]+(?:\/.*)?)\/v\d[a-z0-9]*$/i, '$1') + path
 
-/** A path below `/v1` at an upstream that speaks the OpenAI protocol. */
+/** Returns a path below `/v1` at an upstream with OpenAI's protocol. */
 export function belowVersion(channel: AskedChannel, path: string): string {
   const url = upstreamUrl(channel.type, channel.base_url ?? '', path)
   if (url === null) throw new AppError('channel_address_missing')

@@ -9,7 +9,7 @@ import { readUpstreamModels } from './upstream-models.ts'
 
 const KEY = 'sk-models-0123456789'
 
-/** What one call looked like. */
+/** A received request. */
 interface Asked {
   url: string
   headers: http.IncomingHttpHeaders
@@ -25,7 +25,7 @@ let url = ''
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve))
-  // A server listening on TCP has an address object.
+  // A server that listens on TCP has an address object.
   url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`
 })
 afterAll(() => upstream.close())
@@ -37,7 +37,7 @@ const answers = (body: unknown, status = 200) => {
   answer = { status, body: typeof body === 'string' ? body : JSON.stringify(body) }
 }
 
-/** Shapes as the providers document them; where each is asked, and by which header. */
+/** Response shapes from the providers' documentation, with path and header of the request. */
 const DIALECTS: {
   type: number
   config?: string
@@ -164,7 +164,7 @@ test.each([
   ['', 'field'],
   ['https://gateway.ai.cloudflare.com/v1/ours/gate', 'ours'],
   ['https://gateway.ai.cloudflare.com/v1/ours/gate/workers-ai/v1/', 'ours'],
-])('Cloudflare itself is asked, and not its gateway: %j', async (base_url, account) => {
+])('Cloudflare is called directly, not through its gateway: %j', async (base_url, account) => {
   const questions: UpstreamQuestion[] = []
   const channel = { type: 37, key: KEY, base_url, config: '{"user_id":"field"}' }
   const ask: AskUpstream = (question) => {
@@ -195,7 +195,7 @@ forEachDatabase('models of an upstream', (open) => {
     server.call('POST', '/api/channel/upstream_models', { as: admin, body })
 
   describe.each(DIALECTS)('type $type', ({ type, config = '', body, path, header, models }) => {
-    test('of a stored channel and of one that is being written', async () => {
+    test('for a stored channel and for one being edited', async () => {
       answers(body)
       const id = await aChannel(server, { type, key: KEY, base_url: url, config })
       const found = [
@@ -216,14 +216,14 @@ forEachDatabase('models of an upstream', (open) => {
       '/client/v4/accounts/other/ai/v1',
       '/client/v4/accounts/0123abcd/ai/models/search?per_page=1000',
     ],
-  ])('type %i at the address of a part, %s: all of it is known', async (type, part, path) => {
+  ])('type %i at a partial address, %s: all parts are known', async (type, part, path) => {
     answers({ data: [], result: [] })
     const config = '{"user_id":"0123abcd"}'
     await ofNew({ type, key: KEY, base_url: url + part, config })
     expect(asked.map((call) => call.url)).toEqual([path])
   })
 
-  test.each([3, 15, 18, 33, 34, 42, 43, 46])('type %i says that it cannot', async (type) => {
+  test.each([3, 15, 18, 33, 34, 42, 43, 46])('type %i is reported as unsupported', async (type) => {
     answers({})
     const { json, message } = await ofNew({ type, key: KEY, base_url: url })
     expect(json['success']).toBe(false)
@@ -250,7 +250,7 @@ forEachDatabase('models of an upstream', (open) => {
     ],
     ['a fault without words', '', 503, '503'],
     ['a redirect', '', 302, '302'],
-  ])('%s is a sentence', async (_what, body, status, sentence) => {
+  ])('%s has an error message', async (_what, body, status, sentence) => {
     answers(body, status)
     const { json, message, text } = await ofNew({ type: 1, key: KEY, base_url: url })
     expect(json['success']).toBe(false)
@@ -259,20 +259,20 @@ forEachDatabase('models of an upstream', (open) => {
     expect(text).not.toContain('10.1.2.3')
   })
 
-  test('a refusal tells neither whose account it is nor where', async () => {
+  test('an error reveals neither the account nor the address', async () => {
     answers({ error: { message: `org-0123456789ab has no access at ${new URL(url).host}` } }, 403)
     const { message } = await ofNew({ type: 1, key: KEY, base_url: url })
     expect(message).toContain('403：*** has no access at ***')
   })
 
-  test('names that a list cannot hold are left out', async () => {
+  test('names that a list cannot contain are omitted', async () => {
     const names = ['ok', '', ' padded ', 'a,b', 'line\nbreak', 'x'.repeat(257), '模型-1']
     answers({ data: names.map((id) => ({ id })) })
     const { data } = await ofNew({ type: 1, key: KEY, base_url: url })
     expect(data).toEqual(['ok', 'padded', '模型-1'])
   })
 
-  test("the channel's own headers go along, in place of ours", async () => {
+  test('the channel’s own headers replace ours', async () => {
     const config = JSON.stringify({
       header_override: { 'X-Team': 'ours', Authorization: 'Token {api_key}', 'User-Agent': '' },
     })
@@ -286,8 +286,8 @@ forEachDatabase('models of an upstream', (open) => {
     }
   })
 
-  // Otherwise a stored key could be sent wherever somebody likes.
-  test('a new one is asked with what it brings, and with nothing that is stored', async () => {
+  // Otherwise a stored key could be sent to any address.
+  test('a new channel is called with the given data only, without stored secrets', async () => {
     const id = await aChannel(server, { key: KEY, base_url: 'http://127.0.0.1:9' })
     answers({ data: [] })
     await ofNew({ id, type: 1, base_url: url })
@@ -308,7 +308,7 @@ forEachDatabase('models of an upstream', (open) => {
     expect(asked).toEqual([])
   })
 
-  test('only administrators may ask', async () => {
+  test('only administrators may request them', async () => {
     const user = await aUser(server)
     const { json } = await server.call('POST', '/api/channel/upstream_models', {
       as: user,
@@ -319,7 +319,7 @@ forEachDatabase('models of an upstream', (open) => {
   })
 })
 
-forEachDatabase('models of an upstream, private addresses closed', (open) => {
+forEachDatabase('models of an upstream without private addresses', (open) => {
   test('a private address is not called', async () => {
     const server = await startTestServer(open, { EGRESS_ALLOW_PRIVATE: 'false' })
     const admin = await anAdmin(server)

@@ -5,16 +5,16 @@ import { vendorOf } from '../../relay/vendors/registry.ts'
 import { MODEL_LENGTH_MAX } from '../channel-input.ts'
 import type { AskedChannel, AskUpstream } from './channel-upstream.ts'
 
-/** Models that one answer may contain; the longest known list has some hundred. */
+/** Maximum number of models in a response; the longest known list has some hundred. */
 const MODELS_MAX = 5000
 
-/** A name that a comma list can hold and a person can read. */
+/** Whether a comma-separated list can contain the name and it is readable. */
 const isStorable = (name: string): boolean =>
   name !== '' && name.length <= MODEL_LENGTH_MAX && !/[,\p{Cc}\p{Cf}\p{Cs}]/u.test(name)
 
 /**
- * Names of the models that the upstream offers to the channel's key, each once, sorted. Throws the
- * refusal that says why they are not known.
+ * Returns the names of the models that the upstream offers to the channel's key, sorted, without
+ * duplicates. Throws if they cannot be read.
  */
 export async function readUpstreamModels(
   channel: AskedChannel,

@@ -68,7 +68,7 @@ forEachDatabase('usage file', (open) => {
   const totals = (...cells: number[]) =>
     `"total","","",${cells.map((cell) => `"${cell}"`).join(',')}`
 
-  test('each user by model, what cost most first, with a line of totals', async () => {
+  test('lists each user by model, highest cost first, with a line of totals', async () => {
     const all = [
       ofAlice("'@SUM(1)", '1', '10', '3', '300', '0.0006'),
       ofAlice('gpt-4o-mini', '3', '30', '9', '207', '0.000414'),
@@ -90,7 +90,7 @@ forEachDatabase('usage file', (open) => {
       .where('actor_id', '=', admin.id)
       .executeTakeFirstOrThrow()
     expect(id).toBeGreaterThan(0)
-    // The byte order mark is gone from what is read as text.
+    // Reading the file as text removes the byte order mark.
     const file = await fetch(
       `${server.url}/api/dashboard/export?start_timestamp=1&end_timestamp=9`,
       {
@@ -102,8 +102,8 @@ forEachDatabase('usage file', (open) => {
     )
   })
 
-  test('days are the reader’s: the hours at both ends are counted one by one', async () => {
-    // Of Shanghai, whose midnight is 16:00.
+  test('days are the reader’s: the hours at both ends are counted separately', async () => {
+    // In Shanghai, where midnight is 16:00 UTC.
     const midnight = first - 8 * HOUR
     expect(await linesOf(midnight, midnight + DAY)).toEqual([
       ofAlice('gpt-4o-mini', '2', '20', '6', '200', '0.0004'),
@@ -115,7 +115,7 @@ forEachDatabase('usage file', (open) => {
     ])
   })
 
-  test('deleted users keep their line, and renamed ones have it under the new name', async () => {
+  test('deleted users keep their line, and renamed ones appear with the new name', async () => {
     const set = (username: string) =>
       server.database.write
         .updateTable('users')
@@ -134,7 +134,7 @@ forEachDatabase('usage file', (open) => {
     expect((await linesOf(first + 5 * DAY, first + 6 * DAY))[0]).toMatch(`"${gone.id}","gone",`)
   })
 
-  test('more users than one piece holds are all there', async () => {
+  test('contains all users if there are more than one piece holds', async () => {
     const at = first + 6 * DAY
     await Promise.all(
       Array.from({ length: MANY }, async () =>
@@ -149,7 +149,7 @@ forEachDatabase('usage file', (open) => {
   })
 
   test.each(['', 'start_timestamp=5&end_timestamp=5', 'start_timestamp=1&end_timestamp=99999999'])(
-    'the range %j is refused by status',
+    'the range %j is rejected with a status',
     async (query) => {
       const answer = await server.call('GET', `/api/dashboard/export?${query}`, { as: admin })
       expect(answer).toMatchObject({
@@ -162,7 +162,7 @@ forEachDatabase('usage file', (open) => {
     },
   )
 
-  test('ordinary users are refused', async () => {
+  test('ordinary users are rejected', async () => {
     const answer = await get(first, first + DAY, alice)
     expect(answer).toMatchObject({
       status: 403,
@@ -170,14 +170,14 @@ forEachDatabase('usage file', (open) => {
     })
   })
 
-  // Comes last: it deletes what the others look at.
-  test('deleted log rows are no matter: of their days the sums are left', async () => {
+  // Runs last, because it deletes rows that the others read.
+  test('after log rows are deleted their days are summed up', async () => {
     const whole = await linesOf(first, first + 3 * DAY)
     const midnight = first - 8 * HOUR
     const path = `/api/log/?target_timestamp=${first + 8 * DAY}`
     expect((await server.call('DELETE', path, { as: admin })).json['success']).toBe(true)
     expect(await linesOf(first, first + 3 * DAY)).toEqual(whole)
-    // What cannot be cut any more is with the day that most of it belongs to.
+    // A day that can no longer be split belongs to the range with most of it.
     expect((await linesOf(midnight + DAY, midnight + 2 * DAY)).at(-1)).toBe(
       totals(2, 20, 6, 307, 0.000614),
     )

@@ -3,14 +3,17 @@ import type { Queries } from '../../db/database.ts'
 import type { DaysAndHours, Figures } from '../dashboard.ts'
 import { FIGURES } from '../dashboard-store.ts'
 
-/** What everybody has used, a few users at a time: from sums that no deletion of log rows takes. */
+/** Usage of all users, a few at a time, from sums that the deletion of log rows does not affect. */
 
 export interface UserUsage extends Figures {
   user_id: number
   model_name: string
 }
 
-/** The next users, by id, that have ever made a call. Jumps from one to the next. */
+/**
+ * Returns the next user ids, in order, that have ever made a call. Skips from one to the next in
+ * the index.
+ */
 export async function nextUsers(
   db: Queries,
   { after, countMax }: { after: number; countMax: number },
@@ -27,7 +30,7 @@ export async function nextUsers(
   return rows.map(({ id }) => id)
 }
 
-/** What these users have used, by model: of each user what cost most comes first. */
+/** Returns the usage of these users by model, highest cost first per user. */
 export async function usageOfUsers(
   db: Queries,
   ids: readonly number[],

@@ -10,6 +10,6 @@ test.each([
   [123_456_789_012_345, 500_000, '246913578.02469'],
   [2 ** 53 - 1, 0.01, '900719925474099072'],
   [7, 500_000.5, '0.000014'],
-])('%i points of %d a dollar are %s dollars', (quota, quotaPerUnit, text) => {
+])('%i points at %d per dollar are %s dollars', (quota, quotaPerUnit, text) => {
   expect(dollarText(quota, quotaPerUnit)).toBe(text)
 })

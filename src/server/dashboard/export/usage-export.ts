@@ -11,14 +11,14 @@ import { nextUsers, usageOfUsers } from './usage-export-store.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
- * A table of what everybody has used, made while it is sent: some users at a time, so that it takes
- * as little memory for ten thousand of them as for ten.
+ * A table with the usage of all users, generated while it is sent. It is read in pieces, so memory
+ * use does not depend on the number of users.
  */
 
-/** Users that are looked up for one piece: of a year, some ten milliseconds of the database. */
+/** Users per piece; a year of one takes the database some ten milliseconds. */
 const USERS_PER_PIECE = 50
 
-/** Throws what is wrong with the database while there is a status left to say it with. */
+/** Reads the first piece before the response begins, so that database errors get a status. */
 export async function beginUsageFile(
   app: Pick<App, 'database' | 'clock' | 'options'>,
   range: HourRange,
@@ -89,15 +89,15 @@ function lineOf(names: Record<Name, string>, figures: Figures, quotaPerUnit: num
 
 const line = (cells: readonly string[]): string => `${cells.join(',')}\r\n`
 
-/** Figures need no guard: one below zero is no formula. */
+/** Figures need no guard: a negative number is not a formula. */
 const figureCell = (figure: number | string): string => `"${figure}"`
 
-/** Decimals of an amount in dollars, as in files of log rows. */
+/** Decimals of a dollar amount, as in the log's files. */
 const DOLLAR_PLACES = 10
-/** Digits that a number of the language holds whatever they are. */
+/** Number of digits that a JavaScript number always represents exactly. */
 const EXACT_DIGITS = 15
 
-/** Points as dollars, without zeros at the end. */
+/** Formats points as dollars, without trailing zeros. */
 export function dollarText(quota: number, quotaPerUnit: number): string {
   const dollars = quota / quotaPerUnit
   const wholeDigits = Math.trunc(Math.abs(dollars)).toString().length

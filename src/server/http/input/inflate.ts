@@ -8,8 +8,8 @@ const unzlib: Inflater = promisify(zlib.inflate)
 const inflateRaw: Inflater = promisify(zlib.inflateRaw)
 
 /**
- * `deflate` means zlib's format, but some servers leave its head and its checksum away, which
- * browsers put up with. Sources: RFC 9110, section 8.4.1.2; RFC 1950, section 2.2.
+ * `deflate` means the zlib format, but some servers omit its header and checksum, which browsers
+ * accept. Sources: RFC 9110, section 8.4.1.2; RFC 1950, section 2.2.
  */
 const inflateEither: Inflater = (bytes, options) =>
   hasZlibHead(bytes) ? unzlib(bytes, options) : inflateRaw(bytes, options)
@@ -32,8 +32,8 @@ const inflaters: ReadonlyMap<string, Inflater> = new Map<string, Inflater>([
 export type InflateFault = 'unknown-encoding' | 'too-large' | 'broken'
 
 /**
- * Undoes a `Content-Encoding`, off the event loop and not beyond `bytesMax`: a few hundred bytes
- * can hold gigabytes.
+ * Decompresses a body by its `Content-Encoding`, off the event loop and up to `bytesMax`, because a
+ * few hundred bytes can expand to gigabytes.
  */
 export async function inflate(
   bytes: Buffer,

@@ -1,8 +1,8 @@
 import type { z } from 'zod'
 
 /**
- * Where the input is wrong and what it should be, in both languages; null when the whole of it is
- * no object.
+ * Location of the invalid input and the expected value, in both languages; null if the input as a
+ * whole is not an object.
  */
 export interface InputProblem extends Record<string, string> {
   fieldZh: string
@@ -20,19 +20,19 @@ const TYPES: Readonly<Record<string, { zh: string; en: string }>> = {
   object: { zh: '需要 JSON 对象', en: 'it must be a JSON object' },
 }
 
-/** What is measured by how much there is in it. */
+/** Types with a size, and the text for it. */
 const COUNTED: Readonly<Record<string, (zh: string, en: string) => { zh: string; en: string }>> = {
   string: (zh, en) => ({ zh: `${zh} 个字符`, en: `its length is ${en} characters` }),
   array: (zh, en) => ({ zh: `${zh} 项`, en: `it has ${en} items` }),
 }
 
-/** The first thing that is wrong. */
+/** Returns the first problem. */
 export function inputProblem(error: z.ZodError): InputProblem | null {
   const issue = error.issues[0]
   if (issue === undefined || issue.path.length === 0) return null
   const { zh, en } = words(issue)
   const path = issue.path.join('.')
-  // A form sends the right shape: who reads this wrote a program, and knows the wire's names.
+  // Forms send the right types, so this is read by developers, who know the wire's names.
   return { fieldZh: ` ${path} `, fieldEn: path, problemZh: zh, problemEn: en }
 }
 

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A body with its members named as the shape names them: the wire compares names without regard to
- * case. A member that is spelled exactly goes before one that is not.
+ * Renames the members of a body as the shape declares them, because the wire ignores their case. A
+ * member with the exact spelling takes precedence.
  */
 export function withDeclaredNames(shape: z.ZodType, body: unknown): unknown {
   const declared = shape instanceof z.ZodPipe ? shape.in : shape

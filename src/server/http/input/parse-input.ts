@@ -10,8 +10,8 @@ import { inputProblem } from './input-problem.ts'
 import { withDeclaredNames } from './member-names.ts'
 
 /**
- * Fastify parses the query into a plain object of texts; of a repeated member, which comes as a
- * list, the first counts, as with One API.
+ * Returns the query as a flat object of texts. Of a repeated member, which Fastify parses into a
+ * list, the first counts, as in One API.
  */
 export function queryOf(request: FastifyRequest): Record<string, string> {
   const query: Record<string, string> = {}
@@ -21,7 +21,7 @@ export function queryOf(request: FastifyRequest): Record<string, string> {
   return query
 }
 
-/** What a call brings, each part through the endpoint's shape of it. */
+/** Parses each part of a request with the endpoint's shapes. */
 export async function parseInput(endpoint: Endpoint, request: FastifyRequest) {
   const { params, query, body } = endpoint.options
   return {
@@ -36,7 +36,7 @@ async function parsedBody(
   shape: z.ZodType,
   request: FastifyRequest,
 ): Promise<unknown> {
-  // A body beyond the limits is no misfit.
+  // A body beyond the limits does not count as a misfit.
   const bytes = await unpackedBody(request)
   const { valuesMax } = BODY_LIMITS[bodyClassOf(options)]
   const isJson = isBoundedJson(bytes, valuesMax)
@@ -49,8 +49,8 @@ async function parsedBody(
 }
 
 /**
- * Whether the bytes are JSON (RFC 8259). Throws if they hold too many values or nest too deeply:
- * parsing such a body, and comparing it with a shape, would block the event loop.
+ * Whether the bytes are JSON (RFC 8259). Throws if they contain too many values or are nested too
+ * deeply, because parsing and validating such a body would block the event loop.
  */
 function isBoundedJson(bytes: Buffer, valuesMax: number): boolean {
   const scanned = scanJsonObject(bytes, {
@@ -65,7 +65,7 @@ function isBoundedJson(bytes: Buffer, valuesMax: number): boolean {
   if (BEYOND_LIMITS.has(scanned.code)) {
     throw new AppError('body_too_complex', { values: valuesMax, depth: BODY_DEPTH_MAX })
   }
-  // The shape says what to send instead of a list, a text or a number.
+  // The shape's error states what to send instead of a list, a text or a number.
   return scanned.code === 'not-object'
 }
 
@@ -77,17 +77,14 @@ const BEYOND_LIMITS: ReadonlySet<JsonFaultCode> = new Set<JsonFaultCode>([
 ])
 
 function jsonOf(bytes: Buffer, isJson: boolean): unknown {
-  // Decoded all the same, a name or a password would become one that nobody has typed.
+  // Decoding invalid UTF-8 would change a name or a password.
   if (!isUtf8(bytes)) throw new AppError('body_not_utf8')
   if (!isJson) throw new AppError(bytes.length === 0 ? 'body_empty' : 'body_not_json')
   const value: unknown = JSON.parse(bytes.toString('utf8'))
   return value
 }
 
-/**
- * Unpacked here and no sooner: a few bytes can hold megabytes, and by now somebody answers for
- * them.
- */
+/** Decompressed only after authentication, because a few bytes can expand to megabytes. */
 async function unpackedBody(request: FastifyRequest): Promise<Buffer> {
   const bytes = Buffer.isBuffer(request.body) ? request.body : NOTHING
   const encoding = request.headers['content-encoding']
@@ -113,8 +110,8 @@ function parsed(shape: z.ZodType, value: unknown): unknown {
 }
 
 /**
- * PostgreSQL cannot store the character 0 in a text, and half a character becomes another one in
- * either database. Nobody means them.
+ * PostgreSQL cannot store U+0000 in a text, and both databases alter lone surrogates. No valid
+ * input contains them.
  */
 const holdsUnstorable = (value: unknown): boolean =>
   typeof value === 'string'

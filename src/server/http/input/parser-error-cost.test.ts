@@ -3,7 +3,7 @@ import net from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startRelay, type RelaySetup } from '../../test/relay-setup.ts'
 
-/** Packets that a regular expression over the request line took seconds to minutes for. */
+/** Packets for which a regular expression on the request line took seconds to minutes. */
 const PACKETS: Record<string, (length: number) => string> = {
   'slashes and bytes beyond ASCII': (length) =>
     `GET ${'/'.repeat(length)}${'\x80'.repeat(length)}\n`,
@@ -30,7 +30,7 @@ async function statusOf(packet: string): Promise<string> {
   return answer.slice(0, 'HTTP/1.1 400'.length)
 }
 
-/** Milliseconds of processor time of this process, in which the server runs too. */
+/** Milliseconds of CPU time of this process, which also runs the server. */
 async function cost(packet: string): Promise<number> {
   const before = process.cpuUsage()
   expect(await statusOf(packet)).toBe('HTTP/1.1 400')
@@ -38,7 +38,7 @@ async function cost(packet: string): Promise<number> {
   return (user + system) / 1000
 }
 
-test.each(Object.entries(PACKETS))('%s are refused at once', async (_name, packet) => {
+test.each(Object.entries(PACKETS))('%s are rejected quickly', async (_name, packet) => {
   expect(await cost(packet(3900))).toBeLessThan(200)
   expect(await cost(packet(16_000))).toBeLessThan(200)
 })

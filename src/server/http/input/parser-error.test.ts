@@ -5,7 +5,7 @@ import { aUser, type TestUser } from '../../test/factories.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 
-forEachDatabase('a request that the parser refuses', (open) => {
+forEachDatabase('a request that the HTTP parser rejects', (open) => {
   let server: TestServer
   let user: TestUser
   beforeAll(async () => {
@@ -14,7 +14,7 @@ forEachDatabase('a request that the parser refuses', (open) => {
   })
   afterAll(() => server.close())
 
-  /** Sends bytes as they are, and reads to the end of the connection. */
+  /** Sends raw bytes, and reads until the connection ends. */
   async function answerTo(text: string): Promise<{ head: string; body: string }> {
     const { hostname, port } = new URL(server.url)
     const socket = net.connect(Number(port), hostname)
@@ -27,7 +27,7 @@ forEachDatabase('a request that the parser refuses', (open) => {
     return { head, body }
   }
 
-  test('for letters that nobody encoded is sent on to the address that was meant', async () => {
+  test('with unencoded characters is redirected to the encoded address', async () => {
     const { head, body } = await answerTo(
       'GET /api/token/search?keyword=我的令牌 HTTP/1.1\r\nHost: localhost\r\n\r\n',
     )
@@ -61,7 +61,7 @@ forEachDatabase('a request that the parser refuses', (open) => {
       `GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`,
       431,
     ],
-  ])('for %s tells both families of clients why', async (_what, text, status) => {
+  ])('for %s gets an error for both kinds of clients', async (_what, text, status) => {
     const { head, body } = await answerTo(text)
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
     expect(head).toContain(`Content-Length: ${Buffer.byteLength(body)}`)

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net'
 import { API_POLICY } from '../security-headers.ts'
 
-/** Node's error for a request that its parser refuses. */
+/** Node's error for a request that its parser rejects. */
 interface ParserError extends Error {
   code?: string
-  /** The bytes read when it failed: a `Buffer`, whatever the framework's types say. */
+  /** Bytes read when it failed: a `Buffer`, unlike the framework's types state. */
   rawPacket?: unknown
 }
 
 /**
- * Answers a request that Node's parser refuses, with an error that both families of clients can
- * read, and closes the connection. A GET or HEAD whose path contains unencoded letters, as curl and
- * PHP send them, is redirected to the encoded path. Runs before any rate limit: its work must stay
- * bounded.
+ * Responds to a request that Node's parser rejects, with an error that clients of both APIs can
+ * read, and closes the connection. A GET or HEAD whose path contains unencoded characters, as sent
+ * by curl and PHP, is redirected to the encoded path. This runs before any rate limit, so its work
+ * must stay bounded.
  */
 export function answerParserError(error: ParserError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return
@@ -53,15 +53,18 @@ const REFUSALS: Record<string, typeof UNREADABLE> = {
   },
 }
 
-/** Bytes of a request line that are read; a longer one is refused. Bounds the work per packet. */
+/**
+ * Maximum length of a parsed request line in bytes; a longer one is rejected. Bounds the work per
+ * packet.
+ */
 const REQUEST_LINE_BYTES_MAX = 2048
 const LINE_FEED = 0x0a
 const FIRST_NON_ASCII = 0x80
 
 /**
- * Returns the path of a GET or HEAD request with its unencoded bytes as `%XX`, or null if the
- * request line is anything else. Splits and compares only: a regular expression with several
- * repetitions takes cubic time on a hostile line, and anybody can send one.
+ * Returns the path of a GET or HEAD request with its unencoded bytes as `%XX`, or null for any
+ * other request line. Only splits and compares: a regular expression with several repetitions takes
+ * cubic time on a hostile line.
  */
 function encodedTarget(packet: Buffer): string | null {
   const end = packet.subarray(0, REQUEST_LINE_BYTES_MAX).indexOf(LINE_FEED)
@@ -78,7 +81,7 @@ function encodedTarget(packet: Buffer): string | null {
 
 const REDIRECTED_VERSIONS: ReadonlySet<string> = new Set(['HTTP/1.0', 'HTTP/1.1'])
 
-/** Bytes that an address must not contain, and the backslash, which browsers read as a slash. */
+/** Bytes that are invalid in an address, and the backslash, which browsers treat as a slash. */
 const NOT_IN_A_PATH = /[^!-~]|\\/g
 
 const percentEncoded = (byte: string): string =>

@@ -17,7 +17,7 @@ import {
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
 
-/** The body that the description shows for an endpoint. */
+/** Example body of an endpoint in the API description. */
 function shownBody(endpoint: Endpoint): Record<string, unknown> {
   const { example, examples } = Object(Object(operationOf(endpoint)['requestBody']).content)[
     'application/json'
@@ -25,11 +25,11 @@ function shownBody(endpoint: Endpoint): Record<string, unknown> {
   return { ...(example ?? examples[endpoint.options.name].value) }
 }
 
-/** The data that the description shows of an answer. */
+/** Example data of a response in the API description. */
 const shownData = (endpoint: Endpoint): unknown =>
   Object(operationOf(endpoint)['responses'])[200].content['application/json'].example.data
 
-// Whoever copies an example and fills in an id of its own gets what it says.
+// A copied example must work after its ids are replaced.
 forEachDatabase('examples of bodies', (open) => {
   let server: TestServer
   let root: TestUser
@@ -83,7 +83,7 @@ forEachDatabase('examples of bodies', (open) => {
     },
   )
 
-  test('are what they say: the user is made, changed and disabled', async () => {
+  test('have the described effect: the user is created, changed and disabled', async () => {
     const { data } = await server.call('GET', `/api/user/${ids.user}`, { as: root })
     expect(data).toMatchObject({ username: '李雷', group: 'vip,default' })
     const found = await server.call('GET', '/api/user/search?keyword=li.ming', { as: root })
@@ -96,7 +96,7 @@ forEachDatabase('examples of bodies', (open) => {
   })
 })
 
-test('examples of answers hold what their members mean', () => {
+test('examples of responses are consistent with the meaning of their members', () => {
   const { price } = Object(shownData(api.log.find))
   for (const ratio of ['model_ratio', 'completion_ratio', 'group_ratio', 'cache_ratio']) {
     expect(price[ratio]).toMatch(/^\d+(\.\d+)?$/)
@@ -118,7 +118,7 @@ test('examples of answers hold what their members mean', () => {
   expect(Object(shownData(api.user.manage))).toMatchObject({ id: 0, role: 1, status: 2 })
 })
 
-test('a list shows less of each row than the row alone, and no flag that is not set', () => {
+test('a list shows less of each row than the single row, and no flag that is not set', () => {
   const [listed] = [shownData(api.token.list)].flat()
   expect(listed).not.toHaveProperty('limits')
   expect(shownData(api.token.find)).toHaveProperty('limits')

@@ -1,17 +1,16 @@
 /**
- * Examples for the API description, made from its schemas: each member gets a value that a reader
- * would meet in a running installation, found by the member's name, or the plainest of its type.
+ * Generates examples for the API description from its schemas. Each member gets a realistic value
+ * by its name, or the simplest value of its type.
  */
 
 export type JsonSchema = Record<string, unknown>
 
-/** A moment in September 2026. */
+/** A time in September 2026. */
 const SECONDS = 1_790_000_000
 
 /**
- * What members of these names hold; the first value that fits the member's schema is taken. A name
- * that stands for different things (`token` is a code in one place and a figure in another) has
- * several.
+ * Values by member name; the first value that fits the member's schema is used. A name with several
+ * meanings (`token` is a code in one place and a number in another) has several values.
  */
 const VALUES: Record<string, readonly unknown[]> = {
   id: [7, '7'],
@@ -94,7 +93,7 @@ const VALUES: Record<string, readonly unknown[]> = {
   scope: ['all'],
   success: [true],
   message: [''],
-  // Of lists and actions
+  // Lists and actions
   p: [0],
   page: [0],
   action: ['disable', 'update'],
@@ -105,7 +104,7 @@ const VALUES: Record<string, readonly unknown[]> = {
   state: ['Zk3v0TqYl2xw'],
 }
 
-/** Writes examples that fit schemas, following their references. */
+/** Generates examples for schemas and resolves their references. */
 export function createExamples(named: Readonly<Record<string, JsonSchema>>) {
   function resolved(schema: JsonSchema): JsonSchema {
     const { $ref, ...rest } = schema
@@ -116,7 +115,7 @@ export function createExamples(named: Readonly<Record<string, JsonSchema>>) {
   const branchesOf = (schema: JsonSchema): JsonSchema[] =>
     [schema['anyOf'] ?? schema['oneOf'] ?? []].flat().map((branch) => resolved(recordOf(branch)))
 
-  /** Whether a plain value may stand where the schema does. */
+  /** Whether a plain value is valid for the schema. */
   function fits(value: unknown, schema: JsonSchema): boolean {
     const branches = branchesOf(schema)
     return branches.length === 0
@@ -124,7 +123,7 @@ export function createExamples(named: Readonly<Record<string, JsonSchema>>) {
       : branches.some((branch) => fits(value, branch))
   }
 
-  /** `name` is the member that the example stands for; of an `item`, a list has many. */
+  /** `name` is the member's name; `item` marks an element of a list. */
   function exampleOf(given: JsonSchema, name = '', place: 'alone' | 'item' = 'alone'): unknown {
     const schema = resolved(given)
     const branches = branchesOf(schema)
@@ -156,7 +155,7 @@ export function createExamples(named: Readonly<Record<string, JsonSchema>>) {
   function exampleObject(schema: JsonSchema, place: 'alone' | 'item'): JsonSchema {
     const properties = Object.entries(schemaAt(schema, 'properties'))
     const required = [schema['required'] ?? []].flat()
-    // Lists tell less of each thing, and a flag that may be left out is not set.
+    // Lists show less of each object, and an optional flag is not set.
     const isShown = (member: string, value: JsonSchema): boolean =>
       required.includes(member) || (place === 'alone' && typesOf(resolved(value))[0] !== 'boolean')
     if (properties.length > 0) {

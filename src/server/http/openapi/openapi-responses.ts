@@ -8,22 +8,22 @@ import { TIME_LIMITS } from '../time-limits.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
 import type { Schemas } from './openapi-schema.ts'
 
-/** What calls answer: the answer itself, and refusals, most of which have status 200 as well. */
+/** Response descriptions of the API: results and errors. Most errors have status 200 as well. */
 
-/** Headers that answers have. */
+/** Response headers. */
 export const HEADERS = {
   RequestId: {
-    description: 'Id of the answer; log rows, the audit and the server’s output name the same one.',
+    description: 'Id of the request, also in log rows, the audit and the server’s output.',
     schema: { type: 'string' },
     example: '2026092208132412345678987654321',
   },
   TotalCount: {
-    description: 'How many rows the whole list has.',
+    description: 'Total number of rows in the list.',
     schema: { type: 'integer', format: 'int64' },
     example: 42,
   },
   RetryAfter: {
-    description: 'Seconds until calls are answered again.',
+    description: 'Seconds until requests are accepted again.',
     schema: { type: 'integer', format: 'int64' },
     example: 120,
   },
@@ -33,36 +33,36 @@ const header = (name: keyof typeof HEADERS) => ({ $ref: `#/components/headers/${
 
 const REQUEST_ID = { 'X-Oneapi-Request-Id': header('RequestId') }
 
-/** What answers have around their data. */
+/** The envelope around the data of a response. */
 const ENVELOPE = {
   type: 'object',
   required: ['success', 'message'],
   properties: {
-    success: { type: 'boolean', const: true, description: 'What was asked for was done.' },
+    success: { type: 'boolean', const: true, description: 'The request succeeded.' },
     message: {
       type: 'string',
-      description: 'Empty, but where something is to be said of a success.',
+      description: 'Usually empty for a success.',
     },
   },
 }
 
 const REFUSAL = {
   type: 'object',
-  description: 'Why what was asked for was not done.',
+  description: 'An error.',
   required: ['success', 'message'],
   properties: {
-    success: { type: 'boolean', const: false, description: 'What was asked for was not done.' },
+    success: { type: 'boolean', const: false, description: 'The request failed.' },
     message: {
       type: 'string',
-      description: 'Why, in a sentence for people. Its words may change.',
+      description: 'The reason, as text for users. It may change.',
     },
   },
 }
 
 const TOO_MANY = 429
-const TOO_MANY_CALLS = 'Too many calls came from the address, and the body is empty'
+const TOO_MANY_CALLS = 'Too many requests from this address; the body is empty'
 
-/** Whoever wanted a file is told by the status that there is none. */
+/** For a requested file the status code reports the error. */
 const FILE_REFUSALS = [
   'invalid_parameter',
   'access_token_invalid',
@@ -71,19 +71,19 @@ const FILE_REFUSALS = [
   'password_change_required',
 ] as const
 
-/** Writes the responses of operations, what several have in common once. */
+/** Generates the responses of operations; shared ones are generated once. */
 export interface Responses {
   of(endpoint: Endpoint): JsonSchema
-  /** Those that operations refer to. */
+  /** Shared responses that operations refer to. */
   shared: Record<string, JsonSchema>
 }
 
 export function createResponses(schemas: Schemas): Responses {
   const shared: Record<string, JsonSchema> = {}
   const refusal = schemas.name('Refusal', REFUSAL)
-  const done = schemas.name('Success', { ...ENVELOPE, description: 'It was done.' })
+  const done = schemas.name('Success', { ...ENVELOPE, description: 'Success without data.' })
 
-  /** Refers to the refusals of a status. */
+  /** Returns a reference to the errors of a status. */
   function refused(status: number, codes: readonly ErrorCode[], options: EndpointOptions) {
     const limits = errorParams(options)
     const name =
@@ -121,8 +121,8 @@ export function createResponses(schemas: Schemas): Responses {
       return {
         200: {
           description: mayBeRefused(options)
-            ? 'The answer, or a refusal with `success: false`.'
-            : 'The answer.',
+            ? 'The result, or an error with `success: false`.'
+            : 'The result.',
           headers: {
             ...REQUEST_ID,
             ...(options.counted === true ? { 'X-Total-Count': header('TotalCount') } : {}),
@@ -171,7 +171,7 @@ export function createResponses(schemas: Schemas): Responses {
   }
 }
 
-/** A file of rows, in the format that was asked for. */
+/** A file of rows in the requested format. */
 function fileContent(schemas: Schemas, options: EndpointOptions): JsonSchema {
   const { data = z.unknown(), isTable } = options
   if (isTable === true) return tableContent(schemas, data)
@@ -180,7 +180,7 @@ function fileContent(schemas: Schemas, options: EndpointOptions): JsonSchema {
   return {
     'application/json': { schema: rows, example: createExamples(schemas.named)(rows) },
     'application/x-ndjson': {
-      schema: { type: 'string', description: 'The same rows, one a line.' },
+      schema: { type: 'string', description: 'The same rows, one per line.' },
       example: '{"id":7}\n',
     },
     'text/csv': {
@@ -209,15 +209,15 @@ function tableContent(schemas: Schemas, row: z.ZodType): JsonSchema {
   }
 }
 
-/** A call that nobody is kept from and that brings nothing has nothing to be refused for. */
+/** Whether a call can fail: a public call without input cannot. */
 const mayBeRefused = ({ access, params, query, body }: EndpointOptions): boolean =>
   access !== 'anyone' || Boolean(params ?? query ?? body)
 
-/** Refusals that have a status of their own, by that status. */
+/** Returns the errors that have their own status, by status. */
 function trueRefusals(endpoint: Endpoint): [number, ErrorCode[]][] {
   const codes = [...commonRefusals(endpoint), ...(endpoint.options.refusals ?? [])]
   const byStatus = Map.groupBy(codes, (code): number => errors[code].status)
-  // Whoever calls too often is told by the status alone.
+  // For too many requests there is only a status.
   if (!byStatus.has(TOO_MANY)) byStatus.set(TOO_MANY, [])
   return [...byStatus].toSorted(([a], [b]) => a - b)
 }
@@ -241,14 +241,14 @@ function commonRefusals({ method, options }: Endpoint): ErrorCode[] {
 
 const MS_PER_SECOND = 1000
 
-/** What fills the sentences, as far as it is known before a call. */
+/** Parameters of error texts that are known in advance. */
 const errorParams = (options: EndpointOptions): Partial<Record<ErrorCode, ErrorParams>> => ({
   body_too_large: { limit: sizeText(BODY_LIMITS[bodyClassOf(options)].bytesMax) },
   body_slow: { limit: TIME_LIMITS.bodyMs / MS_PER_SECOND },
   log_time_zone_unknown: { zone: 'Asia/Atlantis' },
 })
 
-/** `NotSignedIn`; the response for a large body has one name per body class. */
+/** Name of a response, such as `NotSignedIn`; that of a large body has one name per body class. */
 function responseName(code: ErrorCode, options: EndpointOptions): string {
   const words = code.split('_').map(capitalized).join('')
   return code === 'body_too_large' ? `${words}${capitalized(bodyClassOf(options))}` : words

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { NEEDED } from '../../../contract/wire.ts'
 import type { JsonSchema } from './openapi-example.ts'
 
-/** The contract's shapes as the document writes them. */
+/** Converts the contract's shapes to schemas of the API description. */
 export interface Schemas {
-  /** The schema of a shape as it is sent (`input`) or answered; a reference where it has a name. */
+  /** Returns the schema of a shape for input or output, or a reference if it has a name. */
   of(shape: z.ZodType, io: 'input' | 'output'): JsonSchema
-  /** Puts a schema under a name; answers the reference to it. */
+  /** Registers a schema under a name. Returns the reference to it. */
   name(name: string, schema: JsonSchema): JsonSchema
-  /** All that have a name. */
+  /** All named schemas. */
   named: Record<string, JsonSchema>
 }
 
@@ -38,11 +38,11 @@ export function createSchemas(): Schemas {
   }
 }
 
-/** Where lists and objects of schemas stand in a schema; everything else in it is plain data. */
+/** Places of subschemas, as lists or single objects; everything else in a schema is plain data. */
 const LISTS = ['anyOf', 'oneOf', 'allOf'] as const
 const SINGLE = ['items', 'additionalProperties', 'propertyNames'] as const
 
-/** A schema as programs that are made from the document want it. */
+/** Adapts a schema for code generators. */
 function written(schema: JsonSchema): JsonSchema {
   const all = { ...schema }
   for (const place of LISTS) if (Array.isArray(all[place])) all[place] = all[place].map(writtenAt)
@@ -64,7 +64,7 @@ const isSchema = (value: unknown): value is JsonSchema =>
 
 const writtenAt = (value: unknown): JsonSchema => written(isSchema(value) ? value : {})
 
-/** The standard wants a list. */
+/** The standard requires a list. */
 const withExample = ({ example, ...schema }: JsonSchema): JsonSchema =>
   example === undefined ? schema : { ...schema, examples: [example] }
 
@@ -73,7 +73,9 @@ const withReference = (schema: JsonSchema): JsonSchema =>
     ? { ...schema, $ref: schema['$ref'].replace('#/$defs/', '#/components/schemas/') }
     : schema
 
-/** What is something or null says so in its type, where it can: fewer programs know unions. */
+/**
+ * Writes "type or null" as a list of types if possible, because fewer generators support unions.
+ */
 function withPlainNull(schema: JsonSchema): JsonSchema {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema
@@ -84,7 +86,7 @@ function withPlainNull(schema: JsonSchema): JsonSchema {
   return Array.isArray(names) ? { ...union, enum: [...names, null] } : union
 }
 
-/** A member that a call cannot do without is required, and null is none. */
+/** Marks the members that a call requires, and removes null from their types. */
 function withNeeded(schema: JsonSchema): JsonSchema {
   if (!isSchema(schema['properties'])) return schema
   const members = Object.entries(schema['properties']).map(
@@ -119,7 +121,7 @@ function withoutNull(schema: JsonSchema): JsonSchema {
 
 const typesOf = (schema: JsonSchema): unknown[] => [schema['type'] ?? []].flat()
 
-/** Numbers say how wide they are: without, generated programs round points to 24 bits or 32. */
+/** States the width of numbers; otherwise generated clients round points to 24 or 32 bits. */
 function withFormat(schema: JsonSchema): JsonSchema {
   const types = typesOf(schema)
   if (types.includes('number')) return { ...schema, format: 'double' }
@@ -128,13 +130,13 @@ function withFormat(schema: JsonSchema): JsonSchema {
   return {
     ...rest,
     format: 'int64',
-    // A bound that every number has is none.
+    // Omits a bound that applies to every integer.
     ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
     ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
   }
 }
 
-/** Another release may answer one member more. */
+/** Later versions may add members to responses. */
 function openToMore(schema: JsonSchema): JsonSchema {
   const { additionalProperties, ...rest } = schema
   return additionalProperties === false ? rest : schema

@@ -23,7 +23,7 @@ const operations = Object.entries(pathItems).flatMap(([path, item]) =>
 const memberOf = (schema: string, member: string): JsonSchema =>
   Object(Object(schemas[schema]?.['properties'])[member])
 
-test('the document is an OpenAPI 3.1 one', () => {
+test('the document is OpenAPI 3.1', () => {
   expect(head).toEqual({
     openapi: '3.1.0',
     info: {
@@ -34,17 +34,17 @@ test('the document is an OpenAPI 3.1 one', () => {
     servers: [{ url: '/' }],
     tags: Object.keys(api).map((name) => ({ name })),
   })
-  // It travels as JSON: nothing may get lost on the way.
+  // It is sent as JSON, which must not lose anything.
   expect(JSON.parse(JSON.stringify(description))).toEqual(description)
 })
 
-test('it is valid by the schema that the OpenAPI Initiative publishes', async () => {
+test('it is valid by the schema of the OpenAPI Initiative', async () => {
   const result = await new Validator().validate(structuredClone(description))
   expect(result).toEqual({ valid: true })
 })
 
 forEachDatabase('the description', (open) => {
-  test('names the address below which a proxy lets calls through, of each server its own', async () => {
+  test('contains the base address that a proxy lets through, per server', async () => {
     for (const [path, url] of [
       ['/gateway/', '/gateway'],
       ['/', '/'],
@@ -57,7 +57,7 @@ forEachDatabase('the description', (open) => {
   })
 })
 
-test('each operation is named as the contract names it, no two alike', () => {
+test('operation ids are those of the contract, and unique', () => {
   const names = operations.map(([, { operationId }]) => String(operationId))
   expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
   for (const name of names) expect(name).toMatch(/^[a-z]+([A-Z][a-z]+)*$/)
@@ -65,7 +65,7 @@ test('each operation is named as the contract names it, no two alike', () => {
   expect(names.toSorted()).toEqual(plain.map(({ options }) => options.name).toSorted())
 })
 
-test('operations are sorted by the nouns of the contract', () => {
+test('operations are grouped by the nouns of the contract', () => {
   for (const [noun, endpoints] of Object.entries(api)) {
     for (const endpoint of Object.values(endpoints)) {
       expect(operationOf(endpoint)['tags']).toEqual([noun])
@@ -73,7 +73,7 @@ test('operations are sorted by the nouns of the contract', () => {
   }
 })
 
-test('it lists what the contract lists, and nothing else', () => {
+test('it lists exactly the endpoints of the contract', () => {
   const declared = allEndpoints.map(
     ({ method, path }) => `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
   )
@@ -95,7 +95,7 @@ test.each(labelledEndpoints)('%s is described', (_label, endpoint) => {
   expect(new Set(places).size).toBe(places.length)
   for (const parameter of parameters) {
     expect(parameter).toMatchObject({ schema: expect.any(Object) })
-    // The standard demands it of path parameters.
+    // The standard requires it for path parameters.
     expect(parameter['required']).toBe(parameter['in'] === 'path')
   }
   const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name]) => `path ${name}`)
@@ -117,7 +117,7 @@ test.each(labelledEndpoints)('%s is described', (_label, endpoint) => {
   expect(used.length > 0).toBe(options.access !== 'anyone')
 })
 
-/** Every schema below a place, with the way that leads to it. */
+/** Every schema below a place, with its path. */
 function schemasBelow(value: unknown, at: string): [string, JsonSchema][] {
   if (Array.isArray(value))
     return value.flatMap((item, index) => schemasBelow(item, `${at}/${index}`))
@@ -131,7 +131,7 @@ function schemasBelow(value: unknown, at: string): [string, JsonSchema][] {
 
 const everything = schemasBelow(description, '')
 
-test('everything that is referred to is there', () => {
+test('all references resolve', () => {
   const references = everything.flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : []))
   expect(references.length).toBeGreaterThan(500)
   for (const $ref of new Set(references)) expect([$ref, referred({ $ref })]).not.toEqual([$ref, {}])
@@ -140,7 +140,7 @@ test('everything that is referred to is there', () => {
 const isOf = (schema: JsonSchema, type: string): boolean =>
   [schema['type'] ?? []].flat().includes(type)
 
-test('numbers say that they have 64 bits, and have no bound that all of these have', () => {
+test('numbers state their width and have no trivial bounds', () => {
   const integers = everything.filter(([, schema]) => isOf(schema, 'integer'))
   const numbers = everything.filter(([, schema]) => isOf(schema, 'number'))
   expect(integers.length).toBeGreaterThan(100)
@@ -149,7 +149,7 @@ test('numbers say that they have 64 bits, and have no bound that all of these ha
   expect(JSON.stringify(description)).not.toContain(String(Number.MAX_SAFE_INTEGER))
 })
 
-test('points, counts, times and ids are whole, and nothing else is', () => {
+test('only points, counts, times and ids are integers', () => {
   const fractions = everything.flatMap(([at, schema]) =>
     isOf(schema, 'number') && at.includes('/properties/') ? [at.split('/').at(-1)] : [],
   )
@@ -166,11 +166,11 @@ test('points, counts, times and ids are whole, and nothing else is', () => {
   }
 })
 
-test('answers are open to members that a later version sends', () => {
+test('responses allow additional members', () => {
   expect(everything.filter(([, schema]) => schema['additionalProperties'] === false)).toEqual([])
 })
 
-test('everything has a name in words', () => {
+test('everything has a description', () => {
   const silent: string[] = []
   const note = (at: string, place: JsonSchema): void => {
     if (typeof referred(place)['description'] !== 'string') silent.push(at)
@@ -187,14 +187,14 @@ test('everything has a name in words', () => {
   for (const [name, schema] of Object.entries(schemas)) note(name, schema)
   for (const [at, schema] of everything) {
     for (const [member, value] of Object.entries(Object(schema['properties']))) {
-      // What an operation is for says what its data are.
+      // The description of the operation also describes its data.
       if (member !== 'data') note(`${at} ${member}`, Object(value))
     }
   }
   expect(silent).toEqual([])
 })
 
-// What handlers check in words of their own.
+// Checked by handlers with their own error texts.
 test.each([
   ['UserCreate', 'username', { maxLength: 12 }],
   ['UserCreate', 'password', { minLength: 8, maxLength: 72 }],
@@ -207,7 +207,7 @@ test.each([
   ['TokenInput', 'remain_quota', { minimum: -1, maximum: QUOTA_MAX }],
   ['RedemptionInput', 'name', { minLength: 1, maxLength: 20 }],
   ['RedemptionInput', 'count', { minimum: 1, maximum: 100 }],
-])('%s says how far its member %s goes', (schema, member, limits) => {
+])('%s states the limits of its member %s', (schema, member, limits) => {
   expect(memberOf(schema, member)).toMatchObject(limits)
 })
 
@@ -227,7 +227,7 @@ test.each([
       subnet: '',
     },
   ],
-])('%s takes back what an adopted database may hold', (schema, stored) => {
+])('%s accepts values that an adopted database may contain', (schema, stored) => {
   expect(misfits(Object(schemas[schema]), stored)).toEqual([])
 })
 
@@ -241,12 +241,12 @@ test.each([
   ['RedemptionCode', ['key']],
   ['ChannelCreate', ['key']],
   ['OptionChange', ['key']],
-  // All of it is written, and what is left out is lost.
+  // All members are written; an omitted one would be lost.
   [
     'TokenUpdate',
     ['id', 'name', 'expired_time', 'remain_quota', 'unlimited_quota', 'models', 'subnet'],
   ],
-])('a call cannot do without these members of %s', (schema, members) => {
+])('these members of %s are required', (schema, members) => {
   expect(schemas[schema]?.['required']).toEqual(members)
   for (const member of members) expect(isOf(memberOf(schema, member), 'null')).toBe(false)
 })
@@ -254,14 +254,14 @@ test.each([
 test.each([
   ['PUT /api/token/', 'TokenUpdate', 'TokenStatusChange'],
   ['PUT /api/redemption/', 'RedemptionUpdate', 'RedemptionStatusChange'],
-])('%s takes a whole one, or with status_only a status', (label, whole, status) => {
+])('%s accepts a whole object, or with status_only a status', (label, whole, status) => {
   const operation = Object(operations.find(([listed]) => listed === label)?.[1])
   expect(operation.parameters).toMatchObject([{ name: 'status_only', in: 'query' }])
   expect(operation.requestBody.content['application/json'].schema).toEqual({
     anyOf: [whole, status].map((name) => ({ $ref: `#/components/schemas/${name}` })),
   })
   expect(misfits(Object(schemas[status]), { id: 3, status: 2 })).toEqual([])
-  // Otherwise somebody would empty all members but one.
+  // Otherwise a client could clear all members but one.
   expect(misfits(Object(schemas[whole]), { id: 3, status: 2 })).not.toEqual([])
 })
 
@@ -278,7 +278,7 @@ test('a table has a column for each member of its rows', () => {
 const statusesOf = (endpoint: Endpoint): number[] =>
   Object.keys(Object(operationOf(endpoint)['responses'])).map(Number)
 
-test('it tells the statuses that refusals have', () => {
+test('it states the status codes of errors', () => {
   const { status, oauth, option, log, user, audit } = {
     ...api,
     audit: api.audit.list,
@@ -292,7 +292,7 @@ test('it tells the statuses that refusals have', () => {
   expect(statusesOf(log.export)).toEqual([200, 400, 401, 403, 429, 500, 503])
 })
 
-/** Every place of an operation that has a schema, with the examples given for it. */
+/** Every place of an operation with a schema, and its examples. */
 function describedPlaces(operation: JsonSchema): { schema: object; values: unknown[] }[] {
   const contents = [operation['requestBody'], ...Object.values(Object(operation['responses']))]
     .map((place) => Object(Object(referred(place)['content'])['application/json']))
@@ -305,7 +305,7 @@ function describedPlaces(operation: JsonSchema): { schema: object; values: unkno
   )
 }
 
-test.each(operations)('%s has an example everywhere, and each fits', (_label, operation) => {
+test.each(operations)('%s has examples everywhere, and all are valid', (_label, operation) => {
   for (const { schema, values } of describedPlaces(operation)) {
     for (const value of values) {
       expect(value).toBeDefined()
@@ -314,7 +314,7 @@ test.each(operations)('%s has an example everywhere, and each fits', (_label, op
   }
 })
 
-test('examples of named schemas fit them', () => {
+test('examples of named schemas are valid', () => {
   for (const schema of Object.values(schemas)) {
     for (const value of [schema['examples'] ?? []].flat())
       expect(misfits(schema, value)).toEqual([])

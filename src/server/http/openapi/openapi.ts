@@ -4,19 +4,19 @@ import { createExamples, type JsonSchema } from './openapi-example.ts'
 import { createResponses, HEADERS, type Responses } from './openapi-responses.ts'
 import { createSchemas, type Schemas } from './openapi-schema.ts'
 
-const DESCRIPTION = `Answers carry \`success\`, \`message\` and, where there is something to say, \`data\`. A refusal is HTTP 200 with \`success: false\` and says why in \`message\`, Chinese unless \`Accept-Language\` names another language first; real statuses are left for those that each operation lists.
+const DESCRIPTION = `Responses have \`success\`, \`message\` and, if there is a result, \`data\`. An error is HTTP 200 with \`success: false\` and a \`message\`, in Chinese unless \`Accept-Language\` names another language first. Each operation lists the errors that have their own HTTP status.
 
-Bodies are JSON objects. Types are strict, \`null\` is as good as absent, members nobody knows are ignored. Quota is in whole points, of which \`quota_per_unit\` of \`GET /api/status\` make a dollar; times are seconds since 1970, unless they say otherwise. Lengths count characters.
+Bodies are JSON objects. Types are strict, \`null\` equals absent, and unknown members are ignored. Quota is in whole points; \`quota_per_unit\` of \`GET /api/status\` is the number of points per dollar. Times are seconds since 1970 unless noted. Lengths count characters.
 
-Whoever reads answers must be content with further members: a later version may send more.`
+Clients must ignore unknown members of responses: a later version may add some.`
 
 interface About {
   version: string
-  /** Where the server's paths begin: `/`, or `/gateway/` behind a proxy. */
+  /** Base path of the server: `/`, or `/gateway/` behind a proxy. */
   basePath: string
 }
 
-/** The management API as OpenAPI 3.1, generated from the contract. */
+/** Returns the management API as OpenAPI 3.1, generated from the contract. */
 export function openApiDocument({ version, basePath }: About): JsonSchema {
   const schemas = createSchemas()
   const responses = createResponses(schemas)
@@ -36,7 +36,7 @@ export function openApiDocument({ version, basePath }: About): JsonSchema {
           type: 'apiKey',
           in: 'cookie',
           name: 'session',
-          description: 'Given by signing in. It goes before the header.',
+          description: 'Set by signing in. Takes precedence over the header.',
         },
         accessToken: {
           type: 'http',
@@ -74,8 +74,8 @@ function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
 }
 
 /**
- * What one path and method does. `variants` are what it does instead when a query member of theirs
- * is there: the document has no way to tell two operations apart by that.
+ * Describes one path and method. `variants` apply if their query member is present; OpenAPI cannot
+ * express these as separate operations.
  */
 function operation(
   schemas: Schemas,
@@ -101,19 +101,19 @@ function operation(
 }
 
 const WHO: Record<Access, string> = {
-  anyone: 'For everybody.',
+  anyone: 'Public.',
   user: 'For users.',
   admin: 'For administrators (role 10 and above).',
   root: 'For root (role 100).',
 }
 
 const whoMayCall = ({ access, raisedBy }: Endpoint['options']): string =>
-  raisedBy === undefined ? WHO[access] : `${WHO[access]} \`${raisedBy}\` may leave it to root.`
+  raisedBy === undefined ? WHO[access] : `${WHO[access]} \`${raisedBy}\` can restrict it to root.`
 
 const insteadOf = ({ options: { whenQuery, summary } }: Endpoint): string =>
   `With \`${whenQuery}\` instead: ${summary}`
 
-/** Of several bodies each has an example by the name of what it does. */
+/** Several bodies have one example each, named after the action. */
 function requestBody(schemas: Schemas, endpoints: readonly Endpoint[]): JsonSchema {
   const exampleOf = createExamples(schemas.named)
   const bodies = endpoints.flatMap(({ options: { name, summary, body } }) => {

@@ -14,47 +14,47 @@ import { eventually } from '../../test/relay-setup.ts'
 import { createLedger, type Ledger } from '../ledger.ts'
 import type { LedgerOperation, LedgerResult } from '../operations.ts'
 
-/** What befalls a batch on its way; the storage behind it is the real one. */
-interface Mishap {
+/** Faults injected between the ledger and the real storage. */
+interface Faults {
   /** The connection breaks before the batch arrives. */
   isUnreachable: boolean
-  /** The batch commits, its answer is lost. */
+  /** The batch commits, but its result is lost. */
   isMute: boolean
-  /** How many answers were lost so far. */
+  /** Number of results lost so far. */
   lost: number
-  /** The storage refuses every batch with this call in it. */
+  /** The storage rejects every batch that contains this call. */
   poison: string
 }
 
 interface Troubled {
   ledger: Ledger
-  mishap: Mishap
-  /** How many operations each had. */
+  faults: Faults
+  /** Number of operations in each batch. */
   batches: number[]
-  /** Why calls could not be closed, once for each time. */
+  /** Error of each report that calls cannot be closed. */
   waits: unknown[]
 }
 
 function troubled({ database }: Books): Troubled {
   const waits: unknown[] = []
-  const mishap: Mishap = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
+  const faults: Faults = { isUnreachable: false, isMute: false, lost: 0, poison: '' }
   const batches: number[] = []
   const storage: Parameters<typeof createLedger>[0] = {
     async runLedger(operations): Promise<LedgerResult[]> {
       batches.push(operations.length)
-      if (mishap.isUnreachable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
-      if (operations.some((operation) => idOf(operation) === mishap.poison)) {
+      if (faults.isUnreachable) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' })
+      if (operations.some((operation) => idOf(operation) === faults.poison)) {
         const code = database.engine === 'sqlite' ? 'SQLITE_CONSTRAINT_CHECK' : '23514'
         throw Object.assign(new Error('poisoned'), { code })
       }
       const results = await database.runLedger(operations)
-      if (!mishap.isMute) return results
-      mishap.lost += 1
+      if (!faults.isMute) return results
+      faults.lost += 1
       throw new Error('Connection terminated unexpectedly')
     },
   }
   const ledger = createLedger(storage, (error) => waits.push(error))
-  return { ledger, mishap, batches, waits }
+  return { ledger, faults, batches, waits }
 }
 
 const idOf = (operation: LedgerOperation): string =>
@@ -65,15 +65,15 @@ const toReserve = (account: Account, requestId: string, amount: number) => {
   return operation
 }
 
-forEachBooks('a batch that fails', (shared) => {
-  test('is tried again; nobody notices a short interruption', async () => {
-    const { ledger, mishap, batches, waits } = troubled(shared.books)
+forEachBooks('a failed batch', (shared) => {
+  test('is retried, and a short interruption is not visible to callers', async () => {
+    const { ledger, faults, batches, waits } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 100 })
     const requestId = newCallId()
-    mishap.isUnreachable = true
+    faults.isUnreachable = true
     const answer = ledger.reserve(toReserve(account, requestId, 60))
     await eventually(() => batches.length > 0, 'the first attempt')
-    mishap.isUnreachable = false
+    faults.isUnreachable = false
     expect(await answer).toBeNull()
     expect(batches.length).toBeGreaterThan(1)
     expect(await ledger.settle(settlement(account, { requestId, cost: 20 }))).toEqual({
@@ -85,15 +85,15 @@ forEachBooks('a batch that fails', (shared) => {
     expect(waits).toEqual([])
   })
 
-  test('after its commit, takes nothing twice', async () => {
-    const { ledger, mishap } = troubled(shared.books)
+  test('that had committed charges nothing twice', async () => {
+    const { ledger, faults } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 100, tokenQuota: 100 })
     const requestId = newCallId()
     const interrupted = async <T>(answer: Promise<T>): Promise<T> => {
-      const { lost } = mishap
-      mishap.isMute = true
-      await eventually(() => mishap.lost > lost, 'a commit whose answer is lost')
-      mishap.isMute = false
+      const { lost } = faults
+      faults.isMute = true
+      await eventually(() => faults.lost > lost, 'a commit whose answer is lost')
+      faults.isMute = false
       return answer
     }
     expect(await interrupted(ledger.reserve(toReserve(account, requestId, 60)))).toBeNull()
@@ -101,20 +101,20 @@ forEachBooks('a batch that fails', (shared) => {
     const call = settlement(account, { requestId, cost: 75 })
     expect(await interrupted(ledger.checkpoint(call))).toBe(75)
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 25, tokenHeld: 75 })
-    // Booked by the first run; the second finds the call closed.
+    // The first run booked it; the second finds the call closed.
     expect(await interrupted(ledger.settle(call))).toBeNull()
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 25, used: 75, calls: 1 })
   })
 })
 
-forEachBooks('a storage that is out of order', (shared) => {
-  test('refuses new calls and keeps the settlements of those it served', async () => {
-    const { ledger, mishap, waits } = troubled(shared.books)
+forEachBooks('during a storage outage', (shared) => {
+  test('new calls are refused and settlements of served calls are kept', async () => {
+    const { ledger, faults, waits } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 1000 })
     const [served, given, late] = [newCallId(), newCallId(), newCallId()]
     await ledger.reserve(toReserve(account, served, 100))
     await ledger.reserve(toReserve(account, given, 100))
-    mishap.isUnreachable = true
+    faults.isUnreachable = true
     const settled = ledger.settle(settlement(account, { requestId: served, cost: 70 }))
     const released = ledger.release(given)
     await expect(ledger.reserve(toReserve(account, late, 100))).rejects.toThrow('away')
@@ -122,7 +122,7 @@ forEachBooks('a storage that is out of order', (shared) => {
       ledger.checkpoint(settlement(account, { requestId: served, cost: 50 })),
     ).rejects.toThrow('away')
     expect(ledger.pending).toBeGreaterThanOrEqual(2)
-    mishap.isUnreachable = false
+    faults.isUnreachable = false
     expect(await settled).toMatchObject({ charged: 70 })
     expect(await released).toBe(true)
     await ledger.drain()
@@ -131,49 +131,49 @@ forEachBooks('a storage that is out of order', (shared) => {
     expect(waits).toMatchObject([{ message: 'away' }])
   })
 
-  test('leaves no points held for a call that was refused while its commit was in doubt', async () => {
-    const { ledger, mishap } = troubled(shared.books)
+  test('a call refused while its commit is in doubt holds no points', async () => {
+    const { ledger, faults } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 1000 })
-    mishap.isMute = true
+    faults.isMute = true
     const refused = ledger.reserve(toReserve(account, newCallId(), 100))
     await expect(refused).rejects.toThrow('terminated')
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 900, held: 100 })
-    mishap.isMute = false
+    faults.isMute = false
     await ledger.drain()
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 1000, held: 0 })
   })
 })
 
-forEachBooks('an operation that the storage refuses', (shared) => {
-  test('is rejected alone; the calls beside it are booked', async () => {
-    const { ledger, mishap } = troubled(shared.books)
+forEachBooks('an operation that the storage rejects', (shared) => {
+  test('fails alone; the calls in the same batch are booked', async () => {
+    const { ledger, faults } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 1000 })
     const ids = Array.from({ length: 9 }, newCallId)
     await Promise.all(ids.map((id) => ledger.reserve(toReserve(account, id, 100))))
-    mishap.poison = ids[3] ?? ''
+    faults.poison = ids[3] ?? ''
     const answers = await Promise.allSettled(
       ids.map((requestId) => ledger.settle(settlement(account, { requestId, cost: 10 }))),
     )
     expect(answers.map(({ status }) => status)).toEqual(
-      ids.map((id) => (id === mishap.poison ? 'rejected' : 'fulfilled')),
+      ids.map((id) => (id === faults.poison ? 'rejected' : 'fulfilled')),
     )
     expect(await figuresOf(shared.books, account)).toMatchObject({
       quota: 1000 - 8 * 10 - 100,
       calls: 8,
       held: 100,
     })
-    mishap.poison = ''
+    faults.poison = ''
     expect(await ledger.release(ids[3] ?? '')).toBe(true)
   })
 })
 
-forEachBooks('a text longer than an index takes', (shared) => {
-  test('costs the others nothing', async () => {
+forEachBooks('a text that is too long for an index', (shared) => {
+  test('does not affect other calls', async () => {
     const { database, ledger } = shared.books
     const account = await anAccount(shared.books, { quota: 100 })
     const [odd, plain] = [newCallId(), newCallId()]
     for (const id of [odd, plain]) await ledger.reserve(toReserve(account, id, 10))
-    // What repeats would be packed.
+    // Random data, because repeated text would be compressed.
     const modelName = randomBytes(4000).toString('hex')
     const answers = await Promise.allSettled([
       ledger.settle(settlement(account, { requestId: odd, cost: 5, modelName })),
@@ -191,7 +191,7 @@ forEachBooks('a text longer than an index takes', (shared) => {
 const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 forEachBooks('a batch', (shared) => {
-  /** One call in each turn of the event loop, as the events of sockets bring them. */
+  /** Submits one call per turn of the event loop, as socket events do. */
   async function eachTurn(turns: number, submit: () => void): Promise<void> {
     for (let turn = 0; turn < turns; turn += 1) {
       const next = nextTurn()
@@ -200,7 +200,7 @@ forEachBooks('a batch', (shared) => {
     }
   }
 
-  test('takes along what the next turns bring', async () => {
+  test('includes operations from the following turns of the event loop', async () => {
     const { ledger, batches } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 100 })
     const answers: Promise<unknown>[] = []
@@ -209,7 +209,7 @@ forEachBooks('a batch', (shared) => {
     expect(batches).toEqual([5])
   })
 
-  test('waits neither for nothing nor without end', async () => {
+  test('does not wait without new operations, nor without a limit', async () => {
     const { ledger, batches } = troubled(shared.books)
     const account = await anAccount(shared.books, { quota: 100 })
     await ledger.reserve(toReserve(account, newCallId(), 1))

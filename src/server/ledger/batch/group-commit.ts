@@ -2,30 +2,30 @@ import { setTimeout as passed } from 'node:timers/promises'
 import type { LedgerOperation, LedgerResult } from '../operations.ts'
 
 /**
- * Collects operations into batches. Those that arrive while a batch is being written wait and go
- * together in the next one, with those that the next turns of the event loop bring, for as long as
- * each brings more: the busier the gateway, the more calls share one transaction and one fsync. An
- * operation that is alone waits for one turn.
+ * Collects operations into batches. Operations that arrive while a batch is being written go
+ * together into the next one. That batch also waits for the next turns of the event loop as long as
+ * each brings more operations. The busier the gateway, the more calls share one transaction and one
+ * fsync. A single operation waits for one turn.
  *
- * What happens when a batch fails:
+ * When a batch fails:
  *
- * - It is run again a few times. Operations bear that: reserving looks for its own row, closing
- *   deletes one. So a batch whose commit is in doubt is repeated.
- * - If the storage is out of order (no connection, no space), reservations are refused so that
- *   clients hear of it, but what closes a call is never given up: it is tried until it commits.
- *   Points taken for a call that was served are not lost to an outage. That it waits is told once.
- * - If the storage refuses the contents, the batch is halved until the operation at fault stands
- *   alone; it is rejected, the others commit.
+ * - It is retried a few times. Operations are idempotent: reserving looks for its own row, closing
+ *   deletes one. A batch whose commit is in doubt can therefore be repeated.
+ * - During a storage outage (no connection, no disk space) reservations are rejected; clients
+ *   get an error. Operations that close a call are retried until they commit, because points for a
+ *   served call must not be lost. `onWaiting` is called once per outage.
+ * - If the storage rejects the contents, the batch is split in halves until the faulty operation is
+ *   isolated. That operation is rejected, the others commit.
  *
- * A reservation that was refused here may yet have been written, if only the answer was lost. It is
- * released behind the caller's back, so that no points stay held for a call that never began.
+ * A rejected reservation may have been written if only the result was lost. It is released in the
+ * background, so that no points stay held for a call that never started.
  */
 export class GroupCommit {
-  /** Operations handed in and not yet committed or failed. */
+  /** Number of submitted operations that have not committed or failed yet. */
   pending = 0
   readonly #runBatch: RunBatch
   readonly #onWaiting: (error: unknown) => void
-  #queue: Waiting[] = []
+  #queue: QueuedOperation[] = []
   #writing = false
   #isWaiting = false
   #idle: (() => void)[] = []
@@ -41,7 +41,10 @@ export class GroupCommit {
     return promise
   }
 
-  /** Resolves when everything handed in so far, and what came meanwhile, has committed or failed. */
+  /**
+   * Resolves when all submitted operations, including those submitted in the meantime, have
+   * committed or failed.
+   */
   drain(): Promise<void> {
     if (!this.#writing) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -49,8 +52,8 @@ export class GroupCommit {
     return promise
   }
 
-  #enqueue(waiting: Waiting): void {
-    this.#queue.push(waiting)
+  #enqueue(queued: QueuedOperation): void {
+    this.#queue.push(queued)
     this.pending += 1
     if (this.#writing) return
     this.#writing = true
@@ -77,14 +80,14 @@ export class GroupCommit {
     }
   }
 
-  async #write(batch: Waiting[]): Promise<void> {
+  async #write(batch: QueuedOperation[]): Promise<void> {
     try {
       const results = await this.#runPatiently(batch.map(({ operation }) => operation))
       this.#isWaiting = false
-      for (const [index, waiting] of batch.entries()) {
+      for (const [index, queued] of batch.entries()) {
         const result = results[index]
-        if (result === undefined) this.#fail(waiting, new Error('the ledger gave no result'))
-        else this.#finish(() => waiting.resolve(result))
+        if (result === undefined) this.#fail(queued, new Error('the ledger returned no result'))
+        else this.#finish(() => queued.resolve(result))
       }
     } catch (error) {
       if (!isRefusedByStorage(error)) await this.#waitForStorage(batch, error)
@@ -92,7 +95,7 @@ export class GroupCommit {
         const half = Math.ceil(batch.length / 2)
         await this.#write(batch.slice(0, half))
         await this.#write(batch.slice(half))
-      } else for (const waiting of batch) this.#fail(waiting, error)
+      } else for (const queued of batch) this.#fail(queued, error)
     }
   }
 
@@ -108,23 +111,24 @@ export class GroupCommit {
   }
 
   /**
-   * Keeps what closes calls at the head of the queue, lets the others know, and gives the storage
-   * time.
+   * Keeps the operations that close calls at the head of the queue, rejects the others, and pauses
+   * before the next try.
    */
-  async #waitForStorage(batch: Waiting[], error: unknown): Promise<void> {
-    const isKept = ({ operation: { kind } }: Waiting) => kind === 'settle' || kind === 'release'
+  async #waitForStorage(batch: QueuedOperation[], error: unknown): Promise<void> {
+    const isKept = ({ operation: { kind } }: QueuedOperation) =>
+      kind === 'settle' || kind === 'release'
     const kept = batch.filter(isKept)
     this.#queue.unshift(...kept)
     if (kept.length > 0 && !this.#isWaiting) {
       this.#isWaiting = true
       this.#onWaiting(error)
     }
-    for (const waiting of batch) if (!isKept(waiting)) this.#fail(waiting, error)
+    for (const queued of batch) if (!isKept(queued)) this.#fail(queued, error)
     await passed(OUTAGE_DELAY_MS)
   }
 
-  #fail(waiting: Waiting, error: unknown): void {
-    const { operation, reject } = waiting
+  #fail(queued: QueuedOperation, error: unknown): void {
+    const { operation, reject } = queued
     if (operation.kind === 'reserve') {
       const ignore = () => {}
       const release = { kind: 'release', requestId: operation.requestId } as const
@@ -141,29 +145,32 @@ export class GroupCommit {
 
 type RunBatch = (operations: readonly LedgerOperation[]) => Promise<LedgerResult[]>
 
-interface Waiting {
+interface QueuedOperation {
   operation: LedgerOperation
   resolve: (result: LedgerResult) => void
   reject: (error: unknown) => void
 }
 
-/** Operations in one transaction at most; keeps a batch short enough for the others to wait for it. */
+/**
+ * Maximum number of operations per transaction; keeps a batch short enough for the operations
+ * queued behind it.
+ */
 const BATCH_MAX = 512
-/** Under a load without pauses every turn brings something. */
+/** Limit for sustained load, under which every turn brings more operations. */
 const TURNS_MAX = 10
 const ATTEMPTS_MAX = 3
 const RETRY_DELAY_MS = 50
 const OUTAGE_DELAY_MS = 500
 
 /**
- * SQLSTATE classes: data exception, constraint, syntax or missing object, a limit of the server (a
- * key too long for an index), raised by a function.
+ * SQLSTATE classes: data exception, constraint violation, syntax error or missing object, program
+ * limit exceeded (a key too long for an index), error raised by a function.
  */
 const POSTGRES_REFUSALS = /^(22|23|42|54|P0)[0-9A-Z]{3}$/
-/** `ERROR`: a fault of the thread's own code. */
+/** `ERROR` is a bug in the thread's own code. */
 const SQLITE_REFUSALS = /^(ERROR|SQLITE_(CONSTRAINT|ERROR|MISMATCH|RANGE|TOOBIG)(_[A-Z]+)?)$/
 
-/** Whether trying the same again will fail the same way, because of what is to be written. */
+/** Whether a retry would fail in the same way because of the contents of the batch. */
 function isRefusedByStorage(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false
   const code = String(error.code)

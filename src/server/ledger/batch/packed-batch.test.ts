@@ -84,7 +84,7 @@ const result: fc.Arbitrary<LedgerResult> = fc.oneof(
   fc.record({ kind: fc.constant('invalid' as const), message: text }),
 )
 
-test('operations come out of the thread as they went in', () => {
+test('operations are unchanged after packing and unpacking', () => {
   fc.assert(
     fc.property(fc.array(operation), (operations) => {
       expect(unpackOperations(structuredClone(packOperations(operations)))).toEqual(operations)
@@ -92,7 +92,7 @@ test('operations come out of the thread as they went in', () => {
   )
 })
 
-test('so do results', () => {
+test('results are unchanged after packing and unpacking', () => {
   fc.assert(
     fc.property(fc.array(result), (results) => {
       expect(unpackResults(structuredClone(packResults(results)))).toEqual(results)

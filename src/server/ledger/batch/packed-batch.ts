@@ -1,9 +1,9 @@
 import type { LedgerOperation, LedgerResult, ReserveOperation, Settlement } from '../operations.ts'
 
 /**
- * A batch on its way to the storage's thread and back: one flat list of values, an operation's
- * members behind its kind in the order written here. Copying objects between threads costs three
- * times as much, most of it for the names of their members (docs/benchmarks.md).
+ * Encodes a batch for the storage thread and its results for the way back: one flat list of values,
+ * each operation as its kind followed by its members in the order written here. Copying objects
+ * between threads takes three times as long, mostly for their member names (docs/benchmarks.md).
  */
 export type PackedBatch = readonly unknown[]
 
@@ -195,7 +195,7 @@ export function unpackResults(packed: PackedBatch): LedgerResult[] {
 
 type LedgerFacts = Extract<LedgerResult, { kind: 'limited' }>['facts']
 
-/** The values of a list one after the other; whoever asks knows which comes. */
+/** Reads the values of a list in sequence; the caller must know the type of the next one. */
 class Values {
   readonly #list: PackedBatch
   #at = 0
@@ -209,7 +209,7 @@ class Values {
   }
 
   next<T>(): T {
-    // The list was written by the other half of this file, in the same order.
+    // The other half of this file wrote the list in the same order.
     return this.#list[this.#at++] as T
   }
 }

@@ -8,10 +8,10 @@ import {
 } from '../operations.ts'
 
 /**
- * The ledger on PostgreSQL: a batch is one call of `gatehouse_ledger_batch_2`, so one round trip
- * and one transaction. Impossible operations are sorted out here, in the same words as on SQLite;
- * the function never sees them. Neither does it see two operations on one call side by side, which
- * hardly ever happens: the second begins a transaction of its own.
+ * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_2`: one round trip and
+ * one transaction. Invalid operations are filtered out here, with the same messages as on SQLite,
+ * and never reach the function. Two operations on the same call are rare; the second one starts a
+ * transaction of its own, so the function never sees both.
  */
 export function createPostgresBatch(
   pool: pg.Pool,
@@ -31,7 +31,7 @@ export function createPostgresBatch(
   }
 }
 
-/** The operations in their order, cut where a request id comes again. */
+/** Splits the operations, in order, wherever a request id repeats. */
 function withDistinctIds(operations: readonly LedgerOperation[]): LedgerOperation[][] {
   const parts: LedgerOperation[][] = []
   let part: LedgerOperation[] = []
@@ -62,11 +62,11 @@ async function call(
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results
-  if (results === undefined) throw new Error('the ledger function gave no answer')
+  if (results === undefined) throw new Error('the ledger function returned no result')
   return results
 }
 
-/** The function's arguments, each an array in PostgreSQL's own notation. */
+/** Arguments of the function, each an array in PostgreSQL's text notation. */
 function argumentsOf(operations: readonly LedgerOperation[]): string[] {
   const requestIds: string[] = []
   const userIds = new Set<number>()
@@ -91,7 +91,7 @@ function argumentsOf(operations: readonly LedgerOperation[]): string[] {
   ]
 }
 
-/** The members of `gatehouse_ledger_operation`; one that is empty is null. */
+/** Members of `gatehouse_ledger_operation`; an empty member is null. */
 function row(operation: LedgerOperation): string {
   switch (operation.kind) {
     case 'reserve': {
@@ -123,17 +123,20 @@ function settlementRow(kind: string, settlement: Settlement, checkpoint: string)
 }
 
 /**
- * A text as a member of a row in an array: both put it in quotes, so that a quote or backslash of
- * its own is escaped for the row, and both characters of that for the array.
+ * A text as a member of a composite value in an array. Both levels quote it: a quote or backslash
+ * is escaped for the composite, and both resulting characters are escaped for the array.
  * https://www.postgresql.org/docs/current/rowtypes.html#ROWTYPES-IO-SYNTAX
  */
 const text = (value: string): string => `\\"${storable(value).replace(QUOTED, '\\\\\\$&')}\\"`
 
 const QUOTED = /["\\]/g
 
-/** What a JavaScript string may hold and a text of PostgreSQL not: U+0000, halves of surrogates. */
+/**
+ * Characters that a JavaScript string can contain and a PostgreSQL text cannot: U+0000 and lone
+ * surrogates.
+ */
 const UNSTORABLE = /[\0\ud800-\udfff]/
 
-/** Such characters become U+FFFD: a strange model name must not hold up the calls beside it. */
+/** Replaces such characters with U+FFFD, so that an unusual model name does not fail the batch. */
 const storable = (value: string): string =>
   UNSTORABLE.test(value) ? value.toWellFormed().replaceAll('\0', '\u{FFFD}') : value

@@ -28,16 +28,16 @@ import {
 } from './sqlite-statements.ts'
 
 /**
- * The ledger on SQLite. Runs inside the writer thread. Within the batch's transaction, which has
- * the only write lock of the file, a row that was read cannot change under us. Each user, token and
- * channel is therefore read once per batch, moved in memory by the operations in their order, and
- * written once at the end; the sums of the rollups likewise. What was refused or found closed has
- * touched nothing.
+ * The ledger on SQLite. Runs inside the writer thread. The batch's transaction holds the only write
+ * lock of the file, so a row that was read cannot change meanwhile. Each user, token and channel is
+ * therefore read once per batch, changed in memory by the operations in their order, and written
+ * once at the end. Rollup sums are collected in the same way. Operations that are refused or find
+ * their call closed change nothing.
  *
- * The whole batch commits or none of it: a failed write rejects every caller in it, and a call
- * whose settle failed stays reserved until it is tried again or recovered.
- * `0021-carried-debt.postgres.sql` holds the same algorithm for the other engine: whoever changes
- * one changes both.
+ * The batch commits as a whole or not at all: a failed write rejects every caller in it, and a call
+ * whose settlement failed stays reserved until it is retried or recovered.
+ * `0021-carried-debt.postgres.sql` implements the same algorithm for PostgreSQL: change both
+ * together.
  */
 
 type Balance<Figures> = Omit<Figures, 'unlimited'> & { touched: boolean }
@@ -45,7 +45,7 @@ type UserBalance = Balance<UserFigures>
 type TokenBalance = Balance<TokenFigures> & { unlimited: boolean }
 
 interface Sums {
-  /** The rollup row's key, in the order of its statement. */
+  /** Primary key of the rollup row, in the column order of its statement. */
   key: (number | string)[]
   requests: number
   quota: number
@@ -62,11 +62,11 @@ interface Batch {
   hourly: Map<string, Sums>
   channelHourly: Map<string, Sums>
   daily: Map<string, Sums>
-  /** The next ids of the tables that the batch writes to. */
+  /** Next ids of the tables that the batch writes to. */
   nextIds: Map<CountedTable, number>
 }
 
-/** What settling takes. */
+/** Amounts that a settlement takes. */
 interface Charge {
   /** Points taken from the user. */
   charged: number
@@ -76,7 +76,7 @@ interface Charge {
   debt: number
   /** Points of `charged` that the token's quota did not cover. */
   tokenDebt: number
-  /** Whether both debts were taken all the same, so that the balances went below zero. */
+  /** Whether both debts were taken anyway, so that the balances went below zero. */
   isCarried: boolean
 }
 
@@ -105,7 +105,7 @@ export function createSqliteBatch(
   }).immediate
 }
 
-/** The id of the table's next row; not used again, whether or not the row is written. */
+/** Returns the id of the table's next row. The id is not reused even if the row is not written. */
 function takeId({ sql, nextIds }: Batch, table: CountedTable): number {
   const id = nextIds.get(table) ?? sql.counter.get(table)?.next
   if (id === undefined) throw new Error(`no id counter for ${table}`)
@@ -168,7 +168,7 @@ function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
   const token = tokenOf(batch, tokenId)
   const reason = reserveRefusal(user, token, operation)
   const limited = reason === null ? limitedCall(operation, user, token) : null
-  const check = limited === null ? null : batch.limits.ask(limited)
+  const check = limited === null ? null : batch.limits.check(limited)
   if (reason === null && check?.isRefused !== true) {
     const tokenAmount = token?.unlimited === true ? 0 : amount
     const opened = batch.sql.openReservation.run(
@@ -188,16 +188,20 @@ function reserve(batch: Batch, operation: ReserveOperation): LedgerResult {
       return { kind: 'reserved', facts: check.facts }
     }
   }
-  // Looked up last, because it is rare: the batch runs for the second time, and this call is open.
+  // Checked last because it is rare: the batch runs for the second time and this call is already
+  // open.
   const open = batch.sql.reservation.get(requestId)
   if (open?.node === node) return { kind: 'reserved' }
   if (open !== undefined) return { kind: 'invalid', message: 'another process holds this name' }
   if (check?.isRefused === true) return { kind: 'limited', facts: check.facts }
-  // Without a refusal the row would be there now.
+  // Without a refusal the reservation row would exist now.
   return { kind: 'refused', reason: reason ?? 'user_unavailable' }
 }
 
-/** Null, or why not, in the order in which clients see the reasons. */
+/**
+ * Reason to refuse the reservation, or null. The order of the checks decides which reason clients
+ * see.
+ */
 function reserveRefusal(
   user: UserBalance | null,
   token: TokenBalance | null,
@@ -211,7 +215,7 @@ function reserveRefusal(
   return null
 }
 
-/** Holds back more when the answer has outgrown its reservation, as far as the balances go. */
+/** Increases the reservation, as far as the balances allow, if the cost has outgrown it. */
 function checkpoint(batch: Batch, operation: CheckpointOperation): LedgerResult {
   const { settlement } = operation
   const open = batch.sql.reservation.get(settlement.requestId)
@@ -258,7 +262,7 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
   const token = tokenOf(batch, open.tokenId)
   const charge = chargeOf(settlement.cost, { open, user, token })
   if (!recordSettled(batch, { settlement, open, charge })) {
-    // Billed before under the same name: this reservation was one too many.
+    // Already billed under the same request id: return the points of this extra reservation.
     giveBack(batch, settlement.requestId, open)
     return { kind: 'closed' }
   }
@@ -280,9 +284,9 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
 }
 
 /**
- * The reservation goes back first, then the whole cost is taken: a balance that does not cover it
- * goes below zero, and the next credit pays that. Of a user who is gone only what was held back can
- * be taken; a token that is gone or has become unlimited pays nothing.
+ * Returns the reservation and then charges the whole cost. A balance that does not cover it goes
+ * below zero, and the next credit pays the debt. If the user no longer exists, only the reserved
+ * points can be charged. A token that was deleted or became unlimited is not charged.
  */
 function chargeOf(
   cost: number,
@@ -305,13 +309,13 @@ function chargeOf(
   }
 }
 
-/** The part of `points` that a balance does not cover, which may be below zero already. */
+/** Part of `points` that a balance, which may already be negative, does not cover. */
 const uncovered = (points: number, balance: number): number =>
   Math.min(points, Math.max(0, points - balance))
 
 /**
- * Ledger row, log row and sums of one settled call; false when its request id has a ledger row
- * already.
+ * Writes the ledger row, log row and sums of a settled call. Returns false if its request id
+ * already has a ledger row.
  */
 function recordSettled(
   batch: Batch,

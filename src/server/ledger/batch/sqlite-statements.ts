@@ -1,7 +1,7 @@
 import type Sqlite from 'better-sqlite3'
 import { LogType } from '../../../contract/log.ts'
 
-/** The statements of the ledger's batches on SQLite, compiled once per connection. */
+/** Compiles the statements of the ledger's batches on SQLite, once per connection. */
 
 export interface UserFigures {
   id: number
@@ -38,7 +38,7 @@ const RESERVATION = `user_id AS userId, token_id AS tokenId, user_amount AS user
 
 export function prepareStatements(db: Sqlite.Database) {
   return {
-    // What an adopted row leaves empty counts as 0, as One API reads it.
+    // Null columns of adopted rows count as 0, as in One API.
     user: db.prepare<[number], UserFigures>(`
       SELECT id, status, coalesce(quota, 0) AS quota, coalesce(used_quota, 0) AS usedQuota,
         coalesce(request_count, 0) AS requestCount, coalesce(limited, 0) AS limited
@@ -50,7 +50,7 @@ export function prepareStatements(db: Sqlite.Database) {
       FROM tokens WHERE id = ?`),
     counter: db.prepare<[string], { next: number }>('SELECT next FROM id_counters WHERE name = ?'),
     setCounter: db.prepare('UPDATE id_counters SET next = ? WHERE name = ?'),
-    // Changes no row when the name is taken; the caller then looks whose it is.
+    // Inserts no row if the request id exists; the caller then checks which process holds it.
     openReservation: db.prepare(`
       INSERT INTO reservations
         (request_id, user_id, token_id, user_amount, token_amount, created_at, node)
@@ -58,7 +58,7 @@ export function prepareStatements(db: Sqlite.Database) {
     reservation: db.prepare<[string], OpenReservation>(
       `SELECT ${RESERVATION} FROM reservations WHERE request_id = ?`,
     ),
-    // Deleting is the compare-and-set: it answers a row to one caller only.
+    // The deletion is the compare-and-set: it returns the row to only one caller.
     closeReservation: db.prepare<[string], OpenReservation>(
       `DELETE FROM reservations WHERE request_id = ? RETURNING ${RESERVATION}`,
     ),
@@ -74,7 +74,7 @@ export function prepareStatements(db: Sqlite.Database) {
     updateChannel: db.prepare(
       'UPDATE channels SET used_quota = coalesce(used_quota, 0) + ? WHERE id = ?',
     ),
-    // A request id is billed once, whatever happened: the second row is not written.
+    // A request id is billed at most once: a second row is not written.
     insertLedger: db.prepare(`
       INSERT INTO ledger (id, created_at, kind, user_id, token_id, channel_id, user_amount,
         token_amount, debt, token_debt, carried, prompt_tokens, completion_tokens, request_id,
@@ -92,7 +92,7 @@ export function prepareStatements(db: Sqlite.Database) {
   }
 }
 
-/** Adds four sums to the row of a rollup; `keys` is its primary key. */
+/** Adds four sums to a rollup row; `keys` is the primary key. */
 const addTo = (table: string, keys: string): string => `
   INSERT INTO ${table} (${keys}, requests, quota, prompt_tokens, completion_tokens)
   VALUES (${keys.replaceAll(/\w+/g, '?')}, ?, ?, ?, ?)

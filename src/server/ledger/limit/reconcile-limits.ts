@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import type { Check } from '../reconcile-balances.ts'
 
 /**
- * What is counted against limits. L1: the calls that run, and what they hold, are the sum of their
- * rows. L2: each of those rows belongs to a call that is open.
+ * Checks the counters of limits. L1: the running calls and their reserved amounts equal the sum of
+ * their rows. L2: each of those rows belongs to an open call.
  */
 export function limitChecks(): Check[] {
   return [limitCheck(), holdCheck()]

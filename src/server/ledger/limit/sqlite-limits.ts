@@ -13,36 +13,39 @@ import { budgetPeriods, type BudgetPeriods } from '../../limit/limit-period.ts'
 import type { ReserveOperation, Settlement } from '../operations.ts'
 
 /**
- * Limits on SQLite, inside the ledger's transaction, for users and tokens that have some. Each call
- * is counted by itself, without the batch's memory: the write lock of the file makes it exact. The
- * `gatehouse_limit…` functions of `0012-limits.postgres.sql` and `0018-limit-clocks.postgres.sql`
- * do the same for the other engine.
+ * Limits on SQLite, inside the ledger's transaction, for users and tokens that have limits. Each
+ * call is counted separately and not in the batch's memory; the file's write lock makes the counts
+ * exact. The `gatehouse_limit…` functions of `0012-limits.postgres.sql` and
+ * `0018-limit-clocks.postgres.sql` do the same on PostgreSQL.
  */
 export interface SqliteLimits {
-  /** Where token and user stand, and whether the call fits both; nothing is counted yet. */
-  ask(call: LimitedCall): LimitCheck
-  /** Counts a call that has been let in. */
+  /**
+   * Returns the state of the token's and user's limits and whether the call fits them. Counts
+   * nothing.
+   */
+  check(call: LimitedCall): LimitCheck
+  /** Counts an admitted call. */
   take(call: LimitedCall, check: LimitCheck): void
-  /** Holds more for a call that has outgrown what it asked for. */
+  /** Increases the reserved amounts of a call that exceeds its estimate. */
   grow(settlement: Settlement): void
-  /** Takes a call out of the counts of those that run, and books what it used and was charged. */
+  /** Ends the call's running count and books its usage and cost. */
   settle(settlement: Settlement, charged: number): void
-  /** Takes a call out that came to nothing. It has been a request all the same. */
+  /** Ends the running count of a call without usage. It still counts as a request. */
   release(requestId: string): void
 }
 
 export interface LimitedCall extends LimitAsk {
   requestId: string
-  /** 0: has no limits. */
+  /** 0 if the user, or for `tokenId` the token, has no limits. */
   userId: number
   tokenId: number
   nowSeconds: number
 }
 
-/** A row as the batch has read it; null: there is none. */
+/** A row as read by the batch; null if it does not exist. */
 type Flagged = { limited: number } | null
 
-/** Whose limits a call counts against; null: nobody has any. */
+/** Returns the call's limit subjects, or null if neither user nor token has limits. */
 export function limitedCall(
   { requestId, userId, tokenId, amount, tokens = 0, nowSeconds }: ReserveOperation,
   user: Flagged,
@@ -54,7 +57,7 @@ export function limitedCall(
   return { ...ask, userId: ofUser ? userId : 0, tokenId: ofToken ? tokenId : 0 }
 }
 
-/** Whether an open call may be counted against limits; whoever is gone may have had some. */
+/** Whether an open call may count against limits. A deleted user or token may have had some. */
 export const mayBeLimited = (user: Flagged, token: Flagged): boolean =>
   user?.limited !== 0 || token?.limited !== 0
 
@@ -91,9 +94,9 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
     ]
   }
 
-  /** Ends a call's hold; answers against whom it counted, of those that are still there. */
-  function letGo(requestId: string): [LimitSubject, number][] {
-    const hold = sql.letGo.get(requestId)
+  /** Ends a call's hold. Returns the users and tokens it counted against that still exist. */
+  function endHold(requestId: string): [LimitSubject, number][] {
+    const hold = sql.endHold.get(requestId)
     if (hold === undefined) return []
     const back = { running: -1, tokens: -hold.tokens, quota: -hold.quota }
     return subjectsOf(hold).filter(
@@ -102,13 +105,13 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
   }
 
   return {
-    ask({ userId, tokenId, nowSeconds, ...ask }) {
+    check({ userId, tokenId, nowSeconds, ...ask }) {
       const facts = [
         ...factsOf('token', tokenId, nowSeconds),
         ...factsOf('user', userId, nowSeconds),
       ]
       const isRefused = facts.some((one) => exceededLimits(one, ask).length > 0)
-      // When it frees is of no interest to a call that fits.
+      // A call that fits does not need the times at which limits free up.
       if (!isRefused) for (const one of facts) one.seconds = []
       return { isRefused, facts }
     },
@@ -136,13 +139,13 @@ export function createSqliteLimits(db: Sqlite.Database): SqliteLimits {
     },
     settle({ requestId, nowSeconds, promptTokens, completionTokens }, charged) {
       const latest = latestStart(nowSeconds)
-      for (const [subject, id] of letGo(requestId)) {
+      for (const [subject, id] of endHold(requestId)) {
         sql.spend.run({ subject, id, quota: charged, latest, ...periodsAt(nowSeconds).starts })
         sql.count.run(subject, id, nowSeconds, 0, promptTokens + completionTokens)
       }
     },
     release(requestId) {
-      letGo(requestId)
+      endHold(requestId)
     },
   }
 }
@@ -152,13 +155,16 @@ const subjectsOf = ({ userId, tokenId }: Hold): [LimitSubject, number][] => [
   ...(userId === 0 ? [] : [['user', userId] satisfies [LimitSubject, number]]),
 ]
 
-/** Between which seconds calls and tokens count. */
+/** Range of seconds in which calls and tokens count. */
 const windowAt = (nowSeconds: number): [after: number, until: number] => [
   nowSeconds - WINDOW_SECONDS,
   nowSeconds + WINDOW_SECONDS,
 ]
 
-/** The periods of a second; worked out once a day, and anew when the operator moves. */
+/**
+ * Returns the budget periods of a second. They are computed once a day and again when the time zone
+ * changes.
+ */
 function periodsOf(zoneNow: () => string): (nowSeconds: number) => BudgetPeriods {
   let known: { zone: string; periods: BudgetPeriods } | null = null
   return (nowSeconds) => {
@@ -223,7 +229,7 @@ function prepareLimits(db: Sqlite.Database) {
     growHold: db.prepare(
       'UPDATE limit_holds SET tokens = tokens + ?, quota = quota + ? WHERE request_id = ?',
     ),
-    letGo: db.prepare<[string], Hold>(`
+    endHold: db.prepare<[string], Hold>(`
       DELETE FROM limit_holds WHERE request_id = ?
       RETURNING user_id AS userId, token_id AS tokenId, tokens, quota`),
   }

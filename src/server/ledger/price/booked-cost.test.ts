@@ -5,7 +5,7 @@ import { costOf, costOfLines, findPrice, priceAt, type Price, type UsedTokens } 
 import { bookedFactors, costOfFactors } from './price-factors.ts'
 
 const digits = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)).map((drawn) => drawn.join(''))
-/** From nothing at all to more than any model costs, with as few decimals as people write. */
+/** From zero to more than any model costs, with few decimals as in real settings. */
 const ratio = fc
   .tuple(fc.constantFrom('0', '0', '1', '12', '999999'), fc.constantFrom('', '0', '00000'), digits)
   .map(([whole, zeros, fraction]) => `${whole}.${zeros}${fraction}`)
@@ -89,7 +89,7 @@ const ASKED = {
   priceVersion: '9f86d081884c7d65',
 } as const
 
-test('factors multiplied out beforehand give what the lines of the price give', () => {
+test('precomputed factors give the same cost as the price lines', () => {
   fc.assert(
     fc.property(aPrice, aCall, (ordinary, used) => {
       const price = priceAt(ordinary, used.promptTokens)
@@ -99,7 +99,7 @@ test('factors multiplied out beforehand give what the lines of the price give', 
   )
 })
 
-test('reconcile computes of what is booked of a call what the ledger has charged for it', () => {
+test('reconcile computes the charged cost from the booked factors', () => {
   fc.assert(
     fc.property(aPrice, aCall, (price, used) => {
       const booked = bookedFactors(priceAt(price, used.promptTokens), used, ASKED)
@@ -110,7 +110,7 @@ test('reconcile computes of what is booked of a call what the ledger has charged
 })
 
 test.each(['', '{', 'null', '[]', '{"proxy_call":7}', '{"price_version":"9f"}'])(
-  'and nothing of what does not tell a price: %s',
+  'reconcile computes no cost from factors without a price: %s',
   (detail) => {
     expect(costOfFactors(detail)).toBeNull()
   },

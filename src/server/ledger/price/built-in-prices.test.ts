@@ -7,7 +7,9 @@ import { tiersInForce } from '../../option/price-tiers.ts'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
 import { costOf, findPrice, priceAt, type Price } from '../price.ts'
 
-/** The built-in prices against those of the makers and resellers: see `fixtures/README.md`. */
+/**
+ * Compares the built-in prices with those of the makers and resellers: see `fixtures/README.md`.
+ */
 
 const built = defaultRatios()
 const ratios: Ratios = {
@@ -39,7 +41,7 @@ function priceOf(model: string, channelType: number): Price {
 
 const NOTHING = { promptTokens: 0, cachedTokens: 0, completionTokens: 0 }
 
-/** The rows of a table below its heads; `-` is where the source has no price. */
+/** Rows of a table without its header; `-` means that the source has no price. */
 const tableOf = (name: string): string[][] =>
   readFileSync(new URL(`../../../../fixtures/prices/${name}.tsv`, import.meta.url), 'utf8')
     .trimEnd()
@@ -50,10 +52,10 @@ const tableOf = (name: string): string[][] =>
 const numberOr = (text: string | undefined, otherwise: number): number =>
   text === undefined || text === '-' ? otherwise : Number(text)
 
-/** Both lists are cut to six digits; anything else is another price. */
+/** Both lists are cut to six digits; a larger difference is another price. */
 const isAlike = (a: number, b: number): boolean => Math.abs(a - b) <= Math.abs(b) * 1e-4
 
-test('a call through OpenRouter costs what OpenRouter asks, whoever else sells the name', () => {
+test('a call through OpenRouter costs OpenRouter’s price, even if others sell the same name', () => {
   const rows = tableOf('openrouter')
   expect(rows).toHaveLength(377)
   const used = {
@@ -72,7 +74,7 @@ test('a call through OpenRouter costs what OpenRouter asks, whoever else sells t
   expect(wrong).toEqual([])
 })
 
-test('a long prompt costs what its maker asks, cached or not', () => {
+test('a long prompt costs its maker’s price, cached or not', () => {
   const rows = tableOf('long-prompts')
   expect(rows).toHaveLength(132)
   const wrong = rows.filter(([type, model = '', above, ratio, completion, read]) => {
@@ -88,38 +90,41 @@ test('a long prompt costs what its maker asks, cached or not', () => {
   expect(wrong).toEqual([])
 })
 
-test('a reseller’s price of long prompts is not that of the same name elsewhere', () => {
+test('a reseller’s price for long prompts does not apply to the same name elsewhere', () => {
   expect(priceAt(priceOf('qwen/qwen3-max', 41), 40_000).tierAbove).toBe(32_767)
   expect(priceAt(priceOf('qwen/qwen3-max', 20), 40_000).tierAbove).toBeNull()
 })
 
 /**
- * Google's price list, "Gemini Developer API pricing", in dollars for a million tokens of text and
- * of speech, and of both from the cache.
+ * Google, "Gemini Developer API pricing": dollars per million tokens of text, audio, cached text
+ * and cached audio.
  */
-const heard: [model: string, dollars: number[]][] = [
+const audioPrices: [model: string, dollars: number[]][] = [
   ['gemini-2.5-flash', [0.3, 1, 0.03, 0.1]],
   ['gemini-2.5-flash-lite', [0.1, 0.3, 0.01, 0.03]],
   ['gemini-3-flash-preview', [0.5, 1, 0.05, 0.1]],
 ]
 
-test.each(heard)('what %s hears costs what Google asks, cached or not', (model, dollars) => {
-  const price = priceOf(model, 24)
-  const million = { ...NOTHING, promptTokens: 1e6 }
-  const cached = { ...million, cachedTokens: 1e6 }
-  const charged = [
-    costOf(price, million),
-    costOf(price, { ...million, extras: { audioPromptTokens: 1e6 } }),
-    costOf(price, cached),
-    costOf(price, { ...cached, extras: { audioCachedTokens: 1e6 } }),
-  ]
-  expect(charged.filter((points, at) => !isAlike(points, Number(dollars[at]) * 500_000))).toEqual(
-    [],
-  )
-})
+test.each(audioPrices)(
+  'audio prompts of %s cost Google’s price, cached or not',
+  (model, dollars) => {
+    const price = priceOf(model, 24)
+    const million = { ...NOTHING, promptTokens: 1e6 }
+    const cached = { ...million, cachedTokens: 1e6 }
+    const charged = [
+      costOf(price, million),
+      costOf(price, { ...million, extras: { audioPromptTokens: 1e6 } }),
+      costOf(price, cached),
+      costOf(price, { ...cached, extras: { audioCachedTokens: 1e6 } }),
+    ]
+    expect(charged.filter((points, at) => !isAlike(points, Number(dollars[at]) * 500_000))).toEqual(
+      [],
+    )
+  },
+)
 
-/** Google's price list: tokens of a picture of 1024 × 1024, and its dollars. */
-const drawing: [model: string, tokens: number, dollars: number][] = [
+/** Google, "Gemini Developer API pricing": tokens and dollars of a 1024 × 1024 image. */
+const imagePrices: [model: string, tokens: number, dollars: number][] = [
   ['gemini-2.0-flash-image', 1290, 0.039],
   ['gemini-2.5-flash-image', 1290, 0.039],
   ['gemini-2.5-flash-image-preview', 1290, 0.039],
@@ -130,7 +135,7 @@ const drawing: [model: string, tokens: number, dollars: number][] = [
   ['gemini-3.1-flash-lite-image', 1120, 0.0336],
 ]
 
-test.each(drawing)('a picture by %s costs what Google asks', (model, tokens, dollars) => {
+test.each(imagePrices)('an image by %s costs Google’s price', (model, tokens, dollars) => {
   const byToken = {
     ...NOTHING,
     completionTokens: tokens,
@@ -144,14 +149,14 @@ test.each(drawing)('a picture by %s costs what Google asks', (model, tokens, dol
       ? [costOf(priceOf(`google/${model}`, 20), byToken)]
       : []),
   ]
-  // Both prices, by the token and by the picture, are Google's, and rounded by Google.
+  // Google publishes and rounds both prices, per token and per image.
   expect(charged.filter((points) => Math.abs(points / (dollars * 500_000) - 1) > 0.01)).toEqual([])
 })
 
 /**
- * DeepSeek's price list, "Models & Pricing", in dollars for a million tokens in its working hours;
- * outside them it asks half. The older names are answered by the present model, at its price: other
- * providers who sell them keep theirs.
+ * DeepSeek, "Models & Pricing": dollars per million tokens in its peak hours; outside them the
+ * price is half. The older names are served by the present model at its price; other providers that
+ * sell them keep their own prices.
  */
 const deepseek: [model: string, fresh: number, cached: number, completion: number][] = [
   ['deepseek-flash', 0.3, 0.006, 1.2],
@@ -160,7 +165,7 @@ const deepseek: [model: string, fresh: number, cached: number, completion: numbe
   ['deepseek-v4-pro', 1.32, 0.044, 3.96],
 ]
 
-test.each(deepseek)('%s costs what DeepSeek asks, and so do its searches', (model, ...dollars) => {
+test.each(deepseek)('%s and its searches cost DeepSeek’s price', (model, ...dollars) => {
   const price = priceOf(model, 36)
   const million = { ...NOTHING, promptTokens: 1e6 }
   const charged = [
@@ -175,15 +180,15 @@ test.each(deepseek)('%s costs what DeepSeek asks, and so do its searches', (mode
   expect(costOf(priceOf(model, 1), searched)).toBe(10 * 500_000)
 })
 
-test('Together sells google/gemini-3-pro-image by the picture', () => {
+test('Together bills google/gemini-3-pro-image per image', () => {
   const pictures = { count: 2, size: '', quality: '' }
   const used = { ...NOTHING, completionTokens: 2240, extras: { pictures } }
   expect(costOf(priceOf('google/gemini-3-pro-image', 39), used)).toBe(134_000)
 })
 
 /**
- * The makers' price lists, in dollars for a million tokens: fresh, cached and of the completion.
- * Of Google's three the greater price, which holds from 2027 on.
+ * The makers' price lists, in dollars per million tokens: fresh prompt, cached prompt, completion.
+ * For Google's three models the higher price, valid from 2027.
  */
 const makers: [model: string, fresh: number, cached: number, completion: number][] = [
   ['claude-mythos-5-1', 10, 0.25, 50],
@@ -198,7 +203,7 @@ const makers: [model: string, fresh: number, cached: number, completion: number]
   ['devstral-2512', 0.4, 0.04, 2],
 ]
 
-test.each(makers)('%s costs what its maker asks', (model, ...dollars) => {
+test.each(makers)('%s costs its maker’s price', (model, ...dollars) => {
   const price = priceOf(model, 1)
   const million = { ...NOTHING, promptTokens: 1e6 }
   const charged = [
@@ -209,7 +214,7 @@ test.each(makers)('%s costs what its maker asks', (model, ...dollars) => {
   expect(charged).toEqual(dollars.map((asked) => asked * 500_000))
 })
 
-/** The same in yuan, of which seven are taken for a dollar. Sources: Ark, Alibaba and Zhipu. */
+/** The same in yuan, at seven yuan per dollar. Sources: price lists of Ark, Alibaba and Zhipu. */
 const chinese: [type: number, model: string, fresh: number, cached: number, completion: number][] =
   [
     [16, 'glm-5.3-flash', 0.8, 0.23, 2.8],
@@ -224,20 +229,20 @@ const chinese: [type: number, model: string, fresh: number, cached: number, comp
     [40, 'doubao-seed-code-preview-251028', 1.2, 0.24, 8],
   ]
 
-test.each(chinese)('type %i: %s costs what its maker asks', (type, model, ...yuan) => {
+test.each(chinese)('type %i: %s costs its maker’s price', (type, model, ...yuan) => {
   const { modelRatio, cacheRatio, completionRatio } = priceOf(model, type)
   const [fresh, cached, completion] = yuan
-  // A ratio of 1 is two dollars for a million tokens.
+  // A ratio of 1 is two dollars per million tokens.
   expect(Number(modelRatio) * 14).toBeCloseTo(fresh, 4)
   expect(Number(modelRatio) * Number(cacheRatio) * 14).toBeCloseTo(cached, 4)
   expect(Number(modelRatio) * Number(completionRatio) * 14).toBeCloseTo(completion, 4)
 })
 
 /**
- * Zhipu's pages, "GLM-ASR" and "API 定价": ¥0.06 for a minute that is heard, ¥2 for ten thousand
- * characters that are read aloud.
+ * Zhipu, "GLM-ASR" and "API 定价": ¥0.06 per minute of transcription, ¥2 per ten thousand characters
+ * of text-to-speech.
  */
-test('what Zhipu hears and reads aloud costs what it asks', () => {
+test('transcription and text-to-speech of Zhipu cost Zhipu’s price', () => {
   const yuan = (points: number): number => (points / 500_000) * 7
   const transcript = { ...NOTHING, extras: { seconds: 3000 } }
   expect(yuan(costOf(priceOf('glm-asr-2512', 16), transcript))).toBeCloseTo(50 * 0.06, 4)
@@ -246,7 +251,7 @@ test('what Zhipu hears and reads aloud costs what it asks', () => {
 })
 
 test.each(['kimi-k3', 'kimi-k3.1-pro', 'kimi-k3.1-pro-highspeed'])(
-  'what %s writes to its cache costs as much as a prompt, and for an hour twice that',
+  'cache writes of %s cost the prompt price, and twice it for an hour',
   (model) => {
     const price = priceOf(model, 25)
     const read = { ...NOTHING, promptTokens: 1e6 }
@@ -256,7 +261,7 @@ test.each(['kimi-k3', 'kimi-k3.1-pro', 'kimi-k3.1-pro-highspeed'])(
 )
 
 /** xAI's price list, "Tool Invocation Costs". */
-test('the tools of xAI cost what it asks', () => {
+test('the tools of xAI cost xAI’s price', () => {
   const price = priceOf('grok-4.7', 45)
   const dollars = {
     web_search: 5,
@@ -273,8 +278,8 @@ test('the tools of xAI cost what it asks', () => {
   expect(Object.fromEntries(charged)).toEqual(dollars)
 })
 
-/** OpenAI's price list: speech and its transcript; what is read, seen and drawn. */
-test('a transcript with its speakers, and a picture, cost what OpenAI asks', () => {
+/** OpenAI's price list: transcription with speakers, and image tokens in prompt and completion. */
+test('a transcription with speakers and an image cost OpenAI’s price', () => {
   const transcript = { ...NOTHING, promptTokens: 1e6, extras: { audioPromptTokens: 1e6 } }
   const spoken = priceOf('gpt-4o-transcribe-diarize', 1)
   expect(costOf(spoken, transcript)).toBe(6 * 500_000)

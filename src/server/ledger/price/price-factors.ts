@@ -3,23 +3,26 @@ import { bookedCost, type BookedPrice } from '../../../contract/call-cost.ts'
 import type { Price, UsedTokens } from '../price.ts'
 import { priceLines } from './price-lines.ts'
 
-/** What is booked beside a cost, so that anybody can compute it again. */
+/** Factors that are booked with a cost, so that it can be recomputed. */
 export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>
 
-interface Asked {
+interface CallFacts {
   requestedModel: string
   source: PriceFactors['usage_source']
   /** `Ratios.version`. */
   priceVersion: string
-  /** The most tokens of a reply that the balance covered; null or absent: all that were wanted. */
+  /**
+   * Maximum number of completion tokens that the balance covered; null or absent if it covered the
+   * full request.
+   */
   outputLimit?: number | null
 }
 
-/** `price`: that of a prompt of this length. */
+/** `price`: the price for this prompt length. */
 export function bookedFactors(
   price: Price,
   used: UsedTokens & { reasoningTokens?: number },
-  { requestedModel, source, priceVersion, outputLimit = null }: Asked,
+  { requestedModel, source, priceVersion, outputLimit = null }: CallFacts,
 ): BookedFactors {
   const { reasoningTokens = 0 } = used
   return {
@@ -41,27 +44,27 @@ export function bookedFactors(
   }
 }
 
-/** The terms of the cost, where the ratios beside them do not tell it all. */
+/** Returns the terms of the cost if the ratios alone do not determine it. */
 function linesOf(
   price: Price,
   used: UsedTokens,
 ): Pick<BookedFactors, 'lines' | 'model_price' | 'tier_above'> {
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0, extras } = used
   const isPlain = extras === undefined && price.perCall === null
-  const told: Pick<BookedFactors, 'lines' | 'model_price' | 'tier_above'> = {}
-  if (!isPlain || cacheWriteTokens + cacheWriteHourTokens > 0) told.lines = priceLines(price, used)
-  if (price.perCall !== null) told.model_price = price.perCall
-  if (price.tierAbove !== null) told.tier_above = price.tierAbove
-  return told
+  const terms: Pick<BookedFactors, 'lines' | 'model_price' | 'tier_above'> = {}
+  if (!isPlain || cacheWriteTokens + cacheWriteHourTokens > 0) terms.lines = priceLines(price, used)
+  if (price.perCall !== null) terms.model_price = price.perCall
+  if (price.tierAbove !== null) terms.tier_above = price.tierAbove
+  return terms
 }
 
 /**
- * What a call cost by what is booked beside it; null where that does not tell it all: raw proxy
- * calls, rows that name no state of the prices by a digest, texts that cannot be read.
+ * Computes the cost of a call from its booked factors. Returns null if they do not determine it:
+ * raw proxy calls, rows without a price version digest, and unreadable texts.
  */
 export function costOfFactors(detail: string): number | null {
   try {
-    // Written by `bookedFactors`, or by something else that has no digest.
+    // Written by `bookedFactors`, or by another writer that stores no digest.
     const factors = JSON.parse(detail) as (BookedPrice & { price_version?: unknown }) | null
     return typeof factors?.price_version === 'string' ? bookedCost(factors) : null
   } catch {

@@ -45,10 +45,10 @@ const used = (
   ...(extras === undefined ? {} : { extras }),
 })
 
-describe('a call is sold', () => {
+describe('a call is billed', () => {
   const model = mapOf({ m: '2' })
 
-  test('by the picture, by size and quality', () => {
+  test('per image, by size and quality', () => {
     const picture = mapOf({ 'm/1024x1024': '1', 'm/hd/1024x1024': '2', 'm/1792x1024': '2.5' })
     const price = priceOf({ model, picture })
     const cost = (size: string, quality: string, count = 1) =>
@@ -57,14 +57,14 @@ describe('a call is sold', () => {
     expect(cost('1024x1024', 'standard')).toBe(2000)
     expect(cost('1024x1024', 'hd', 3)).toBe(12_000)
     expect(cost('1792x1024', '')).toBe(5000)
-    // What nobody here knows is as dear as the dearest.
+    // An unknown size or quality costs as much as the most expensive one.
     expect(cost('9x9', '')).toBe(5000)
     expect(cost('1024x1024', 'ultra')).toBe(5000)
     expect(cost('1024x1024', '', 0)).toBe(0)
-    // Tokens beside pictures are no second charge.
+    // Tokens reported beside images are not charged a second time.
     const both = used(500, 500, { pictures: { count: 1, size: '1024x1024', quality: '' } })
     expect(costOf(price, both)).toBe(2000)
-    // A size of one channel type's own list counts there, and only what that list names.
+    // A size in a channel type's own list applies there, and only the sizes in that list do.
     const own = priceOf({ model, picture: new Map([...picture, ['m(39)/1024x1024', '4']]) }, OF_39)
     expect(
       costOf(own, used(0, 0, { pictures: { count: 1, size: '1792x1024', quality: '' } })),
@@ -75,28 +75,28 @@ describe('a call is sold', () => {
     )
   })
 
-  test('by the tokens of a picture, where the vendor counts them', () => {
+  test('by image tokens if the vendor reports them', () => {
     const price = priceOf({ model, image: mapOf({ m: '2' }), imageCompletion: mapOf({ m: '8' }) })
     const extras = { imagePromptTokens: 10, imageCompletionTokens: 100 }
     const pictures = { count: 1, size: '', quality: '' }
     expect(costOf(price, used(15, 100, { ...extras, pictures }))).toBe(5 * 2 + 10 * 4 + 100 * 16)
-    // Nobody counted: by the piece.
+    // Without a token count, by the image.
     expect(costOf(price, used(0, 0, { pictures }))).toBe(2000)
-    // What is read for a piece, and shown of it before it is done, is paid for beside it.
+    // The prompt and the tokens of partial images are charged in addition.
     const read = { imagePromptTokens: 10, pictures: { ...pictures, partialTokens: 300 } }
     expect(costOf(price, used(15, 0, read))).toBe(5 * 2 + 10 * 4 + 2000 + 300 * 16)
-    // In the price of pieces that are sold alone there is all of it.
+    // For a model that is only billed per image, the image price includes everything.
     expect(costOf(priceOf({ model }), used(15, 0, read))).toBe(2000)
   })
 
-  test('by the second, a minute being a thousand tokens', () => {
+  test('per second, with a minute as a thousand tokens', () => {
     const price = priceOf({ model: mapOf({ m: '3' }) })
     expect(costOf(price, used(0, 0, { seconds: 60 }))).toBe(3000)
     expect(costOf(price, used(0, 0, { seconds: 1 }))).toBe(50)
     expect(costOf(priceOf({ model: mapOf({ m: '1' }) }), used(0, 0, { seconds: 1 }))).toBe(17)
   })
 
-  test('by the call, whatever it uses', () => {
+  test('per call regardless of usage', () => {
     const price = priceOf(
       { perCall: mapOf({ m: '0.002' }), group: mapOf({ vip: '0.5' }) },
       { group: 'vip' },
@@ -108,18 +108,18 @@ describe('a call is sold', () => {
     expect(priceLines(price, used(7, 0))).toEqual([
       { kind: 'call', count: 1, ratios: ['0.002', '500000'], per: 1 },
     ])
-    // Free by the call is free, whatever its tokens would cost.
+    // A call price of zero makes the call free, even if tokens have a price.
     expect(costOf(priceOf({ model, perCall: mapOf({ m: '0' }) }), used(10, 10))).toBe(0)
   })
 
-  test('with the tools that the upstream ran, which the group’s ratio covers', () => {
+  test('for the tools that the upstream ran, with the group ratio', () => {
     const price = priceOf({ model, tool: mapOf({ web_search: '10', file_search: '2.5' }) })
     const extras = { tools: { web_search: 2, file_search: 1, unknown_tool: 9 } }
     expect(costOf(price, used(1, 0, extras))).toBe(2 + 2 * 5000 + 1250)
     expect(costOf(price, used(0, 0, { tools: {} }))).toBe(0)
   })
 
-  // Either way the picture is paid for, and once.
+  // In both cases the image is charged once.
   test.each<[how: string, drawing: Partial<Ratios>, cost: number]>([
     [
       'its pictures by the token',
@@ -129,14 +129,14 @@ describe('a call is sold', () => {
     ['pictures by the piece', { model: mapOf({ m: '2', draws: '3' }) }, 20_000],
     ['a call', { imageCompletion: mapOf({ draws: '8' }), perCall: mapOf({ draws: '1' }) }, 20_000],
     ['nothing', { imageCompletion: mapOf({ draws: '8' }) }, 20_000],
-  ])('with what a tool drew, of a model that sells %s', (_how, drawing, cost) => {
+  ])('for an image generated by a tool, if the model bills %s', (_how, drawing, cost) => {
     const price = priceOf({ model, tool: mapOf({ image_generation: '40' }), ...drawing })
     const drawn = used(10, 100, { imageCompletionTokens: 100 })
     const toolTokens = { tool: 'image_generation', model: 'draws', used: drawn }
     expect(costOf(price, used(1, 0, { tools: { image_generation: 1 }, toolTokens }))).toBe(2 + cost)
   })
 
-  test('with what a cache has saved beside what tools cost', () => {
+  test('for tools and with the cache discount', () => {
     const price = priceOf({ model, cache: mapOf({ m: '0.1' }), tool: mapOf({ web_search: '10' }) })
     const search = { tools: { web_search: 1 } }
     const read = { cachedTokens: 900 }
@@ -147,7 +147,7 @@ describe('a call is sold', () => {
     )
   })
 
-  test('with speech in and out', () => {
+  test('for audio input and output', () => {
     const price = priceOf({
       model,
       completion: mapOf({ m: '4' }),
@@ -156,20 +156,20 @@ describe('a call is sold', () => {
     })
     const extras = { audioPromptTokens: 10, audioCompletionTokens: 5 }
     expect(costOf(price, used(30, 8, extras))).toBe(20 * 2 + 10 * 32 + 3 * 8 + 5 * 64)
-    // A model whose speech has no price of its own is sold as text.
+    // A model without an audio price bills audio as text.
     expect(costOf(priceOf({ model }), used(30, 8, extras))).toBe(76)
   })
 
-  test('with speech that was read from the cache', () => {
+  test('for audio read from the cache', () => {
     const price = priceOf({ model, audio: mapOf({ m: '16' }), cache: mapOf({ m: '0.25' }) })
     const cached = { promptTokens: 100, cachedTokens: 80, completionTokens: 0 }
     const extras = { audioPromptTokens: 10, audioCachedTokens: 60 }
     expect(costOf(price, { ...cached, extras })).toBe(10 * 2 + 10 * 32 + 20 * 0.5 + 60 * 8)
-    // Never more of it than was read.
+    // Never more cached audio than cached tokens.
     expect(costOf(price, { ...cached, extras: { audioCachedTokens: 500 } })).toBe(20 * 2 + 80 * 8)
   })
 
-  test('for a point at least, though the part that was used is free', () => {
+  test('one point at least, even if the used part is free', () => {
     const price = priceOf({ model, audio: mapOf({ m: '0' }) })
     expect(costOf(price, used(100, 0, { audioPromptTokens: 100 }))).toBe(1)
     expect(costOf(price, used(0, 0, { audioPromptTokens: 0 }))).toBe(0)
@@ -177,7 +177,7 @@ describe('a call is sold', () => {
     expect(costOf(free, used(100, 0, { audioPromptTokens: 100 }))).toBe(0)
   })
 
-  test('parts that exceed the whole are cut down to it', () => {
+  test('parts that exceed the total are reduced to it', () => {
     const price = priceOf({ model, audio: mapOf({ m: '10' }) })
     const extras = { audioPromptTokens: 500, imagePromptTokens: 500, audioCompletionTokens: 500 }
     expect(costOf(price, used(3, 2, extras))).toBe(3 * 20 + 2 * 2)
@@ -215,12 +215,12 @@ describe('long prompts', () => {
     expect(costOf(price, cached)).toBe(404)
   })
 
-  test('have a price of their own for what is cached', () => {
+  test('have a separate price for cached tokens', () => {
     const cached = { promptTokens: 1001, cachedTokens: 1000, completionTokens: 0 }
     expect(costOf(price, cached)).toBe(6 + 1000 * 6 * 0.5)
   })
 
-  test('have a price for one type of channel, which beats the other', () => {
+  test('have a price per channel type, which takes precedence', () => {
     const both = new Map([
       ['m', [{ above: 100, prompt: '2', completion: '1', cache: '1' }]],
       ['m(28)', [{ above: 100, prompt: '3', completion: '1', cache: '1' }]],
@@ -236,7 +236,7 @@ describe('long prompts', () => {
   })
 })
 
-test('the requested name counts if it has any price, else the mapped one', () => {
+test('the requested name applies if it has any price, else the mapped name', () => {
   const ratios = { ...PLAIN_RATIOS, perCall: mapOf({ sold: '1' }), model: mapOf({ mapped: '3' }) }
   const find = (requested: string, mapped: string) =>
     findPrice(ratios, { requested, mapped, channelType: 1, group: 'default' })
@@ -246,7 +246,7 @@ test('the requested name counts if it has any price, else the mapped one', () =>
   expect(find('other', 'neither')).toBeNull()
 })
 
-describe('whatever is used', () => {
+describe('for any usage', () => {
   const ratio = fc
     .tuple(fc.nat(99_999), fc.nat(9))
     .map(([n, d]) => `${Math.floor(n / 10)}.${n % 10}${d}`)
@@ -298,11 +298,11 @@ describe('whatever is used', () => {
       }),
     )
 
-  test('the lines are the cost, exactly, and what is less than a point is a whole one', () => {
+  test('the lines add up to the exact cost, and a fraction of a point is rounded up', () => {
     fc.assert(
       fc.property(price, call, (sold, of) => {
         const lines = priceLines(sold, of)
-        // Counted again in thousandths: no ratio has more decimals.
+        // Recomputed in thousandths, because no ratio has more decimals.
         let sum = 0n
         for (const { count, ratios: applied, per } of lines) {
           let term = BigInt(count) * BigInt(60_000 / per)
@@ -321,7 +321,7 @@ describe('whatever is used', () => {
     )
   })
 
-  test('no token is counted twice or left out', () => {
+  test('no token is counted twice or omitted', () => {
     fc.assert(
       fc.property(price, call, (sold, of) => {
         const counted = (...kinds: LineKind[]) =>
@@ -341,7 +341,7 @@ describe('whatever is used', () => {
     )
   })
 
-  test('more use never costs less', () => {
+  test('more usage never costs less', () => {
     fc.assert(
       fc.property(price, call, (sold, of) => {
         const { promptTokens, completionTokens, extras: rest = {} } = of

@@ -2,27 +2,29 @@ import type { PriceLine as ToldLine } from '../../../contract/call-cost.ts'
 import type { Price, UsedTokens } from '../price.ts'
 
 /**
- * What a call used that is not simply text tokens. Token figures are parts of the call's prompt and
- * completion; the others stand beside them.
+ * Usage of a call other than text tokens. Token figures are part of the call's prompt and
+ * completion tokens; the others are in addition.
  */
 export interface UsedExtras {
-  /** Speech in the prompt and in the completion. */
+  /** Audio tokens in the prompt and in the completion. */
   audioPromptTokens?: number
   audioCompletionTokens?: number
-  /** Speech among what was read from the upstream's cache. */
+  /** Audio tokens among those read from the upstream's cache. */
   audioCachedTokens?: number
-  /** Pictures in the prompt and in the completion, where the vendor counts them as tokens. */
+  /** Image tokens in the prompt and in the completion, if the vendor reports them. */
   imagePromptTokens?: number
   imageCompletionTokens?: number
-  /** Pictures that are sold by the piece. */
+  /** Images that are billed per image. */
   pictures?: SoldPictures
-  /** Recorded speech, begun seconds counted as whole ones. */
+  /** Seconds of recorded audio, rounded up. */
   seconds?: number
-  /** Of a model that is sold by the call, how many it was; 1 when absent. */
+  /** Number of calls for a model that is billed per call; 1 if absent. */
   calls?: number
-  /** Tools that the upstream ran itself: name → calls. */
+  /** Tools that the upstream ran: name → number of calls. */
   tools?: Readonly<Record<string, number>>
-  /** One of them as its model's tokens, which are paid for instead where that model has a price. */
+  /**
+   * Tokens used by one of these tools, which are billed instead if the tool's model has a price.
+   */
   toolTokens?: ToolTokens
 }
 
@@ -30,13 +32,13 @@ interface SoldPictures {
   count: number
   size: string
   quality: string
-  /** Of what is shown of them before they are done, where the vendor counts tokens. */
+  /** Tokens of partial images, if the vendor reports them. */
   partialTokens?: number
 }
 
 interface ToolTokens {
   tool: string
-  /** That the tool has run. */
+  /** Model that the tool has run. */
   model: string
   used: UsedTokens
 }
@@ -62,13 +64,13 @@ export type LineKind =
   | 'call'
   | 'tool'
 
-/** By agreement a picture, and a minute of recorded speech, is so many prompt tokens. */
+/** By convention an image, and a minute of recorded audio, is billed as this many prompt tokens. */
 const TOKENS_APIECE = '1000'
 const SECONDS_PER_MINUTE = 60
-/** That a tool's price is for. */
+/** Number of calls that a tool's price covers. */
 const PER_CALLS = 1000
 
-/** Every term that is not zero, in the order people read them. */
+/** Returns every non-zero term of the cost, in display order. */
 export function priceLines(price: Price, used: UsedTokens): PriceLine[] {
   const { extras = {} } = used
   const isUsed = used.promptTokens + used.completionTokens > 0 || used.extras !== undefined
@@ -96,24 +98,27 @@ function toolLines(price: Price, { tools = {}, toolTokens }: UsedExtras): PriceL
   return [...byToken, ...byCall]
 }
 
-/** Of a model that draws; none, where it has no price for pictures by the token. */
+/** Lines for an image model run by a tool; empty if it has no price for image tokens. */
 function modelLines(price: Price, { model, used }: ToolTokens): PriceLine[] {
   const other = price.ofModel(model)
   if (other === null || other.perCall !== null || other.imageCompletionRatio === null) return []
   return tokenLines(other, used).map((line) => ({ ...line, name: model }))
 }
 
-/** Tokens of the prompt that were neither read from a cache nor written to one. */
+/** Number of prompt tokens that were neither read from a cache nor written to one. */
 export function freshTokensOf(used: UsedTokens): number {
   const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = used
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
   return promptTokens - cachedTokens - cacheWriteTokens - cacheWriteHourTokens + cacheOverlapTokens
 }
 
-/** Parts of the prompt and of the completion; what vendors report too much of is cut down. */
+/**
+ * Returns the parts of the prompt and of the completion. Figures that exceed the vendor's totals
+ * are reduced to them.
+ */
 function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   const { cachedTokens, completionTokens, extras = {} } = used
-  // Of what is sold by the piece alone, the prompt is in the price.
+  // If a model is only billed per image, the price includes the prompt.
   if (extras.pictures !== undefined && price.imageCompletionRatio === null) return []
   const { cacheWriteTokens = 0, cacheWriteHourTokens = 0 } = used
   let fresh = freshTokensOf(used)
@@ -121,9 +126,9 @@ function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   fresh -= audio
   const image = Math.min(extras.imagePromptTokens ?? 0, fresh)
   fresh -= image
-  const heardBefore = Math.min(extras.audioCachedTokens ?? 0, cachedTokens)
-  const spoken = Math.min(extras.audioCompletionTokens ?? 0, completionTokens)
-  const drawn = Math.min(extras.imageCompletionTokens ?? 0, completionTokens - spoken)
+  const cachedAudio = Math.min(extras.audioCachedTokens ?? 0, cachedTokens)
+  const completionAudio = Math.min(extras.audioCompletionTokens ?? 0, completionTokens)
+  const drawn = Math.min(extras.imageCompletionTokens ?? 0, completionTokens - completionAudio)
   const line = (kind: LineKind, count: number, ...own: string[]): PriceLine => ({
     kind,
     count,
@@ -132,21 +137,21 @@ function tokenLines(price: Price, used: UsedTokens): PriceLine[] {
   })
   return [
     line('prompt', fresh),
-    line('cached', cachedTokens - heardBefore, price.cacheRatio),
-    line('audio_cached', heardBefore, price.audioRatio, price.cacheRatio),
+    line('cached', cachedTokens - cachedAudio, price.cacheRatio),
+    line('audio_cached', cachedAudio, price.audioRatio, price.cacheRatio),
     line('cache_write', cacheWriteTokens, price.cacheWriteRatio),
     line('cache_write_hour', cacheWriteHourTokens, price.cacheWriteHourRatio),
     line('audio_prompt', audio, price.audioRatio),
     line('image_prompt', image, price.imageRatio),
-    line('completion', completionTokens - spoken - drawn, price.completionRatio),
+    line('completion', completionTokens - completionAudio - drawn, price.completionRatio),
     price.audioCompletionRatio === null
-      ? line('audio_completion', spoken, price.completionRatio)
-      : line('audio_completion', spoken, price.audioRatio, price.audioCompletionRatio),
+      ? line('audio_completion', completionAudio, price.completionRatio)
+      : line('audio_completion', completionAudio, price.audioRatio, price.audioCompletionRatio),
     line('image_completion', drawn, price.imageCompletionRatio ?? price.completionRatio),
   ]
 }
 
-/** Models that sell pictures by the token are charged by the piece when nobody counted tokens. */
+/** Models that bill image tokens are billed per image if the upstream reported no token count. */
 const isByPiece = (price: Price, { completionTokens, extras }: UsedTokens): boolean =>
   extras?.pictures !== undefined && (price.imageCompletionRatio === null || completionTokens === 0)
 

@@ -12,13 +12,14 @@ import { bodiesBefore, type PlacedBody } from './body-store.ts'
 import { unpackedBody } from './capture.ts'
 
 /**
- * Searches captured requests and answers for a text. They are packed, so each has to be opened: the
- * search goes from the newest back, a day at most and for a bounded time, and says how far it came.
+ * Searches captured requests and responses for a text. Each captured text must be decompressed, so
+ * the search goes backwards from the newest, covers at most a day and a limited time, and returns
+ * how far it got.
  */
 
-/** Texts that are opened together. */
+/** Number of texts decompressed together. */
 const CHUNK_SIZE = 50
-/** A search answers after this, whatever it has found. */
+/** Time limit of a search, after which it returns what it has found. */
 const LIMIT_MS = 2000
 
 export async function searchBodies(
@@ -46,7 +47,8 @@ export async function searchBodies(
     floor ??= (chunk[0]?.created_at ?? 0) - SECONDS_PER_DAY
     for (const body of chunk) {
       const isNextSecond = last !== null && body.created_at < last.created_at
-      // Only between two seconds: all calls of a second are searched, or none.
+      // Stops only between two seconds, so that the calls of a second are searched completely or
+      // not at all.
       const isOver = rows.length >= PAGE_SIZE || clock.monotonicMs() > endMs
       if (isNextSecond && (isOver || body.created_at < floor)) {
         return rows.length >= PAGE_SIZE
@@ -61,7 +63,7 @@ export async function searchBodies(
   }
 }
 
-/** Rows of one second come in the order of their requests. */
+/** Sorts and limits rows: those of one second arrive in the order of their requests. */
 const newest = (rows: readonly StoredLog[]): StoredLog[] =>
   rows
     .toSorted((one, other) => other.created_at - one.created_at || other.id - one.id)

@@ -3,7 +3,10 @@ import type { CaptureMode } from '../../../contract/log.ts'
 import { CAPTURE_MODES } from '../../../contract/log.ts'
 import type { Queries } from '../../db/database.ts'
 
-/** Captured requests and answers, and which tokens want them. Texts are deflated by the caller. */
+/**
+ * Stores captured requests and responses, and the capture mode of tokens. The caller compresses the
+ * texts.
+ */
 
 export interface StoredBody {
   request_id: string
@@ -12,7 +15,7 @@ export interface StoredBody {
   response: Uint8Array
 }
 
-/** Tokens that capture something. */
+/** Returns the capture modes of all capturing tokens. */
 export async function loadCaptureModes(db: Queries): Promise<Map<number, CaptureMode>> {
   const rows = await db.selectFrom('token_captures').selectAll().execute()
   return new Map(rows.map(({ token_id, mode }) => [token_id, captureMode(mode)]))
@@ -27,7 +30,7 @@ export async function findCaptureMode(db: Queries, tokenId: number): Promise<Cap
   return captureMode(row?.mode)
 }
 
-/** A mode that this version does not know keeps nothing. */
+/** A mode that this version does not support captures nothing. */
 const captureMode = (text: string | undefined): CaptureMode =>
   CAPTURE_MODES.find((mode) => mode === text) ?? 'off'
 
@@ -48,8 +51,8 @@ export async function saveCaptureMode(
 }
 
 /**
- * Stores what was captured, each beside the booking of its call. A call that was not booked has no
- * log row, and a text stored before stays.
+ * Stores captured texts with the time of their call's ledger row. A call without one has no log
+ * row, and an existing text stays.
  */
 export async function insertBodies(db: Queries, bodies: readonly StoredBody[]): Promise<void> {
   const booked = await db
@@ -74,7 +77,7 @@ export async function insertBodies(db: Queries, bodies: readonly StoredBody[]): 
     .execute()
 }
 
-/** Which of these calls have something captured. The texts themselves are not touched. */
+/** Returns which of these calls have captured texts, without reading the texts. */
 export async function requestsWithBody(
   db: Queries,
   requestIds: readonly (string | null)[],
@@ -103,7 +106,7 @@ export async function findBodies(
     .execute()
 }
 
-/** Captured texts with their place in time. */
+/** Captured texts with their time. */
 export interface PlacedBody {
   request_id: string
   created_at: number
@@ -111,7 +114,7 @@ export interface PlacedBody {
   response: Uint8Array
 }
 
-/** Captured texts of a time range, newest first, after the one of `after`. */
+/** Returns captured texts of a time range, newest first, after the one of `after`. */
 export function bodiesBefore(
   db: Queries,
   {
@@ -122,7 +125,7 @@ export function bodiesBefore(
     countMax,
   }: {
     userId: number | undefined
-    /** Seconds, both inclusive. */
+    /** In seconds, both inclusive. */
     start: number
     end: number
     after: Pick<PlacedBody, 'created_at' | 'request_id'> | null
@@ -143,7 +146,7 @@ export function bodiesBefore(
   return query.orderBy('created_at', 'desc').orderBy('request_id', 'desc').limit(countMax).execute()
 }
 
-/** Deletes some of what was captured before a second; answers how many. */
+/** Deletes some texts captured before a second. Returns their number. */
 export async function deleteBodiesBefore(
   db: Queries,
   seconds: number,

@@ -11,7 +11,7 @@ describe('redacted', () => {
     'AIzaSyA-1234567890abcdefghijklmnopqrstu',
     'xoxb-123456789012-abcdefghijkl',
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N',
-  ])('hides %s wherever it stands', (secret) => {
+  ])('hides %s anywhere in a text', (secret) => {
     for (const text of [`key ${secret}, please`, `{"content":"use ${secret}"}`, secret]) {
       expect(redacted(text)).not.toContain(secret.slice(8, 24))
     }
@@ -39,11 +39,11 @@ describe('redacted', () => {
     'The password is long, and sk- is how keys begin.',
     'risk-assessment of a task-force',
     'https://example.com/a:b@c',
-  ])('leaves %s alone', (text) => {
+  ])('leaves %s unchanged', (text) => {
     expect(redacted(text)).toBe(text)
   })
 
-  test('takes no longer for a text that nearly fits', () => {
+  test('takes linear time for a near match', () => {
     const began = performance.now()
     for (const piece of [
       'a-',
@@ -67,14 +67,14 @@ describe('keptText', () => {
     keptText(seenText(seenBytes(Buffer.from(text), bytesMax)), { bytesMax, isRedacted })
   const LONG = 'x'.repeat(20_000)
 
-  test('a text within the limit is kept whole', () => {
+  test('a text within the limit is kept completely', () => {
     expect(cut('你好', 6)).toBe('你好')
   })
-  test('of a longer one beginning and end are kept, cut between characters', () => {
+  test('of a longer text the beginning and end are kept, cut between characters', () => {
     expect(cut('你好吗？好的', 12)).toBe('你好吗… [6 bytes left out] …的')
     expect(cut(`你好${LONG}你好吗`, 12)).toBe('你好xxx… [20003 bytes left out] …吗')
   })
-  test('a secret that the cut would go through is hidden whole', () => {
+  test('a secret across the cut is hidden completely', () => {
     const key = 'sk-abcdefghijklmnopqrstuvwxyz'
     expect(cut(`${'x'.repeat(20)} ${key}`, 30, true)).not.toContain('sk-a')
     const long = `sk-${'abcdefghij'.repeat(6)}xyz`
@@ -89,7 +89,7 @@ describe('keptText', () => {
       'a file’s key',
       `-----BEGIN PRIVATE KEY-----\n${'QUFB\n'.repeat(10_000)}-----END PRIVATE KEY-----`,
     ],
-  ])('of %s that began before it, the end keeps nothing', (_, secret) => {
+  ])('of %s that starts before the cut, the end keeps nothing', (_, secret) => {
     const kept = cut(`${LONG} ${secret} the end`, 8000, true)
     expect(kept).toMatch(/left out\] ….*the end$/)
     expect(kept).not.toContain('QUFB')
@@ -106,7 +106,7 @@ describe('StreamedText', () => {
     return keptText({ ...streamed.seen(), bytes }, { bytesMax, isRedacted: false })
   }
 
-  test('puts lanes one after the other, and each call of a tool on its line', () => {
+  test('lists lanes one after the other, and each tool call on its own line', () => {
     const answer = read([
       [1, 'Thin'],
       [0, 'Let me '],
@@ -122,7 +122,7 @@ describe('StreamedText', () => {
     )
   })
 
-  test('of a long one it has the beginning and what came last', () => {
+  test('of a long text it keeps the beginning and the newest part', () => {
     const thought = Array.from({ length: 50_000 }, (): [number, string] => [1, 'x'])
     const answer = read([
       [1, 'First'],
@@ -145,7 +145,7 @@ describe('StreamedText', () => {
 })
 
 describe('requestMetadata', () => {
-  test('tells settings and sizes, and not a word', () => {
+  test('contains settings and sizes, but no content', () => {
     const body = {
       model: 'gpt-4o',
       stream: true,
@@ -167,7 +167,7 @@ describe('requestMetadata', () => {
       system: { characters: 12 },
     })
   })
-  test.each(['', 'no JSON', '[]', 'null', '"text"'])('of %j only the size', (text) => {
+  test.each(['', 'no JSON', '[]', 'null', '"text"'])('for %j only the size', (text) => {
     expect(JSON.parse(requestMetadata(Buffer.from(text)))).toEqual({ bytes: text.length })
   })
 })

@@ -1,32 +1,36 @@
 /**
- * What is kept of a call's texts, by the capture mode of its token. Pure: bytes in, text out.
+ * Decides which parts of a call's texts are captured, by the capture mode of its token. Pure
+ * functions from bytes to text.
  */
 
-/** A JSON text larger than this is not looked into for its settings. */
+/** Larger JSON texts are not parsed for their settings. */
 export const METADATA_BYTES_MAX = 1024 * 1024
-/** Read beyond the limit, so that a secret that straddles it is seen whole. */
+/** Bytes read beyond the limit, so that a secret across it is recognized. */
 const SLACK_BYTES = 4096
-/** Of what is kept of a long text, the share of its end: there is what was asked last. */
+/** Share of the limit for the end of a long text, which contains the latest message. */
 const TAIL_SHARE = 0.25
 
 const tailBytes = (bytesMax: number): number => Math.floor(bytesMax * TAIL_SHARE)
 
-/** How much of the beginning and of the end is looked at to keep `bytesMax` bytes of a text. */
+/**
+ * Returns how many bytes of the beginning and of the end are needed to capture `bytesMax` bytes of
+ * a text.
+ */
 export const bytesWanted = (bytesMax: number): { head: number; tail: number } => ({
   head: bytesMax - tailBytes(bytesMax) + SLACK_BYTES,
   tail: tailBytes(bytesMax) + SLACK_BYTES,
 })
 
-/** A text, or the beginning and the end of one. */
+/** A text, or its beginning and end. */
 export interface SeenText {
   head: string
-  /** Empty: `head` is all of it. */
+  /** Empty if `head` is the whole text. */
   tail: string
-  /** Bytes that there were. */
+  /** Total number of bytes. */
   bytes: number
 }
 
-/** The same in bytes. */
+/** The same parts as bytes. */
 export interface SeenBytes {
   head: Buffer
   tail: Buffer
@@ -35,7 +39,10 @@ export interface SeenBytes {
 
 const NOTHING = Buffer.alloc(0)
 
-/** What is needed to keep `bytesMax` of these bytes; of many a copy, so that they can be let go. */
+/**
+ * Returns the parts needed to capture `bytesMax` bytes; copies them from a large buffer, so that it
+ * can be freed.
+ */
 export function seenBytes(bytes: Buffer, bytesMax: number): SeenBytes {
   const { head, tail } = bytesWanted(bytesMax)
   if (bytes.length <= head + tail) return { head: bytes, tail: NOTHING, bytes: bytes.length }
@@ -53,8 +60,8 @@ export const seenText = ({ head, tail, bytes }: SeenBytes): SeenText => ({
 })
 
 /**
- * At most `bytesMax` bytes of a text, of its beginning and its end, whole characters only; how much
- * is missing stands between them. `isRedacted`: first, what looks like a secret is replaced.
+ * Returns at most `bytesMax` bytes of a text, from its beginning and end, in whole characters, with
+ * the number of omitted bytes in between. `isRedacted`: replaces credentials first.
  */
 export function keptText(
   { head, tail, bytes }: SeenText,
@@ -71,10 +78,10 @@ export function keptText(
   return `${first}… [${left} bytes left out] …${last}`
 }
 
-/** What a text begins with that begins in the middle: the rest of a file's key, or of a word. */
+/** Matches the partial word or key file at the start of a text that begins in the middle. */
 const CUT_THROUGH = /^(?:(?!-----BEGIN )[^])*?-----END [A-Z ]{0,30}PRIVATE KEY-----|^[^\s"'\\,;&]+/
 
-/** Of a text that begins in the middle of another nothing is kept that was not seen whole. */
+/** Returns the end of a text, without parts that were not seen completely. */
 function keptTail(
   text: string,
   { tailMax, isRedacted }: { tailMax: number; isRedacted: boolean },
@@ -88,11 +95,11 @@ function keptTail(
 }
 
 function firstCharacters(bytes: Uint8Array): string {
-  // A decoder that waits for more keeps the beginning of an unfinished character to itself.
+  // A decoder in stream mode omits an incomplete character at the end.
   return new TextDecoder().decode(bytes, { stream: true })
 }
 
-/** Those of the last `bytesMax` bytes; a character that is cut through is left out. */
+/** Returns the last `bytesMax` bytes as text, without an incomplete character. */
 function lastCharacters(bytes: Buffer, bytesMax: number): string {
   let from = Math.max(0, bytes.length - bytesMax)
   while (isInsideCharacter(bytes[from])) from += 1
@@ -104,22 +111,22 @@ const isInsideCharacter = (byte: number | undefined): boolean =>
 
 const MASK = '[redacted]'
 
-/** Members and assignments whose value is a secret whatever it looks like. */
+/** Names of members and assignments whose value is always a secret. */
 const SECRET_NAME =
   '[\\w-]*(?:passw(?:or)?d|passphrase|secret|api[_-]?key|private[_-]?key|access[_-]?key|' +
   '(?:access|auth|refresh|session|bearer)[_-]?token|authorization|credentials?)'
 
 /**
- * Each with the number of groups before the secret, which stay, and what stays behind it. Anybody
- * may send anything, so that every pattern has to be linear: what may be long begins at the
- * beginning of its run, or ends after so many characters.
+ * Patterns of secrets, each with the number of groups before the secret and the text after it. The
+ * input is arbitrary, so every pattern must take linear time: long parts start at the beginning of
+ * their run, or have a maximum length.
  */
 const SECRETS: readonly (readonly [pattern: RegExp, groups: number, end?: string])[] = [
-  // Keys of files, also where line ends are escaped; one that is cut off goes to the end.
+  // Key files, also with escaped line ends; a truncated one extends to the end of the text.
   [/-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[^]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)/g, 0],
-  // Files inside a text: large, and nobody reads them.
+  // Embedded files, which are large and not readable.
   [/(data:[\w.+-]{1,40}\/[\w.+-]{1,80};base64,)[A-Za-z0-9+/=_-]{64,}/g, 1],
-  // First, whether the run ends as one with a web token in it does: looked at once for each run.
+  // Checks first, once per run, whether the run ends like one with a JSON web token.
   [/(?<![\w-])(?=[\w-]+\.[\w-]{8,}\.[\w-]{8})([\w-]*?\b|)eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}/g, 1],
   [/\b(Bearer|Basic)(\s+)[\w.~+/=-]{12,}/gi, 2],
   [/(:\/\/[^\s/:@"']{1,100}:)[^\s/@"']{1,200}@/g, 1, '@'],
@@ -134,7 +141,7 @@ const SECRETS: readonly (readonly [pattern: RegExp, groups: number, end?: string
 
 const masked = (): string => MASK
 
-/** The text with what looks like a credential replaced; `mask` says by what. */
+/** Replaces credentials in a text; `mask` returns the replacement. */
 export function redacted(text: string, mask: (secret: string) => string = masked): string {
   return SECRETS.reduce(
     (done, [pattern, groups, end = '']) =>
@@ -146,7 +153,7 @@ export function redacted(text: string, mask: (secret: string) => string = masked
   )
 }
 
-/** Members of a request that are settings and hold no words of anybody. */
+/** Members of a request that are settings without user content. */
 const SETTINGS: ReadonlySet<string> = new Set([
   'model',
   'stream',
@@ -172,7 +179,7 @@ const SETTINGS: ReadonlySet<string> = new Set([
 ])
 const SETTING_LENGTH_MAX = 100
 
-/** What may be told of a request without its words: settings, and of everything else how much. */
+/** Returns a summary of a request without its content: settings, and sizes of everything else. */
 export function requestMetadata(bytes: Buffer): string {
   const facts: Record<string, unknown> = { bytes: bytes.length }
   if (bytes.length <= METADATA_BYTES_MAX) Object.assign(facts, settingsOf(bytes.toString('utf8')))
@@ -204,7 +211,7 @@ const settingOf = (value: unknown): unknown =>
       ? amountOf(value)
       : value
 
-/** `{ items: 3 }`, `{ characters: 12 }`, `{ members: 2 }`. */
+/** Returns `{ items: 3 }`, `{ characters: 12 }` or `{ members: 2 }`. */
 function amountOf(value: unknown): unknown {
   if (Array.isArray(value)) return { items: value.length }
   if (typeof value === 'string') return { characters: value.length }

@@ -40,7 +40,7 @@ forEachDatabase('capture', (open) => {
     cookie: `${SESSION_COOKIE}=${await setup.app.sessions.start(userId, false)}`,
   })
 
-  /** A client whose token keeps as much as said. */
+  /** A client whose token has this capture mode. */
   async function aCapturing(capture: CaptureMode): Promise<RelayClient & { cookie: string }> {
     const client = await aClient(setup)
     const { cookie } = await cookieOf(client.userId)
@@ -65,7 +65,7 @@ forEachDatabase('capture', (open) => {
       .where('request_id', '=', requestId)
       .executeTakeFirst()
 
-  /** The log row as its reader has it, once the texts are there. */
+  /** Reads the log row after its texts are stored. */
   async function read(requestId: string, as: { cookie: string }, path = '/api/log/self') {
     await eventually(() => bodyOf(requestId), `the texts of ${requestId}`)
     const { log } = await bookedCall(setup, requestId)
@@ -74,11 +74,11 @@ forEachDatabase('capture', (open) => {
 
   const question = (content: string) => chatBody(model, { messages: [{ role: 'user', content }] })
 
-  test('nothing is kept unless the owner wants it', async () => {
+  test('nothing is captured by default', async () => {
     const client = await aClient(setup)
     const answer = await post(setup, client, question('plain'))
     const { log } = await bookedCall(setup, requestIdOf(answer))
-    // A call of another token, stored after this one would have been.
+    // A call of another token, stored after the first one would have been.
     const keeper = await aCapturing('full')
     const kept = requestIdOf(await post(setup, keeper, question('kept')))
     await eventually(() => bodyOf(kept), 'the texts')
@@ -87,7 +87,7 @@ forEachDatabase('capture', (open) => {
     expect(row.data).toMatchObject({ has_body: false, request: '', response: '' })
   })
 
-  test('full: what was sent and what came, byte for byte', async () => {
+  test('full: request and response, byte for byte', async () => {
     const client = await aCapturing('full')
     const body = JSON.stringify(question(`你好 ${SECRET}`), null, 1)
     const answer = await post(setup, client, body)
@@ -95,7 +95,7 @@ forEachDatabase('capture', (open) => {
     expect(row).toMatchObject({ has_body: true, request: body, response: answer.text })
   })
 
-  test('full, streamed: the text of the answer', async () => {
+  test('full, streamed: the text of the response', async () => {
     const client = await aCapturing('full')
     const answer = await stream(setup, client, question('count'))
     const row = await read(requestIdOf(answer), client)
@@ -108,7 +108,7 @@ forEachDatabase('capture', (open) => {
     ['/v1/chat/completions', { function: { name: 'weather', parameters } }, 'messages'],
     ['/v1/responses', { name: 'weather', parameters }, 'input'],
     ['/v1/messages', { name: 'weather', input_schema: parameters }, 'messages'],
-  ])('full, streamed, %s: the call of a tool on a line of its own', async (path, tool, member) => {
+  ])('full, streamed, %s: the tool call on its own line', async (path, tool, member) => {
     const client = await aCapturing('full')
     const tools = [path === '/v1/messages' ? tool : { type: 'function', ...tool }]
     const asked = [{ role: 'user', content: 'use the tool' }]
@@ -118,7 +118,7 @@ forEachDatabase('capture', (open) => {
     expect(response).toMatch(/^\[tool: weather\] \{"city":\s*"forty-two"\}$/m)
   })
 
-  test('of a call that was converted, what its client sent and got', async () => {
+  test('for a converted call, the client’s request and response', async () => {
     const client = await aCapturing('full')
     for (const words of ['', 'json-when-stream']) {
       const converted = aModel(words)
@@ -135,7 +135,7 @@ forEachDatabase('capture', (open) => {
     }
   })
 
-  test('of a recording, what it is and how large', async () => {
+  test('for audio, its type and size', async () => {
     const client = await aCapturing('full')
     const body = { model, input: 'hello, you', voice: 'a' }
     const answer = await post(setup, client, body, { path: '/v1/audio/speech' })
@@ -152,7 +152,7 @@ forEachDatabase('capture', (open) => {
     expect(request).not.toContain(SECRET)
   })
 
-  test('metadata: settings and sizes, not a word', async () => {
+  test('metadata: settings and sizes, no content', async () => {
     const client = await aCapturing('metadata')
     const body = { ...question('words of mine'), temperature: 0.5 }
     const answer = await post(setup, client, body)
@@ -166,18 +166,18 @@ forEachDatabase('capture', (open) => {
     expect(JSON.parse(row.response)).toEqual({ bytes: Buffer.byteLength(answer.text) })
   })
 
-  test('a long text is cut at the limit that the operator sets', async () => {
+  test('a long text is cut at the configured limit', async () => {
     const client = await aCapturing('full')
     await setup.app.options.set('LogBodyKilobytesMax', '1')
     const answer = await post(setup, client, question('long '.repeat(2000)))
     await setup.app.options.set('LogBodyKilobytesMax', '64')
     const { request } = await read(requestIdOf(answer), client)
-    // What was asked last is at the end.
+    // The latest message is at the end.
     expect(request).toMatch(/^\{"model".*… \[\d+ bytes left out\] ….*\}$/)
     expect(Buffer.byteLength(request)).toBeLessThan(1100)
   })
 
-  test('the operator can switch it off for all', async () => {
+  test('the operator can disable it for all tokens', async () => {
     const client = await aCapturing('full')
     await setup.app.options.set('LogBodyKilobytesMax', '0')
     const off = requestIdOf(await post(setup, client, question('off')))
@@ -187,7 +187,7 @@ forEachDatabase('capture', (open) => {
     expect(await bodyOf(off)).toBeUndefined()
   })
 
-  test('of a deleted token nothing is left', async () => {
+  test('deleting a token deletes its capture mode', async () => {
     const client = await aCapturing('full')
     const modes = () =>
       setup.database.read
@@ -200,12 +200,12 @@ forEachDatabase('capture', (open) => {
     expect(await modes()).toEqual([])
   })
 
-  test('the owner switches it off, and the next call keeps nothing', async () => {
+  test('the owner can disable it, effective with the next call', async () => {
     const client = await aCapturing('full')
     const token = () => setup.call('GET', `/api/token/${client.tokenId}`, { as: client })
     expect((await token()).data).toMatchObject({ capture: 'full' })
     const body = { id: client.tokenId, name: 'a token', expired_time: -1, unlimited_quota: true }
-    // A client that does not know of it changes nothing of it.
+    // A client that does not send the member changes nothing.
     await setup.call('PUT', '/api/token/', { as: client, body })
     expect((await token()).data).toMatchObject({ capture: 'full' })
     await setup.call('PUT', '/api/token/', { as: client, body: { ...body, capture: 'off' } })
@@ -217,7 +217,7 @@ forEachDatabase('capture', (open) => {
     expect(await bodyOf(off)).toBeUndefined()
   })
 
-  describe('who reads it', () => {
+  describe('access to captured texts', () => {
     let requestId: string
     let owner: RelayClient & { cookie: string }
 
@@ -234,14 +234,14 @@ forEachDatabase('capture', (open) => {
         .where('target_id', '=', userId)
         .execute()
 
-    test('nobody finds it in a list', async () => {
+    test('lists do not contain them', async () => {
       await read(requestId, owner)
       const list = await setup.call('GET', `/api/log/?request_id=${requestId}`, { as: admin })
       expect(list.data).toMatchObject([{ has_body: true, request: '', response: '' }])
       expect(list.text).not.toContain('between us')
     })
 
-    test('an admin who searches what was said, and it is written down', async () => {
+    test('an admin can search them, which is audited', async () => {
       const searches = () =>
         setup.database.read
           .selectFrom('audit')
@@ -258,14 +258,14 @@ forEachDatabase('capture', (open) => {
       ])
     })
 
-    test('its owner, without a trace; an admin, and it is written down', async () => {
+    test('their owner can read them without audit, an admin with audit', async () => {
       expect((await read(requestId, owner)).request).toContain('between us')
       expect(await audits()).toEqual([])
       expect((await read(requestId, admin, '/api/log')).request).toContain('between us')
       expect(await audits()).toMatchObject([{ actor_id: admin.id }])
     })
 
-    test('an admin what they sent themselves, without a trace', async () => {
+    test('an admin can read own texts without audit', async () => {
       const sender = await aCapturing('full')
       const id = requestIdOf(await post(setup, sender, question('to myself')))
       await updateUser(setup.database.write, sender.userId, { role: Role.admin })
@@ -273,7 +273,7 @@ forEachDatabase('capture', (open) => {
       expect(await audits(sender.userId)).toEqual([])
     })
 
-    test('not another user', async () => {
+    test('another user cannot read them', async () => {
       const { log } = await bookedCall(setup, requestId)
       const stranger = await aUser(setup)
       const answer = await setup.call('GET', `/api/log/self/${log.id}`, { as: stranger })
@@ -281,7 +281,7 @@ forEachDatabase('capture', (open) => {
       expect(answer.text).not.toContain('between us')
     })
 
-    test('it is in an export when asked for', async () => {
+    test('an export contains them if requested', async () => {
       const path = `/api/log/self/export/?request_id=${requestId}`
       const plain = await setup.call('GET', path, { as: owner })
       expect(plain.text).not.toContain('between us')
@@ -301,7 +301,7 @@ forEachDatabase('capture', (open) => {
       return { ids: rows.map((row) => row.request_id), from: answer.json['searched_from'] }
     }
 
-    test('newest first, a day at a time, and says how far it came', async () => {
+    test('newest first, one day at a time, with the searched range', async () => {
       const client = await aCapturing('full')
       const sent: string[] = []
       for (const word of ['needle one', 'hay', 'needle two', 'needle three']) {
@@ -315,7 +315,7 @@ forEachDatabase('capture', (open) => {
       const second = await find(`request=needle&before=${first.from}-0`, client)
       expect(second).toEqual({ ids: [sent[0]], from: undefined })
       expect(await find('p=1&request=needle', client)).toEqual(second)
-      // Literally, not as a pattern; and joined by "and" with the other filters.
+      // Literally, not as a pattern, and combined with the other filters by "and".
       expect((await find('request=need%25', client)).ids).toEqual([])
       expect((await find('request=needle&model_name=other', client)).ids).toEqual([])
       const exported = await setup.call('GET', '/api/log/self/export/?request=needle', {

@@ -15,17 +15,17 @@ import { insertBodies, loadCaptureModes, type StoredBody } from './body-store.ts
 import { StreamedText, type StreamedPiece } from './streamed-text.ts'
 
 /**
- * Keeps requests and answers of the tokens that ask for it. Nothing here is on a call's way: a call
- * only notes what passes, and what was noted is stored after the call has been answered and
- * settled, many calls at once. Under more load than the storage takes, texts are dropped, never
- * calls delayed. A crash may lose the texts of the last moments; it loses no booking.
+ * Captures requests and responses of tokens with a capture mode. Calls do not wait for it: a call
+ * only collects its texts, which are stored in batches after it was answered and settled. If the
+ * storage is overloaded, texts are dropped, but calls are not delayed. A crash may lose the latest
+ * texts, but no ledger rows.
  */
 export interface Captures {
-  /** Notes a call's request; null when its token keeps nothing, which costs one look-up. */
+  /** Starts the capture of a call; null if its token captures nothing, which costs one lookup. */
   begin(tokenId: number, request: Buffer): CallCapture | null
-  /** Stores what a call that has ended had noted. Does not wait for it. */
+  /** Stores the texts of a finished call in the background. */
   store(requestId: string, capture: CallCapture): void
-  /** Resolves when everything handed in is stored or given up. */
+  /** Resolves when all submitted texts are stored or dropped. */
   drain(): Promise<void>
 }
 
@@ -34,16 +34,16 @@ const ANNOUNCED = 'capture'
 export const captureMessage = (tokenId: number, mode: CaptureMode): string =>
   `${ANNOUNCED}:${tokenId}:${mode}`
 
-/** Bytes of noted texts that may wait for the storage. */
+/** Maximum size in bytes of texts waiting to be stored. */
 const WAITING_BYTES_MAX = 32 * 1024 * 1024
-/** Texts that are stored in one transaction. */
+/** Number of texts stored in one transaction. */
 const BATCH_SIZE = 64
 const KILOBYTE = 1024
 
 const deflate = promisify(deflateRaw)
 const inflate = promisify(inflateRaw)
 
-/** What one call has noted so far. */
+/** Collected texts of one call. */
 export class CallCapture {
   readonly mode: Exclude<CaptureMode, 'off'>
   readonly bytesMax: number
@@ -65,20 +65,20 @@ export class CallCapture {
     return this.mode === 'metadata'
   }
 
-  /** An answer that came in one piece. */
+  /** Adds a complete response. */
   addWhole(body: Buffer): void {
     this.bytes = body.length
     this.whole = this.isMetadata ? NOTHING_SEEN : seenBytes(body, this.bytesMax)
   }
 
-  /** An answer that is no text: what it is, and how large. */
+  /** Adds a response that is not text: its type and size. */
   addUnreadable(mediaType: string, bytes: number): void {
     const label = `[${mediaType}, ${bytes} bytes]`
     this.bytes = this.isMetadata ? bytes : label.length
     this.answer.add({ lane: 0, text: label })
   }
 
-  /** Pieces of a streamed answer. */
+  /** Adds pieces of a streamed response. */
   addTexts(pieces: readonly StreamedPiece[]): void {
     for (const piece of pieces) {
       this.bytes += Buffer.byteLength(piece.text)
@@ -86,7 +86,7 @@ export class CallCapture {
     }
   }
 
-  /** Bytes that are held. */
+  /** Bytes in memory. */
   get size(): number {
     return heldBytes(this.request) + heldBytes(this.whole) + this.answer.length
   }
@@ -129,7 +129,8 @@ export async function createCaptures({
     if (noun === 'everything') {
       loadCaptureModes(database.read).then(
         (loaded) => (modes = loaded),
-        (error: unknown) => trace.error({ err: error }, 'capture modes are those of before'),
+        (error: unknown) =>
+          trace.error({ err: error }, 'could not load the capture modes; the previous ones stay'),
       )
     }
     if (noun !== ANNOUNCED) return
@@ -161,7 +162,7 @@ export async function createCaptures({
     },
     store(requestId, capture) {
       if (waitingBytes + capture.size > WAITING_BYTES_MAX) {
-        trace.warn({ requestId }, 'a captured text was dropped: too many wait for the storage')
+        trace.warn({ requestId }, 'dropped a captured text: too many are waiting to be stored')
         return
       }
       waitingBytes += capture.size
@@ -199,7 +200,7 @@ const NOTHING = new Uint8Array()
 const deflated = async (text: string): Promise<Uint8Array> =>
   text === '' ? NOTHING : deflate(text)
 
-/** The texts of a stored body. */
+/** Decompresses the texts of a stored capture. */
 export async function unpackedBody({
   request,
   response,

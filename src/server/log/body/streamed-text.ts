@@ -1,8 +1,8 @@
 import { bytesWanted } from './body.ts'
 
 /**
- * A piece of a streamed answer. A lane is one of several texts that come side by side; `tool`: with
- * this piece a call of the tool of this name begins.
+ * A piece of a streamed response. A lane is one of several texts that are streamed in parallel.
+ * `tool`: name of the tool whose call starts with this piece.
  */
 export interface StreamedPiece {
   lane: number
@@ -11,8 +11,8 @@ export interface StreamedPiece {
 }
 
 /**
- * What a streamed answer says, for reading: its lanes one after the other, each call of a tool on a
- * line of its own. Of a long one the beginning, and what came last.
+ * Collects the readable text of a streamed response: its lanes one after the other, each tool call
+ * on its own line. Of a long one, the beginning and the newest part.
  */
 export class StreamedText {
   private readonly lanes = new Map<number, string>()
@@ -37,7 +37,7 @@ export class StreamedText {
     if (this.tail !== '' && lane !== this.tailLane) this.tail += '\n\n'
     this.tailLane = lane
     this.tail += shownPiece(piece, this.tail)
-    // Cut now and then only: a stream has thousands of pieces.
+    // Cut only occasionally, because a stream has thousands of pieces.
     const { tail } = this.wanted
     if (this.tail.length > 2 * tail) this.tail = this.tail.slice(-tail)
   }
@@ -49,12 +49,12 @@ export class StreamedText {
   seen(): { head: string; tail: string } {
     const { tail, wanted } = this
     const head = [...this.lanes.values()].join('\n\n')
-    // A short end continues the beginning.
+    // A short end directly follows the beginning.
     return tail.length < wanted.tail ? { head: head + tail, tail: '' } : { head, tail }
   }
 }
 
-/** `before`: what stands on the same line. */
+/** `before`: text before the piece, which decides whether a new line is needed. */
 function shownPiece({ text, tool }: StreamedPiece, before: string): string {
   if (tool === undefined) return text
   const given = text.startsWith(tool) ? text.slice(tool.length) : text

@@ -8,15 +8,15 @@ const DAY = 86_400
 const ROWS_AT_ONCE_MAX = 1000
 const BODIES_AT_ONCE_MAX = 100
 
-// Whatever holds the one that writes for long, keeps every call waiting for as long.
-forEachDatabase('the log cleanup, in small steps', (open) => {
+// A long transaction of the only writer delays every call.
+forEachDatabase('the log cleanup works in small steps', (open) => {
   let server: TestServer
   beforeAll(async () => {
     server = await startTestServer(open)
   })
   afterAll(() => server.close())
 
-  /** The cleanup, and how many rows each of its statements has changed. */
+  /** Runs the cleanup and records the number of rows that each statement changes. */
   function watched() {
     const { database } = server
     const { counted: write, changed } = countedChanges(database.write)
@@ -35,7 +35,7 @@ forEachDatabase('the log cleanup, in small steps', (open) => {
     completion_tokens: 1,
   })
 
-  test('deletes the sums of days that are over', async () => {
+  test('for the sums of past days', async () => {
     const { write, read } = server.database
     const target = server.clock.nowSeconds() - (server.clock.nowSeconds() % DAY)
     const names = Array.from({ length: 1250 }, (_, index) => `user-${index}`)
@@ -55,7 +55,7 @@ forEachDatabase('the log cleanup, in small steps', (open) => {
     expect(Math.max(...changed)).toBe(ROWS_AT_ONCE_MAX)
   })
 
-  test('deletes what calls have said, which is long', async () => {
+  test('for long captured texts', async () => {
     const { write, read } = server.database
     const created_at = server.clock.nowSeconds() - 40 * DAY
     const bodies = Array.from({ length: 250 }, (_, index) => ({

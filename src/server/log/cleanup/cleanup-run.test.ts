@@ -32,7 +32,7 @@ forEachDatabase('log cleanup', (open) => {
   afterAll(() => server.close())
   beforeEach(async () => {
     server.clock.advanceSeconds(30 * DAY)
-    // Sessions do not last so long.
+    // Sessions do not last that long.
     admin = await anAdmin(server)
     user = await aUser(server, { quota: 1_000_000 })
     tokenId = (await aToken(server, user.id, { unlimited_quota: true })).id
@@ -79,8 +79,8 @@ forEachDatabase('log cleanup', (open) => {
     })
   }
 
-  // Alone they would be all there is: the dashboard would say that every call failed.
-  test('failures go with the calls they are shown beside', async () => {
+  // Alone they would make the dashboard show that every call failed.
+  test('failed calls are deleted together with the calls of their time', async () => {
     const now = server.clock.nowSeconds()
     const hourNow = now - (now % HOUR)
     const failed = (hour: number, tokenName: string) =>
@@ -103,7 +103,7 @@ forEachDatabase('log cleanup', (open) => {
     expect(await left()).toEqual([])
   })
 
-  test('deletes the rows before a second of all users, and nothing else', async () => {
+  test('deletes the rows of all users before a second, and nothing else', async () => {
     const now = server.clock.nowSeconds()
     const target = now - 5 * HOUR + 1000
     const over = { username: user.username, channelId: 1 }
@@ -115,14 +115,14 @@ forEachDatabase('log cleanup', (open) => {
     const answer = await remove(`?target_timestamp=${target}`)
     expect(answer.json).toEqual({ success: true, message: '', data: 4 })
     expect(await rowsLeft()).toEqual([target, target + 1, now - 60, now])
-    // The hour that was cut through counts what is left of it, the days before nothing.
+    // The partial hour counts its remaining rows, and the days before count nothing.
     await expectStatisticsOfRows()
     expect(await get('/api/log/cleanup')).toEqual({
       running: false,
       target_timestamp: target,
       deleted: 4,
     })
-    // What was paid stays paid: balances and daily figures are those of before.
+    // Charges stay: balances and daily figures are unchanged.
     expect((await reconcile(server.database)).differences).toEqual([])
     const daily = await server.database.read
       .selectFrom('usage_daily')
@@ -136,7 +136,7 @@ forEachDatabase('log cleanup', (open) => {
     ])
   })
 
-  test('finds nothing twice, and takes the hours that go on after it', async () => {
+  test('a second run deletes nothing, and later hours can be deleted afterwards', async () => {
     const now = server.clock.nowSeconds()
     await settled(now - 10, { username: user.username, channelId: 1 })
     await remove(`?target_timestamp=${now - 5}`)
@@ -145,7 +145,7 @@ forEachDatabase('log cleanup', (open) => {
     await expectStatisticsOfRows()
   })
 
-  test('a second in the future is taken for now', async () => {
+  test('a time in the future counts as now', async () => {
     await settled(server.clock.nowSeconds())
     await remove(`?target_timestamp=${server.clock.nowSeconds() + 10 * DAY}`)
     expect(await rowsLeft()).toEqual([])
@@ -154,7 +154,7 @@ forEachDatabase('log cleanup', (open) => {
     await expectStatisticsOfRows()
   })
 
-  test('of all there was leaves nothing of calls that have no row either', async () => {
+  test('deleting all rows also deletes the sums of calls without a row', async () => {
     const now = server.clock.nowSeconds()
     const over = { username: user.username, channelId: 1 }
     await settled(now, over)
@@ -168,7 +168,7 @@ forEachDatabase('log cleanup', (open) => {
   })
 
   test.each(['', '?target_timestamp=0', '?target_timestamp=abc', '?target_timestamp=-5'])(
-    'DELETE /api/log/%s is refused',
+    'DELETE /api/log/%s is rejected',
     async (query) => {
       const before = await rowsLeft()
       expect((await remove(query)).message).toBe(errorText('log_target_missing', 'zh'))
@@ -189,7 +189,7 @@ forEachDatabase('log cleanup', (open) => {
       expect(await get('/api/log/cleanup')).toMatchObject({ running: true, target_timestamp: 5 })
     })
 
-    /** A run that this admin asked a process for which has died since. */
+    /** A run of a process that has died, requested by this admin. */
     async function aRunLeft(target: number): Promise<void> {
       const seen = await findRun(server.database.read)
       await replaceRun(server.database.write, seen?.text ?? null, {
@@ -206,7 +206,7 @@ forEachDatabase('log cleanup', (open) => {
       })
     }
 
-    test('a run whose process died is finished by another, which says so in the audit', async () => {
+    test('a run of a dead process is finished by another, which is audited', async () => {
       const now = server.clock.nowSeconds()
       const keptAt = now - 100
       await settled(now - 300)
@@ -223,7 +223,7 @@ forEachDatabase('log cleanup', (open) => {
       ])
     })
 
-    test('a new run goes at least as far as the one that was left behind', async () => {
+    test('a new run extends at least to the target of an interrupted one', async () => {
       const now = server.clock.nowSeconds()
       await settled(now - 300)
       await aRunLeft(now - 200)
@@ -237,7 +237,7 @@ forEachDatabase('log cleanup', (open) => {
       ])
     })
 
-    test('retention goes on when a clock that was ahead has been put right', async () => {
+    test('retention continues after a clock that was ahead is corrected', async () => {
       await server.app.options.set('LogRetentionDays', '2')
       server.clock.advanceSeconds(40 * DAY)
       await another().tidy()
@@ -253,14 +253,14 @@ forEachDatabase('log cleanup', (open) => {
       expect((await reconcile(server.database)).differences).toEqual([])
     })
 
-    test('a run that was left while a clock was ahead spares the calls after now', async () => {
+    test('a run from a clock that was ahead keeps later calls', async () => {
       const now = server.clock.nowSeconds()
       await aRunLeft(now + 40 * DAY)
       await another().tidy()
       expect(await another().state()).toMatchObject({ isRunning: false, target: now + 1 })
     })
 
-    test('retention deletes by days, and only once it is set', async () => {
+    test('retention deletes whole days, and only if it is set', async () => {
       const now = server.clock.nowSeconds()
       await settled(now - 3 * DAY)
       await settled(now - DAY / 2)

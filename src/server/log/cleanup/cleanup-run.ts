@@ -22,28 +22,28 @@ import {
 } from './cleanup-store.ts'
 
 /**
- * The cleanup of the log. One run at a time over all processes: it is a row that its owner keeps
- * fresh, and whoever finds it stale goes on with it. Rows are deleted in small transactions with
- * pauses between, so that settlements do not wait.
+ * Deletes old log rows. One run at a time over all processes: a row that its process updates
+ * regularly, and that another process takes over when it is stale. Rows are deleted in small
+ * transactions with pauses, so that settlements are not delayed.
  */
 export interface LogCleanup {
   /**
-   * Starts a run and waits for it for a while. Throws `log_cleanup_running` when there is one
-   * already.
+   * Starts a run and waits for it for a limited time. Throws `log_cleanup_running` if one is
+   * active.
    */
   start(target: number, author: AuditAuthor): Promise<{ deleted: number; isRunning: boolean }>
-  /** The run that is under way or was the last. */
+  /** Returns the current or last run. */
   state(): Promise<CleanupRun | null>
-  /** Goes on with a run whose process died, and deletes what is past its time. */
+  /** Continues a run whose process has died, and deletes rows beyond the retention. */
   tidy(): Promise<void>
-  /** Resolves when nothing is being deleted here. */
+  /** Resolves when this process deletes nothing more. */
   stop(): Promise<void>
 }
 
 /** Milliseconds that a caller waits for a run. */
 const WAIT_MS = 20_000
 const ROWS_PER_CHUNK = 1000
-/** Each of them may be tens of kilobytes. */
+/** Each text may have tens of kilobytes. */
 const BODIES_PER_CHUNK = 100
 const PAUSE_MS = 5
 
@@ -54,7 +54,7 @@ export function createLogCleanup(
   const stopper = new AbortController()
   let work: Promise<void> = Promise.resolve()
 
-  /** Makes the run this process's own. Null: another one has it. */
+  /** Claims the run for this process. Returns null if another process has it. */
   async function take(
     seen: StoredRun | null,
     run: CleanupRun,
@@ -70,8 +70,8 @@ export function createLogCleanup(
 
   function begin(runner: Runner): Promise<void> {
     const running = runner.work().catch((error: unknown) => {
-      // What is left of it is taken up by the next `tidy`.
-      trace.error({ err: error, target: runner.run.target }, 'the log cleanup broke off')
+      // The next `tidy` continues it.
+      trace.error({ err: error, target: runner.run.target }, 'the log cleanup failed')
     })
     work = running
     return running
@@ -96,7 +96,8 @@ export function createLogCleanup(
       const now = clock.nowSeconds()
       const seen = await findRun(database.write)
       if (isAlive(seen?.run, now)) throw new AppError('log_cleanup_running')
-      // What a dead process had begun has left the sums already: it is finished with the rest.
+      // A dead process has already removed rows from the sums, so its run is finished as part of
+      // this one.
       const left = seen?.run.isRunning === true ? seen.run : null
       const run: CleanupRun = {
         ...fresh(boundedTarget(Math.max(asked, left?.target ?? 0), now)),
@@ -139,7 +140,7 @@ export function createLogCleanup(
   }
 }
 
-/** One process's part in a run. */
+/** One process's part of a run. */
 class Runner {
   run: CleanupRun
   private readonly app: Pick<App, 'database' | 'clock'>
@@ -163,7 +164,7 @@ class Runner {
       last = keys.at(-1) ?? null
       return keys.length
     })
-    // Sums first: what nobody can see any more is not counted either.
+    // Sums first, so that they never count rows that are gone.
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteHourBefore(trx, target)),
     )
@@ -177,7 +178,7 @@ class Runner {
       this.run.deleted += count
       return count
     })
-    // All there was is gone, also what calls without a row have added to the hour.
+    // All rows are gone, so calls without a row are removed from the current hour as well.
     if (target > beganAt && !this.signal.aborted) {
       await write.transaction().execute((trx) => recountHour(trx, engine, hourOf(target)))
     }
@@ -195,7 +196,7 @@ class Runner {
     }
   }
 
-  /** Nobody else writes the row while this process keeps it fresh. */
+  /** Only this process writes the row while it updates it regularly. */
   private async tell(
     note: (trx: Queries, nowSeconds: number) => Promise<void> = nothing,
   ): Promise<void> {
@@ -205,7 +206,7 @@ class Runner {
       const seen = await findRun(trx)
       const isOurs = seen !== null && seen.run.node === this.run.node
       if (!isOurs || !(await replaceRun(trx, seen.text, this.run))) {
-        throw new Error('another process has taken the log cleanup over')
+        throw new Error('another process has taken over the log cleanup')
       }
       await note(trx, this.run.seenAt)
     })
@@ -214,10 +215,7 @@ class Runner {
 
 const nothing = (): Promise<void> => Promise.resolve()
 
-/**
- * In the audit, if somebody asked for the run: that it has begun, before anything is gone, and how
- * it ended, by whichever process.
- */
+/** Audits a requested run: its start, before any row is deleted, and its end, by any process. */
 async function noteRun(
   trx: Queries,
   run: CleanupRun,
@@ -247,7 +245,7 @@ async function deleteOldBodies(
   }
 }
 
-/** How long it is kept how calls went, whether or not they have a log row. */
+/** Days for which traces of calls are kept, with or without a log row. */
 const TRACE_DAYS = 14
 
 async function deleteOldTraces(

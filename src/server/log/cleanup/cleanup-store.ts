@@ -8,29 +8,29 @@ import { LOGS_DELETED_BEFORE } from '../../db/setting-names.ts'
 import { boundedTarget } from './cleanup.ts'
 
 /**
- * Deletes old log rows with the hourly sums that stand for them, a few at a time. Balances, the
- * ledger and the daily figures stay.
+ * Deletes old log rows and their hourly sums, a few at a time. Balances, the ledger and the daily
+ * figures stay.
  */
 
-/** `settings`: the run that is under way or was the last, as JSON. */
+/** Key in `settings` of the current or last run, as JSON. */
 const RUN = 'log_cleanup'
 
 export interface CleanupRun {
   isRunning: boolean
-  /** Seconds: rows before this go. */
+  /** Rows before this second are deleted. */
   target: number
   deleted: number
-  /** Process that does it. */
+  /** Process of the run. */
   node: string
-  /** When it last told of itself, seconds. */
+  /** Time of its last update, in seconds. */
   seenAt: number
-  /** Who asked for it; nobody did for what is past its time. */
+  /** Admin who requested it; absent for a run by retention. */
   author?: AuditAuthor
 }
 
 export interface StoredRun {
   run: CleanupRun
-  /** As it is stored: whoever replaces it must have seen it. */
+  /** Stored text, for compare-and-set. */
   text: string
 }
 
@@ -45,11 +45,11 @@ export async function findRun(db: Queries): Promise<StoredRun | null> {
   return { run: JSON.parse(row.value) as CleanupRun, text: row.value }
 }
 
-/** Stores a run in place of what the caller has seen; false when that has changed meanwhile. */
+/** Stores a run if the stored one is still `seen`. Returns whether it was. */
 export const replaceRun = (db: Queries, seen: string | null, run: CleanupRun): Promise<boolean> =>
   moveSetting(db, RUN, { from: seen, to: JSON.stringify(run) })
 
-/** The second before which log rows have been deleted; -1: never. */
+/** Returns the second before which log rows have been deleted; -1 if none were. */
 export async function logsDeletedBefore(db: Queries): Promise<number> {
   const row = await db
     .selectFrom('settings')
@@ -60,8 +60,8 @@ export async function logsDeletedBefore(db: Queries): Promise<number> {
 }
 
 /**
- * The same, once it is put back to now where a clock that was ahead had set it: nothing would be
- * due until that clock's time.
+ * Returns the same, but resets a time in the future to now: a clock that was ahead has set it, and
+ * nothing would be due until then.
  */
 export async function lowerDeletedBefore(
   { read, write }: Pick<Database, 'read' | 'write'>,
@@ -75,7 +75,7 @@ export async function lowerDeletedBefore(
   return to
 }
 
-/** Notes it; a later one stays. Call in a transaction. */
+/** Stores it unless a later one is stored. Call in a transaction. */
 export async function raiseDeletedBefore(trx: Queries, seconds: number): Promise<void> {
   const before = await logsDeletedBefore(trx)
   if (before >= seconds) return
@@ -86,7 +86,9 @@ export async function raiseDeletedBefore(trx: Queries, seconds: number): Promise
     .execute()
 }
 
-/** Deletes the sums of the oldest hour that ends by then; answers how many hours that were. */
+/**
+ * Deletes the sums of the oldest hour that ends at or before `target`. Returns the number of hours.
+ */
 export async function deleteHourBefore(trx: Queries, target: number): Promise<number> {
   const { rows } = await sql<{ hour: number | null }>`
     SELECT min(hour) AS hour FROM (
@@ -103,9 +105,9 @@ export async function deleteHourBefore(trx: Queries, target: number): Promise<nu
 }
 
 /**
- * Deletes the failures of the oldest hour that begins before `target`; answers how many rows that
- * were. They have no time within their hour: those of the hour that `target` cuts through go too,
- * or a range whose calls are gone would show failures alone.
+ * Deletes the failures of the oldest hour that begins before `target`. Returns the number of rows.
+ * Failures have no time within their hour, so those of the partial hour are deleted too; otherwise
+ * a range without calls would only show failures.
  */
 export async function deleteFailuresBefore(trx: Queries, target: number): Promise<number> {
   const { numDeletedRows } = await trx
@@ -119,8 +121,8 @@ export async function deleteFailuresBefore(trx: Queries, target: number): Promis
 }
 
 /**
- * Deletes some of the oldest rows before `target`; answers how many. Rows of the hour that `target`
- * cuts through leave its sums too, in the same transaction: the hour goes on without them.
+ * Deletes some of the oldest rows before `target`. Returns their number. Rows of the partial hour
+ * are also removed from its sums, in the same transaction.
  */
 export async function deleteRowsBefore(
   trx: Queries,
@@ -145,7 +147,7 @@ const KEYS = {
   channel_usage_hourly: ['channel_id', 'model_name'],
 } as const
 
-/** Takes these rows of an hour out of its sums. */
+/** Subtracts these rows of an hour from its sums. */
 async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]): Promise<void> {
   for (const [table, keys] of Object.entries(KEYS)) {
     const columns = sql.join(keys.map((key) => sql.ref(key)))
@@ -174,8 +176,8 @@ async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]):
 }
 
 /**
- * Counts an hour anew from the rows it has. Calls that were booked without a row are then not in
- * its sums any more.
+ * Recomputes the sums of an hour from its rows. They then exclude calls that were booked without a
+ * row.
  */
 export async function recountHour(
   trx: Queries,
@@ -183,7 +185,7 @@ export async function recountHour(
   hour: number,
 ): Promise<void> {
   if (engine === 'postgres') {
-    // A settlement writes its row first: it is counted here, or adds to what was counted.
+    // A settlement writes its row first, so it is either counted here or added afterwards.
     await sql`LOCK TABLE usage_hourly, channel_usage_hourly IN SHARE ROW EXCLUSIVE MODE`.execute(
       trx,
     )
@@ -205,6 +207,6 @@ export async function recountHour(
   }
 }
 
-/** Rows that were adopted may lack names. */
+/** Adopted rows may lack names. */
 const keyValue = (key: string): RawBuilder<unknown> =>
   key.endsWith('_id') ? sql`coalesce(${sql.ref(key)}, 0)` : sql`coalesce(${sql.ref(key)}, '')`

@@ -9,21 +9,21 @@ describe('isAlive', () => {
     [{ isRunning: false, seenAt: NOON }, false],
     [{ isRunning: true, seenAt: NOON }, true],
     [{ isRunning: true, seenAt: NOON - 59 }, true],
-    // Its process has died; whoever comes next goes on with it.
+    // Its process has died; another one continues it.
     [{ isRunning: true, seenAt: NOON - 60 }, false],
-    // It told of itself while the clock was ahead.
+    // It was updated while the clock was ahead.
     [{ isRunning: true, seenAt: NOON + 86_400 }, false],
   ])('%j: %s', (run, expected) => {
     expect(isAlive(run, NOON)).toBe(expected)
   })
 })
 
-test('a target in the future ends with the calls of this second', () => {
+test('a target in the future includes at most the calls of this second', () => {
   expect(boundedTarget(NOON + 1000, NOON)).toBe(NOON + 1)
   expect(boundedTarget(NOON - 1000, NOON)).toBe(NOON - 1000)
 })
 
-test('what is kept begins with a day', () => {
+test('retention starts at the beginning of a day', () => {
   expect(retentionTarget(0, NOON)).toBeNull()
   const target = retentionTarget(30, NOON) ?? 0
   expect(target % 86_400).toBe(0)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Queries } from '../../db/database.ts'
 
-/** How calls went, beside their log rows and also where there is none; JSON by the caller. */
+/** Stores traces of calls, with or without a log row; the caller provides the JSON. */
 export interface StoredTrace {
   request_id: string
   created_at: number
@@ -26,7 +26,7 @@ export async function findTrace(db: Queries, requestId: string): Promise<string 
   return row?.trace ?? null
 }
 
-/** Deletes some of what is older than a second, calls that came to nothing too; answers how many. */
+/** Deletes some traces and failed calls before a second. Returns their number. */
 export async function deleteTracesBefore(
   db: Queries,
   seconds: number,

@@ -3,20 +3,20 @@ import type { App } from '../../app.ts'
 import { findTrace, insertTraces, type StoredTrace } from './trace-store.ts'
 
 /**
- * Keeps how calls went, after they have been answered, many at once. While much goes wrong not
- * everything is kept, and the calls that were served go first: no call waits for this, and the
- * storage has more important things to do then.
+ * Stores traces of calls in batches, after they were answered. If many calls fail, not all traces
+ * are kept, and those of successful calls are dropped first: calls do not wait for this, and the
+ * storage has more important work then.
  */
 export interface Traces {
-  /** `make` is only asked for a trace that is kept: it costs a look at every channel. */
-  keep(requestId: string, told: Told, make: () => RouteTrace): void
-  /** Resolves when everything handed in is stored or given up. */
+  /** Calls `make` only for a trace that is kept, because it reads every channel. */
+  keep(requestId: string, told: TraceFacts, make: () => RouteTrace): void
+  /** Resolves when all submitted traces are stored or dropped. */
   drain(): Promise<void>
 }
 
-type Told = Pick<RouteTrace, 'created_at' | 'outcome'>
+type TraceFacts = Pick<RouteTrace, 'created_at' | 'outcome'>
 
-/** Traces that are kept of a minute; of calls that were served, at most half of that. */
+/** Maximum number of traces per minute; at most half of them for successful calls. */
 const TRACES_PER_MINUTE = 3000
 const BATCH_SIZE = 100
 const MINUTE_SECONDS = 60
@@ -28,11 +28,11 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
   let kept = 0
   let dropped = 0
 
-  /** Whether one more of this minute is kept; counts it either way. */
-  function isTaken({ created_at, outcome }: Told): boolean {
+  /** Whether one more trace of this minute is kept; counts it in either case. */
+  function isTaken({ created_at, outcome }: TraceFacts): boolean {
     const now = Math.floor(created_at / MINUTE_SECONDS)
     if (now !== minute) {
-      if (dropped > 0) output.warn({ dropped }, 'too many calls went wrong: not all were traced')
+      if (dropped > 0) output.warn({ dropped }, 'too many failed calls: some were not traced')
       minute = now
       kept = 0
       dropped = 0
@@ -61,7 +61,8 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
       if (!isTaken(told)) return
       const { created_at } = told
       waiting.push({ request_id: requestId, created_at, trace: JSON.stringify(make()) })
-      // Not in the caller's own turn: its answer goes first, and others may join it.
+      // Not in the caller's turn of the event loop, so that its response is sent first and other
+      // traces can be added.
       storing ??= new Promise<void>((resolve) => void setImmediate(resolve))
         .then(storeAll)
         .finally(() => {
@@ -74,7 +75,7 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
   }
 }
 
-/** What is kept of a call; null: nothing, as of most. */
+/** Returns the trace of a call, or null if none is stored, as for most calls. */
 export async function readTrace(
   { database }: Pick<App, 'database'>,
   requestId: string,

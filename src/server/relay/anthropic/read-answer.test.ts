@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { eventOf } from '../transport/wire.ts'
-import { AnthropicStreamReader } from './read-answer.ts'
-import { AnthropicStream } from './stream.ts'
+import { streamIn } from '../../test/read-answer.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import { dialects } from '../conversion/dialects.ts'
 
 /** Streams as Anthropic sends them beside the ordinary ones; recorded by vercel/ai. */
 
@@ -21,19 +20,11 @@ const start = (over: object) => ({
 const STOP = { type: 'message_stop' }
 
 function followed(events: readonly object[]) {
-  const follower = new AnthropicStream(USAGE_TOKENS_MAX)
-  const texts = events.flatMap((event) => {
-    const chunk = follower.read(eventOf(Buffer.from(JSON.stringify(event))))
-    follower.see(chunk)
-    return chunk.texts.map(({ text }) => text)
-  })
-  return { outcome: follower.outcome('end'), usage: follower.usage.usage, texts }
+  const { seen, ...others } = streamIn(dialects.anthropic, events)
+  return { ...others, texts: textsOf(seen).map(({ text }) => text) }
 }
 
-const read = (events: readonly object[]) => {
-  const reader = new AnthropicStreamReader()
-  return events.flatMap((event) => reader.read({ ...event }))
-}
+const read = (events: readonly object[]) => streamIn(dialects.anthropic, events).seen
 
 describe('a message that stands whole in its first event', () => {
   const whole = start({ content: [call], stop_reason: 'tool_use' })
@@ -42,7 +33,7 @@ describe('a message that stands whole in its first event', () => {
     expect(followed([whole, STOP])).toMatchObject({
       outcome: 'clean',
       usage: { promptTokens: 10, completionTokens: 5 },
-      texts: ['rollDie{"player":"player2"}'],
+      texts: ['rollDie', '{"player":"player2"}'],
     })
     expect(read([whole, STOP])).toMatchObject([
       { kind: 'start', id: 'msg_1' },
@@ -85,6 +76,10 @@ test('the input of a tool that Anthropic runs is not glued to the call before it
   expect(seen).toMatchObject([
     { kind: 'toolCall', id: 'toolu_1' },
     { kind: 'toolArguments', call: 0, text: '{"id": 1}' },
+    { kind: 'hostedTool', text: 'tool_search_tool_bm25' },
+    { kind: 'hostedTool', text: '{"query": "add"}' },
+    { kind: 'hostedTool', text: 'echo' },
+    { kind: 'hostedTool', text: '{"text": "a"}' },
     { kind: 'toolCall', id: 'toolu_2' },
     { kind: 'toolArguments', call: 1, text: '{"id": 2}' },
   ])

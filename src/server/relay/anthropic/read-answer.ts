@@ -1,36 +1,59 @@
 import {
   textEvent,
-  type AnswerPart,
-  type ChatAnswer,
   type ChatEvent,
   type Finish,
   type FinishReason,
 } from '../canonical/chat-answer.ts'
 import { objectText } from '../canonical/arguments-text.ts'
 import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import type { StreamReader } from '../dialect/dialect.ts'
-import { arrayOr, parseJson, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { citationsOf, SearchBlocks, type Span } from './search-blocks.ts'
-import { unfoldedStart } from './stream.ts'
-import { readAnthropicUsage } from './usage.ts'
+import { countedUsage, USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../dialect/dialect.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../json/json-value.ts'
+import { blockAsEvents } from './message-events.ts'
+import { citationsOf, SearchBlocks } from './search-blocks.ts'
+import { joinedUsage, readAnthropicUsage } from './usage.ts'
 
 /**
- * A message, whole or streamed, in the canonical form. Source: Anthropic's API reference,
- * "Messages" and "Streaming messages". Of the tools that Anthropic runs itself only its search can
- * have been asked for by those who get a converted answer.
+ * A message, whole or streamed, as events. Source: Anthropic's API reference, "Messages" and
+ * "Streaming messages". Of the tools that Anthropic runs itself only its search can have been asked
+ * for by those who get a converted answer.
  */
-export function readAnthropicAnswer(message: JsonRecord): ChatAnswer {
-  return {
-    id: textOr(message.id),
-    choices: [
-      {
-        parts: readContent(arrayOr(message.content).map(recordOr)),
-        finish: finishOf(message),
-      },
-    ],
-    usage: readAnthropicUsage(message.usage, USAGE_TOKENS_MAX).usage,
+
+/**
+ * Whether the vendor charges nothing for a message. Of a stream it has the members of the message's
+ * end and, unless blocks came one by one, its `content`.
+ */
+type IsUnbilled = (message: JsonRecord) => boolean
+
+const alwaysBilled: IsUnbilled = () => false
+
+const UNBILLED: UsageReading = { usage: countedUsage(0, 0), fault: null, notes: ['unbilled'] }
+
+export function readAnthropicAnswer(bytes: Buffer, isUnbilled = alwaysBilled): AnswerReading {
+  const message = parseJson(bytes.toString('utf8'))
+  if (!isRecord(message)) return { kind: 'malformed' }
+  const { error } = message
+  if (message.type === 'error' || (error !== undefined && error !== null)) {
+    return { kind: 'error', error }
   }
+  if (!Array.isArray(message.content)) return { kind: 'malformed' }
+  const usage = isUnbilled(message) ? UNBILLED : readAnthropicUsage(message.usage, USAGE_TOKENS_MAX)
+  return { kind: 'ok', usage, events: () => eventsOfMessage(message) }
+}
+
+function eventsOfMessage(message: JsonRecord): ChatEvent[] {
+  const reader = new AnthropicStreamReader()
+  const events = [{ type: 'message_start', message }, { type: 'message_stop' }].flatMap(
+    (event) => reader.read(event).events ?? [],
+  )
+  return [{ kind: 'start', id: textOr(message.id) }, ...events, ...reader.end()]
 }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -53,59 +76,28 @@ function finishOf({ stop_reason, stop_sequence }: JsonRecord): Finish {
 const sealOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? { by: 'anthropic' as const, value } : null
 
-function readContent(blocks: readonly JsonRecord[]): AnswerPart[] {
-  const searches = new SearchBlocks()
-  let said = 0
-  return blocks.flatMap((block): AnswerPart[] => {
-    const start = said
-    if (block.type === 'text') said += textOr(block.text).length
-    return readBlock(block, searches, { start, end: said })
-  })
-}
-
-function readBlock(block: JsonRecord, searches: SearchBlocks, span: Span): AnswerPart[] {
-  switch (block.type) {
-    case 'text':
-      return [
-        { kind: 'text', text: textOr(block.text) },
-        ...citationsOf(arrayOr(block.citations), span).map((citation) => ({
-          kind: 'citation' as const,
-          citation,
-        })),
-      ]
-    case 'server_tool_use':
-      searches.begin(block, block.input)
-      return []
-    case 'web_search_tool_result':
-      return searches.end(block).map((search) => ({ kind: 'search', search }))
-    case 'thinking':
-      return [
-        {
-          kind: 'thinking',
-          text: textOr(block.thinking),
-          signature: sealOf(block.signature),
-          redacted: null,
-        },
-      ]
-    case 'redacted_thinking':
-      return [{ kind: 'thinking', text: '', signature: null, redacted: textOr(block.data) }]
-    case 'tool_use':
-      return [
-        {
-          kind: 'toolCall',
-          id: textOr(block.id),
-          name: textOr(block.name),
-          argumentsJson: objectText(block.input),
-          signature: null,
-        },
-      ]
-    default:
-      return []
-  }
-}
-
-/** Event by event. Several blocks may be open at once: pieces name theirs by its index. */
+/**
+ * Reads a stream event by event. Several blocks may be open at once: pieces name theirs by its
+ * index.
+ *
+ * The usage of `message_start` grows by that of `message_delta`, whose figures are cumulative: they
+ * replace, they do not add.
+ */
 export class AnthropicStreamReader implements StreamReader {
+  private readonly isUnbilled: IsUnbilled
+  private hasBlocks = false
+  /**
+   * The message of `message_start`, if it has a stop reason and no `message_delta` has come: only
+   * `message_stop` proves it complete.
+   */
+  private opening: JsonRecord | null = null
+  private figures: JsonRecord = {}
+  private hasFigures = false
+  /** Searches that have brought results: a stream that breaks off never tells their number. */
+  private foundCount = 0
+  /** The answer's end has told what was written: its beginning knows of the first word. */
+  private isTold = false
+
   private readonly calls = new CallAssembly()
   private readonly searches = new SearchBlocks()
   /** The block that searches, and what has come of its input. */
@@ -117,29 +109,32 @@ export class AnthropicStreamReader implements StreamReader {
   private said = 0
   private readonly blocks = new Map<unknown, OpenBlock>()
 
-  read(event: JsonRecord): ChatEvent[] {
-    return unfoldedStart(event).flatMap((unfolded) => this.readEvent(unfolded))
+  constructor(isUnbilled = alwaysBilled) {
+    this.isUnbilled = isUnbilled
   }
 
-  private readEvent(event: JsonRecord): ChatEvent[] {
+  read(event: JsonRecord): EventReport {
+    if (event.type === 'error' || isRecord(event.error)) return { error: event.error ?? event }
     switch (event.type) {
+      case 'content_block_delta':
+        return { events: this.readDelta(event.index, recordOr(event.delta)) }
       case 'message_start':
-        return [{ kind: 'start', id: textOr(recordOr(event.message).id) }]
+        return this.open(recordOr(event.message))
       case 'content_block_start':
         return this.startBlock(event.index, recordOr(event.content_block))
-      case 'content_block_delta':
-        return this.readDelta(event.index, recordOr(event.delta))
       case 'content_block_stop':
-        return this.stopBlock(event.index)
-      case 'message_delta': {
-        const delta = recordOr(event.delta)
-        if (typeof delta.stop_reason !== 'string') return []
-        return [...this.calls.open(0), { kind: 'finish', choice: 0, finish: finishOf(delta) }]
+        return { events: this.stopBlock(event.index) }
+      case 'message_delta':
+        this.opening = null
+        return this.close({ ...recordOr(event.delta), usage: event.usage })
+      case 'message_stop': {
+        const ended = this.opening === null ? {} : this.close(this.opening)
+        return { ...ended, kind: 'last', isEnd: true }
       }
       case 'ping':
-        return [{ kind: 'ping' }]
+        return { kind: 'idle' }
       default:
-        return []
+        return {}
     }
   }
 
@@ -147,7 +142,64 @@ export class AnthropicStreamReader implements StreamReader {
     return this.calls.endAll()
   }
 
-  private startBlock(index: unknown, block: JsonRecord): ChatEvent[] {
+  /**
+   * The message may already hold content, as Anthropic sends it for calls of programmatic tool
+   * calling (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`).
+   */
+  private open(message: JsonRecord): EventReport {
+    this.opening = typeof message.stop_reason === 'string' ? message : null
+    const blocks = arrayOr(message.content).flatMap((block, index) =>
+      blockAsEvents(recordOr(block), index),
+    )
+    const usage = this.take(withoutTools(message.usage))
+    const reports = blocks.map((event) => this.read(event))
+    return {
+      id: textOr(message.id),
+      events: reports.flatMap(({ events = [] }) => events),
+      ...(usage === undefined ? {} : { usage: this.measured() }),
+      ...this.found(),
+    }
+  }
+
+  /** Takes what the end of a message says: of `message_delta`, or of a message that came whole. */
+  private close(end: JsonRecord): EventReport {
+    this.isTold ||= Boolean(recordOr(end.usage).output_tokens)
+    const told = this.take(end.usage)
+    const content = this.hasBlocks ? end.content : []
+    const usage = this.isUnbilled({ ...end, content }) ? UNBILLED : told
+    const measured = usage === undefined ? {} : { usage }
+    if (typeof end.stop_reason !== 'string') return measured
+    const finish = { kind: 'finish' as const, choice: 0, finish: finishOf(end) }
+    return { ...measured, events: [...this.calls.open(0), finish] }
+  }
+
+  private take(usage: unknown): UsageReading | undefined {
+    if (!isRecord(usage)) return undefined
+    this.figures = joinedUsage(this.figures, usage)
+    this.hasFigures = true
+    return this.measured()
+  }
+
+  private measured(): UsageReading {
+    const { figures, foundCount } = this
+    const server_tool_use = figures.server_tool_use ?? { web_search_requests: foundCount }
+    const reading = readAnthropicUsage({ ...figures, server_tool_use }, USAGE_TOKENS_MAX)
+    return this.isTold ? reading : { ...reading, notes: [...reading.notes, 'completion-begun'] }
+  }
+
+  private found(): EventReport {
+    return this.foundCount === 0 ? {} : { extras: { tools: { web_search: this.foundCount } } }
+  }
+
+  private startBlock(index: unknown, block: JsonRecord): EventReport {
+    this.hasBlocks = true
+    const events = this.beginBlock(index, block)
+    if (!isSearch(block)) return { events }
+    this.foundCount += 1
+    return { events, ...this.found(), ...(this.hasFigures ? { usage: this.measured() } : {}) }
+  }
+
+  private beginBlock(index: unknown, block: JsonRecord): ChatEvent[] {
     const opened = this.calls.open(0)
     if (block.type === 'tool_use') {
       const call = this.calls.begin(0)
@@ -157,7 +209,7 @@ export class AnthropicStreamReader implements StreamReader {
     }
     this.blocks.delete(index)
     this.searching = block.type === 'server_tool_use' ? { block, input: '' } : null
-    if (this.searching !== null) return opened
+    if (this.searching !== null) return [...opened, ...textEvent('hostedTool', calledIn(block))]
     if (block.type === 'web_search_tool_result') {
       const found = this.searches.end(block)
       return [...opened, ...found.map((search) => ({ kind: 'search' as const, choice: 0, search }))]
@@ -168,15 +220,12 @@ export class AnthropicStreamReader implements StreamReader {
     }
     // Usually empty; some servers begin with the first words.
     const kind = block.type === 'thinking' ? 'thinking' : 'text'
-    if (kind === 'text') this.take(block.text, arrayOr(block.citations))
-    return [...opened, ...textEvent(kind, block[kind])]
+    if (kind === 'text') this.takeText(block.text, arrayOr(block.citations))
+    return [...opened, ...textEvent(kind, block[kind]), ...textEvent('hostedTool', calledIn(block))]
   }
 
   private readDelta(index: unknown, delta: JsonRecord): ChatEvent[] {
     switch (delta.type) {
-      case 'text_delta':
-        this.take(delta.text, [])
-        return textEvent('text', delta.text)
       case 'citations_delta':
         this.cited.push(delta.citation)
         return []
@@ -187,21 +236,20 @@ export class AnthropicStreamReader implements StreamReader {
         return signature === null ? [] : [{ kind: 'signature', choice: 0, signature }]
       }
       case 'input_json_delta': {
-        if (this.searching !== null) {
-          this.searching.input += textOr(delta.partial_json)
-          return []
-        }
-        const block = this.blockAt(index)
-        return block === undefined
-          ? []
-          : this.calls.add(block.call, { args: textOr(delta.partial_json) })
+        const args = textOr(delta.partial_json)
+        const block = this.searching === null ? this.blockAt(index) : undefined
+        if (block !== undefined) return this.calls.add(block.call, { args })
+        if (this.searching !== null) this.searching.input += args
+        return textEvent('hostedTool', args)
       }
       default:
-        return []
+        // `text_delta`; some servers leave the type out.
+        this.takeText(delta.text, [])
+        return textEvent('text', delta.text)
     }
   }
 
-  private take(text: unknown, citations: readonly unknown[]): void {
+  private takeText(text: unknown, citations: readonly unknown[]): void {
     this.said += textOr(text).length
     this.cited.push(...citations)
   }
@@ -234,6 +282,20 @@ export class AnthropicStreamReader implements StreamReader {
     const args = call.args === '' ? objectText(input) : ''
     return [...this.calls.add(call, { args }), ...this.calls.end(call)]
   }
+}
+
+/** At its beginning a message says that no tool has run, which only its end can know. */
+const withoutTools = (usage: unknown): unknown =>
+  isRecord(usage) ? { ...usage, server_tool_use: null } : usage
+
+/** The results of a search; one that failed is not charged. Source: "Web search tool: pricing". */
+const isSearch = ({ type, content }: JsonRecord): boolean =>
+  type === 'web_search_tool_result' && Array.isArray(content)
+
+/** The name of a tool, and its input where that does not follow in pieces. */
+function calledIn({ name, input }: JsonRecord): string {
+  const isWhole = isRecord(input) && Object.keys(input).length > 0
+  return textOr(name) + (isWhole ? JSON.stringify(input) : '')
 }
 
 /** A block of a tool call. */

@@ -1,6 +1,7 @@
-import type { Reading } from '../dialect/metering.ts'
+import type { AnswerReader } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { AnthropicStream, lookAtMessage, textsOfMessage } from './stream.ts'
+import { anthropicStatus } from '../dialect/error-words.ts'
+import { AnthropicStreamReader, readAnthropicAnswer } from './read-answer.ts'
 import { wroteNothing } from './usage.ts'
 
 /**
@@ -34,9 +35,8 @@ const isUnbilled = (message: JsonRecord): boolean =>
   (isUnbilledRefusal(message) || isCalledByCode(message)) && wroteNothing(recordOr(message.usage))
 
 /** Answers of Anthropic itself; what others ask for whose servers speak alike is not known. */
-export const anthropicItself: Reading = {
-  name: 'anthropic',
-  look: (bytes, tokensMax) => lookAtMessage(bytes, tokensMax, isUnbilled),
-  textsOf: textsOfMessage,
-  follow: (tokensMax) => new AnthropicStream(tokensMax, isUnbilled),
+export const anthropicItself: AnswerReader = {
+  readAnswer: (bytes) => readAnthropicAnswer(bytes, isUnbilled),
+  readStream: () => new AnthropicStreamReader(isUnbilled),
+  statusOf: anthropicStatus,
 }

@@ -182,6 +182,8 @@ export class AnthropicStreamWriter implements StreamWriter {
       case 'finish':
         this.finish = event.finish
         return []
+      case 'hostedTool':
+        return []
       case 'ping':
         return [named('ping', {})]
       default:

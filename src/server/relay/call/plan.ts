@@ -1,3 +1,14 @@
+import { dialectOf, responsesDialect } from '../conversion/dialects.ts'
+import { cutAtStopTexts } from '../dialect/stop-texts.ts'
+import { toolsAsAsked } from '../dialect/tool-calls.ts'
+import type { AnswerReader } from '../dialect/dialect.ts'
+import type { WholeAnswer } from '../dialect/stream-output.ts'
+import { answerOf } from '../canonical/gathered-answer.ts'
+import {
+  chained,
+  NO_CHANGES as NO_ANSWER_CHANGES,
+  type AnswerChanges,
+} from '../dialect/answer-changes.ts'
 import type { Route } from './route.ts'
 import type { CallInput } from './read-request.ts'
 import { type Price, findPrice } from '../../ledger/price.ts'
@@ -8,11 +19,10 @@ import { AppError } from '../../app-error.ts'
 import { holdsType } from '../../option/option-value.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { withOwnCallIds } from '../canonical/call-id.ts'
-import type { UpstreamName } from '../canonical/chat-request.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
-import type { Metering, Reading } from '../dialect/metering.ts'
-import { dialects, gathererOf, upstreamDialects } from '../conversion/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
+import { dialects } from '../conversion/dialects.ts'
 import { embeddingConversion } from '../conversion/embedding.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
 import { cannotSay } from '../dialect/field-names.ts'
@@ -38,14 +48,12 @@ import type { Capabilities } from '../../model/capabilities.ts'
 import { estimatePromptTokens, approximateTokens } from '../count/estimate.ts'
 import { dialectEdits, systemPromptEdit, takesSystemPrompt } from '../conversion/splice.ts'
 import { convertedOutput, splicedOutput, type StreamOutput } from '../dialect/stream-output.ts'
-import { withStopTexts } from '../dialect/stop-texts.ts'
-import { withToolsAsAsked } from '../dialect/tool-calls.ts'
 import { answerBytesMax } from './answer-room.ts'
 import { silenceLimits } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
 import { scanBody, type ScannedBody, memberValue } from '../json/body-scan.ts'
 import { splice, type MemberEdit } from '../json/body-splice.ts'
-import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { Call, RelayParts } from './call.ts'
 import { shown } from '../dialect/relay-error.ts'
 import {
@@ -56,7 +64,7 @@ import {
   withoutThoughts,
 } from '../responses/with-tools.ts'
 import { SEARCHING } from '../canonical/web-search.ts'
-import { searchedByName } from '../search/searched-chat.ts'
+import { searchedByName } from '../surfaces/searched-chat.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**
@@ -84,13 +92,16 @@ export interface Attempt {
   /** Whether the upstream can be told how long the answer may become. */
   limitsOutput: boolean
   /** How the answer is read. */
-  upstream: Reading
+  upstream: AnswerReader
   /** How the events of a stream are laid out. */
   wire: Wire
-  /** Makes one answer of a stream that nobody asked for; null: of such there is none. */
-  gatherer: (() => StreamGatherer) | null
+  /**
+   * How a stream that nobody asked for becomes one answer: from its canonical events, or, where the
+   * client speaks the upstream's dialect, with all its members. Null: no such stream is known.
+   */
+  gathers: 'events' | (() => StreamGatherer) | null
   /** A whole answer for the client, null where it is none; null: it passes as it came. */
-  convert: ((answer: JsonRecord, used: TokenUsage) => JsonRecord | null) | null
+  convert: ((answer: WholeAnswer, used: TokenUsage) => JsonRecord | null) | null
   /** A stream for the client. */
   output(): StreamOutput
   /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
@@ -249,7 +260,8 @@ export function planRequest(
     surface.refuse?.(limited.body, modelName)
     const input = { ...limited, body: withSystemPrompt(limited, channel.systemPrompt) }
     const isSpliced = speaksAsAsked(provider, to, call)
-    const dialect = !isSpliced && to.task === 'responses' ? 'responses' : provider.dialect
+    const isResponse = !isSpliced && to.task === 'responses'
+    const dialect = isResponse ? responsesDialect : dialectOf(provider)
     const metering = isSpliced ? sending.metering : searchOf(sending, to, dialect)
     const wire = provider.wire ?? serverSentEvents
     const isMeteredStream = isStream && (metering === undefined || MAY_SEARCH.has(to.task))
@@ -289,11 +301,10 @@ export function planRequest(
       request: readyToSend(provider, sent, request, parts.app.clock),
       estimate: sending.metering?.estimate ?? answering.estimate ?? null,
       extras: metering?.extras ?? answering.extras ?? sending.metering?.extras,
-      limitsOutput: isSpliced || upstreamDialects[dialect].limitsOutput !== false,
-      upstream:
-        metering?.reading ?? provider.reading ?? readingOf(upstreamDialects[dialect], isSpliced),
+      limitsOutput: isSpliced || dialect.limitsOutput !== false,
+      upstream: metering?.reading ?? provider.reading ?? dialect,
       wire,
-      gatherer: gathererOf(to.task, dialect),
+      gathers: WRITING_TASKS.has(to.task) ? answering.gathers : null,
       convert: answering.convert,
       output: answering.output,
       answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: input.body.bytes }, isEvents),
@@ -370,9 +381,6 @@ function scannedAgain(bytes: Buffer): ScannedBody {
   return body
 }
 
-const readingOf = (upstream: UpstreamDialect, isSpliced: boolean): Reading =>
-  isSpliced ? upstream : { ...upstream, ...upstream.converted }
-
 /** The refusal for a channel that has no address for such a call. */
 function nowhere(
   { language }: Call,
@@ -402,9 +410,9 @@ const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 function searchOf(
   { price, modelName }: Sending,
   { task }: ProviderCall,
-  dialect: UpstreamName,
+  dialect: UpstreamDialect,
 ): Metering | undefined {
-  if (price === undefined || dialect !== 'openai' || !MAY_SEARCH.has(task)) return undefined
+  if (price === undefined || dialect.name !== 'openai' || !MAY_SEARCH.has(task)) return undefined
   return searchedByName(price.pricedAs, modelName)
 }
 
@@ -490,7 +498,7 @@ function withSystemPrompt({ surface, body }: CallInput, systemPrompt: string): S
   return edits.length === 0 ? body : scannedAgain(splice(body, edits))
 }
 
-type Answering = Pick<AttemptPlan, 'convert' | 'output'> & {
+type Answering = Pick<AttemptPlan, 'convert' | 'gathers' | 'output'> & {
   sent: Buffer
   estimate?: TokenUsage | undefined
   extras?: UsedExtras
@@ -530,13 +538,14 @@ function splicing(
   return {
     sent: edits.length === 0 ? (form ?? body).bytes : changed(),
     convert: null,
+    gathers: () => client.gatherer(),
     output: () => splicedOutput(client, { framing, wantsUsage: showsUsage }),
   }
 }
 
 interface ToConvert {
   sending: Sending
-  dialect: UpstreamName
+  dialect: UpstreamDialect
   to: ProviderCall
   asksForUsage: boolean
   notes: RequestNotes
@@ -552,14 +561,14 @@ function converting(
   parts: RelayParts,
   call: Call,
   { surface, framing, body, model: requestedModel }: CallInput,
-  { sending, dialect, to, asksForUsage, notes, lacks, changes }: ToConvert,
+  { sending, dialect: upstream, to, asksForUsage, notes, lacks, changes: form }: ToConvert,
 ): Answering {
   const { app } = parts
   const { modelName } = sending
   const { isStream } = call.figures
   const { type } = sending.channel
   const traits = traitsOf(type)
-  const upstream = upstreamDialects[dialect]
+  const { name: dialect } = upstream
   const value = recordOr(parseJson(body.bytes.toString('utf8')))
   const isResponse = surface.task === 'responses'
   const client = surface.client?.(value) ?? dialects[surface.dialect]
@@ -568,10 +577,10 @@ function converting(
     model: requestedModel,
     nowSeconds: app.clock.nowSeconds(),
   }
-  const output = (answering: UpstreamDialect): StreamOutput => {
+  const output = (changes: AnswerChanges): StreamOutput => {
     const wantsUsage = isUsageShown(parts, call)
     const promptTokens = client.name === 'anthropic' ? estimatePromptTokens(body, modelName) : 0
-    return convertedOutput(client, answering, {
+    return convertedOutput(client, changes, {
       framing,
       head: { ...head, wantsUsage, promptTokens },
     })
@@ -580,7 +589,7 @@ function converting(
     const read = withoutLacking(client.readRequest(value, notes), lacks)
     const { capabilities } = to
     const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type, traits })
-    const said = changes.isForgetful === true ? withoutThoughts(read) : read
+    const said = form.isForgetful === true ? withoutThoughts(read) : read
     const searchTarget = { dialect, traits, type, model: modelName, capabilities }
     const asked = {
       ...(isThoughtless ? thoughtless(said) : said),
@@ -594,27 +603,34 @@ function converting(
     const safety = app.config.GEMINI_SAFETY_SETTING
     const target = { model: modelName, isStream, asksForUsage, safety, type, traits, capabilities }
     const sent = bytesOf(upstream.writeRequest(request, target))
-    const { stops } = notes
-    const cut = stops.length === 0 ? upstream : withStopTexts(upstream, stops, request.choices)
-    const answering = withToolsAsAsked(cut, read, call.requestId)
+    const changes = (): AnswerChanges =>
+      chained([
+        cutAtStopTexts(notes.stops, request.choices),
+        toolsAsAsked(upstream, read, call.requestId),
+      ])
     return {
       sent,
       estimate: upstream.estimate?.(request),
       extras: request.search === undefined ? {} : searchExtras(request, searchTarget),
-      convert: (answer, usage) =>
-        client.writeAnswer({ ...answering.readAnswer(answer), usage }, head),
-      output: () => output(answering),
+      convert: ({ events }, usage) =>
+        client.writeAnswer(answerOf(changes().events(events()), usage), head),
+      gathers: 'events',
+      output: () => output(changes()),
     }
   }
-  const embedding = embeddingConversion(surface.task, dialect, value, traits)
+  const embedding = embeddingConversion(surface.task, upstream, value, traits)
   if (embedding === null) {
     const label = channelType(sending.channel.type).label
     throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
   }
   return {
     sent: bytesOf(embedding.request(modelName)),
-    convert: (answer, usage) => embedding.answer(answer, usage, requestedModel),
-    output: () => output(upstream),
+    convert: ({ body: answer }, usage) => {
+      const vectors = parseJson(answer.toString('utf8'))
+      return isRecord(vectors) ? embedding.answer(vectors, usage, requestedModel) : null
+    },
+    gathers: null,
+    output: () => output(NO_ANSWER_CHANGES),
   }
 }
 

@@ -14,7 +14,7 @@ import { costHeaders, writeHead } from './respond.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
-import { isGood, refusedAnswer, relayAnswer } from '../whole-answer.ts'
+import { isGood, refusedAnswer, relayAnswer } from './respond-whole.ts'
 
 /**
  * A recording that goes on as it comes: nothing of it says what it cost, which is known from the

@@ -8,8 +8,7 @@ import { planRequest, type PlanChanges } from './plan.ts'
 /**
  * A second request to the same channel, in the form that its refusal of the first asks for:
  *
- * - chat where the server has no Responses API, and the other way round, also where a model takes the
- *   call by the other only;
+ * - chat where the server has no Responses API or the model takes chat only, and the reverse;
  * - without thoughts where it refuses a converted one (another account has sealed it, or its
  *   conversation has changed, which a client of another dialect cannot know);
  * - with a placeholder or without thinking where it misses reasoning of an earlier turn.

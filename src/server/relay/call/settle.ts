@@ -35,7 +35,7 @@ type Policy = Pick<Config, 'RELAY_BROKEN_ANSWER' | 'RELAY_MISSING_USAGE'>
  * Whether the operator does not charge such an answer. One whose client has left is always charged:
  * else people would read for nothing by leaving before the end.
  */
-export function isGivenAway(
+function isGivenAway(
   policy: Policy,
   { source, ending }: { source: UsageSource; ending: Ending },
 ): boolean {

@@ -1,12 +1,14 @@
+import type { Call } from './call.ts'
+import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
+import type { UsageSource } from './settle.ts'
 import type { BreakReason } from '../errors/attempt-outcome.ts'
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
 import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
-import type { StreamFollower, StreamOutcome } from '../dialect/dialect.ts'
-import type { Ending, UsageSource } from './settle.ts'
-import type { Call } from './call.ts'
-import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
+import type { StreamOutcome } from '../dialect/dialect.ts'
+import type { FollowedStream } from '../dialect/followed-stream.ts'
+import type { Ending } from './settle.ts'
 import { withCodeAsText } from '../errors/client-error.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
@@ -34,7 +36,7 @@ export function cleanError(
   { language }: Call,
   { channel }: Attempt,
 ): RelayError {
-  const said = upstreamError(hiddenRefusal(error, upstream.name), language, channel)
+  const said = upstreamError(hiddenRefusal(error, upstream), language, channel)
   return convert === null ? said : withCodeAsText(said)
 }
 
@@ -49,7 +51,7 @@ export function endingOf(
 
 /** What a stream has used, and who says so. */
 export async function measureStream(
-  stream: StreamFollower,
+  stream: FollowedStream,
   result: StreamOutcome,
   { prompt, completion }: { prompt: Prompt; completion: CompletionCounter },
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
@@ -72,6 +74,6 @@ export async function measureStream(
   }
 }
 
-function extrasOf({ extras = {} }: StreamFollower): Pick<TokenUsage, 'extras'> {
+function extrasOf({ extras = {} }: FollowedStream): Pick<TokenUsage, 'extras'> {
   return Object.keys(extras).length === 0 ? {} : { extras }
 }

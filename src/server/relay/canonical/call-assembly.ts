@@ -70,7 +70,8 @@ export class CallAssembly {
   }
 
   /** Reports the calls of a choice that have a name: something else follows them. */
-  open(choice: number): ChatEvent[] {
+  open(choice: number): readonly ChatEvent[] {
+    if (!this.calls.has(choice)) return NOTHING
     return this.of(choice).flatMap((call) =>
       call.name === '' || call.call !== null ? [] : this.report(call),
     )
@@ -112,6 +113,8 @@ export class CallAssembly {
     return [...events, ...argumentsEvent(call, text)]
   }
 }
+
+const NOTHING: readonly ChatEvent[] = []
 
 const argumentsEvent = ({ choice, call }: AssembledCall, text: string): ChatEvent[] =>
   text === '' || call === null ? [] : [{ kind: 'toolArguments', choice, call, text }]

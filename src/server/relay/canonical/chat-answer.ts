@@ -61,6 +61,11 @@ export const finishNamed = (
 export type ChatEvent =
   | { kind: 'start'; id: string }
   | { kind: 'text' | 'refusal' | 'thinking'; choice: number; text: string }
+  /**
+   * What the model wrote to a hosted tool: counted, and seen only by clients of the upstream's own
+   * dialect.
+   */
+  | { kind: 'hostedTool'; choice: number; text: string }
   /** Seals the thinking before it; `redacted` stands for thinking that is not shown. */
   | { kind: 'signature'; choice: number; signature: Signature }
   | { kind: 'redacted'; choice: number; redacted: string }
@@ -81,9 +86,13 @@ export type ChatEvent =
   | { kind: 'ping' }
 
 /** A piece of text as an upstream's stream has it; none, when it is empty or no text. */
-export function textEvent(kind: 'text' | 'refusal' | 'thinking', value: unknown): ChatEvent[] {
+export function textEvent(
+  kind: 'text' | 'refusal' | 'thinking' | 'hostedTool',
+  value: unknown,
+  choice = 0,
+): ChatEvent[] {
   const text = textOr(value)
-  return text === '' ? [] : [{ kind, choice: 0, text }]
+  return text === '' ? [] : [{ kind, choice, text }]
 }
 
 /** A whole answer as the events it could have come in. */

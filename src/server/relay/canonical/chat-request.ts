@@ -80,20 +80,6 @@ export type DialectName = 'openai' | 'anthropic' | 'gemini'
 /** OpenAI has two sets of names for what clients can ask. */
 export type SpokenName = DialectName | 'responses'
 
-/** Whose words an upstream uses: a client's, or those that only upstreams have. */
-export type UpstreamName =
-  | DialectName
-  | 'responses'
-  | 'ollama'
-  | 'cohere'
-  | 'converse'
-  | 'coze'
-  | 'deepl'
-  | 'replicate'
-  | 'tencent'
-  | 'baidu'
-  | 'spark'
-
 export type Message =
   | { role: 'user'; parts: readonly UserPart[] }
   | { role: 'assistant'; parts: readonly AssistantPart[] }

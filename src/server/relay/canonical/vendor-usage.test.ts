@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { joinedUsage, readAnthropicUsage, writeAnthropicUsage } from '../anthropic/usage.ts'
 import { readGeminiUsage, writeGeminiUsage } from '../gemini/usage.ts'
 import { readUsage } from '../openai/usage.ts'
-import { upstreamDialects } from '../conversion/dialects.ts'
-import type { UpstreamName } from './chat-request.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import type { UpstreamName } from '../../test/upstream-dialects.ts'
 import type { TokenUsage, UsageReading } from './token-usage.ts'
 
 const TOKENS_MAX = 1_000_000
@@ -351,12 +351,6 @@ test.each<[vendor: string, UpstreamName, answer: object, Partial<TokenUsage> & {
     { total: 14 },
   ],
   [
-    'Coze',
-    'coze',
-    { answer: 'a', chat: { usage: { token_count: 633, output_count: 19, input_count: 614 } } },
-    { total: 633 },
-  ],
-  [
     'Bedrock',
     'converse',
     {
@@ -389,7 +383,7 @@ test.each<[vendor: string, UpstreamName, answer: object, Partial<TokenUsage> & {
   ],
 ])('%s: the parts add up to the total', (_vendor, name, answer, { total, ...parts }) => {
   const bytes = Buffer.from(JSON.stringify(answer))
-  const looked = upstreamDialects[name].look(bytes, TOKENS_MAX)
+  const looked = upstreamDialects[name].readAnswer(bytes)
   const found = looked.kind === 'ok' ? looked.usage.usage : null
   expect(found).toMatchObject({
     cachedTokens: 0,

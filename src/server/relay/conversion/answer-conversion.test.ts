@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { plainRequest, type DialectName } from '../canonical/chat-request.ts'
-import { withToolsAsAsked } from '../dialect/tool-calls.ts'
+import { answerIn } from '../../test/read-answer.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
+import { toolsAsAsked } from '../dialect/tool-calls.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { SseReader } from '../transport/sse.ts'
 import { dialects } from './dialects.ts'
@@ -17,14 +19,14 @@ const names: DialectName[] = ['openai', 'anthropic', 'gemini']
 const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 
 const asAsked = (upstream: DialectName) =>
-  withToolsAsAsked(dialects[upstream], plainRequest([]), 'request-1')
+  toolsAsAsked(dialects[upstream], plainRequest([]), 'request-1')
 
 /** A stream of the upstream's as a client of each other dialect reads it. */
 function streamed(upstream: DialectName, text: string) {
   return names
     .filter((name) => name !== upstream)
     .map((name) => {
-      const follower = dialects[upstream].follow(1_000_000)
+      const stream = new FollowedStream(dialects[upstream].readStream(), true)
       const output = convertedOutput(dialects[name], asAsked(upstream), {
         framing: 'events',
         head,
@@ -32,15 +34,15 @@ function streamed(upstream: DialectName, text: string) {
       const parts: Buffer[] = []
       for (const event of new SseReader().push(Buffer.from(text))) {
         if (event.data === null) continue
-        const chunk = follower.read(event)
-        follower.see(chunk)
-        const bytes = chunk.kind === 'done' ? null : output.take(event, chunk)
+        const read = stream.read(event)
+        const bytes = read.kind === 'done' ? null : output.take(event, read)
         if (bytes !== null) parts.push(bytes)
       }
-      const { usage } = follower.usage
+      const { usage } = stream.usage
       if (usage === null) throw new Error('no usage')
-      expect(follower.outcome('end')).toBe('clean')
-      return speakers[name].streamed(Buffer.concat([...parts, output.end(usage)]).toString())
+      expect(stream.outcome('end')).toBe('clean')
+      const rest = stream.end()
+      return speakers[name].streamed(Buffer.concat([...parts, output.end(usage, rest)]).toString())
     })
 }
 
@@ -219,12 +221,12 @@ describe('of Gemini', () => {
     usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
     ...over,
   })
-  const { readAnswer } = dialects.gemini
+  const read = (answer: Json) => answerIn(dialects.gemini, answer)
   const inlineData = { mimeType: 'image/png', data: 'AAAA' }
 
   test('a picture that was only thought of is not shown', () => {
     const answer = answered([{ inlineData, thought: true }, { inlineData }])
-    expect(readAnswer(answer).choices[0]?.parts).toHaveLength(1)
+    expect(read(answer).choices[0]?.parts).toHaveLength(1)
     const events = bare([answer])
     for (const said of streamed('gemini', events)) expect(said.text.split('AAAA')).toHaveLength(2)
   })
@@ -232,11 +234,13 @@ describe('of Gemini', () => {
   test('the seal behind a thought comes back with the text that it stood on', () => {
     const thought = { text: 'Hm.', thought: true }
     const sealed = { text: 'Forty-two.', thoughtSignature: 'c2VhbA==' }
-    const read = readAnswer(answered([thought, sealed]))
-    expect(read.choices[0]?.parts[0]).toMatchObject({ signature: { value: 'c2VhbA==' } })
+    const answer = read(answered([thought, sealed]))
+    expect(answer.choices[0]?.parts[0]).toMatchObject({ signature: { value: 'c2VhbA==' } })
     const events = bare([answered([thought]), answered([sealed])])
     for (const said of streamed('gemini', events)) expect(said.seal).not.toBe('')
-    const { choices } = dialects.openai.writeAnswer(read, head) as { choices: { message: Json }[] }
+    const { choices } = dialects.openai.writeAnswer(answer, head) as {
+      choices: { message: Json }[]
+    }
     const user = { role: 'user', content: 'x' }
     const messages = [user, choices[0]?.message, user]
     const request = dialects.openai.readRequest({ model: 'm', messages })
@@ -246,7 +250,7 @@ describe('of Gemini', () => {
   })
 
   test('nobody gets a thought for the sake of a seal', () => {
-    const { choices } = readAnswer(answered([{ text: 'Hi.', thoughtSignature: 'c2VhbA==' }]))
+    const { choices } = read(answered([{ text: 'Hi.', thoughtSignature: 'c2VhbA==' }]))
     expect(choices[0]?.parts).toEqual([{ kind: 'text', text: 'Hi.' }])
   })
 })
@@ -292,7 +296,7 @@ describe('why a model stopped', () => {
     ['openai', openai('function_call'), 'tools'],
   ]
   test.each(cases)('%s, %j: %s, in every dialect', (upstream, answer, finish) => {
-    const read = dialects[upstream].readAnswer(answer)
+    const read = answerIn(dialects[upstream], answer)
     const found = names.map((name) => speakers[name].whole(dialects[name].writeAnswer(read, head)))
     // Gemini calls the end of a turn that calls tools an ordinary one.
     const ofGemini = finish === 'tools' ? 'stop' : finish
@@ -301,7 +305,7 @@ describe('why a model stopped', () => {
 
   test('and by which text, where the provider says it and the client can be told', () => {
     const answer = { ...anthropic('stop_sequence'), stop_sequence: 'END' }
-    const written = dialects.anthropic.writeAnswer(dialects.anthropic.readAnswer(answer), head)
+    const written = dialects.anthropic.writeAnswer(answerIn(dialects.anthropic, answer), head)
     expect(written).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' })
   })
 })

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { convert } from '../../test/converted-request.ts'
 import { list } from '../../test/dialect-clients.ts'
-import { dialects, upstreamDialects } from './dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from './dialects.ts'
 import { readResponsesRequest } from '../responses/read-request.ts'
 import { traitsOf } from '../vendors/registry.ts'
 

@@ -1,35 +1,28 @@
-import type { DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
 import { plainName } from '../canonical/plain-name.ts'
 import { GatheredMessage } from '../gathering/gathered-message.ts'
 import { readAnthropicRequest } from '../anthropic/read-request.ts'
+import { messageAsEvents } from '../anthropic/message-events.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from '../anthropic/read-answer.ts'
-import {
-  AnthropicStream,
-  lookAtMessage,
-  messageAsEvents,
-  textsOfMessage,
-} from '../anthropic/stream.ts'
 import { AnthropicStreamWriter, writeAnthropicAnswer } from '../anthropic/write-answer.ts'
 import { ANTHROPIC_LACKS, writeAnthropicRequest } from '../anthropic/write-request.ts'
 import { JoinedResponse } from '../gemini/joined-response.ts'
 import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
 import { readGeminiRequest } from '../gemini/read-request.ts'
-import { GeminiStream, lookAtResponse, textsOfResponse } from '../gemini/stream.ts'
 import { GeminiStreamWriter, writeGeminiAnswer } from '../gemini/write-answer.ts'
 import { GEMINI_LACKS, writeGeminiRequest } from '../gemini/write-request.ts'
 import { GatheredCompletion } from '../gathering/gathered-completion.ts'
-import { completionAsEvents, readAnswer } from '../openai/openai-answer.ts'
-import { answerTexts } from '../openai/openai-chunk.ts'
-import { OpenaiStreamReader, readOpenaiAnswer } from '../openai/read-answer.ts'
+import { completionAsEvents, readOpenaiAnswer } from '../openai/openai-answer.ts'
+import { OpenaiStreamReader } from '../openai/read-answer.ts'
 import { readOpenaiRequest } from '../openai/read-request.ts'
-import { OpenaiStream } from '../openai/stream-outcome.ts'
 import { OpenaiStreamWriter, writeOpenaiAnswer } from '../openai/write-answer.ts'
 import { writeOpenaiRequest } from '../openai/write-request.ts'
-import { nativeDialects } from '../providers/native-dialects.ts'
-import { openaiStatus } from '../providers/openai-statuses.ts'
-import { statusInCode } from '../dialect/stated-error.ts'
-import type { Dialect, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
-import { WRITING_TASKS, type Task } from '../dialect/provider.ts'
+import { openaiStatus } from './openai-statuses.ts'
+import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
+import type { Provider } from '../dialect/provider.ts'
+import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
+import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
+import type { Dialect, UpstreamDialect } from '../dialect/dialect.ts'
 import {
   anthropicError,
   anthropicStatus,
@@ -42,12 +35,9 @@ const openai: Dialect = {
   readRequest: readOpenaiRequest,
   writeRequest: writeOpenaiRequest,
   toolName: plainName,
-  look: readAnswer,
-  textsOf: answerTexts,
   readAnswer: readOpenaiAnswer,
+  readStream: () => new OpenaiStreamReader(),
   writeAnswer: writeOpenaiAnswer,
-  follow: (tokensMax) => new OpenaiStream(tokensMax),
-  streamReader: () => new OpenaiStreamReader(),
   gatherer: () => new GatheredCompletion(),
   statusOf: openaiStatus,
   streamWriter: (head) => new OpenaiStreamWriter(head),
@@ -64,12 +54,9 @@ const anthropic: Dialect = {
   writeRequest: writeAnthropicRequest,
   lacks: ANTHROPIC_LACKS,
   toolName: plainName,
-  look: lookAtMessage,
-  textsOf: textsOfMessage,
-  readAnswer: readAnthropicAnswer,
+  readAnswer: (bytes) => readAnthropicAnswer(bytes),
+  readStream: () => new AnthropicStreamReader(),
   writeAnswer: writeAnthropicAnswer,
-  follow: (tokensMax) => new AnthropicStream(tokensMax),
-  streamReader: () => new AnthropicStreamReader(),
   gatherer: () => new GatheredMessage(),
   statusOf: anthropicStatus,
   streamWriter: (head) => new AnthropicStreamWriter(head),
@@ -88,16 +75,9 @@ const gemini: Dialect = {
   readRequest: readGeminiRequest,
   writeRequest: writeGeminiRequest,
   lacks: GEMINI_LACKS,
-  look: lookAtResponse,
-  textsOf: textsOfResponse,
-  readAnswer: readGeminiAnswer,
+  readAnswer: (bytes) => readGeminiAnswer(bytes),
+  readStream: () => new GeminiStreamReader(),
   writeAnswer: writeGeminiAnswer,
-  follow: (tokensMax) => new GeminiStream(tokensMax),
-  converted: {
-    look: (bytes, tokensMax) => lookAtResponse(bytes, tokensMax, { isConverted: true }),
-    follow: (tokensMax) => new GeminiStream(tokensMax, { isConverted: true }),
-  },
-  streamReader: () => new GeminiStreamReader(),
   gatherer: () => new JoinedResponse(),
   statusOf: statusInCode,
   streamWriter: (head) => new GeminiStreamWriter(head),
@@ -110,14 +90,16 @@ const gemini: Dialect = {
 /** Every dialect that clients speak, by its name: one row each. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, gemini }
 
-/** Every dialect that upstreams speak. */
-export const upstreamDialects: Readonly<Record<UpstreamName, UpstreamDialect>> = {
-  ...dialects,
-  ...nativeDialects,
+/** The Responses API, which upstreams offer beside OpenAI's chat. */
+export const responsesDialect: UpstreamDialect = {
+  name: 'responses',
+  writeRequest: writeResponsesRequest,
+  lacks: RESPONSES_LACKS,
+  toolName: plainName,
+  readAnswer: readResponsesAnswer,
+  readStream: () => new ResponsesStreamReader(),
+  statusOf: statedStatus,
 }
 
-/** Of a response its own, whatever its server speaks otherwise; null: of such none is known. */
-export function gathererOf(task: Task, name: UpstreamName): (() => StreamGatherer) | null {
-  const dialect: UpstreamDialect = upstreamDialects[task === 'responses' ? task : name]
-  return WRITING_TASKS.has(task) ? (dialect.gatherer ?? null) : null
-}
+export const dialectOf = ({ dialect }: Pick<Provider, 'dialect'>): UpstreamDialect =>
+  typeof dialect === 'string' ? dialects[dialect] : dialect

@@ -1,17 +1,17 @@
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
-import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { UpstreamDialect } from '../dialect/dialect.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { batchFor } from '../gemini/figures.ts'
 import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
+import type { EmbeddingRequest } from '../dialect/embedding.ts'
 import {
   inPlace,
   readEmbeddingRequest,
   writeEmbeddingAnswer,
-  type EmbeddingRequest,
 } from '../embedding/embedding-vectors.ts'
-import { nativeEmbedding, type NativeEmbedding } from '../providers/native-embedding.ts'
+import type { Embedding } from '../dialect/embedding.ts'
 import type { Task } from '../dialect/provider.ts'
 
 /**
@@ -27,7 +27,7 @@ export interface EmbeddingConversion {
 /** Null: upstreams of this dialect do not embed, or this is no such task. */
 export function embeddingConversion(
   task: Task,
-  upstream: UpstreamName,
+  upstream: Pick<UpstreamDialect, 'name' | 'embedding'>,
   body: JsonRecord,
   traits: UpstreamTraits,
 ): EmbeddingConversion | null {
@@ -54,12 +54,15 @@ export function embeddingConversion(
 
 const isVector = (vector: unknown): boolean => arrayOr(vector).length > 0
 
-function embeddingOf(upstream: UpstreamName, traits: UpstreamTraits): NativeEmbedding | null {
-  if (upstream === 'openai') return traits.takesEmbeddingPurpose === true ? WITH_PURPOSE : OPENAI
-  return upstream === 'gemini' ? GEMINI : nativeEmbedding(upstream)
+function embeddingOf(
+  { name, embedding }: Pick<UpstreamDialect, 'name' | 'embedding'>,
+  traits: UpstreamTraits,
+): Embedding | null {
+  if (name === 'openai') return traits.takesEmbeddingPurpose === true ? WITH_PURPOSE : OPENAI
+  return name === 'gemini' ? GEMINI : (embedding ?? null)
 }
 
-const OPENAI: NativeEmbedding = {
+const OPENAI: Embedding = {
   request: ({ texts, dimensions }, model) => ({
     model,
     input: texts.length === 1 ? texts[0] : texts,
@@ -69,7 +72,7 @@ const OPENAI: NativeEmbedding = {
 }
 
 /** With a member that the vendor's edits convert to its own. */
-const WITH_PURPOSE: NativeEmbedding = {
+const WITH_PURPOSE: Embedding = {
   ...OPENAI,
   request: (request, model) => ({
     ...OPENAI.request(request, model),
@@ -78,7 +81,7 @@ const WITH_PURPOSE: NativeEmbedding = {
   knowsPurpose: () => true,
 }
 
-const GEMINI: NativeEmbedding = {
+const GEMINI: Embedding = {
   request({ texts, dimensions, purpose }, model) {
     const wish = present({ outputDimensionality: dimensions, taskType: purpose })
     const requests = texts.map((text) => ({ content: { parts: [{ text }] }, ...wish }))

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { hiddenStatus, upstreamError } from '../errors/upstream-error.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { hiddenStatus } from '../errors/upstream-error.ts'
+import { upstreamError } from '../errors/upstream-error.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { dialects } from './dialects.ts'
 
@@ -191,5 +193,5 @@ test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
   [{ code: 'rate_limit_exceeded' }, 'openai', 502],
   ['text', 'openai', 502],
 ])('an error %j inside a good answer of %s has the status %i', (error, name, status) => {
-  expect(hiddenStatus(error, name)).toBe(status)
+  expect(hiddenStatus(error, upstreamDialects[name])).toBe(status)
 })

@@ -2,10 +2,14 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
 import { randomJson } from '../../test/random-json.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
+import { answerOf } from '../canonical/gathered-answer.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { responsesClient } from '../responses/client.ts'
 import { dialects } from './dialects.ts'
+import { NO_CHANGES } from '../dialect/answer-changes.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
 import { convertedOutput, splicedOutput } from '../dialect/stream-output.ts'
 
 /** Whatever a server or a client sends, conversion answers or refuses; it never falls over. */
@@ -44,10 +48,11 @@ describe.each(all)('$name', (dialect) => {
   test('reads any answer, and every dialect can write it', () => {
     fc.assert(
       fc.property(record, (answer) => {
-        dialect.look(Buffer.from(JSON.stringify(answer)), 1000)
-        dialect.textsOf(answer)
         dialect.wholeAsEvents(answer, true)
-        const read = dialect.readAnswer(answer)
+        const reading = dialect.readAnswer(Buffer.from(JSON.stringify(answer)))
+        if (reading.kind !== 'ok') return
+        textsOf(reading.events())
+        const read = answerOf(reading.events(), null)
         for (const other of clients) {
           expect(() => JSON.stringify(other.writeAnswer(read, head))).not.toThrow(/./)
           const writer = other.streamWriter(head)
@@ -62,20 +67,20 @@ describe.each(all)('$name', (dialect) => {
   test('follows any stream, and every client gets whole events of it', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
-        const follower = dialect.follow(1000)
+        const follower = new FollowedStream(dialect.readStream(), true)
         const outputs = clients.map((client) =>
           client === dialect
             ? splicedOutput(client, { framing: 'events', wantsUsage: false })
-            : convertedOutput(client, dialect, { framing: 'array', head }),
+            : convertedOutput(client, NO_CHANGES, { framing: 'array', head }),
         )
         for (const sent of stream) {
           const event = eventOf(sent)
-          const chunk = follower.read(event)
-          follower.see(chunk)
-          for (const output of outputs) output.take(event, chunk)
+          const read = follower.read(event)
+          for (const output of outputs) output.take(event, read)
           if (follower.isOver) break
         }
-        for (const output of outputs) output.end(used)
+        const rest = follower.end()
+        for (const output of outputs) output.end(used, rest)
         expect(follower.outcome('end')).toBeTypeOf('string')
       }),
       { numRuns: 300 },

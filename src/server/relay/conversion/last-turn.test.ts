@@ -11,7 +11,8 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { readResponsesRequest } from '../responses/read-request.ts'
-import { dialects, upstreamDialects } from './dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from './dialects.ts'
 
 /** How a conversation ends, where it is not with a question of the user's. */
 

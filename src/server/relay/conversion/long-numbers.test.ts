@@ -9,7 +9,9 @@ import { messageEdits, systemRole } from '../openai/message-edits.ts'
 import { withSystemPrompt } from '../openai/system-prompt.ts'
 import { responsesClient } from '../responses/client.ts'
 import { OF_CODEX, withoutNotes } from '../responses/upstream/of-codex.ts'
-import { dialects, upstreamDialects } from './dialects.ts'
+import { answerOf } from '../canonical/gathered-answer.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from './dialects.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /**
@@ -65,7 +67,9 @@ const answers: Readonly<Record<DialectName, string>> = {
 }
 
 test.each(['openai', 'anthropic', 'gemini'] as const)('an answer of %s', (upstream) => {
-  const answer = dialects[upstream].readAnswer(parsed(answers[upstream]))
+  const reading = dialects[upstream].readAnswer(Buffer.from(answers[upstream]))
+  if (reading.kind !== 'ok') throw new Error(reading.kind)
+  const answer = answerOf(reading.events(), null)
   const head = { id: 'id', model: 'm', nowSeconds: 1 }
   for (const client of [...Object.values(dialects), responsesClient({})]) {
     expect(timesSaid(client.writeAnswer(answer, head))).toEqual([1, 1])

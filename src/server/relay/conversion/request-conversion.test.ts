@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { convert } from '../../test/converted-request.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
-import { dialects, upstreamDialects } from './dialects.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from './dialects.ts'
 import {
   ANTHROPIC_PICTURE_AND_CALLS,
   GEMINI_PICTURE_AND_CALLS,

@@ -1,7 +1,7 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { hasFeature } from '../../model/capabilities.ts'
 import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
-import type { ChatRequest, UpstreamName } from '../canonical/chat-request.ts'
+import type { ChatRequest } from '../canonical/chat-request.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { dropHostedTool } from '../canonical/hosted-tools.ts'
 import { unsupportedField } from '../canonical/reading.ts'
@@ -20,7 +20,8 @@ import { isRecord, recordOr } from '../json/json-value.ts'
 
 /** The model as the upstream calls it. */
 interface SearchTarget extends AskedModel {
-  dialect: UpstreamName
+  /** Name of the upstream's dialect. */
+  dialect: string
   /** Of the channel's vendor. */
   traits: UpstreamTraits
 }
@@ -28,7 +29,7 @@ interface SearchTarget extends AskedModel {
 type OptionName = 'allowedDomains' | 'blockedDomains' | 'location' | 'contextSize' | 'usesMax'
 
 /** What a dialect's search cannot be told. */
-const LACKS: Partial<Record<UpstreamName, readonly OptionName[]>> = {
+const LACKS: Readonly<Partial<Record<string, readonly OptionName[]>>> = {
   anthropic: ['contextSize'],
   responses: ['blockedDomains'],
   openai: ['allowedDomains', 'blockedDomains', 'usesMax'],
@@ -104,11 +105,7 @@ function unsaidBounds(
   return lacks.includes('blockedDomains') || isUnknown || isSecond ? blocked.at : null
 }
 
-function withoutUnsaid(
-  { notes }: ChatRequest,
-  search: WebSearch,
-  dialect: UpstreamName,
-): WebSearch {
+function withoutUnsaid({ notes }: ChatRequest, search: WebSearch, dialect: string): WebSearch {
   let said = search
   for (const name of LACKS[dialect] ?? []) {
     if (name === 'allowedDomains' || name === 'blockedDomains') continue

@@ -1,4 +1,5 @@
-import type { DeltaText } from '../dialect/dialect.ts'
+import { textsOf, type AnswerText } from '../canonical/answer-texts.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { approximateTokens } from './estimate.ts'
 import { cutPlace } from './tokenizer.ts'
 import type { Tokenizer } from './tokenizer.ts'
@@ -41,7 +42,11 @@ export class CompletionCounter {
     this.load = load
   }
 
-  add({ lane, text }: DeltaText): void {
+  addAll(events: readonly ChatEvent[]): void {
+    for (const text of textsOf(events)) this.add(text)
+  }
+
+  add({ lane, text }: AnswerText): void {
     let held = this.lanes.get(lane)
     if (held === undefined) {
       held = { bytes: Buffer.allocUnsafeSlow(FIRST_BYTES), length: 0 }

@@ -1,10 +1,10 @@
 import type { Capabilities } from '../../model/capabilities.ts'
 import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
-import type { ChatRequest, DialectName, UpstreamName } from '../canonical/chat-request.ts'
+import type { ChatRequest, DialectName } from '../canonical/chat-request.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { Embedding } from './embedding.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../transport/sse.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
 import type { RelayError } from './relay-error.ts'
 import type { Steering } from './steering.ts'
@@ -14,19 +14,20 @@ import type { UpstreamTraits } from './traits.ts'
  * A dialect is how a family of programs spells chat: what clients write and expect, and what
  * upstreams take and answer. Each has a folder; everything in it is pure.
  *
- * A call whose client and upstream speak one dialect is spliced: bytes pass as they are, and only
- * `look`, `follow` and the error members are used. Where they differ, the request goes through
- * `readRequest` of the client's and `writeRequest` of the upstream's dialect, and the answer the
- * other way. A new dialect is a folder with these members and a row in `conversion/dialects.ts`.
+ * The answer of an upstream is read once, into canonical events (`AnswerReader`). Its usage, the
+ * text that is counted and captured, and the outcome of a stream follow from these events. A call
+ * whose client and upstream speak one dialect is spliced: the client gets the upstream's bytes.
+ * Where they differ, the request goes through `readRequest` of the client's and `writeRequest` of
+ * the upstream's dialect, and the client's bytes are written from the events.
  */
 export interface Dialect extends ClientDialect, UpstreamDialect {
   name: DialectName
 }
 
-/** What is to be known of a dialect that upstreams speak. */
-export interface UpstreamDialect {
-  name: UpstreamName
-
+/** The upstream's side of a dialect: writes requests and reads answers. */
+export interface UpstreamDialect extends AnswerReader {
+  /** Name of a client's dialect, or a name of its own. */
+  name: string
   /**
    * Writes a request for an upstream. Steering parameters without a word there are left out into
    * the request's notes. Throws the refusal that names what else has no word.
@@ -34,33 +35,27 @@ export interface UpstreamDialect {
   writeRequest(request: ChatRequest, to: Target): JsonRecord
   /** Steering parameters that the dialect does not have, for `docs/providers/`; absent: none. */
   lacks?: readonly Steering[]
-  /** What a request takes that is not sold by the token; absent: its text is counted. */
+  /** Estimates usage that is not priced by the token; absent: the request's text is counted. */
   estimate?(request: ChatRequest): TokenUsage
   /** False if a request has no member that limits the length of the answer. */
   limitsOutput?: false
-  /** What a tool is called there; absent: as the client calls it. */
+  /** Maps a tool's name to one that the upstream accepts; absent: names stay as they are. */
   toolName?: (name: string) => string
-
-  /** What the relay itself must know of a whole answer with a good status. */
-  look(bytes: Buffer, tokensMax: number): AnswerReading
-  /** The completion texts of a whole answer, for counting what an upstream left uncounted. */
-  textsOf(answer: JsonRecord): DeltaText[]
-  /** Tool calls have an empty id where the upstream gives none. */
-  readAnswer(answer: JsonRecord): ChatAnswer
-
-  /** Follows an upstream's stream: what each event is, what was used, whether it is whole. */
-  follow(tokensMax: number): StreamFollower
-  /** Turns an upstream's events into canonical ones; ids as those of `readAnswer`. */
-  streamReader(): StreamReader
-  /** Makes one answer of a stream that nobody asked for; absent: none is known to come. */
-  gatherer?: () => StreamGatherer
-  /** The status that an error in a good answer would have had by itself, as far as it tells. */
-  statusOf?(error: JsonRecord): number | undefined
-  /** Used instead of `look` and `follow` for answers that will be converted; absent: those are. */
-  converted?: Pick<UpstreamDialect, 'look' | 'follow'>
+  /** How it embeds; absent: it does not, or as a client's dialect does. */
+  embedding?: Embedding
 }
 
-/** What is to be known of a dialect that clients speak. */
+/** Reads the answers of upstreams that speak a dialect. */
+export interface AnswerReader {
+  /** Reads a whole answer with a good status. */
+  readAnswer(bytes: Buffer): AnswerReading
+  /** Makes a reader for one streamed answer. */
+  readStream(): StreamReader
+  /** Returns the HTTP status that fits an error in an answer with status 200; undefined if unknown. */
+  statusOf?(error: JsonRecord): number | undefined
+}
+
+/** The client's side of a dialect: reads requests and writes answers. */
 export interface ClientDialect {
   name: DialectName
 
@@ -72,13 +67,15 @@ export interface ClientDialect {
   writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
   /** Turns canonical events into a client's bytes. */
   streamWriter(as: StreamHead): StreamWriter
-  /** A whole answer, given to a client of the same dialect that wanted a stream: its events. */
+  /** Splits a whole answer into events, for a client of the same dialect that requested a stream. */
   wholeAsEvents(answer: JsonRecord, wantsUsage: boolean): StreamPiece[]
-
   /**
-   * What tells a client that it has the whole answer; null: nothing but the answer's own last
-   * words.
+   * Joins a stream into one answer with every member that the upstream sent, for a client of the
+   * same dialect that requested no stream.
    */
+  gatherer(): StreamGatherer
+
+  /** The event that ends every complete stream; null if the last event of the answer does. */
   end: StreamPiece | null
   errorBody(error: RelayError, requestId: string): string
   /** An error in the middle of a stream. */
@@ -98,11 +95,11 @@ export interface Target {
   type?: number | undefined
   /** Of the channel's vendor; absent: none. */
   traits?: UpstreamTraits
-  /** What the model can do; absent: what is known without the operator's entries. */
+  /** Capabilities of the model; absent: those of the bundled data. */
   capabilities?: Capabilities | undefined
 }
 
-/** What an answer says of itself. */
+/** Members of an answer that do not come from the upstream. */
 export interface AnswerHead {
   id: string
   /** As the client called it. */
@@ -111,49 +108,86 @@ export interface AnswerHead {
 }
 
 export interface StreamHead extends AnswerHead {
-  /** The client wants to be told what was used, where that is its choice. */
+  /** The client requested the usage, in dialects where that is optional. */
   wantsUsage: boolean
-  /** An estimate for clients of Anthropic, who are told before the upstream has counted; absent: 0. */
+  /** Estimate for Anthropic's first event, sent before the upstream reports usage; absent: 0. */
   promptTokens?: number
 }
 
 /**
- * What the relay needs to know of a whole answer with status 200. `malformed`: not a JSON object
- * (an HTML page, a cut body); `error`: an error in spite of its status.
+ * A whole answer with a good status. `malformed`: not a JSON object (an HTML page, a cut body), or
+ * without an answer in it; `error`: an error in spite of its status.
  */
 export type AnswerReading =
-  /**
-   * `body`: the answer as one object, where it came otherwise. `extras`: what is known to have been
-   * used beside tokens, for an answer that does not say how many these were.
-   */
-  | { kind: 'ok'; usage: UsageReading; body?: Buffer; extras?: UsedExtras }
+  | {
+      kind: 'ok'
+      usage: UsageReading
+      /** The answer as one JSON object, where it came otherwise. */
+      body?: Buffer
+      /** Usage that is not counted in tokens, for an answer that reports no tokens. */
+      extras?: UsedExtras | undefined
+      /** See `EventReport`. */
+      failure?: unknown
+      /** Returns the answer as the events of a stream. They are made when this is called. */
+      events(): readonly ChatEvent[]
+    }
   | { kind: 'error'; error: unknown }
   | { kind: 'malformed' }
 
-/**
- * Text that counts as completion. Texts of one lane continue each other; lanes run side by
- * side.
- */
-export interface DeltaText {
-  lane: number
-  text: string
-  /** A call of the tool of this name begins with the text. */
-  tool?: string
+/** Reads one streamed answer. */
+export interface StreamReader {
+  /** Reads the next event. */
+  read(value: JsonRecord): EventReport
+  /** Returns what was held back until the stream is over; absent: nothing is held back. */
+  end?(): ChatEvent[]
+  /**
+   * Returns whether the answer is complete; absent: it is when a `finish` event was followed by the
+   * last event (`isDone`) or by the orderly end of the input.
+   */
+  isComplete?(at: StreamState): boolean
 }
 
-/** What the relay needs to know of one event of an upstream's stream. */
-export interface StreamChunk {
+export interface StreamState {
+  isDone: boolean
+  hasUsage: boolean
+  ending: StreamEnding
+}
+
+/** Report of a `StreamReader` on one event. */
+export interface EventReport {
+  events?: readonly ChatEvent[]
+  /** See `ReadEvent`; absent: `delta`. */
+  kind?: 'usage' | 'idle' | 'last' | 'malformed'
+  /** The answer's id, with the event that begins it; '' if the upstream gives none. */
+  id?: string
+  /** Error that the upstream reported, unchanged; absent if there is no error. */
+  error?: unknown
+  /**
+   * The answer ended without a result in a way that only its own dialect has a word for: clients of
+   * other dialects get this error.
+   */
+  failure?: unknown
+  /** Usage up to and including this event; absent: unchanged. */
+  usage?: UsageReading
+  /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
+  extras?: UsedExtras
+  /** Nothing follows. */
+  isEnd?: boolean
+}
+
+/** One event of an upstream's stream. */
+export interface ReadEvent {
   /**
    * - `delta`: a part of the answer
    * - `usage`: the usage and nothing else, which a client of OpenAI's dialect must ask for
    * - `idle`: a sign of life; commits to nothing
    * - `last`: the answer's end, to be held back until the call is settled
    * - `done`: `[DONE]` or its like; the dialect's own end takes its place
-   * - `malformed`: what no client could read
+   * - `malformed`: no event that a client could read
    */
   kind: 'delta' | 'usage' | 'idle' | 'last' | 'done' | 'error' | 'malformed'
-  texts: DeltaText[]
-  /** What the upstream says went wrong, as sent; undefined when nothing. */
+  events: readonly ChatEvent[]
+  /** Error that the upstream reported, unchanged; undefined if there is no error. */
   error: unknown
   /** The parsed event; null when it is no JSON object. */
   value: JsonRecord | null
@@ -180,37 +214,10 @@ export type StreamOutcome =
 /** Why reading stopped: orderly end, broken connection, silence, or the SSE reader's fault. */
 export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
 
-export interface StreamFollower {
-  /** What an event is; changes nothing. */
-  read(event: SseEvent): StreamChunk
-  /**
-   * Takes it into account. One whose event was left open by the end of the input (`isTerminated`
-   * false) is only believed if it is whole: half a chunk means a cut stream, not a malformed one.
-   */
-  see(chunk: StreamChunk, isTerminated?: boolean): void
-  /** The end was seen: whatever follows is not the answer. */
-  readonly isDone: boolean
-  /** What follows is no part of the answer: it has ended, or it has broken. */
-  readonly isOver: boolean
-  /** The last usage worth the name, for settling whatever the outcome is. */
-  readonly usage: UsageReading
-  /** What was used beside tokens until now, for settling a stream whose usage never came. */
-  readonly extras?: UsedExtras
-  outcome(ending: StreamEnding): StreamOutcome
-}
-
 /** Puts the events of a stream together into the whole answer that it could have been. */
 export interface StreamGatherer {
   add(event: JsonRecord): void
   whole(): JsonRecord
-}
-
-export interface StreamReader {
-  read(value: JsonRecord): ChatEvent[]
-  /** What was held back until the stream is over; absent: nothing ever is. */
-  end?(): ChatEvent[]
-  /** The answer has been cut here: what the upstream adds is not wanted; absent: never. */
-  readonly isOver?: boolean
 }
 
 export interface StreamWriter {

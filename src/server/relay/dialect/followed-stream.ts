@@ -1,89 +1,99 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
-import type {
-  DeltaText,
-  StreamChunk,
-  StreamEnding,
-  StreamFollower,
-  StreamOutcome,
-} from './dialect.ts'
-import { outcomeOf, type StreamFlaw } from './outcome.ts'
-import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
+import { isRecord, parseJson } from '../json/json-value.ts'
 import type { SseEvent } from '../transport/sse.ts'
+import type {
+  EventReport,
+  ReadEvent,
+  StreamEnding,
+  StreamOutcome,
+  StreamReader,
+} from './dialect.ts'
 
-/** What a dialect says of one event; absent: nothing of the kind. */
-export interface EventReport {
-  kind?: 'idle' | 'usage' | 'last'
-  texts?: DeltaText[]
-  error?: unknown
-  usage?: UsageReading
-  /** The model has said why it stopped. */
-  isFinish?: boolean
-  /** Nothing follows. */
-  isEnd?: boolean
-}
+const NOTHING = { events: [], error: undefined, value: null } as const
+const DONE: ReadEvent = { ...NOTHING, kind: 'done' }
+const MALFORMED: ReadEvent = { ...NOTHING, kind: 'malformed' }
 
-interface FollowedChunk extends StreamChunk {
-  report: EventReport
-}
-
-const NOTHING = { texts: [], error: undefined, value: null }
-
-/**
- * Follows a stream whose end is told twice: by the reason why the model stopped, without which no
- * answer is whole, and by a last event or the orderly end of the input.
- */
-export class FollowedStream implements StreamFollower {
+/** Follows one stream of any protocol: its events, the usage so far, and whether it is complete. */
+export class FollowedStream {
+  /** The last usage that was reported, which settles the call with every outcome. */
   usage: UsageReading = NO_USAGE
+  /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
+  extras: UsedExtras | undefined = undefined
+  /** The last event was read: later events are not part of the answer. */
   isDone = false
 
-  private readonly inspect: (value: JsonRecord) => EventReport
-  private readonly usedExtras: (() => UsedExtras) | undefined
+  private readonly reader: StreamReader
+  private readonly isConverted: boolean
+  private hasStarted = false
   private hasFinished = false
-  private flaw: StreamFlaw = null
+  /** Fault that decides the outcome; null if there is no fault. */
+  private flaw: 'error-chunk' | 'malformed' | null = null
 
-  /** `extras`: what has been used beside tokens until now. */
-  constructor(inspect: (value: JsonRecord) => EventReport, extras?: () => UsedExtras) {
-    this.inspect = inspect
-    this.usedExtras = extras
+  /** `isConverted`: the client uses another dialect. */
+  constructor(reader: StreamReader, isConverted: boolean) {
+    this.reader = reader
+    this.isConverted = isConverted
   }
 
-  get extras(): UsedExtras {
-    return this.usedExtras?.() ?? {}
-  }
-
-  read({ data }: SseEvent): FollowedChunk {
-    const text = data === null ? '' : data.toString('utf8')
-    // None of these dialects has it, but what stands before a provider may add it.
-    if (text === '[DONE]') return { ...NOTHING, kind: 'done', report: { isEnd: true } }
-    const value = parseJson(text)
-    if (!isRecord(value)) {
-      return { ...NOTHING, kind: 'malformed', report: {} }
-    }
-    const report = this.inspect(value)
-    const kind = report.error === undefined ? (report.kind ?? 'delta') : 'error'
-    return { kind, texts: report.texts ?? [], error: report.error, value, report }
-  }
-
-  see({ kind, report }: FollowedChunk, isTerminated = true): void {
-    if (this.isOver) return
-    if (kind === 'malformed') {
-      if (isTerminated) this.flaw = 'malformed'
-      return
-    }
-    if (kind === 'error') this.flaw = 'error-chunk'
-    if (report.usage !== undefined) this.usage = report.usage
-    this.hasFinished ||= report.isFinish === true
-    this.isDone ||= report.isEnd === true
-  }
-
+  /** The answer has ended or broken off: later events are not part of it. */
   get isOver(): boolean {
     return this.isDone || this.flaw !== null
   }
 
+  /**
+   * Reads the next event. One that was left open by the end of the input is only believed if it is
+   * whole: half of it means a cut stream, not a malformed one.
+   */
+  read({ data, isTerminated }: SseEvent): ReadEvent {
+    const text = data === null ? '' : data.toString('utf8')
+    // OpenAI's last event, which gateways append to streams of other protocols as well.
+    if (text.length < 16 && text.trim() === '[DONE]') {
+      if (!this.isOver) this.isDone = true
+      return DONE
+    }
+    const value = parseJson(text)
+    if (!isRecord(value)) {
+      if (isTerminated && !this.isOver) this.flaw = 'malformed'
+      return MALFORMED
+    }
+    const report = this.reader.read(value)
+    const error = report.error ?? (this.isConverted ? report.failure : undefined)
+    const kind = error === undefined ? (report.kind ?? 'delta') : 'error'
+    if (!this.isOver && (kind !== 'malformed' || isTerminated)) this.take(report, kind)
+    return { kind, events: this.eventsOf(report), error, value }
+  }
+
+  /** Returns the events that were held back. Call it once, after the last `read`. */
+  end(): ChatEvent[] {
+    return this.reader.end?.() ?? []
+  }
+
   outcome(ending: StreamEnding): StreamOutcome {
-    const { flaw, usage } = this
-    const isComplete = this.hasFinished && (this.isDone || ending === 'end')
-    return outcomeOf({ flaw, isComplete, usage }, ending)
+    const { flaw, isDone, reader } = this
+    if (flaw !== null) return flaw
+    const hasUsage = this.usage.usage !== null
+    const isComplete =
+      reader.isComplete?.({ isDone, hasUsage, ending }) ??
+      (this.hasFinished && (isDone || ending === 'end'))
+    if (isComplete) return hasUsage ? 'clean' : 'usage-missing'
+    if (ending === 'stalled') return 'stalled'
+    return ending === 'oversized' ? 'malformed' : 'truncated'
+  }
+
+  private take({ events = [], usage, extras, isEnd }: EventReport, kind: ReadEvent['kind']): void {
+    if (kind === 'error') this.flaw = 'error-chunk'
+    if (kind === 'malformed') this.flaw = 'malformed'
+    if (usage !== undefined) this.usage = usage
+    if (extras !== undefined) this.extras = extras
+    for (const event of events) this.hasFinished ||= event.kind === 'finish'
+    this.isDone ||= isEnd === true
+  }
+
+  private eventsOf({ events = [], id }: EventReport): readonly ChatEvent[] {
+    if (this.hasStarted || id === undefined) return events
+    this.hasStarted = true
+    return [{ kind: 'start', id }, ...events]
   }
 }

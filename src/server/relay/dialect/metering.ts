@@ -1,15 +1,12 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import type { ClientDialect, UpstreamDialect } from './dialect.ts'
+import type { AnswerReader, ClientDialect } from './dialect.ts'
 import type { UpstreamTraits } from './traits.ts'
-
-/** What the relay needs of a dialect to know what an answer is and what it used. */
-export type Reading = Pick<UpstreamDialect, 'name' | 'look' | 'textsOf' | 'follow'>
 
 /** What it needs to pass an answer on to a client that speaks the same. */
 export type PassedOn = Pick<
   ClientDialect,
-  'name' | 'streamWriter' | 'wholeAsEvents' | 'end' | 'errorPiece'
+  'name' | 'streamWriter' | 'wholeAsEvents' | 'gatherer' | 'end' | 'errorPiece'
 >
 
 /**
@@ -38,5 +35,5 @@ export interface Metering {
   estimate: TokenUsage | null
   /** What may be used beside the text that is counted, held back with it. */
   extras?: UsedExtras
-  reading: Reading & PassedOn
+  reading: AnswerReader & PassedOn
 }

@@ -1,12 +1,12 @@
 import type { Capabilities } from '../../model/capabilities.ts'
 import type { App } from '../../app.ts'
-import type { UpstreamName } from '../canonical/chat-request.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { Seal, UpstreamRequest, Via } from '../transport/upstream-call.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
-import type { Reading } from './metering.ts'
+import type { AnswerReader, UpstreamDialect } from './dialect.ts'
 import type { Steering } from './steering.ts'
 import type { Wire } from '../transport/wire.ts'
 
@@ -15,9 +15,10 @@ import type { Wire } from '../transport/wire.ts'
  * goes into the head. Where a new one goes, and a new task: docs/dialects.md, "Where things are".
  */
 export interface Provider {
-  dialect: UpstreamName
+  /** One that clients use as well, or the vendor's own. */
+  dialect: DialectName | UpstreamDialect
   /** How answers are read that mean more here than elsewhere; absent: as the dialect's. */
-  reading?: Reading
+  reading?: AnswerReader
   /** Where a task is; null: the upstream has no such call, or no address is known. */
   url(channel: ProviderChannel, call: ProviderCall): string | null
   /** `body`: in the provider's dialect, before its own edits; absent: there is none yet. */

@@ -1,35 +1,27 @@
-import type { AnswerChoice, AnswerPart, ChatEvent, Finish } from '../canonical/chat-answer.ts'
-import type { UpstreamDialect } from './dialect.ts'
-import { withChanges } from './tool-calls.ts'
+import type { ChatEvent, Finish } from '../canonical/chat-answer.ts'
+import { NO_CHANGES, type AnswerChanges } from './answer-changes.ts'
 
 /**
- * The dialect for one call whose upstream cannot be told some of the texts that end its answer: the
- * answer is cut here, before the first of them. Thoughts and calls are not looked into.
+ * For a call whose upstream cannot be told some of the texts that end its answer: the answer is cut
+ * here, before the first of them. Thoughts and calls are not looked into.
  */
-export function withStopTexts(
-  dialect: UpstreamDialect,
-  stops: readonly string[],
-  choices: number,
-): UpstreamDialect {
-  if (stops.length === 0) return dialect
-  return withChanges(dialect, () => {
-    const cutters = new Map<number, TextCutter>()
-    const cutterOf = (choice: number): TextCutter => {
-      const known = cutters.get(choice)
-      if (known !== undefined) return known
-      const made = new TextCutter(stops)
-      cutters.set(choice, made)
-      return made
-    }
-    return {
-      choice: (choice) => cutChoice(choice, new TextCutter(stops)),
-      events: (events) =>
-        events.flatMap((event) =>
-          'choice' in event ? cutEvent(event, cutterOf(event.choice)) : [event],
-        ),
-      isOver: () => [...cutters.values()].filter(({ found }) => found !== null).length >= choices,
-    }
-  })
+export function cutAtStopTexts(stops: readonly string[], choices: number): AnswerChanges {
+  if (stops.length === 0) return NO_CHANGES
+  const cutters = new Map<number, TextCutter>()
+  const cutterOf = (choice: number): TextCutter => {
+    const known = cutters.get(choice)
+    if (known !== undefined) return known
+    const made = new TextCutter(stops)
+    cutters.set(choice, made)
+    return made
+  }
+  return {
+    events: (events) =>
+      events.flatMap((event) =>
+        'choice' in event ? cutEvent(event, cutterOf(event.choice)) : [event],
+      ),
+    isOver: () => [...cutters.values()].filter(({ found }) => found !== null).length >= choices,
+  }
 }
 
 const cutBy = (stopSequence: string): Finish => ({ reason: 'stop', stopSequence })
@@ -42,27 +34,6 @@ function cutEvent(event: ChatEvent & { choice: number }, cutter: TextCutter): Ch
   const events = said(cutter.push(event.text))
   const { found } = cutter
   return found === null ? events : [...events, { kind: 'finish', choice, finish: cutBy(found) }]
-}
-
-function cutChoice({ parts, finish }: AnswerChoice, cutter: TextCutter): AnswerChoice {
-  const kept: AnswerPart[] = []
-  const say = (text: string): void => {
-    const last = kept.at(-1)
-    if (text === '') return
-    if (last?.kind === 'text') kept.splice(-1, 1, { kind: 'text', text: last.text + text })
-    else kept.push({ kind: 'text', text })
-  }
-  for (const part of parts) {
-    if (part.kind !== 'text') {
-      say(cutter.rest())
-      kept.push(part)
-      continue
-    }
-    say(cutter.push(part.text))
-    if (cutter.found !== null) return { parts: kept, finish: cutBy(cutter.found) }
-  }
-  say(cutter.rest())
-  return { parts: kept, finish }
 }
 
 /** Passes a text on in pieces, but for what may be the beginning of a stop text. */

@@ -1,40 +1,40 @@
-import { eventsOfAnswer, type ChatEvent } from '../canonical/chat-answer.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import { parseJson, recordOr } from '../json/json-value.ts'
+import type { AnswerChanges } from './answer-changes.ts'
 import type { PassedOn } from './metering.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import type { JsonRecord } from '../json/json-value.ts'
 import type { SseEvent } from '../transport/sse.ts'
 import type { RelayError } from './relay-error.ts'
-import type {
-  ClientDialect,
-  StreamChunk,
-  StreamHead,
-  StreamPiece,
-  StreamReader,
-  StreamWriter,
-  UpstreamDialect,
-} from './dialect.ts'
+import type { ClientDialect, ReadEvent, StreamHead, StreamPiece } from './dialect.ts'
+
+/** An answer that came in one piece. */
+export interface WholeAnswer {
+  /** One JSON object. */
+  body: Buffer
+  events(): readonly ChatEvent[]
+}
 
 /**
- * What a client gets of an upstream's stream: the events as they came, when both speak one dialect,
- * or their meaning in the client's. In both cases the last words wait for `end`, which is called
- * when the call is settled.
+ * Writes an upstream's stream for a client: the events unchanged if both use one dialect, else
+ * events in the client's dialect. The last event waits for `end`, which is called when the call is
+ * settled.
  */
 export interface StreamOutput {
   contentType: string
   /** The client's bytes of one event; null: none now. */
-  take(event: SseEvent, chunk: StreamChunk): Buffer | null
+  take(event: SseEvent, read: ReadEvent): Buffer | null
   /** The same of an upstream's sign of life. */
   idle(event: SseEvent): Buffer | null
   /** A sign of life of our own; null: the client would take it for something else. */
   ping(): Buffer | null
   /** An answer that came in one piece. */
-  whole(answer: JsonRecord): Buffer
-  /** The client has the whole answer, whatever the upstream adds; absent: not before its end. */
+  whole(answer: WholeAnswer): Buffer
+  /** The client has the whole answer before the upstream's stream ends; absent: it has not. */
   readonly isOver?: boolean
-  /** What it cost, for clients that ask; others take a comment for a sign of life. */
+  /** The cost as a comment, for clients that asked for it. */
   cost(charged: number): Buffer
-  /** The last words. */
-  end(used: TokenUsage): Buffer
+  /** The last events; `rest`: the events that the stream's reader held back. */
+  end(used: TokenUsage, rest?: readonly ChatEvent[]): Buffer
   error(error: RelayError, requestId: string): Buffer
 }
 
@@ -81,7 +81,7 @@ function layoutOf(framing: Framing): Layout {
 
 const bytesOf = (text: string): Buffer | null => (text === '' ? null : Buffer.from(text))
 
-/** Events pass as they came. */
+/** Passes events on unchanged. */
 export function splicedOutput(
   client: PassedOn,
   { framing, wantsUsage }: { framing: Framing; wantsUsage: boolean },
@@ -94,22 +94,24 @@ export function splicedOutput(
       : Buffer.from(layout.piece({ data: event.data?.toString('utf8') ?? '' }))
   return {
     contentType: layout.contentType,
-    take(event, chunk) {
+    take(event, { kind }) {
       // The usage chunk is for us: the client did not ask for it, and old ones stumble over it.
-      if (chunk.kind === 'done' || (chunk.kind === 'usage' && !wantsUsage)) return null
+      if (kind === 'done' || (kind === 'usage' && !wantsUsage)) return null
       const bytes = pass(event)
       const whole = event.isTerminated ? bytes : Buffer.concat([bytes, BLANK_LINE])
-      if (chunk.kind === 'last') {
+      if (kind === 'last') {
         held.push(whole)
         return null
       }
-      // It was not the end after all: another choice goes on.
+      // It was not the end: another choice continues.
       return held.length === 0 ? whole : Buffer.concat([...held.splice(0), whole])
     },
     idle: (event) => (framing === 'events' ? event.raw : null),
     ping: () => pingOf(client, layout),
-    whole: (answer) =>
-      Buffer.from(client.wholeAsEvents(answer, wantsUsage).map(layout.piece).join('')),
+    whole({ body }) {
+      const answer = recordOr(parseJson(body.toString('utf8')))
+      return Buffer.from(client.wholeAsEvents(answer, wantsUsage).map(layout.piece).join(''))
+    },
     cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
     end() {
       const last = held.length > 0 || client.end === null ? '' : layout.piece(client.end)
@@ -134,42 +136,44 @@ const NO_HEAD: StreamHead = { id: '', model: '', nowSeconds: 0, wantsUsage: fals
 
 const BLANK_LINE = Buffer.from('\n\n')
 
-/** Events are read in the upstream's dialect and written in the client's. */
+/** Writes canonical events in the client's dialect. */
 export function convertedOutput(
   client: ClientDialect,
-  upstream: UpstreamDialect,
+  changes: AnswerChanges,
   { framing, head }: { framing: Framing; head: StreamHead },
 ): StreamOutput {
   const layout = layoutOf(framing)
-  const reader: StreamReader = upstream.streamReader()
-  const writer: StreamWriter = client.streamWriter(head)
-  const textOf = (pieces: readonly StreamPiece[]): string => pieces.map(layout.piece).join('')
+  const writer = client.streamWriter(head)
+  const bytesFor = (pieces: readonly StreamPiece[]): Buffer | null =>
+    bytesOf(pieces.map(layout.piece).join(''))
   // Some upstreams put a finish reason into every event, and clients stop reading at the first: it
   // is held until the stream is over.
   const finishes = new Map<number, ChatEvent>()
   const piecesOf = (events: readonly ChatEvent[]): StreamPiece[] =>
-    events.flatMap((event) => {
+    changes.events(events).flatMap((event) => {
       if (event.kind !== 'finish') return writer.write(event)
       finishes.set(event.choice, event)
       return []
     })
-  const take = (value: JsonRecord): Buffer | null => bytesOf(textOf(piecesOf(reader.read(value))))
   return {
     contentType: layout.contentType,
-    take: (_event, { value }) => (value === null ? null : take(value)),
+    take: (_event, { events }) => (events.length === 0 ? null : bytesFor(piecesOf(events))),
     get isOver() {
-      return reader.isOver === true
+      return changes.isOver()
     },
     idle: () => pingOf(client, layout),
     ping: () => pingOf(client, layout),
-    whole: (answer) => Buffer.from(textOf(piecesOf(eventsOfAnswer(upstream.readAnswer(answer))))),
+    whole: (answer) => bytesFor(piecesOf(answer.events())) ?? NOTHING,
     cost: (charged) => Buffer.from(layout.comment(`cost ${charged}`)),
-    end(used) {
-      const rest = piecesOf(reader.end?.() ?? [])
+    end(used, rest = []) {
+      const pieces = piecesOf(rest)
       const ends = [...finishes.values()].flatMap((event) => writer.write(event))
-      return Buffer.from(textOf([...rest, ...ends, ...writer.end(used)]) + layout.end)
+      const last = [...pieces, ...ends, ...writer.end(used)]
+      return Buffer.from(last.map(layout.piece).join('') + layout.end)
     },
     error: (error, requestId) =>
       Buffer.from(layout.piece(client.errorPiece(error, requestId)) + layout.end),
   }
 }
+
+const NOTHING = Buffer.alloc(0)

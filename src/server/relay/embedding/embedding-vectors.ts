@@ -1,17 +1,10 @@
 import { AppError } from '../../app-error.ts'
 import { invalidField, Members, missingField } from '../canonical/reading.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { EmbeddingRequest } from '../dialect/embedding.ts'
 import { textOfTokens } from '../count/token-text.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
 import { purposeIn } from './embedding-purpose.ts'
-
-/** What is asked of an embedding upstream, in OpenAI's words. */
-export interface EmbeddingRequest {
-  texts: string[]
-  dimensions: number | null
-  /** What the vectors are for, as `purposeIn` says it; null: nobody says it, or asks for it. */
-  purpose: string | null
-}
 
 /**
  * Token numbers mean nothing to other providers, and stand for a text that does. `knowsPurpose`:

@@ -1,8 +1,7 @@
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { secretsOf, withoutSecrets, type ChannelWithSecrets } from '../../channel/secrets.ts'
-import type { UpstreamName } from '../canonical/chat-request.ts'
-import { upstreamDialects } from '../conversion/dialects.ts'
+import type { AnswerReader } from '../dialect/dialect.ts'
 import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { isRecord, recordOr, textOr, wordOf } from '../json/json-value.ts'
 import { retryDelayOf } from '../transport/retry-after.ts'
@@ -113,15 +112,15 @@ export function refusedAttempt(
 const HIDDEN_STATUS = 502
 
 /** The status that an error inside a good answer would have had by itself. */
-export function hiddenStatus(error: unknown, upstream: UpstreamName): number {
-  const told = isRecord(error) ? upstreamDialects[upstream].statusOf?.(error) : undefined
+export function hiddenStatus(error: unknown, upstream: Pick<AnswerReader, 'statusOf'>): number {
+  const told = isRecord(error) ? upstream.statusOf?.(error) : undefined
   return told ?? HIDDEN_STATUS
 }
 
 /** An error inside a good answer as it would have come by itself. */
 export const hiddenRefusal = (
   error: unknown,
-  upstream: UpstreamName,
+  upstream: Pick<AnswerReader, 'statusOf'>,
 ): { status: number; body: Buffer } => ({
   status: hiddenStatus(error, upstream),
   body: Buffer.from(JSON.stringify({ error })),

@@ -3,8 +3,7 @@ import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { arrayOr, present, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 import { GatheredChoice } from './gathered-choice.ts'
-import { choiceIndex } from '../openai/openai-chunk.ts'
-import { OpenaiStreamReader } from '../openai/read-answer.ts'
+import { indexOr, OpenaiStreamReader } from '../openai/read-answer.ts'
 import { readUsage, usageOfChunk } from '../openai/usage.ts'
 
 /** The chunks of a completion, of a chat or of the older kind, as one. */
@@ -21,12 +20,13 @@ export class GatheredCompletion implements StreamGatherer {
     Object.assign(this.head, Object.fromEntries(told))
     this.takeUsage(usageOfChunk(chunk))
     const sent = arrayOr(choices).map(recordOr)
-    for (const choice of sent) this.choice(choiceIndex(choice)).add(choice)
+    for (const choice of sent) this.choice(indexOr(choice.index, 0)).add(choice)
     const withoutPictures = sent.map((choice) => ({
       ...choice,
       delta: { ...recordOr(choice.delta), images: [] },
     }))
-    for (const event of this.reader.read({ ...chunk, choices: withoutPictures })) this.hear(event)
+    const { events } = this.reader.read({ ...chunk, choices: withoutPictures })
+    for (const event of events) this.hear(event)
   }
 
   whole(): JsonRecord {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseJson, recordOr } from '../json/json-value.ts'
 import { GatheredMessage } from './gathered-message.ts'
-import { messageAsEvents } from '../anthropic/stream.ts'
+import { messageAsEvents } from '../anthropic/message-events.ts'
 
 /** Events as Anthropic's API reference shows them, "Streaming messages". */
 

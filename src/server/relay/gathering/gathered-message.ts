@@ -1,7 +1,7 @@
 import { argumentsOf } from '../canonical/arguments-text.ts'
 import type { StreamGatherer } from '../dialect/dialect.ts'
 import { recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { unfoldedStart } from '../anthropic/stream.ts'
+import { unfoldedStart } from '../anthropic/message-events.ts'
 import { joinedUsage } from '../anthropic/usage.ts'
 import { append } from './append.ts'
 

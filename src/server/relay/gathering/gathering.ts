@@ -1,25 +1,28 @@
-import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { UsageReading } from '../canonical/token-usage.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { FollowedStream } from '../dialect/followed-stream.ts'
+import type { StreamGatherer } from '../dialect/dialect.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import type { EventReader, SseEvent } from '../transport/wire.ts'
-import type { StreamFollower, StreamGatherer } from '../dialect/dialect.ts'
 
-/** What a stream comes to as one answer. `cut`: it stopped before it was finished. */
+/** A stream as one answer. `cut`: it stopped before it was complete. */
 export type Gathered =
-  | { kind: 'whole'; answer: JsonRecord; usage: UsageReading; extras: UsedExtras | undefined }
+  /** `json`: the answer in the upstream's dialect; null if the call is converted. */
+  | { kind: 'whole'; events: readonly ChatEvent[]; json: JsonRecord | null }
   | { kind: 'error'; error: unknown }
   | { kind: 'cut' }
   | { kind: 'unreadable' }
 
-/** Reads a stream that is wanted whole. What it is and what it used is told as of any stream. */
+/** Joins a stream into one answer, for a client that requested no stream. */
 export class Gathering {
   private readonly reader: EventReader
-  private readonly stream: StreamFollower
-  private readonly gatherer: StreamGatherer
+  private readonly stream: FollowedStream
+  private readonly gatherer: StreamGatherer | null
+  private readonly events: ChatEvent[] = []
   private hasBegun = false
   private error: unknown = undefined
 
-  constructor(reader: EventReader, stream: StreamFollower, gatherer: StreamGatherer) {
+  constructor(reader: EventReader, stream: FollowedStream, gatherer: StreamGatherer | null) {
     this.reader = reader
     this.stream = stream
     this.gatherer = gatherer
@@ -27,6 +30,14 @@ export class Gathering {
 
   push(bytes: Buffer): void {
     for (const event of this.reader.push(bytes)) this.take(event)
+  }
+
+  /** Pushes many bytes in slices, between which other calls are served. */
+  async pushAll(bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
+      if (at > 0) await setImmediate()
+      this.push(bytes.subarray(at, at + SLICE_BYTES))
+    }
   }
 
   end(): Gathered {
@@ -38,18 +49,20 @@ export class Gathering {
       return { kind: 'unreadable' }
     }
     if (outcome !== 'clean' && outcome !== 'usage-missing') return { kind: 'cut' }
-    const { usage, extras } = this.stream
-    return { kind: 'whole', answer: this.gatherer.whole(), usage, extras }
+    const events = [...this.events, ...this.stream.end()]
+    return { kind: 'whole', events, json: this.gatherer?.whole() ?? null }
   }
 
   private take(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
-    const chunk = this.stream.read(event)
-    this.stream.see(chunk, event.isTerminated)
-    if (chunk.error !== undefined) this.error = chunk.error
-    else if (chunk.kind !== 'malformed' && chunk.value !== null) {
+    const read = this.stream.read(event)
+    if (read.error !== undefined) this.error = read.error
+    else if (read.kind !== 'malformed' && read.value !== null) {
       this.hasBegun = true
-      this.gatherer.add(chunk.value)
+      this.gatherer?.add(read.value)
+      if (read.kind !== 'idle') this.events.push(...read.events)
     }
   }
 }
+
+const SLICE_BYTES = 32 * 1024

@@ -1,20 +1,18 @@
-import { setImmediate } from 'node:timers/promises'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
-import type { AnswerReading, StreamGatherer } from '../dialect/dialect.ts'
-import { Gathering, type Gathered } from './gathering.ts'
-import type { Reading } from '../dialect/metering.ts'
+import type { AnswerReader, AnswerReading, StreamGatherer } from '../dialect/dialect.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
+import { Gathering } from './gathering.ts'
 import { beginAsEvents, type Wire } from '../transport/wire.ts'
 
-/** What of an attempt says how a stream is read. */
+/** The members of a plan that decide how a stream is read. */
 interface Plan {
-  gatherer: (() => StreamGatherer) | null
-  upstream: Reading
+  gathers: 'events' | (() => StreamGatherer) | null
+  upstream: AnswerReader
   wire: Wire
 }
 
 /** An answer in one piece, and the plan by which it is read. */
-export interface WholeAnswer<P> {
+export interface GatheredAnswer<P> {
   answer: Answer
   plan: P
 }
@@ -26,49 +24,45 @@ export interface WholeAnswer<P> {
 export async function streamAsJson<P extends Plan>(
   plan: P,
   packed: Answer,
-): Promise<WholeAnswer<P> | 'cut' | BodyFault> {
-  const { gatherer, upstream, wire } = plan
-  if (gatherer === null) return { answer: packed, plan }
+): Promise<GatheredAnswer<P> | 'cut' | BodyFault> {
+  const { gathers, upstream, wire } = plan
+  if (gathers === null) return { answer: packed, plan }
   const body = await decodedBody(packed)
   if (typeof body === 'string') return body
   const answer = body === packed.body ? packed : unpacked(packed, body)
   if (beginAsEvents(wire, body) !== true) return { answer, plan }
-  const stream = upstream.follow(USAGE_TOKENS_MAX)
-  const gathered = await gatheredIn(body, new Gathering(wire.reader(), stream, gatherer()))
+  const isConverted = gathers === 'events'
+  const stream = new FollowedStream(upstream.readStream(), isConverted)
+  const gatherer = isConverted ? null : gathers()
+  const gathering = new Gathering(wire.reader(), stream, gatherer)
+  await gathering.pushAll(body)
+  const gathered = gathering.end()
   if (gathered.kind === 'cut' || gathered.kind === 'unreadable') return gathered.kind
-  const { answer: json, upstream: read } = asAnswer(gathered, upstream)
   const headers = { ...answer.headers, 'content-type': 'application/json' }
-  return { answer: { ...answer, headers, body: json }, plan: { ...plan, upstream: read } }
+  if (gathered.kind === 'error') {
+    const { error } = gathered
+    return { answer: { ...answer, headers }, plan: readAs(plan, () => ({ kind: 'error', error })) }
+  }
+  const { events, json } = gathered
+  if (json === null && !events.some((event) => 'choice' in event)) return 'unreadable'
+  const { usage, extras } = stream
+  const whole = { kind: 'ok' as const, usage, extras, events: () => events }
+  const read = (bytes: Buffer): AnswerReading => {
+    // The gathered JSON may be no answer, such as a stream without a single choice.
+    const reading = json === null ? whole : upstream.readAnswer(bytes)
+    return reading.kind === 'ok' ? { ...reading, ...whole } : reading
+  }
+  const written = Buffer.from(JSON.stringify(json ?? {}))
+  return { answer: { ...answer, headers, body: written }, plan: readAs(plan, read) }
 }
+
+const readAs = <P extends Plan>(plan: P, readAnswer: AnswerReader['readAnswer']): P => ({
+  ...plan,
+  upstream: { ...plan.upstream, readAnswer },
+})
 
 const unpacked = ({ headers, ...answer }: Answer, body: Buffer): Answer => ({
   ...answer,
   headers: { ...headers, 'content-encoding': undefined },
   body,
 })
-
-/** Read at once; others are answered meanwhile. */
-const SLICE_BYTES = 32 * 1024
-
-async function gatheredIn(body: Buffer, gathering: Gathering): Promise<Gathered> {
-  for (let at = 0; at < body.length; at += SLICE_BYTES) {
-    if (at > 0) await setImmediate()
-    gathering.push(body.subarray(at, at + SLICE_BYTES))
-  }
-  return gathering.end()
-}
-
-type Readable = Extract<Gathered, { kind: 'whole' | 'error' }>
-
-function asAnswer(gathered: Readable, upstream: Reading): { answer: Buffer; upstream: Reading } {
-  if (gathered.kind === 'error') return { answer: jsonOf({ error: gathered.error }), upstream }
-  const { usage, extras } = gathered
-  const look = (bytes: Buffer, tokensMax: number): AnswerReading => {
-    const reading = upstream.look(bytes, tokensMax)
-    if (reading.kind !== 'ok') return reading
-    return { ...reading, usage, ...(extras === undefined ? {} : { extras }) }
-  }
-  return { answer: jsonOf(gathered.answer), upstream: { ...upstream, look } }
-}
-
-const jsonOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value))

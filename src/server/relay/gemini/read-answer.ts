@@ -1,41 +1,76 @@
-import type {
-  AnswerChoice,
-  AnswerPart,
-  ChatAnswer,
-  ChatEvent,
-  Finish,
-  FinishReason,
-} from '../canonical/chat-answer.ts'
+import type { ChatEvent, Finish, FinishReason } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { objectText } from '../canonical/arguments-text.ts'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import type { StreamReader } from '../dialect/dialect.ts'
-import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
+import { USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../json/json-value.ts'
+import { failureIn, saysAnything } from './failed-answer.ts'
 import { joinedGrounding, readGrounding } from './grounding.ts'
-import { readGeminiUsage } from './usage.ts'
+import { joinedResponse } from './joined-response.ts'
+import { Searches, withSearches, type AskedSearches } from './searches.ts'
+import { embeddingMetadata, readGeminiUsage } from './usage.ts'
 
 /**
- * A GenerateContentResponse in the canonical form; each event of a stream is one. Source: Gemini
- * API reference, "GenerateContentResponse". Calls come whole, and without an id in older versions:
- * these get one in `dialect/tool-calls.ts`.
+ * A GenerateContentResponse as events; each event of a stream is one. Source: Gemini API reference,
+ * "GenerateContentResponse". Calls come whole, and without an id in older versions: these get one
+ * in `dialect/tool-calls.ts`.
+ *
+ * A whole answer that comes as a list of responses, as a stream that was not asked for as events
+ * does, is read as the answer that its parts make up. `asked`: what the request lets the model
+ * search, where that is not the usual.
  */
-export function readGeminiAnswer(answer: JsonRecord): ChatAnswer {
-  const id = textOr(answer.responseId)
-  const choices = arrayOr(answer.candidates).map((candidate) => readCandidate(recordOr(candidate)))
+export function readGeminiAnswer(bytes: Buffer, asked?: AskedSearches): AnswerReading {
+  const sent = parseJson(bytes.toString('utf8'))
+  const value = Array.isArray(sent) ? joinedResponse(sent) : sent
+  if (!isRecord(value)) return { kind: 'malformed' }
+  if (isRecord(value.error)) return { kind: 'error', error: value.error }
+  // Figures alone are no answer: some models fall silent, and another channel may not.
+  if (isSilent(value)) return { kind: 'malformed' }
+  const failure = failureIn(value, false)
+  const searches = new Searches(asked)
+  searches.see(value)
+  const metadata = isEmbedding(value) ? embeddingMetadata(value.usageMetadata) : value.usageMetadata
+  const isJoined = value !== sent
   return {
-    id,
-    choices: choices.length === 0 ? blockedChoices(answer) : choices,
-    usage: readGeminiUsage(answer.usageMetadata, USAGE_TOKENS_MAX).usage,
+    kind: 'ok',
+    usage: usageOf(metadata, searches),
+    ...(isJoined ? { body: Buffer.from(JSON.stringify(value)) } : {}),
+    ...(failure === null ? {} : { failure }),
+    events: () => eventsOfResponse(value),
   }
 }
 
-const FILTERED = { reason: 'filtered', stopSequence: null } as const
-
-/** A prompt that was refused has no candidates, only the reason. */
-function blockedChoices(answer: JsonRecord): AnswerChoice[] {
-  const reason = textOr(recordOr(answer.promptFeedback).blockReason)
-  return reason === '' ? [] : [{ parts: [], finish: FILTERED }]
+function eventsOfResponse(response: JsonRecord): ChatEvent[] {
+  const reader = new GeminiStreamReader()
+  const { id = '', events = [] } = reader.read(response)
+  return [{ kind: 'start', id }, ...events, ...reader.end()]
 }
+
+const usageOf = (metadata: unknown, searches: Searches): UsageReading =>
+  withSearches(readGeminiUsage(metadata, USAGE_TOKENS_MAX, searches.isReadingFree), searches)
+
+const isSilent = (value: JsonRecord): boolean =>
+  arrayOr(value.candidates).length === 0 && !isBlocked(value) && !isEmbedding(value)
+
+/** One of the members that every answer of this dialect has. */
+const ANSWER_MEMBERS = ['candidates', 'promptFeedback', 'usageMetadata', 'embedding', 'embeddings']
+
+const isEmbedding = (value: JsonRecord): boolean => 'embedding' in value || 'embeddings' in value
+
+const isAnswer = (value: JsonRecord): boolean => ANSWER_MEMBERS.some((name) => name in value)
+
+/** The prompt was refused: there are no candidates, only the reason. */
+const isBlocked = ({ promptFeedback }: JsonRecord): boolean =>
+  textOr(recordOr(promptFeedback).blockReason) !== ''
+
+const FILTERED: Finish = { reason: 'filtered', stopSequence: null }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   MAX_TOKENS: 'length',
@@ -60,53 +95,6 @@ function finishOf(word: unknown, hasCalls: boolean): Finish {
 const partsOf = (candidate: JsonRecord): JsonRecord[] =>
   arrayOr(recordOr(candidate.content).parts).filter(isRecord)
 
-function readCandidate(candidate: JsonRecord): AnswerChoice {
-  const sent = partsOf(candidate)
-  const parts = sent.flatMap(readPart)
-  const hasCalls = parts.some((part) => part.kind === 'toolCall')
-  const seal = sent.map(textSeal).findLast((found) => found !== null) ?? null
-  const joined = parts.reduce<AnswerPart[]>(joinTexts, [])
-  return {
-    parts: withGrounding(hasCalls ? joined : withSeal(joined, seal), candidate),
-    finish: finishOf(candidate.finishReason, hasCalls),
-  }
-}
-
-/** With the search before the first text, and what the texts are based on behind the last. */
-function withGrounding(parts: AnswerPart[], { groundingMetadata }: JsonRecord): AnswerPart[] {
-  const isText = ({ kind }: AnswerPart): boolean => kind === 'text'
-  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
-  const { search, citations } = readGrounding(groundingMetadata, text)
-  const [first, last] = [parts.findIndex(isText), parts.findLastIndex(isText) + 1]
-  const at = first < 0 ? parts.length : first
-  return [
-    ...parts.slice(0, at),
-    ...(search === null ? [] : [{ kind: 'search' as const, search }]),
-    ...parts.slice(at, Math.max(at, last)),
-    ...citations.map((citation) => ({ kind: 'citation' as const, citation })),
-    ...parts.slice(Math.max(at, last)),
-  ]
-}
-
-/** Seals the last thought: it is what the seal on the text behind it is about. */
-function withSeal(parts: readonly AnswerPart[], signature: Signature | null): AnswerPart[] {
-  const last = parts.findLastIndex((part) => part.kind === 'thinking')
-  return parts.map((part, index) =>
-    index === last && part.kind === 'thinking' && part.signature === null
-      ? { ...part, signature }
-      : part,
-  )
-}
-
-/** Texts that follow each other are one. */
-function joinTexts(parts: AnswerPart[], part: AnswerPart): AnswerPart[] {
-  const last = parts.at(-1)
-  if (part.kind === 'text' && last?.kind === 'text') {
-    return [...parts.slice(0, -1), { kind: 'text', text: last.text + part.text }]
-  }
-  return [...parts, part]
-}
-
 const sealOf = (part: JsonRecord): Signature | null =>
   typeof part.thoughtSignature === 'string' && part.thoughtSignature !== ''
     ? { by: 'gemini', value: part.thoughtSignature }
@@ -119,31 +107,6 @@ const sealOf = (part: JsonRecord): Signature | null =>
 const textSeal = (part: JsonRecord): Signature | null =>
   typeof part.text === 'string' && part.thought !== true ? sealOf(part) : null
 
-function readPart(part: JsonRecord): AnswerPart[] {
-  const signature = sealOf(part)
-  if (isRecord(part.functionCall)) {
-    const { id, name, args } = part.functionCall
-    return [
-      {
-        kind: 'toolCall',
-        id: textOr(id),
-        name: textOr(name),
-        argumentsJson: objectText(args),
-        signature,
-      },
-    ]
-  }
-  if (isRecord(part.inlineData)) {
-    // A sketch on the way to the picture: no dialect has a place for what was thought in pictures.
-    if (part.thought === true) return []
-    const { mimeType, data } = part.inlineData
-    return [{ kind: 'image', mimeType: textOr(mimeType), data: textOr(data) }]
-  }
-  const text = textOr(part.text) + codeText(part)
-  if (part.thought === true) return [{ kind: 'thinking', text, signature, redacted: null }]
-  return text === '' ? [] : [{ kind: 'text', text }]
-}
-
 /** Code that Gemini has run, and what came of it, as text that shows it. */
 function codeText({ executableCode, codeExecutionResult }: JsonRecord): string {
   const code = textOr(recordOr(executableCode).code)
@@ -151,8 +114,28 @@ function codeText({ executableCode, codeExecutionResult }: JsonRecord): string {
   return [code, output].map((text) => (text === '' ? '' : `\n\`\`\`\n${text}\n\`\`\`\n`)).join('')
 }
 
+/** No upstream offers more; indexes beyond it are no index. */
+const INDEX_MAX = 1024
+
+function indexOf({ index }: JsonRecord, place: number): number {
+  const isIndex = typeof index === 'number' && index >= 0 && index < INDEX_MAX
+  return isIndex ? index : place
+}
+
+/**
+ * Reads a stream, whose events are whole responses. It is complete when every candidate seen has
+ * its finish reason, or the prompt was refused. What carries such an end is held back by the relay
+ * (`last`): nothing else tells a client of this dialect that it has the whole answer.
+ */
 export class GeminiStreamReader implements StreamReader {
-  private hasStarted = false
+  private readonly searches: Searches
+  private readonly candidates = new Set<number>()
+  private readonly finished = new Set<number>()
+  private isBlocked = false
+  /** Something other than thoughts has arrived. */
+  private hasBegun = false
+  /** The last figures worth the name, as sent: what they mean depends on what was searched. */
+  private metadata: unknown = undefined
   /** Calls so far, by candidate. */
   private readonly calls = new Map<number, number>()
   /** Candidates that have shown a thought, and the seals of texts that wait for their end. */
@@ -162,51 +145,100 @@ export class GeminiStreamReader implements StreamReader {
   private readonly texts = new Map<number, string>()
   private readonly groundings = new Map<number, unknown>()
 
-  read(answer: JsonRecord): ChatEvent[] {
-    const events: ChatEvent[] = []
-    if (!this.hasStarted) {
-      this.hasStarted = true
-      events.push({ kind: 'start', id: textOr(answer.responseId) })
-    }
-    const candidates = arrayOr(answer.candidates)
-    for (const [place, candidate] of candidates.entries()) {
-      if (isRecord(candidate)) events.push(...this.readCandidate(candidate, place))
-    }
-    if (candidates.length === 0 && blockedChoices(answer).length > 0) {
-      events.push({ kind: 'finish', choice: 0, finish: FILTERED })
-    }
-    return events
+  constructor(asked?: AskedSearches) {
+    this.searches = new Searches(asked)
   }
 
-  private readCandidate(candidate: JsonRecord, place: number): ChatEvent[] {
-    const choice = typeof candidate.index === 'number' ? candidate.index : place
-    const parts = partsOf(candidate)
-    const events = parts.flatMap((part) => this.readPart(part, choice))
-    if (isRecord(candidate.groundingMetadata)) {
-      this.groundings.set(choice, joinedGrounding(this.groundings.get(choice), candidate))
+  read(response: JsonRecord): EventReport {
+    if (isRecord(response.error)) return { error: response.error }
+    if (!isAnswer(response)) return { kind: 'malformed' }
+    const figures = this.takeUsage(response)
+    // Until the first word another channel may still be asked.
+    if (isSilent(response) && this.candidates.size === 0) return { ...figures, kind: 'idle' }
+    const failure = failureIn(response, this.hasBegun)
+    const candidates = arrayOr(response.candidates)
+    const events: ChatEvent[] = []
+    let isLast = candidates.length === 0
+    for (const [place, sent] of candidates.entries()) {
+      const candidate = recordOr(sent)
+      isLast ||= textOr(candidate.finishReason) !== ''
+      this.hasBegun ||= saysAnything(candidate)
+      this.readCandidate(candidate, indexOf(candidate, place), events)
     }
-    for (const part of parts) {
+    if (isBlocked(response)) {
+      this.isBlocked = true
+      if (candidates.length === 0) events.push({ kind: 'finish', choice: 0, finish: FILTERED })
+    }
+    return {
+      ...figures,
+      id: textOr(response.responseId),
+      events,
+      ...(failure === null ? {} : { failure }),
+      ...(isLast ? { kind: 'last' } : {}),
+    }
+  }
+
+  /** Returns results of the search, which arrive in one of the last events, or in several. */
+  end(): ChatEvent[] {
+    return [...this.groundings].flatMap(([choice, metadata]) => {
+      const { search, citations } = this.groundingEvents(metadata, choice)
+      return [...citations, ...search]
+    })
+  }
+
+  isComplete(_at: StreamState): boolean {
+    const isFinished = this.finished.size > 0 && this.finished.size === this.candidates.size
+    return isFinished || this.isBlocked
+  }
+
+  private takeUsage(response: JsonRecord): EventReport {
+    const { searches } = this
+    searches.see(response)
+    const sent = usageOf(response.usageMetadata, searches)
+    const isBlank = sent.fault === 'absent' || sent.fault === 'empty'
+    if (!isBlank) this.metadata = response.usageMetadata
+    const isKnown = this.metadata !== undefined
+    const usage = isBlank && isKnown ? usageOf(this.metadata, searches) : sent
+    const { extras } = searches
+    return {
+      ...(isKnown ? { usage } : {}),
+      ...(extras.tools === undefined ? {} : { extras }),
+    }
+  }
+
+  private readCandidate(candidate: JsonRecord, choice: number, events: ChatEvent[]): void {
+    const isFirst = !this.candidates.has(choice)
+    this.candidates.add(choice)
+    const at = events.length
+    for (const part of partsOf(candidate)) {
+      this.readPart(part, choice, events)
       const seal = textSeal(part)
       if (seal !== null) this.seals.set(choice, seal)
     }
-    if (textOr(candidate.finishReason) !== '') {
-      const hasCalls = (this.calls.get(choice) ?? 0) > 0
-      if (!hasCalls) events.push(...this.seal(choice))
-      const finish = finishOf(candidate.finishReason, hasCalls)
-      events.push({ kind: 'finish', choice, finish })
+    const isFinished = textOr(candidate.finishReason) !== ''
+    if (isRecord(candidate.groundingMetadata)) {
+      const metadata = joinedGrounding(this.groundings.get(choice), candidate)
+      if (isFirst && isFinished) {
+        // The whole answer in one event: the search belongs before its text.
+        const { search, citations } = this.groundingEvents(metadata, choice)
+        events.splice(at, 0, ...search)
+        events.push(...citations)
+      } else this.groundings.set(choice, metadata)
     }
-    return events
+    if (!isFinished) return
+    this.finished.add(choice)
+    const hasCalls = (this.calls.get(choice) ?? 0) > 0
+    if (!hasCalls) events.push(...this.seal(choice))
+    const finish = finishOf(candidate.finishReason, hasCalls)
+    events.push({ kind: 'finish', choice, finish })
   }
 
-  /** What the search has found, which is told in one of the last events, or in several. */
-  end(): ChatEvent[] {
-    return [...this.groundings].flatMap(([choice, metadata]) => {
-      const { search, citations } = readGrounding(metadata, this.texts.get(choice) ?? '')
-      return [
-        ...citations.map((citation) => ({ kind: 'citation' as const, choice, citation })),
-        ...(search === null ? [] : [{ kind: 'search' as const, choice, search }]),
-      ]
-    })
+  private groundingEvents(metadata: unknown, choice: number) {
+    const { search, citations } = readGrounding(metadata, this.texts.get(choice) ?? '')
+    return {
+      search: search === null ? [] : [{ kind: 'search' as const, choice, search }],
+      citations: citations.map((citation) => ({ kind: 'citation' as const, choice, citation })),
+    }
   }
 
   private seal(choice: number): ChatEvent[] {
@@ -216,38 +248,34 @@ export class GeminiStreamReader implements StreamReader {
     return [{ kind: 'signature', choice, signature }]
   }
 
-  private readPart(sent: JsonRecord, choice: number): ChatEvent[] {
-    const call = this.calls.get(choice) ?? 0
-    return readPart(sent).flatMap((part): ChatEvent[] => {
-      switch (part.kind) {
-        case 'toolCall': {
-          this.calls.set(choice, call + 1)
-          const { id, name, argumentsJson, signature } = part
-          return [
-            { kind: 'toolCall', choice, call, id, name, signature },
-            { kind: 'toolArguments', choice, call, text: argumentsJson },
-          ]
-        }
-        case 'thinking': {
-          const { text, signature } = part
-          this.thinking.add(choice)
-          return [
-            ...(text === '' ? [] : [{ kind: 'thinking' as const, choice, text }]),
-            ...(signature === null ? [] : [{ kind: 'signature' as const, choice, signature }]),
-          ]
-        }
-        case 'image':
-          return [{ kind: 'image', choice, mimeType: part.mimeType, data: part.data }]
-        case 'text':
-          this.texts.set(choice, (this.texts.get(choice) ?? '') + part.text)
-          return [{ kind: 'text', choice, text: part.text }]
-        case 'refusal':
-        case 'search':
-        case 'citation':
-          return []
-        default:
-          return part satisfies never
-      }
-    })
+  private readPart(part: JsonRecord, choice: number, events: ChatEvent[]): void {
+    const signature = sealOf(part)
+    if (isRecord(part.functionCall)) {
+      const call = this.calls.get(choice) ?? 0
+      this.calls.set(choice, call + 1)
+      const { id, name, args } = part.functionCall
+      events.push(
+        { kind: 'toolCall', choice, call, id: textOr(id), name: textOr(name), signature },
+        { kind: 'toolArguments', choice, call, text: objectText(args) },
+      )
+      return
+    }
+    if (isRecord(part.inlineData)) {
+      // A sketch on the way to the picture: no dialect has a place for thoughts in pictures.
+      if (part.thought === true) return
+      const { mimeType, data } = part.inlineData
+      events.push({ kind: 'image', choice, mimeType: textOr(mimeType), data: textOr(data) })
+      return
+    }
+    const text = textOr(part.text) + codeText(part)
+    if (part.thought === true) {
+      this.thinking.add(choice)
+      if (text !== '') events.push({ kind: 'thinking', choice, text })
+      if (signature !== null) events.push({ kind: 'signature', choice, signature })
+      return
+    }
+    if (text === '') return
+    this.texts.set(choice, (this.texts.get(choice) ?? '') + text)
+    events.push({ kind: 'text', choice, text })
   }
 }

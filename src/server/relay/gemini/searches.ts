@@ -67,6 +67,7 @@ export class Searches {
 
   get extras(): UsedExtras {
     const { asked, queries, hasPages, hasPlaces, hasDocuments, model } = this
+    if (queries.size === 0 && !hasPlaces && !hasDocuments) return {}
     const byAnswer = PAID_BY_ANSWER.test(model)
     // Queries to the map are told under the same name.
     const isMapOnly = hasPlaces && !hasPages

@@ -150,6 +150,7 @@ export class GeminiStreamWriter implements StreamWriter {
       case 'finish':
         this.finishes.set(event.choice, event.finish)
         return []
+      case 'hostedTool':
       case 'ping':
         return []
       default:

@@ -1,15 +1,8 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
-import type {
-  DeltaText,
-  StreamChunk,
-  StreamEnding,
-  StreamFollower,
-  StreamOutcome,
-} from '../dialect/dialect.ts'
-import { outcomeOf, type StreamFlaw } from '../dialect/outcome.ts'
-import { isRecord, parseJson, wordOf, type JsonRecord } from '../json/json-value.ts'
-import type { SseEvent } from '../transport/sse.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { UsageReading } from '../canonical/token-usage.ts'
+import type { EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
+import { isRecord, wordOf, type JsonRecord } from '../json/json-value.ts'
 
 /**
  * OpenAI's newer streams: every event is an object that names its `type`, and one of known types is
@@ -18,75 +11,49 @@ import type { SseEvent } from '../transport/sse.ts'
 export interface TypedEvents {
   /** Types after which nothing of the answer follows. */
   isLast(type: string): boolean
-  /** How many last events there are; 1 but for several pictures. */
+  /** Number of last events; more than 1 only for several images. */
   lastEvents: number
-  /** The usage so far, where this event tells it; null: it does not. */
+  /** Returns the usage so far; null if this event does not report it. */
   usageOf(event: JsonRecord): UsageReading | null
-  textsOf(event: JsonRecord): DeltaText[]
-  /** Is told each event that was taken into account. */
+  /** Returns the event in the canonical form; absent: events contain no text. */
+  eventsOf?(event: JsonRecord): readonly ChatEvent[]
+  /** Receives each event, before the other members. */
   note?(event: JsonRecord): void
-  /** What was used beside tokens until now. */
-  extras?(): UsedExtras
+  /** Returns usage so far that is not counted in tokens; null if this event does not change it. */
+  extrasOf?(event: JsonRecord): UsedExtras | null
 }
 
-export class TypedStream implements StreamFollower {
-  usage: UsageReading = NO_USAGE
-  isDone = false
-
+export class TypedStream implements StreamReader {
   private readonly events: TypedEvents
   private lasts = 0
-  private flaw: StreamFlaw = null
 
   constructor(events: TypedEvents) {
     this.events = events
   }
 
-  read({ data }: SseEvent): StreamChunk {
-    const text = data?.toString('utf8') ?? ''
-    const chunk: StreamChunk = { kind: 'malformed', texts: [], error: undefined, value: null }
-    // The native protocol has no such word, but clones send it.
-    if (text.trim() === '[DONE]') return { ...chunk, kind: 'done' }
-    const value = parseJson(text)
-    if (!isRecord(value)) return chunk
+  read(value: JsonRecord): EventReport {
     const type = wordOf(value.type)
+    const { events } = this
+    events.note?.(value)
+    const report: EventReport = {}
+    const usage = events.usageOf(value)
+    if (usage !== null) report.usage = usage
+    const extras = events.extrasOf?.(value) ?? null
+    if (extras !== null) report.extras = extras
     if (type === 'error' || (isRecord(value.error) && type === '')) {
-      return { ...chunk, kind: 'error', error: value.error ?? value, value }
+      report.error = value.error ?? value
+      return report
     }
-    const kind = this.events.isLast(type) ? 'last' : 'delta'
-    return { ...chunk, kind, texts: this.events.textsOf(value), value }
-  }
-
-  see(chunk: StreamChunk, isTerminated = true): void {
-    if (this.isOver) return
-    if (chunk.kind === 'done') {
-      this.isDone = this.lasts > 0
-      return
-    }
-    if (chunk.kind === 'malformed') {
-      if (isTerminated) this.flaw = 'malformed'
-      return
-    }
-    if (chunk.kind === 'error') this.flaw = 'error-chunk'
-    if (chunk.value === null) return
-    this.usage = this.events.usageOf(chunk.value) ?? this.usage
-    this.events.note?.(chunk.value)
-    if (chunk.kind !== 'last') return
+    report.events = events.eventsOf?.(value) ?? []
+    if (!events.isLast(type)) return report
     this.lasts += 1
-    if (this.lasts >= this.events.lastEvents) this.isDone = true
+    report.kind = 'last'
+    report.isEnd = this.lasts >= events.lastEvents
+    return report
   }
 
-  get extras(): UsedExtras {
-    return this.events.extras?.() ?? {}
-  }
-
-  get isOver(): boolean {
-    return this.isDone || this.flaw !== null
-  }
-
-  outcome(ending: StreamEnding): StreamOutcome {
-    const { flaw, usage } = this
-    // Of several pictures the upstream may make fewer: an orderly end is an end.
-    const isComplete = this.isDone || (this.lasts > 0 && ending === 'end')
-    return outcomeOf({ flaw, isComplete, usage }, ending)
+  /** An upstream may make fewer images than requested: an orderly end completes the answer. */
+  isComplete({ isDone, ending }: StreamState): boolean {
+    return this.lasts >= this.events.lastEvents || (this.lasts > 0 && (isDone || ending === 'end'))
   }
 }

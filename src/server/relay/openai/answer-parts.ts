@@ -1,4 +1,4 @@
-import type { AnswerPart } from '../canonical/chat-answer.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
 import type { Signature, ThinkingPart } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
@@ -39,17 +39,17 @@ export function callSeals(message: JsonRecord): ReadonlyMap<string, Signature> {
 }
 
 /** Pictures that a model has made; what lies elsewhere is pointed at, as Markdown shows it. */
-export const picturesOf = (message: JsonRecord): AnswerPart[] =>
+export const picturesIn = (message: JsonRecord, choice: number): ChatEvent[] =>
   arrayOr(message.images).flatMap((sent) => {
     const url = textOr(recordOr(recordOr(sent).image_url).url)
-    return url === '' ? [] : [pictureAt(url)]
+    return url === '' ? [] : [pictureAt(url, choice)]
   })
 
 const PICTURE = /^data:(image\/[\w.+-]+);base64,/i
 
-function pictureAt(url: string): AnswerPart {
+function pictureAt(url: string, choice: number): ChatEvent {
   const match = PICTURE.exec(url)
   return match === null
-    ? { kind: 'text', text: `![image](${url})` }
-    : { kind: 'image', mimeType: match[1] ?? '', data: url.slice(match[0].length) }
+    ? { kind: 'text', choice, text: `![image](${url})` }
+    : { kind: 'image', choice, mimeType: match[1] ?? '', data: url.slice(match[0].length) }
 }

@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readAnswer } from './openai-answer.ts'
+import { readOpenaiAnswer } from './openai-answer.ts'
 
-const TOKENS_MAX = 1_000_000
-const read = (text: string) => readAnswer(Buffer.from(text), TOKENS_MAX)
+const read = (text: string) => readOpenaiAnswer(Buffer.from(text))
 const chat = (content: string, over: object = {}) =>
   JSON.stringify({
     id: 'chatcmpl-fixed',
@@ -120,7 +119,7 @@ test('no bytes and no JSON make it throw', () => {
   )
   fc.assert(
     fc.property(bytes, (sent) => {
-      expect(['ok', 'error', 'malformed']).toContain(readAnswer(sent, TOKENS_MAX).kind)
+      expect(['ok', 'error', 'malformed']).toContain(readOpenaiAnswer(sent).kind)
     }),
     { numRuns: 2_000 },
   )

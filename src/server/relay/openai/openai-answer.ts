@@ -1,9 +1,10 @@
 import { memberBytes, memberRange, memberValue, scanAnswer } from '../json/body-scan.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
-import { BROKEN_OFF, errorOf } from './openai-chunk.ts'
-import { NO_USAGE } from '../canonical/token-usage.ts'
+import { BROKEN_OFF, errorOf } from './answer-error.ts'
+import { NO_USAGE, USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
+import { eventsOfCompletion } from './read-answer.ts'
 import { readUsage } from './usage.ts'
 
 /**
@@ -27,10 +28,10 @@ const ERROR_WORD = Buffer.from('"error"')
 const BROKEN_OFF_WORD = Buffer.from(`"${BROKEN_OFF}"`)
 
 /**
- * Looks at the few members that matter and skips the rest, so that megabytes of embeddings or
- * images cost a scan and no objects.
+ * Reads a whole answer of any task. Finds the few members that matter and skips the rest, so that
+ * megabytes of embeddings or images cost a scan and no objects.
  */
-export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
+export function readOpenaiAnswer(bytes: Buffer): AnswerReading {
   const answer = scanAnswer(bytes)
   if (answer === null) return { kind: 'malformed' }
   const isAnswer = holdsAnswer(answer)
@@ -43,7 +44,8 @@ export function readAnswer(bytes: Buffer, tokensMax: number): AnswerReading {
   const hasUsage = memberRange(answer, 'usage') !== null
   return {
     kind: 'ok',
-    usage: hasUsage ? readUsage(memberValue(answer, 'usage'), tokensMax) : NO_USAGE,
+    usage: hasUsage ? readUsage(memberValue(answer, 'usage'), USAGE_TOKENS_MAX) : NO_USAGE,
+    events: () => eventsOfCompletion(bytes),
   }
 }
 

@@ -4,8 +4,9 @@ import { plainRequest } from '../canonical/chat-request.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { dialects } from '../conversion/dialects.ts'
-import { withToolsAsAsked } from '../dialect/tool-calls.ts'
-import { OpenaiStreamReader, readOpenaiAnswer } from './read-answer.ts'
+import { toolsAsAsked } from '../dialect/tool-calls.ts'
+import { answerIn } from '../../test/read-answer.ts'
+import { OpenaiStreamReader } from './read-answer.ts'
 
 /** Answers that only some of the many who speak the dialect send, for a client of Anthropic. */
 
@@ -19,8 +20,10 @@ function eventsOf(...deltas: Json[]): ChatEvent[] {
     ...deltas.map((delta) => ({ index: 0, delta, finish_reason: null })),
     { index: 0, delta: {}, finish_reason: 'tool_calls' },
   ]
-  const events = choices.flatMap((choice) => reader.read({ id: 'chatcmpl-1', choices: [choice] }))
-  return [...events, ...reader.end()]
+  const events = choices.flatMap(
+    (choice) => reader.read({ id: 'chatcmpl-1', choices: [choice] }).events,
+  )
+  return [{ kind: 'start', id: 'chatcmpl-1' }, ...events, ...reader.end()]
 }
 
 function readByClient(events: readonly ChatEvent[]) {
@@ -34,7 +37,7 @@ function readByClient(events: readonly ChatEvent[]) {
 }
 
 const wholeOf = (message: Json, over: Json = {}) =>
-  readOpenaiAnswer({
+  answerIn(dialects.openai, {
     id: 'chatcmpl-1',
     choices: [{ index: 0, message, finish_reason: 'stop' }],
     ...over,
@@ -87,9 +90,11 @@ test('a tool whose name was changed for the upstream has its own again', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const tool = { name, description: null, schema: null, isStrict: null, cache: null }
   const asked = { ...plainRequest([]), tools: [tool] }
-  const { readAnswer, toolName } = withToolsAsAsked(dialects.openai, asked, 'request-1')
+  const { toolName } = dialects.openai
+  const changes = toolsAsAsked(dialects.openai, asked, 'request-1')
   const message = { tool_calls: [{ id: 'a', function: { name: toolName?.(name) } }] }
-  expect(readAnswer({ choices: [{ message }] }).choices[0]?.parts).toMatchObject([{ name }])
+  const read = answerIn(dialects.openai, { choices: [{ message }] }, changes)
+  expect(read.choices[0]?.parts).toMatchObject([{ name }])
 })
 
 describe('arguments', () => {
@@ -118,8 +123,7 @@ describe('what other servers add', () => {
     expect(choice?.parts).toEqual([
       { kind: 'text', text: 'Here:' },
       { kind: 'image', mimeType: 'image/png', data: 'AAAA' },
-      { kind: 'text', text: '![image](https://a.example/b.png)' },
-      { kind: 'text', text: '![image](data:oops)' },
+      { kind: 'text', text: '![image](https://a.example/b.png)![image](data:oops)' },
     ])
     expect(eventsOf({ content: '', images })[1]).toMatchObject({ kind: 'image', data: 'AAAA' })
   })
@@ -200,7 +204,7 @@ test('a function call with an empty name and empty arguments is none', () => {
   const events = [
     { delta: { content: '4', function_call }, finish_reason: null },
     { delta: {}, finish_reason: 'stop' },
-  ].flatMap((choice) => reader.read({ id: 'c', choices: [{ index: 0, ...choice }] }))
+  ].flatMap((choice) => reader.read({ id: 'c', choices: [{ index: 0, ...choice }] }).events)
   expect(readByClient(events)).toMatchObject(said)
 })
 

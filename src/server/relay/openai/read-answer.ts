@@ -1,14 +1,12 @@
 import {
   finishNamed,
-  type AnswerChoice,
-  type AnswerPart,
-  type ChatAnswer,
+  textEvent,
   type ChatEvent,
   type FinishReason,
 } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
-import type { StreamReader } from '../dialect/dialect.ts'
+import type { EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
 import {
   arrayOr,
   isRecord,
@@ -17,42 +15,19 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { objectText } from '../canonical/arguments-text.ts'
+import { NO_USAGE, USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
 import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
-import { callSeals, detailedThoughts, picturesOf } from './answer-parts.ts'
+import { errorOf } from './answer-error.ts'
+import { callSeals, detailedThoughts, picturesIn } from './answer-parts.ts'
 import { citationsIn } from './citations.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, usageOfChunk } from './usage.ts'
 
-/** A chat completion, whole or streamed, in the canonical form. What is odd about it is passed over. */
-export function readOpenaiAnswer(answer: JsonRecord): ChatAnswer {
-  return {
-    id: textOr(answer.id),
-    choices: arrayOr(answer.choices).map((choice) => readChoice(recordOr(choice))),
-    usage: readUsage(answer.usage, USAGE_TOKENS_MAX).usage,
-  }
-}
-
-function readChoice(choice: JsonRecord): AnswerChoice {
-  const message = recordOr(choice.message)
-  const seals = callSeals(message)
-  const calls = callsOf(message).flatMap((sent): AnswerPart[] => {
-    const { id, name, args, signature } = readCall(sent, seals)
-    if (name === '') return []
-    const argumentsJson = objectText(args)
-    return [{ kind: 'toolCall', id, name, argumentsJson, signature }]
-  })
-  return {
-    parts: [
-      ...thoughtsOf(message),
-      ...textsOf(message),
-      ...citationsOf(message),
-      ...picturesOf(message),
-      ...calls,
-    ],
-    finish: finishNamed(FINISHES, choice.finish_reason),
-  }
+/** Returns a whole completion as events. Members of the wrong type are ignored. */
+export function eventsOfCompletion(bytes: Buffer): ChatEvent[] {
+  const reader = new OpenaiStreamReader()
+  const { events, id = '' } = reader.read(recordOr(parseJson(bytes.toString('utf8'))))
+  return [{ kind: 'start', id }, ...events, ...reader.end()]
 }
 
 /** Calls of tools, and the one that an older spelling has room for. */
@@ -82,19 +57,13 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   model_context_window_exceeded: 'length',
 }
 
-/** What a message or a delta thinks, under the name that its server uses. */
+/** The reasoning of a message or delta, by either name. */
 const thoughtText = (message: JsonRecord): string =>
   textOr(message.reasoning_content) || textOr(message.reasoning)
 
-function thoughtsOf(message: JsonRecord): AnswerPart[] {
-  const detailed = detailedThoughts(message)
-  if (detailed.length > 0) return detailed
-  const text = thoughtText(message) || nestedThought(message.content)
-  return text === '' ? [] : [{ kind: 'thinking', text, signature: null, redacted: null }]
-}
-
 /** Mistral's content in parts: `thinking` holds parts again. */
 function nestedThought(content: unknown): string {
+  if (!Array.isArray(content)) return ''
   return arrayOr(content)
     .flatMap((part) => arrayOr(recordOr(part).thinking))
     .map((part) => textOr(recordOr(part).text))
@@ -103,22 +72,11 @@ function nestedThought(content: unknown): string {
 
 function contentText(content: unknown): string {
   if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
   return arrayOr(content)
     .map((part) => textOr(recordOr(part).text))
     .join('')
 }
-
-function textsOf(message: JsonRecord): AnswerPart[] {
-  const text = contentText(message.content)
-  const refusal = textOr(message.refusal)
-  return [
-    ...(text === '' ? [] : [{ kind: 'text' as const, text }]),
-    ...(refusal === '' ? [] : [{ kind: 'refusal' as const, text: refusal }]),
-  ]
-}
-
-const citationsOf = ({ annotations }: JsonRecord) =>
-  citationsIn(arrayOr(annotations)).map((citation) => ({ kind: 'citation' as const, citation }))
 
 function sealOf(call: JsonRecord) {
   const seal = recordOr(recordOr(call.extra_content).google).thought_signature
@@ -136,17 +94,37 @@ function readCall(call: JsonRecord, seals: ReadonlyMap<string, Signature>) {
   }
 }
 
-/** Indexes beyond it are no index. */
+/** Adds texts, images and citations. */
+function readSaid(delta: JsonRecord, choice: number, events: ChatEvent[]): void {
+  const text = contentText(delta.content)
+  if (text !== '') events.push({ kind: 'text', choice, text })
+  const refusal = textOr(delta.refusal)
+  if (refusal !== '') events.push({ kind: 'refusal', choice, text: refusal })
+  if (delta.images !== undefined) events.push(...picturesIn(delta, choice))
+  if (delta.annotations === undefined) return
+  for (const citation of citationsIn(arrayOr(delta.annotations))) {
+    events.push({ kind: 'citation', choice, citation })
+  }
+}
+
+/** No upstream offers more; indexes beyond it are no index. */
 const INDEX_MAX = 1024
 
-const indexOr = (value: unknown, otherwise: number): number =>
+export const indexOr = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < INDEX_MAX
     ? value
     : otherwise
 
-/** Chunk by chunk. */
+/**
+ * Reads a stream chunk by chunk; a whole answer is a chunk with messages in place of deltas.
+ *
+ * Nearly every chunk holds a piece of text and nothing else: what is rare is not looked into before
+ * its member is there.
+ */
 export class OpenaiStreamReader implements StreamReader {
-  private hasStarted = false
+  private usage: UsageReading = NO_USAGE
+  private readonly choices = new Set<number>()
+  private readonly finished = new Set<number>()
   private hasDeltas = false
   private readonly calls = new CallAssembly()
   /** The last call of each index of a choice; some providers give every call the same index. */
@@ -156,46 +134,65 @@ export class OpenaiStreamReader implements StreamReader {
   /** What MiniMax has thought until now, of each choice. */
   private readonly thoughts = new Map<number, string>()
 
-  read(chunk: JsonRecord): ChatEvent[] {
+  read(chunk: JsonRecord): EventReport & { events: ChatEvent[] } {
     const events: ChatEvent[] = []
     const choices = arrayOr(chunk.choices)
-    if (!this.hasStarted && choices.length > 0) {
-      this.hasStarted = true
-      events.push({ kind: 'start', id: textOr(chunk.id) })
+    for (let place = 0; place < choices.length; place += 1) {
+      const choice = choices[place]
+      if (isRecord(choice)) this.readChoice(choice, indexOr(choice.index, place), events)
     }
-    for (const choice of choices) {
-      if (isRecord(choice)) events.push(...this.readChoice(choice, indexOr(choice.index, 0)))
-    }
-    return events
+    const report: EventReport & { events: ChatEvent[] } = { events }
+    if (choices.length > 0) report.id = textOr(chunk.id)
+    const error = errorOf(chunk)
+    if (error !== undefined) report.error = error
+    const usage = usageOfChunk(chunk)
+    if (usage === undefined) return report
+    if (choices.length === 0 && isRecord(usage)) report.kind = 'usage'
+    report.usage = this.takeUsage(usage)
+    return report
   }
 
   end(): ChatEvent[] {
     return this.calls.endAll()
   }
 
-  private readChoice(choice: JsonRecord, index: number): ChatEvent[] {
+  /**
+   * Every choice seen has its finish reason, and then either the stream's orderly end, `[DONE]`, or
+   * final usage. `[DONE]` alone proves little, since gateways append it to streams that broke off
+   * under them; with usage, which upstreams compute last, it stands for a missing finish reason.
+   */
+  isComplete({ isDone, hasUsage, ending }: StreamState): boolean {
+    const isFinished = this.finished.size > 0 && this.finished.size === this.choices.size
+    return isFinished ? isDone || hasUsage || ending === 'end' : isDone && hasUsage
+  }
+
+  /** Servers that send usage with every chunk fill it with zeros until they know it. */
+  private takeUsage(sent: unknown): UsageReading {
+    const reading = readUsage(sent, USAGE_TOKENS_MAX)
+    const isBlank = reading.fault === 'absent' || reading.fault === 'empty'
+    if (!isBlank || this.usage.fault === 'absent') this.usage = reading
+    return this.usage
+  }
+
+  private readChoice(choice: JsonRecord, index: number, events: ChatEvent[]): void {
+    this.choices.add(index)
     const delta = this.deltaOf(choice)
-    const said = [...this.readThoughts(delta, index)]
-    for (const part of [...textsOf(delta), ...picturesOf(delta)]) {
-      if (part.kind === 'text' || part.kind === 'refusal' || part.kind === 'image') {
-        said.push({ ...part, choice: index })
+    const at = events.length
+    this.readThoughts(delta, index, events)
+    readSaid(delta, index, events)
+    if (events.length > at) events.splice(at, 0, ...this.calls.open(index))
+    if (delta.reasoning_details !== undefined) events.push(...this.readSeals(delta, index))
+    if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
+      for (const [place, call] of callsOf(delta).entries()) {
+        events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }))
       }
     }
-    said.push(...citationsOf(delta).map((part) => ({ ...part, choice: index })))
-    const opened = said.length === 0 ? [] : this.calls.open(index)
-    const events = [...opened, ...said, ...this.readSeals(delta, index)]
-    for (const [place, call] of callsOf(delta).entries()) {
-      events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }))
-    }
-    const word = textOr(choice.finish_reason)
-    if (word !== '') {
-      events.push(...this.calls.open(index), {
-        kind: 'finish',
-        choice: index,
-        finish: finishNamed(FINISHES, word),
-      })
-    }
-    return events
+    const word = choice.finish_reason
+    // Some servers send '' with every chunk for what others spell null.
+    if (typeof word !== 'string' || word === '') return
+    this.finished.add(index)
+    const finish = finishNamed(FINISHES, word)
+    events.push(...this.calls.open(index), { kind: 'finish', choice: index, finish })
   }
 
   /** Some servers stream messages in place of deltas. Others repeat the whole message behind them. */
@@ -205,21 +202,26 @@ export class OpenaiStreamReader implements StreamReader {
     return isRecord(message) ? message : { content: text }
   }
 
-  /** A piece of a thought, and behind its last piece the seal. */
-  private readThoughts(delta: JsonRecord, choice: number): ChatEvent[] {
-    const events: ChatEvent[] = []
+  /** Pieces of a thought, and behind the last one its seal. */
+  private readThoughts(delta: JsonRecord, choice: number, events: ChatEvent[]): void {
+    const told = thoughtText(delta) || nestedThought(delta.content)
+    if (delta.reasoning_details === undefined) {
+      if (told !== '') events.push({ kind: 'thinking', choice, text: told })
+      return
+    }
+    const isMinimax = isOfMinimax(delta)
     const detailed = detailedThoughts(delta)
-    const sent =
-      thoughtText(delta) ||
-      nestedThought(delta.content) ||
-      detailed.map((thought) => thought.text).join('')
-    const text = isOfMinimax(delta) ? this.newThought(sent, choice) : sent
+    const inDetails = detailed.map((thought) => thought.text).join('')
+    const isInDetails = inDetails !== '' && !isMinimax
+    const sent = isInDetails ? '' : told || inDetails
+    const text = isMinimax ? this.newThought(sent, choice) : sent
     if (text !== '') events.push({ kind: 'thinking', choice, text })
-    for (const { signature, redacted } of detailed) {
+    for (const thought of detailed) {
+      const { signature, redacted } = thought
+      if (isInDetails) events.push(...textEvent('thinking', thought.text, choice))
       if (signature !== null) events.push({ kind: 'signature', choice, signature })
       if (redacted !== null) events.push({ kind: 'redacted', choice, redacted })
     }
-    return events
   }
 
   /** Keeps the seals of calls until they begin. One that comes later is told by itself. */

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readChunk } from './openai-chunk.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
 import { SseReader } from '../transport/sse.ts'
-import { OpenaiStream } from './stream-outcome.ts'
+import { eventOf } from '../transport/wire.ts'
+import { OpenaiStreamReader } from './read-answer.ts'
 import type { StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
 
-const TOKENS_MAX = 1_000_000
 const delta = '{"choices":[{"index":0,"delta":{"content":"a"},"finish_reason":null}]}'
 const finish = '{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
 const usage = '{"choices":[],"usage":{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}}'
@@ -14,9 +14,11 @@ const negative = '{"choices":[],"usage":{"prompt_tokens":-1,"completion_tokens":
 const error = '{"error":{"message":"overloaded"}}'
 const done = '[DONE]'
 
-function follow(chunks: readonly string[]): OpenaiStream {
-  const stream = new OpenaiStream(TOKENS_MAX)
-  for (const chunk of chunks) stream.see(readChunk(Buffer.from(chunk)))
+const opened = () => new FollowedStream(new OpenaiStreamReader(), false)
+
+function follow(chunks: readonly string[]): FollowedStream {
+  const stream = opened()
+  for (const chunk of chunks) stream.read(eventOf(Buffer.from(chunk)))
   return stream
 }
 
@@ -93,7 +95,7 @@ describe('usage for settling', () => {
 describe('an event the input left open', () => {
   const seeRest = (rest: string) => {
     const stream = follow([delta, finish, usage])
-    stream.see(readChunk(Buffer.from(rest)), false)
+    stream.read(eventOf(Buffer.from(rest), '', false))
     return stream
   }
   test('counts when it is whole', () => {
@@ -103,7 +105,7 @@ describe('an event the input left open', () => {
   test('means a cut, not malformed data, when it is not', () => {
     expect(seeRest('{"choi').outcome('end')).toBe('clean')
     const stream = follow([delta])
-    stream.see(readChunk(Buffer.from('{"choi')), false)
+    stream.read(eventOf(Buffer.from('{"choi'), '', false))
     expect(stream.outcome('end')).toBe('truncated')
   })
 })
@@ -119,13 +121,13 @@ test('a stream cut before its finish reason is never complete', () => {
   fc.assert(
     fc.property(fc.nat(bytes.length), fc.nat(bytes.length), (at, between) => {
       const reader = new SseReader()
-      const stream = new OpenaiStream(TOKENS_MAX)
+      const stream = opened()
       const [first, last] = [Math.min(at, between), Math.max(at, between)]
       for (const chunk of [bytes.subarray(0, first), bytes.subarray(first, last)]) {
-        for (const event of reader.push(chunk)) if (event.data) stream.see(readChunk(event.data))
+        for (const event of reader.push(chunk)) if (event.data) stream.read(event)
       }
       const rest = reader.end()
-      if (rest?.data) stream.see(readChunk(rest.data), rest.isTerminated)
+      if (rest?.data) stream.read(rest)
       const isComplete = ['clean', 'usage-missing'].includes(stream.outcome('end'))
       expect(isComplete).toBe(last >= enough)
     }),

@@ -173,6 +173,7 @@ export class OpenaiStreamWriter implements StreamWriter {
           ...this.opening(event.choice, ''),
           ...this.chunk(event.choice, {}, FINISHES[event.finish.reason]),
         ]
+      case 'hostedTool':
       case 'ping':
         return []
       default:

@@ -7,7 +7,7 @@ import type { Call, RelayParts } from '../call/call.ts'
 import { providerOf } from '../vendors/registry.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { receiveCall } from '../call/run-call.ts'
-import { fetchWhole } from '../whole-answer.ts'
+import { fetchWhole } from '../call/respond-whole.ts'
 
 /**
  * How many tokens a prompt has, for clients that want to know before they ask. Costs nothing. The

@@ -9,16 +9,16 @@ import { AppError } from '../../app-error.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
 import type { ChannelRow } from '../../db/schema.ts'
 import { plainRequest } from '../canonical/chat-request.ts'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { gathererOf, upstreamDialects } from '../conversion/dialects.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import type { AnswerReading, UpstreamDialect } from '../dialect/dialect.ts'
+import { dialectOf } from '../conversion/dialects.ts'
 import { providerCallOf, type Provider } from '../dialect/provider.ts'
 import { providerOf } from '../vendors/registry.ts'
 import { finished, headOf, readyToSend, type Sent } from '../dialect/finish.ts'
-import { parseJson, recordOr } from '../json/json-value.ts'
 import type { RelayParts } from '../call/call.ts'
 import { amazonsNameIn, type UpstreamRefusal } from '../dialect/error-body.ts'
-import { hiddenRefusal, ownWords, upstreamError } from '../errors/upstream-error.ts'
+import { hiddenStatus } from '../errors/upstream-error.ts'
+import { ownWords, upstreamError } from '../errors/upstream-error.ts'
 import type { ChannelWithSecrets } from '../../channel/secrets.ts'
 import { routableOf } from '../routing/channel-map.ts'
 import { sentModel } from '../routing/choose-channel.ts'
@@ -28,9 +28,9 @@ import {
   type UpstreamFailure,
   type UpstreamRequest,
 } from '../transport/upstream-call.ts'
-import { serverSentEvents } from '../transport/wire.ts'
+import { serverSentEvents, type Wire } from '../transport/wire.ts'
 import { traitsOf } from '../vendors/registry.ts'
-import { saysSomething } from '../whole-answer.ts'
+import { saysSomething } from '../call/respond-whole.ts'
 
 type Judged =
   | { ok: true; text: string }
@@ -69,7 +69,7 @@ export function createProbe(parts: RelayParts): Probe {
     const url = provider?.url(channel, to) ?? null
     if (provider === null || url === null) return unasked(channel.type, provider)
     const sent = { channel, to }
-    const dialect = upstreamDialects[provider.dialect]
+    const dialect = dialectOf(provider)
     const json = 'application/json'
     const request: UpstreamRequest = {
       url,
@@ -80,9 +80,10 @@ export function createProbe(parts: RelayParts): Probe {
       idleTimeoutMs: TIMEOUT_MS,
     }
     const sealed = readyToSend(provider, sent, request, app.clock)
-    const answer = await wholeOf(await ask(parts, sealed, signal), provider)
+    const answer = await ask(parts, sealed, signal)
+    const judgement = await judgedAnswer(answer, { provider, dialect, channel })
     const elapsedMs = Math.round(app.clock.monotonicMs() - startedMs)
-    return { ...judged(answer, dialect, channel), elapsedMs }
+    return { ...judgement, elapsedMs }
   }
 }
 
@@ -94,35 +95,43 @@ function unasked(type: number, provider: Provider | null): ProbeResult {
   return { ok: false, code, params: { type: label.zh }, elapsedMs: 0 }
 }
 
-/** The answer in one piece, though it was streamed: the channel's clients get it so too. */
-async function wholeOf(
-  heard: UpstreamRefusal | AppError,
-  { dialect, wire = serverSentEvents }: Provider,
-): Promise<UpstreamRefusal | AppError> {
-  if (heard instanceof AppError || !saysSomething(heard.status)) return heard
-  const gatherer = gathererOf('chat', dialect)
-  const reading = { gatherer, upstream: upstreamDialects[dialect], wire }
-  const whole = await streamAsJson(reading, { ...heard, headers: {}, room: null })
-  if (typeof whole !== 'string') return { ...heard, body: whole.answer.body }
-  return new AppError(whole === 'cut' ? 'upstream_cut' : 'upstream_answer_invalid')
+interface Probed {
+  provider: Provider
+  dialect: UpstreamDialect
+  channel: ChannelWithSecrets
 }
 
-/** What the answer says of the channel, or what kept it from coming. */
-function judged(
-  answer: UpstreamRefusal | AppError,
-  dialect: UpstreamDialect,
-  from: ChannelWithSecrets,
-): Judged {
-  if (answer instanceof AppError) return failed((language) => answer.text(language))
-  const reading = saysSomething(answer.status) ? dialect.look(answer.body, USAGE_TOKENS_MAX) : null
-  if (reading?.kind === 'ok') {
-    const text = dialect
-      .textsOf(recordOr(parseJson(answer.body.toString('utf8'))))
-      .map((part) => part.text)
-      .join('')
-    return { ok: true, text: text.slice(0, SHOWN_MAX) }
+/**
+ * What the answer says of the channel, or what kept it from coming. One that was streamed is put
+ * together: the channel's clients get it so too.
+ */
+async function judgedAnswer(heard: UpstreamRefusal | AppError, probed: Probed): Promise<Judged> {
+  if (heard instanceof AppError) return failed((language) => heard.text(language))
+  if (!saysSomething(heard.status)) return judged(heard, null, probed)
+  const { dialect, provider } = probed
+  const plan = { gathers: 'events' as const, upstream: dialect, wire: wireOf(provider) }
+  const whole = await streamAsJson(plan, { ...heard, headers: {}, room: null })
+  if (typeof whole !== 'string') {
+    return judged(heard, whole.plan.upstream.readAnswer(whole.answer.body), probed)
   }
-  const refusal = reading?.kind === 'error' ? hiddenRefusal(reading.error, dialect.name) : answer
+  const error = new AppError(whole === 'cut' ? 'upstream_cut' : 'upstream_answer_invalid')
+  return failed((language) => error.text(language))
+}
+
+const wireOf = ({ wire = serverSentEvents }: Provider): Wire => wire
+
+function judged(
+  answer: UpstreamRefusal,
+  reading: AnswerReading | null,
+  { dialect, channel: from }: Probed,
+): Judged {
+  if (reading?.kind === 'ok' && reading.failure === undefined) {
+    const text = textsOf(reading.events()).map((part) => part.text)
+    return { ok: true, text: text.join('').slice(0, SHOWN_MAX) }
+  }
+  const error =
+    reading?.kind === 'ok' ? reading.failure : reading?.kind === 'error' && reading.error
+  const refusal = reading === null || reading.kind === 'malformed' ? answer : hidden(error, dialect)
   const { status, type, code } = upstreamError(refusal, 'zh', from)
   const say = (language: Language): string =>
     reading?.kind === 'malformed'
@@ -135,6 +144,12 @@ const failed = (say: (language: Language) => string) => ({
   ok: false as const,
   code: 'channel_test_failed' as const,
   params: { detailZh: say('zh'), detailEn: say('en') },
+})
+
+/** An error in a good answer, as it would have come by itself. */
+const hidden = (error: unknown, dialect: UpstreamDialect): UpstreamRefusal => ({
+  status: hiddenStatus(error, dialect),
+  body: Buffer.from(JSON.stringify({ error })),
 })
 
 /** A model that reasons before it answers needs room for it. */

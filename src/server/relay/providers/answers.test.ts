@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { plainRequest, type UpstreamName } from '../canonical/chat-request.ts'
-import { withToolsAsAsked } from '../dialect/tool-calls.ts'
+import { answerIn, readingOf, streamIn } from '../../test/read-answer.ts'
+import { plainRequest } from '../canonical/chat-request.ts'
+import { toolsAsAsked } from '../dialect/tool-calls.ts'
 import type { UpstreamDialect } from '../dialect/dialect.ts'
-import { upstreamDialects } from '../conversion/dialects.ts'
-import { eventOf } from '../transport/wire.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
@@ -12,28 +11,18 @@ import type { JsonRecord } from '../json/json-value.ts'
  * "Generate a chat completion" and "Thinking", Cohere v2 "Chat" and "Chat with streaming", Amazon
  * Bedrock "Converse" and "ConverseStream".
  */
-const asAsked = (name: UpstreamName) =>
-  withToolsAsAsked(upstreamDialects[name], plainRequest([]), 'request-1')
-const [ollama, cohere, converse] = [asAsked('ollama'), asAsked('cohere'), asAsked('converse')]
+const { ollama, cohere, converse } = upstreamDialects
+const asAsked = (dialect: UpstreamDialect) => toolsAsAsked(dialect, plainRequest([]), 'request-1')
 
-const look = (dialect: UpstreamDialect, answer: unknown) =>
-  dialect.look(Buffer.from(JSON.stringify(answer)), USAGE_TOKENS_MAX)
+const look = readingOf
 const usageOf = (dialect: UpstreamDialect, answer: unknown) => {
-  const reading = look(dialect, answer)
+  const reading = readingOf(dialect, answer)
   return reading.kind === 'ok' ? reading.usage : reading
 }
-
-/** Reads a stream of these events as the relay does. */
-function stream(dialect: UpstreamDialect, events: readonly JsonRecord[]) {
-  const follower = dialect.follow(USAGE_TOKENS_MAX)
-  const reader = dialect.streamReader()
-  const seen = events.flatMap((value) => {
-    const chunk = follower.read(eventOf(Buffer.from(JSON.stringify(value))))
-    follower.see(chunk)
-    return chunk.value === null ? [] : reader.read(chunk.value)
-  })
-  return { seen, usage: follower.usage.usage, outcome: follower.outcome('end') }
-}
+const whole = (dialect: UpstreamDialect, answer: unknown) =>
+  answerIn(dialect, answer, asAsked(dialect))
+const stream = (dialect: UpstreamDialect, events: readonly JsonRecord[]) =>
+  streamIn(dialect, events, asAsked(dialect))
 
 describe('Ollama', () => {
   const answer = {
@@ -56,7 +45,7 @@ describe('Ollama', () => {
   }
 
   test('thoughts and calls, each with an id of its own, which ends in calls', () => {
-    const [choice] = ollama.readAnswer(answer).choices
+    const [choice] = whole(ollama, answer).choices
     expect(choice?.parts).toMatchObject([
       { kind: 'thinking', text: 'The user wants the weather.' },
       { kind: 'toolCall', name: 'get_weather', argumentsJson: '{"city":"Tokyo"}' },
@@ -73,8 +62,8 @@ describe('Ollama', () => {
       { ...answer, message: { role: 'assistant', content: '' } },
     ])
     const ids = seen.flatMap((event) => (event.kind === 'toolCall' ? [event.id] : []))
-    const whole = ollama.readAnswer(answer).choices[0]?.parts ?? []
-    expect(ids).toEqual(whole.flatMap((part) => (part.kind === 'toolCall' ? [part.id] : [])))
+    const parts = whole(ollama, answer).choices[0]?.parts ?? []
+    expect(ids).toEqual(parts.flatMap((part) => (part.kind === 'toolCall' ? [part.id] : [])))
     expect(seen.at(-1)).toMatchObject({ kind: 'finish', finish: { reason: 'toolCalls' } })
     expect({ outcome, usage }).toMatchObject({
       outcome: 'clean',
@@ -110,7 +99,7 @@ describe('Cohere', () => {
   }
 
   test('what it plans is thought, its calls keep their ids', () => {
-    const { choices } = cohere.readAnswer({
+    const { choices } = whole(cohere, {
       id: 'c14c80c3',
       finish_reason: 'TOOL_CALL',
       message: {
@@ -147,7 +136,7 @@ describe('Cohere', () => {
     ['TOOL_CALL', 'stop'],
     ['ERROR_TOXIC', 'filtered'],
   ])('%s: %s', (word, reason) => {
-    const [choice] = cohere.readAnswer({ message: {}, finish_reason: word }).choices
+    const [choice] = whole(cohere, { message: {}, finish_reason: word }).choices
     expect(choice?.finish.reason).toBe(reason)
   })
 
@@ -165,7 +154,7 @@ describe('Cohere', () => {
     const call = { id: 't1', type: 'function', function: { name: 'now', arguments: given } }
 
     test('whole', () => {
-      const { choices } = cohere.readAnswer({ message: { tool_calls: [call] } })
+      const { choices } = whole(cohere, { message: { tool_calls: [call] } })
       expect(choices[0]?.parts).toMatchObject([{ kind: 'toolCall', argumentsJson: '{}' }])
     })
 
@@ -227,7 +216,7 @@ describe('Converse', () => {
   }
 
   test('thoughts, text and calls', () => {
-    const { choices } = converse.readAnswer({
+    const { choices } = whole(converse, {
       output: {
         message: {
           role: 'assistant',
@@ -272,14 +261,14 @@ describe('Converse', () => {
     ['guardrail_intervened', 'filtered'],
     ['content_filtered', 'filtered'],
   ])('%s: %s', (stopReason, reason) => {
-    expect(converse.readAnswer({ output: {}, stopReason }).choices[0]?.finish.reason).toBe(reason)
+    expect(whole(converse, { output: {}, stopReason }).choices[0]?.finish.reason).toBe(reason)
   })
 
   test('a call of a system tool, which has its result, is not the client’s', () => {
     const toolUse = { toolUseId: 's1', name: 'nova_code_interpreter', type: 'server_tool_use' }
     const toolResult = { toolUseId: 's1', type: 'nova_code_interpreter_result', content: [] }
     const content = [{ toolUse: { ...toolUse, input: { snippet: '1' } } }, { toolResult }]
-    expect(converse.readAnswer({ output: { message: { content } } }).choices[0]?.parts).toEqual([])
+    expect(whole(converse, { output: { message: { content } } }).choices[0]?.parts).toEqual([])
     const call = { toolUseId: 't1', name: 'f' }
     const input = (contentBlockIndex: number, text: string) => ({
       contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: text } } },
@@ -295,6 +284,8 @@ describe('Converse', () => {
     expect(seen).toMatchObject([
       { kind: 'toolCall', id: 't1', name: 'f' },
       { kind: 'toolArguments', call: 0, text: '{"a":1}' },
+      { kind: 'hostedTool', text: 'nova_code_interpreter' },
+      { kind: 'hostedTool', text: '{"snippet":"1"}' },
     ])
   })
 

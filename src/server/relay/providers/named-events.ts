@@ -1,5 +1,5 @@
 import type { EventReader, Wire } from '../transport/wire.ts'
-import { parseJson, recordOr, textOr } from '../json/json-value.ts'
+import { recordOr, textOr } from '../json/json-value.ts'
 import { SseReader, type SseEvent } from '../transport/sse.ts'
 
 /**
@@ -22,13 +22,6 @@ export interface NamedEvent {
 export function namedEvent(value: unknown): NamedEvent {
   const { name, data } = recordOr(value)
   return { name: textOr(name), data: textOr(data) }
-}
-
-/** All events of a whole stream; one that was left open does not count. */
-export function namedEventsIn(bytes: Buffer): NamedEvent[] {
-  return new NamedEventReader()
-    .push(bytes)
-    .flatMap(({ data }) => (data === null ? [] : namedEvent(parseJson(data.toString('utf8')))))
 }
 
 class NamedEventReader implements EventReader {

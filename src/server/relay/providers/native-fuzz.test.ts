@@ -2,8 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
 import { randomJson } from '../../test/random-json.ts'
-import type { TokenUsage } from '../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../conversion/dialects.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import { answerOf } from '../canonical/gathered-answer.ts'
+import { USAGE_TOKENS_MAX, type TokenUsage } from '../canonical/token-usage.ts'
+import { upstreamDialects } from '../../test/upstream-dialects.ts'
+import { dialects } from '../conversion/dialects.ts'
+import { NO_CHANGES } from '../dialect/answer-changes.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
 import { hiddenStatus } from '../errors/upstream-error.ts'
 
@@ -31,7 +36,6 @@ const WORDS =
 
 const { value, record } = randomJson(NAMES, WORDS)
 
-const TOKENS_MAX = 1000
 const natives = Object.values(upstreamDialects).filter(({ name }) => !Object.hasOwn(dialects, name))
 const head = { id: 'id', model: 'm', nowSeconds: 1, wantsUsage: true }
 
@@ -39,7 +43,7 @@ function expectPlausible(usage: TokenUsage | null): void {
   if (usage === null) return
   const { extras: _extras, ...figures } = usage
   for (const figure of Object.values(figures)) {
-    expect(Number.isInteger(figure) && figure >= 0 && figure <= TOKENS_MAX).toBe(true)
+    expect(Number.isInteger(figure) && figure >= 0 && figure <= USAGE_TOKENS_MAX).toBe(true)
   }
 }
 
@@ -52,13 +56,14 @@ describe.each(natives)('$name', (dialect) => {
     fc.assert(
       fc.property(record, (answer) => {
         const bytes = Buffer.from(JSON.stringify(answer))
-        const reading = dialect.look(bytes, TOKENS_MAX)
+        const reading = dialect.readAnswer(bytes)
         if (reading.kind === 'error') {
-          expect(hiddenStatus(reading.error, dialect.name)).toBeGreaterThanOrEqual(400)
+          expect(hiddenStatus(reading.error, dialect)).toBeGreaterThanOrEqual(400)
         }
-        if (reading.kind === 'ok') expectPlausible(reading.usage.usage)
-        dialect.textsOf(answer)
-        JSON.stringify(dialects.openai.writeAnswer(dialect.readAnswer(answer), head))
+        if (reading.kind !== 'ok') return
+        expectPlausible(reading.usage.usage)
+        textsOf(reading.events())
+        JSON.stringify(dialects.openai.writeAnswer(answerOf(reading.events(), null), head))
       }),
       { numRuns: 300 },
     )
@@ -67,14 +72,12 @@ describe.each(natives)('$name', (dialect) => {
   test('follows any stream', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
-        const follower = dialect.follow(TOKENS_MAX)
-        const output = convertedOutput(dialects.openai, dialect, { framing: 'events', head })
+        const follower = new FollowedStream(dialect.readStream(), true)
+        const output = convertedOutput(dialects.openai, NO_CHANGES, { framing: 'events', head })
         for (const sent of stream) {
           const data = Buffer.from(JSON.stringify(sent))
           const event = { raw: data, data, name: '', isTerminated: true }
-          const chunk = follower.read(event)
-          follower.see(chunk)
-          output.take(event, chunk)
+          output.take(event, follower.read(event))
           if (follower.isOver) break
         }
         expectPlausible(follower.usage.usage)

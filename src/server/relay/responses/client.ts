@@ -1,6 +1,7 @@
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
 import type { ClientDialect, StreamPiece } from '../dialect/dialect.ts'
 import { openaiError } from '../dialect/error-words.ts'
+import { GatheredResponse } from '../gathering/gathered-response.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { responseAsEvents } from './as-events.ts'
@@ -25,6 +26,7 @@ export function responsesClient(body: JsonRecord): ClientDialect {
     },
     streamWriter: (head) => new ResponseWriter(head, asked, numbers),
     wholeAsEvents: responseAsEvents,
+    gatherer: () => new GatheredResponse(),
     end: null,
     errorBody: openaiError,
     errorPiece: (error, requestId) => responseErrorPiece(error, requestId, numbers.next),

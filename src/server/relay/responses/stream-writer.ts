@@ -41,7 +41,7 @@ export class ResponseWriter implements StreamWriter {
   write(event: ChatEvent): StreamPiece[] {
     // Another answer than the first has no place here.
     if ('choice' in event && event.choice > 0) return []
-    if (event.kind === 'ping') return []
+    if (event.kind === 'ping' || event.kind === 'hostedTool') return []
     const pieces = this.begin()
     switch (event.kind) {
       case 'start':

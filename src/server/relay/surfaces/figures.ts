@@ -1,6 +1,6 @@
 import type { Surface, RequestFigures, FieldProblem } from '../dialect/surface.ts'
 import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { searchedChat, searchedByName } from '../search/searched-chat.ts'
+import { searchedChat, searchedByName } from './searched-chat.ts'
 import {
   memberBytes,
   memberObject,

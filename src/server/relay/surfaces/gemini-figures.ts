@@ -1,4 +1,4 @@
-import { lookAtResponse, GeminiStream } from '../gemini/stream.ts'
+import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { Metering } from '../dialect/metering.ts'
 import { declaredSearch, type DeclaredSearch } from '../gemini/searches.ts'
@@ -45,8 +45,8 @@ function searchedBy({ asked, extras }: DeclaredSearch): Metering {
   const { gemini } = dialects
   const reading: Metering['reading'] = {
     ...gemini,
-    look: (bytes, tokensMax) => lookAtResponse(bytes, tokensMax, { asked }),
-    follow: (tokensMax) => new GeminiStream(tokensMax, { asked }),
+    readAnswer: (bytes) => readGeminiAnswer(bytes, asked),
+    readStream: () => new GeminiStreamReader(asked),
   }
   return { estimate: null, extras, reading }
 }

@@ -1,7 +1,6 @@
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { UpstreamRequest } from './upstream-call.ts'
-import type { StepAnswer, Steps, Walk } from './upstream-steps.ts'
-import type { Wire } from './wire.ts'
+import type { StepAnswer, Steps } from './upstream-steps.ts'
 
 /** Requests and answers of a walk's steps, as JSON. */
 
@@ -46,13 +45,3 @@ export async function fetchEach(
   }
   return { answers }
 }
-
-/** A whole answer of an upstream that only streams: its events as one. */
-export const gathered =
-  ({ accept, isStream }: Wire, whole: (bytes: Buffer) => JsonRecord): Walk =>
-  async (steps, request) => {
-    const headers = { ...request.headers, accept }
-    const answer = await steps.fetch({ ...request, headers })
-    const isEvents = isStream(String(answer.headers['content-type'] ?? ''))
-    return answer.status === 200 && isEvents ? jsonAnswer(whole(answer.body)) : answer
-  }

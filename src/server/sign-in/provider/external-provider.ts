@@ -1,64 +1,68 @@
 import type { ErrorParams, Language } from '../../../contract/errors.ts'
 import type { ExternalProvider, RedirectingProvider } from '../../../contract/oauth.ts'
 
-/** Who somebody is at a provider. Only made from an answer that named an immutable id. */
+/** A person at a provider. Only created from a response with an immutable id. */
 export interface ExternalPerson {
-  /** The provider's immutable id; where an option sets the server, after that server's address. */
+  /**
+   * Immutable id at the provider. If an option sets the server, prefixed with the server's address.
+   */
   subject: string
   /**
-   * Whether nothing but the server named in `subject`, or one that only the operator's process
-   * settings name, can produce this subject. If not, whoever changes the options can point us at a
-   * server that names anybody.
+   * Whether only the server in `subject`, or one set by the process settings, can produce this
+   * subject. If not, an account that may change the options could point to a server that reports
+   * any identity.
    */
   isProven: boolean
-  /** The key of an identity that an earlier version stored without its server, if it did. */
+  /** Key under which an earlier version stored the identity without its server, if any. */
   unboundSubject?: string
   /**
-   * What One API keeps in the user's column: for GitHub the login name, else the provider's id. It
-   * finds the person of an adopted row once; afterwards it is display only.
+   * Value of One API's user column: the login name for GitHub, else the provider's id. It
+   * identifies the user of an adopted row once; afterwards it is for display only.
    */
   label: string
   displayName: string
-  /** A name the person would like, where the provider has one. */
+  /** Preferred username, if the provider reports one. */
   username?: string
-  /** Not one of which the provider says that it has not verified it. */
+  /** Omitted if the provider reports it as unverified. */
   email?: string
 }
 
-/** What a trip to a provider was started with. Empty members: the provider was told nothing. */
-export interface Trip {
-  /** Where the provider sends the person back to. */
+/** Parameters of an authorization request. Empty members are not sent to the provider. */
+export interface AuthorizationRequest {
+  /** Address to which the provider redirects the browser. */
   redirectUri: string
-  /** PKCE. */
+  /** PKCE verifier. */
   codeVerifier: string
-  /** Comes back inside the identity token. */
+  /** Returned in the ID token. */
   nonce: string
 }
 
-/** What came back. */
-export interface Return {
+/** Parameters of the provider's callback. */
+export interface AuthorizationResponse {
   code: string
   state: string
-  /** Who says it answered; empty when nobody said. */
+  /** Issuer stated in the callback; empty if not stated. */
   iss: string
 }
 
-/** A provider that people are sent to. */
-export interface Redirecting {
+/** A provider that uses a browser redirect. */
+export interface RedirectProvider {
   name: RedirectingProvider
   isOpen(): boolean
-  /** What this provider understands of a new trip; unused members stay empty. */
-  prepare(trip: Trip): Promise<Trip>
-  authorizeUrl(trip: Trip, state: string): Promise<URL>
+  /** Returns the parameters that this provider supports; the others stay empty. */
+  prepare(authorization: AuthorizationRequest): Promise<AuthorizationRequest>
+  authorizeUrl(authorization: AuthorizationRequest, state: string): Promise<URL>
   /** Throws an `ExchangeFailure`. */
-  personOf(answer: Return, trip: Trip): Promise<ExternalPerson>
+  personOf(
+    answer: AuthorizationResponse,
+    authorization: AuthorizationRequest,
+  ): Promise<ExternalPerson>
 }
 
 /**
- * Why no person came out of an exchange. `unreachable`: it did not conclude and may be tried again.
- * `refused`: the provider does not accept the code. `unclear`: it answered something else than it
- * should. `mismatch`: the provider is not the one that the options name. The cause is for the
- * program's own output; nothing of it reaches the person.
+ * Reason why an exchange returned no person. `unreachable`: it was inconclusive and may be retried.
+ * `refused`: the provider rejected the code. `unclear`: the response was invalid. `mismatch`: the
+ * provider is not the configured one. The cause only goes to the trace, never to the user.
  */
 export class ExchangeFailure extends Error {
   readonly reason: 'unreachable' | 'refused' | 'unclear' | 'mismatch'
@@ -76,20 +80,20 @@ const NAMES: Record<ExternalProvider, Record<Language, string>> = {
   wechat: { zh: '微信', en: 'WeChat' },
 }
 
-/** Fills the `{providerZh}` or `{providerEn}` place of a sentence. */
+/** Parameters for the `{providerZh}` and `{providerEn}` placeholders of error texts. */
 export function named(provider: ExternalProvider): ErrorParams {
   const { zh, en } = NAMES[provider]
   return { providerZh: zh, providerEn: en }
 }
 
-/** Longest id of a person that is believed, in characters. */
+/** Maximum length of an accepted id, in characters. */
 const SUBJECT_LENGTH_MAX = 255
 
-/** An id as text, or null when there is none that could be one. */
+/** Returns an id as text, or null if it is not a valid id. */
 export const textId = (value: unknown): string | null =>
   typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) && value.length <= SUBJECT_LENGTH_MAX
     ? value
     : null
 
-/** The text of a member, `''` when it is something else. */
+/** Returns a text member, or `''` for any other type. */
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

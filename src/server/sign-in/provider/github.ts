@@ -1,30 +1,30 @@
 import type { Config } from '../../config.ts'
 import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
-import { ExchangeFailure, textId, textOf, type Redirecting } from './external-provider.ts'
+import { ExchangeFailure, textId, textOf, type RedirectProvider } from './external-provider.ts'
 import { challengeOf } from './pkce.ts'
 import { callForObject } from './provider-call.ts'
 
 /**
- * Signing in with GitHub or an enterprise installation of it. The code is exchanged at
- * `/login/oauth/access_token`, `/user` says who it is. Servers that do not know PKCE ignore it.
+ * Sign-in with GitHub or GitHub Enterprise. The code is exchanged at `/login/oauth/access_token`;
+ * `/user` returns the person. Servers without PKCE support ignore it.
  */
 export function createGithub(
   { config, options }: { config: Config; options: LiveOptions },
   egress: Egress,
-): Redirecting {
+): RedirectProvider {
   return {
     name: 'github',
     isOpen: () => options.flag('GitHubOAuthEnabled') && options.text('GitHubClientId') !== '',
-    // Where people return to is registered with GitHub.
-    prepare: (trip) => Promise.resolve({ ...trip, redirectUri: '', nonce: '' }),
-    authorizeUrl(trip, state) {
+    // The redirect address is registered with GitHub.
+    prepare: (authorization) => Promise.resolve({ ...authorization, redirectUri: '', nonce: '' }),
+    authorizeUrl(authorization, state) {
       const url = new URL(`${config.GITHUB_BASE_URL}/login/oauth/authorize`)
       url.search = new URLSearchParams({
         client_id: options.text('GitHubClientId'),
         state,
         scope: 'user:email',
-        ...challengeOf(trip.codeVerifier),
+        ...challengeOf(authorization.codeVerifier),
       }).toString()
       return Promise.resolve(url)
     },
@@ -40,7 +40,7 @@ export function createGithub(
           ...(codeVerifier === '' ? {} : { code_verifier: codeVerifier }),
         }),
       })
-      // A wrong code is answered with status 200 and an `error` member.
+      // GitHub responds to a wrong code with status 200 and an `error` member.
       const token = textId(granted['access_token'])
       if (token === null) throw new ExchangeFailure('refused', granted['error'])
       const user = await callForObject(egress, {
@@ -62,8 +62,8 @@ export function createGithub(
 }
 
 /**
- * GitHub's ids are whole numbers. One that a JavaScript number cannot hold exactly would be
- * somebody else's after rounding, so it counts as none.
+ * GitHub's ids are integers. An id that a JavaScript number cannot represent exactly would be
+ * rounded to another user's, so it is rejected.
  */
 function numericId(value: unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) && value > 0 ? `${value}` : null

@@ -1,17 +1,18 @@
 import type { Config } from '../../config.ts'
 import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
-import { ExchangeFailure, textId, textOf, type Redirecting } from './external-provider.ts'
+import { ExchangeFailure, textId, textOf, type RedirectProvider } from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
 
 /**
- * Signing in with Lark. It is open as soon as both halves of the credential are there: no switch
- * exists on the wire. Whether the authorization page knows PKCE is not documented, so none is sent.
+ * Sign-in with Lark. It is enabled if both client id and secret are set; the wire has no switch for
+ * it. The documentation does not state whether the authorization page supports PKCE, so it is not
+ * used.
  */
 export function createLark(
   { config, options }: { config: Config; options: LiveOptions },
   egress: Egress,
-): Redirecting {
+): RedirectProvider {
   return {
     name: 'lark',
     isOpen: () => options.text('LarkClientId') !== '' && options.text('LarkClientSecret') !== '',
@@ -45,7 +46,7 @@ export function createLark(
         url: `${config.LARK_API_BASE_URL}/suite/passport/oauth/userinfo`,
         headers: { authorization: `Bearer ${token}` },
       })
-      // An empty id would be everybody's.
+      // An empty id would match every user.
       const subject = textId(user['open_id'])
       if (subject === null) throw new ExchangeFailure('unclear', 'no open_id')
       return {

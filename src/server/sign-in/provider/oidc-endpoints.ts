@@ -4,21 +4,20 @@ import {
   textId,
   textOf,
   type ExternalPerson,
-  type Return,
-  type Trip,
+  type AuthorizationResponse,
+  type AuthorizationRequest,
 } from './external-provider.ts'
 import { oidcPerson } from './oidc-person.ts'
 import { callForObject } from './provider-call.ts'
 
 /**
- * A person from a token endpoint and a userinfo endpoint without a discovery document. No issuer is
- * known, so an identity token could not be checked and is not looked at; the userinfo answer
- * counts.
+ * Returns the person from a token and a userinfo endpoint, without a discovery document. The issuer
+ * is unknown, so an ID token could not be verified and is ignored; the userinfo response counts.
  */
 export async function endpointsPerson(
   { options, egress }: Pick<App, 'options' | 'egress'>,
-  { code }: Return,
-  { redirectUri, codeVerifier }: Trip,
+  { code }: AuthorizationResponse,
+  { redirectUri, codeVerifier }: AuthorizationRequest,
 ): Promise<ExternalPerson> {
   const tokenEndpoint = options.text('OidcTokenEndpoint')
   const userinfoEndpoint = options.text('OidcUserinfoEndpoint')
@@ -48,9 +47,9 @@ export async function endpointsPerson(
   })
   const subject = textId(claims['sub'])
   if (subject === null) throw new ExchangeFailure('unclear', 'no subject')
-  // The userinfo endpoint is believed, and it is an option of its own.
+  // The userinfo endpoint is trusted, and it is a separate option.
   return oidcPerson({ issuer: issuerOfEndpoints(tokenEndpoint), subject, isProven: false }, claims)
 }
 
-/** What stands for the issuer where none is known. */
+/** Substitute for the unknown issuer. */
 export const issuerOfEndpoints = (tokenEndpoint: string): string => new URL(tokenEndpoint).origin

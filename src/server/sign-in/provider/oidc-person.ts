@@ -1,12 +1,12 @@
 import { textOf, type ExternalPerson } from './external-provider.ts'
 
-/** A person from claims. The subject alone says nothing: another issuer has others of that name. */
+/** Builds a person from claims. The subject is only unique within its issuer. */
 export function oidcPerson(
   { issuer, subject, isProven }: { issuer: string; subject: string; isProven: boolean },
   claims: Readonly<Record<string, unknown>>,
 ): ExternalPerson {
   const username = textOf(claims['preferred_username'])
-  // Many providers do not say it at all, and some as a text.
+  // Many providers omit it, and some send it as text.
   const isVerified = claims['email_verified'] ?? true
   const email = isVerified === true || isVerified === 'true' ? textOf(claims['email']) : ''
   return {

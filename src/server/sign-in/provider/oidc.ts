@@ -8,9 +8,9 @@ import {
   ExchangeFailure,
   textId,
   type ExternalPerson,
-  type Redirecting,
-  type Return,
-  type Trip,
+  type RedirectProvider,
+  type AuthorizationResponse,
+  type AuthorizationRequest,
 } from './external-provider.ts'
 import { endpointsPerson, issuerOfEndpoints } from './oidc-endpoints.ts'
 import { oidcPerson } from './oidc-person.ts'
@@ -18,12 +18,12 @@ import { challengeOf } from './pkce.ts'
 import { callProvider, PROVIDER_TIMEOUT_MS } from './provider-call.ts'
 
 /**
- * Signing in with an OpenID Connect provider. With a discovery document everything that OpenID
- * Connect offers is checked: issuer, audience, nonce, times and signature of the identity token.
- * With endpoints alone, as One API has them, the provider is believed because TLS says it is it.
- * One API never reads the document, so an adopted address may lead nowhere: then the endpoints do.
+ * Sign-in with an OpenID Connect provider. With a discovery document everything is verified:
+ * issuer, audience, nonce, times and signature of the ID token. With endpoints only, as in One API,
+ * the provider is trusted because of TLS. One API never reads the document, so an adopted address
+ * may be invalid; then the endpoints are used.
  */
-export function createOidc(app: App): Redirecting {
+export function createOidc(app: App): RedirectProvider {
   const { options, egress, clock } = app
   const known = new Map<string, { configuration: client.Configuration; untilMs: number }>()
 
@@ -45,19 +45,22 @@ export function createOidc(app: App): Redirecting {
   }
 
   let toldOf = ''
-  /** Null: the endpoints count, of which these are needed. */
+  /** Returns null if the endpoints are to be used; `needed` are those the caller requires. */
   const discovered = async (
     needed: readonly EndpointOption[],
   ): Promise<client.Configuration | null> => {
     const wellKnown = options.text('OidcWellKnown')
     if (wellKnown === '') return null
     try {
-      return await translated(() => configurationFor(wellKnown))
+      return await withExchangeFailures(() => configurationFor(wellKnown))
     } catch (error) {
-      if (!(error instanceof NoDocument) || !(await mayDoWithout(app, needed))) throw error
+      if (!(error instanceof NoDocument) || !(await mayUseEndpoints(app, needed))) throw error
       if (toldOf !== wellKnown) {
         const cause = String(error.cause)
-        app.trace.warn({ wellKnown, cause }, 'signing in without the OpenID Connect document')
+        app.trace.warn(
+          { wellKnown, cause },
+          'the OpenID Connect document is unavailable; using the configured endpoints',
+        )
       }
       toldOf = wellKnown
       return null
@@ -67,21 +70,21 @@ export function createOidc(app: App): Redirecting {
   return {
     name: 'oidc',
     isOpen: () => options.flag('OidcEnabled') && options.text('OidcClientId') !== '',
-    async prepare(trip) {
+    async prepare(authorization) {
       const configuration = await discovered(ENDPOINTS)
-      if (configuration === null) return { ...trip, nonce: '' }
+      if (configuration === null) return { ...authorization, nonce: '' }
       const usesPkce = configuration.serverMetadata().supportsPKCE()
-      return { ...trip, codeVerifier: usesPkce ? trip.codeVerifier : '' }
+      return { ...authorization, codeVerifier: usesPkce ? authorization.codeVerifier : '' }
     },
-    async authorizeUrl(trip, state) {
+    async authorizeUrl(authorization, state) {
       const configuration = await discovered(ENDPOINTS)
       const parameters = {
-        redirect_uri: trip.redirectUri,
+        redirect_uri: authorization.redirectUri,
         response_type: 'code',
         scope: 'openid profile email',
         state,
-        ...challengeOf(trip.codeVerifier),
-        ...(trip.nonce === '' ? {} : { nonce: trip.nonce }),
+        ...challengeOf(authorization.codeVerifier),
+        ...(authorization.nonce === '' ? {} : { nonce: authorization.nonce }),
       }
       if (configuration !== null) return client.buildAuthorizationUrl(configuration, parameters)
       const address = options.text('OidcAuthorizationEndpoint')
@@ -91,38 +94,38 @@ export function createOidc(app: App): Redirecting {
       for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value)
       return url
     },
-    async personOf(answer, trip) {
+    async personOf(answer, authorization) {
       const configuration = await discovered(EXCHANGE_ENDPOINTS)
-      // Who left with a nonce comes back to have it checked.
-      if (configuration === null && trip.nonce !== '') {
-        throw new ExchangeFailure('unreachable', 'the discovery document is gone')
+      // A request that was sent with a nonce requires its verification.
+      if (configuration === null && authorization.nonce !== '') {
+        throw new ExchangeFailure('unreachable', 'the discovery document is missing')
       }
       return configuration === null
-        ? endpointsPerson({ options, egress }, answer, trip)
-        : translated(() => verifiedPerson(configuration, answer, trip))
+        ? endpointsPerson({ options, egress }, answer, authorization)
+        : withExchangeFailures(() => verifiedPerson(configuration, answer, authorization))
     },
   }
 }
 
-/** How long a discovery document and its keys are kept. */
+/** Milliseconds for which a discovery document and its keys are cached. */
 const KEEP_MS = 10 * 60_000
 
 const EXCHANGE_ENDPOINTS = ['OidcTokenEndpoint', 'OidcUserinfoEndpoint'] as const
-/** What an operator may set beside the discovery document; it wins. */
+/** Options that override endpoints of the discovery document. */
 const ENDPOINTS = ['OidcAuthorizationEndpoint', ...EXCHANGE_ENDPOINTS] as const
 type EndpointOption = (typeof ENDPOINTS)[number]
 
-/** An operator who wrote `http:` means it: a provider on the same machine or network. */
+/** An operator may configure `http:` on purpose, for a provider on the same machine or network. */
 const isPlain = (address: string): boolean => address.startsWith('http:')
 
-/** The document is not to be had. One that says something wrong is another failure. */
+/** The document cannot be loaded. An invalid document is another failure. */
 class NoDocument extends ExchangeFailure {}
 
 /**
- * Whether the endpoints may take the document's place. Not once somebody was known by the issuer
- * that a document names: here they would be somebody else, and checked by less.
+ * Whether the endpoints may replace the document. Not allowed after a user has signed in with the
+ * document's issuer: the user would get another identity here, with weaker checks.
  */
-async function mayDoWithout(
+async function mayUseEndpoints(
   { options, database }: App,
   needed: readonly EndpointOption[],
 ): Promise<boolean> {
@@ -136,7 +139,7 @@ async function discover(
   clientId: string,
   egress: App['egress'],
 ): Promise<client.ServerMetadata> {
-  if (!URL.canParse(wellKnown)) throw new NoDocument('unclear', 'it has no address')
+  if (!URL.canParse(wellKnown)) throw new NoDocument('unclear', 'invalid address')
   const configuration = await client.discovery(new URL(wellKnown), clientId, undefined, undefined, {
     [client.customFetch]: async (url, request) => {
       const answer = await fetchBy(egress)(url, request).catch(asNoDocument)
@@ -152,16 +155,17 @@ async function discover(
 }
 
 /**
- * Refuses a document of another issuer than its address names (OpenID Connect Discovery 1.0,
- * section 4.3): people are known by their issuer, so anybody who may change the address could sign
- * in as any of them. A slash at the end does not matter: the address is made without it.
+ * Rejects a document of another issuer than its address (OpenID Connect Discovery 1.0, section
+ * 4.3). Users are identified by their issuer, so an account that may change the address could
+ * otherwise sign in as any of them. A trailing slash is ignored, because the address is built
+ * without it.
  */
 function refuseOtherIssuer(wellKnown: string, issuer: string): void {
   const named = URL.canParse(issuer) ? plainIssuer(new URL(issuer)) : issuer
   if (named === issuerOfAddress(new URL(wellKnown))) return
   throw new ExchangeFailure(
     'mismatch',
-    `the discovery document at ${wellKnown} is of another issuer, ${issuer}. ` +
+    `the discovery document at ${wellKnown} belongs to another issuer, ${issuer}. ` +
       'Set OidcWellKnown to that issuer’s own address: ' +
       `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
   )
@@ -169,7 +173,10 @@ function refuseOtherIssuer(wellKnown: string, issuer: string): void {
 
 const plainIssuer = ({ origin, pathname }: URL): string => origin + withoutTrailing(pathname, '/')
 
-/** The issuer whose document is at an address: behind its own path, or before it (RFC 8414, 3.1). */
+/**
+ * Issuer of the document at this address: the well-known path follows its path, or precedes it (RFC
+ * 8414, 3.1).
+ */
 const issuerOfAddress = ({ origin, pathname }: URL): string =>
   origin + withoutTrailing(pathname.replace(/\/\.well-known\/[^/]+/, ''), '/')
 
@@ -191,8 +198,8 @@ function adjusted(
   const [authorization, token, userinfo] = ENDPOINTS.map((name) => options.text(name))
   const metadata: client.ServerMetadata = {
     ...fetched,
-    // Consoles of the family hand on code and state alone; there is one issuer here, so nothing
-    // can be mixed up. An `iss` that does arrive is compared.
+    // Consoles for One API pass on code and state only. There is one issuer here, so no mix-up is
+    // possible. An `iss` that is present is compared.
     authorization_response_iss_parameter_supported: false,
     ...(authorization ? { authorization_endpoint: authorization } : {}),
     ...(token ? { token_endpoint: token } : {}),
@@ -203,8 +210,8 @@ function adjusted(
 
 async function verifiedPerson(
   configuration: client.Configuration,
-  { code, state, iss }: Return,
-  { redirectUri, codeVerifier, nonce }: Trip,
+  { code, state, iss }: AuthorizationResponse,
+  { redirectUri, codeVerifier, nonce }: AuthorizationRequest,
 ): Promise<ExternalPerson> {
   const back = new URL(redirectUri)
   back.search = new URLSearchParams({ code, state, ...(iss === '' ? {} : { iss }) }).toString()
@@ -225,7 +232,7 @@ async function verifiedPerson(
   return oidcPerson({ issuer, subject, isProven: true }, { ...claims, ...profile })
 }
 
-/** The library's calls go the way of all calls. */
+/** Sends the library's requests through the common egress. */
 const fetchBy =
   (egress: App['egress']): client.CustomFetch =>
   async (url, { method, headers, body }) => {
@@ -233,7 +240,7 @@ const fetchBy =
       method: method === 'POST' ? 'POST' : 'GET',
       url,
       headers,
-      // The library sends forms only.
+      // The library only sends forms.
       ...(body === null || body === undefined ? {} : { body: String(body) }),
     })
     return new Response(answer.text, {
@@ -243,10 +250,10 @@ const fetchBy =
   }
 
 /**
- * What the library throws, in our words: what our own call threw inside of it, the provider's
- * refusal, or an answer that does not prove what it should.
+ * Converts errors of the library to an `ExchangeFailure`: an error of our own HTTP call inside it,
+ * the provider's refusal, or a response that does not prove what it should.
  */
-async function translated<T>(work: () => Promise<T>): Promise<T> {
+async function withExchangeFailures<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

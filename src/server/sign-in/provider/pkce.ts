@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 
-/** Members of an authorization request for a PKCE verifier (RFC 7636); none for an empty one. */
+/**
+ * Parameters of an authorization request for a PKCE verifier (RFC 7636); empty without a verifier.
+ */
 export const challengeOf = (
   codeVerifier: string,
 ): { code_challenge?: string; code_challenge_method?: string } =>

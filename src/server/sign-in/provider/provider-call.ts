@@ -8,17 +8,18 @@ import {
 } from '../../egress/http-call.ts'
 import { ExchangeFailure } from './external-provider.ts'
 
-/** What a provider gets to answer, all in all. */
+/** Total time limit of one provider request. */
 export const PROVIDER_TIMEOUT_MS = 5000
-/** Larger than any answer that says who somebody is. */
+/** Larger than any valid userinfo response. */
 const ANSWER_BYTES_MAX = 256 * 1024
 const HTTP_SERVER_FAULT = 500
 
 export type ProviderCall = Pick<HttpCall, 'method' | 'url' | 'headers' | 'body'>
 
 /**
- * One call to a provider, bounded in time and size, sent once. Throws `ExchangeFailure`:
- * `unreachable` without an answer or with a server's fault, `unclear` when the answer is too large.
+ * Sends one request to a provider, limited in time and size, without retry. Throws
+ * `ExchangeFailure`: `unreachable` without a response or for a server error, `unclear` if the
+ * response is too large.
  */
 export async function callProvider(egress: Egress, call: ProviderCall): Promise<HttpAnswer> {
   const bounds = { timeoutMs: PROVIDER_TIMEOUT_MS, bytesMax: ANSWER_BYTES_MAX }
@@ -42,7 +43,7 @@ const FAILURES = {
   too_large: 'unclear',
 } as const satisfies Record<HttpCallFailed['reason'], ExchangeFailure['reason']>
 
-/** The same, of an answer that must be a JSON object with a status of success. */
+/** Sends a request whose response must be a JSON object with a success status. */
 export async function callForObject(
   egress: Egress,
   call: ProviderCall,
@@ -51,6 +52,6 @@ export async function callForObject(
   const isSuccess = answer.status >= 200 && answer.status < 300
   if (!isSuccess) throw new ExchangeFailure('refused', `status ${answer.status}`)
   const members = jsonMembers(answer.text)
-  if (members === null) throw new ExchangeFailure('unclear', 'the answer is no JSON object')
+  if (members === null) throw new ExchangeFailure('unclear', 'the response is not a JSON object')
   return members
 }

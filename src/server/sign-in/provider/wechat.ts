@@ -6,9 +6,10 @@ import { callForObject } from './provider-call.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
- * Who got a code from the public account. A helper server that the operator runs knows; it answers
- * `{success, data: id}`. An id counts for the helper that named it only: another one could name
- * any. Throws `wechat_code_invalid` for a code it does not know.
+ * Returns the person who got a code from the WeChat public account. A helper server run by the
+ * operator resolves the code and returns `{success, data: id}`. An id only counts for the helper
+ * server that returned it, because another server could return any id. Throws `wechat_code_invalid`
+ * for an unknown code.
  */
 export async function wechatPerson(
   options: LiveOptions,
@@ -39,5 +40,5 @@ export async function wechatPerson(
   }
 }
 
-/** Codes are a handful of letters and digits; anything else need not bother the helper. */
+/** Codes consist of a few letters and digits; other input is not sent to the helper server. */
 const isCode = (code: string): boolean => /^[0-9A-Za-z_-]{1,64}$/.test(code)

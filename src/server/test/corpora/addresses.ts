@@ -1,4 +1,4 @@
-/** Addresses that no channel may have: they lead to nowhere or to a cloud's own services. */
+/** Addresses that no channel may have: they are unreachable or belong to cloud services. */
 export const FORBIDDEN_UPSTREAMS = [
   'http://0.0.0.0',
   'http://0.1.2.3',
@@ -35,7 +35,7 @@ export const FORBIDDEN_UPSTREAMS = [
   'http://[::1%25lo]',
 ]
 
-/** Local models are a normal use; names are classified when they are called. */
+/** Local models are a common use; host names are classified when they are called. */
 export const ALLOWED_UPSTREAMS = [
   'http://127.0.0.1:11434',
   'http://localhost:11434/v1///',
@@ -45,7 +45,7 @@ export const ALLOWED_UPSTREAMS = [
   'https://模型.例子/v1',
 ]
 
-/** What may stand behind a link of the console, and what browsers would take for something else. */
+/** Addresses of links in the console, and texts that browsers would interpret differently. */
 export const WEB_ADDRESSES: readonly (readonly [text: string, isFine: boolean])[] = [
   ['https://ok.example', true],
   ['HTTPS://OK.EXAMPLE', true],

@@ -3,7 +3,7 @@ const bytes = (...parts: (string | number[])[]): Buffer =>
     parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))),
   )
 
-/** Bodies that are no JSON object. */
+/** Bodies that are not JSON objects. */
 export const NO_OBJECTS: readonly (readonly [what: string, body: string | Buffer])[] = [
   ['nothing', ''],
   ['blanks', '   '],
@@ -27,7 +27,7 @@ export const NO_OBJECTS: readonly (readonly [what: string, body: string | Buffer
   ['ten thousand brackets', '['.repeat(10_000)],
 ]
 
-/** Objects that stand beside members which are asked for, and must change nothing about them. */
+/** Members beside the expected ones that must have no effect. */
 export const ODD_MEMBERS: readonly (readonly [what: string, members: string])[] = [
   ['a prototype', '"__proto__":{"role":100,"quota":1}'],
   ['a constructor', '"constructor":{"prototype":{"role":100}}'],
@@ -46,7 +46,7 @@ export const ODD_MEMBERS: readonly (readonly [what: string, members: string])[] 
   ['names that differ by composition', '"\u00e9":1,"e\u0301":2'],
 ]
 
-/** Odd members that are more, or nested deeper, than a body below the bulk limit may be. */
+/** Odd members that exceed the number or depth allowed in a body below the bulk limit. */
 export const TOO_MUCH: ReadonlySet<string> = new Set([
   'a thousand levels',
   'eight thousand levels',

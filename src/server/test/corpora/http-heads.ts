@@ -4,8 +4,8 @@ const CALL = 'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n'
 const GET = 'GET /api/status HTTP/1.1\r\nHost: localhost\r\n'
 
 /**
- * Requests byte by byte, and the statuses that are right for them; 0: the connection ends without
- * an answer. More than one answer to one request would be worse than any of them.
+ * Requests as bytes, and the correct status codes; 0 if the connection ends without a response.
+ * More than one response to one request is never correct.
  */
 export const HEADS: readonly (readonly [what: string, bytes: string, statuses: number[]])[] = [
   [

@@ -1,6 +1,4 @@
-/**
- * What stands in an `Authorization` header and is nobody's access token. `good` is somebody's.
- */
+/** Values of an `Authorization` header that are not a valid access token; `good` is a valid one. */
 export const wrongAccessTokens = (good: string): (readonly [what: string, header: string])[] => [
   ['a word alone', 'Bearer'],
   ['the word and a blank', 'Bearer '],
@@ -26,7 +24,7 @@ export const wrongAccessTokens = (good: string): (readonly [what: string, header
   ['long', 'a'.repeat(8000)],
 ]
 
-/** What stands in the session's cookie and is nobody's. `good` is somebody's. */
+/** Values of the session cookie that are invalid; `good` is a valid one. */
 export const wrongCookies = (good: string): (readonly [what: string, cookie: string])[] => {
   const [id = '', signature = ''] = good.split('.')
   return [

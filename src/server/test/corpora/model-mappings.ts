@@ -1,4 +1,4 @@
-/** Model mappings as they may be written, and whether they can be stored. */
+/** Spellings of model mappings, and whether they can be stored. */
 export const MODEL_MAPPINGS: readonly (readonly [what: string, text: string, isStored: boolean])[] =
   [
     ['nothing', '', true],

@@ -1,7 +1,7 @@
 /**
- * What stands where a whole number belongs, as the text of a JSON value: what parses to something
- * else than it says is among them. `value` is the whole number it means, or null where it means
- * none that JavaScript and a database column can both hold.
+ * Values in place of an integer, as JSON texts, including ones that parse to another number than
+ * written. `value` is the intended integer, or null if JavaScript and a database column cannot both
+ * represent it.
  */
 export const NUMBERS: readonly (readonly [what: string, json: string, value: number | null])[] = [
   ['minus one', '-1', -1],

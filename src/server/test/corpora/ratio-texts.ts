@@ -1,7 +1,7 @@
 const many = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, 1])))
 
-/** Maps of ratios as they may be written, and whether they can be stored. */
+/** Spellings of ratio maps, and whether they can be stored. */
 export const RATIO_TEXTS: readonly (readonly [what: string, text: string, isFine: boolean])[] = [
   ['nothing', '', false],
   ['an empty map', '{}', true],

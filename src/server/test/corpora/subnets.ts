@@ -1,4 +1,4 @@
-/** Lists of networks for a token, and whether they can be one. */
+/** Lists of subnets for a token, and whether they are valid. */
 export const SUBNETS: readonly (readonly [list: string, isFine: boolean])[] = [
   ['', true],
   ['0.0.0.0/0', true],

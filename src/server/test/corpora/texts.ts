@@ -1,6 +1,6 @@
 /**
- * Texts for any field that takes one: what people paste, what scripts get wrong and what attackers
- * try. What each field makes of them is said where it is tested.
+ * Texts for any text field: pasted texts, mistakes of scripts and attacks. The tests of each field
+ * state the expected result.
  */
 export const TEXTS: readonly (readonly [what: string, text: string])[] = [
   ['nothing', ''],
@@ -74,7 +74,9 @@ export const TEXTS: readonly (readonly [what: string, text: string])[] = [
   ['commas', ',,a,,b,'],
 ]
 
-/** Those that a name may not hold: they break a line, show nothing or turn around what follows. */
+/**
+ * Texts that a name must not contain: they break a line, are invisible or reverse the direction.
+ */
 export const UNREADABLE_TEXTS: ReadonlySet<string> = new Set([
   'a tab',
   'an override of the direction',
@@ -91,7 +93,7 @@ export const UNREADABLE_TEXTS: ReadonlySet<string> = new Set([
   'half a character',
 ])
 
-/** Texts that look like a reserved name, or like an earlier text of the list. */
+/** Texts similar to a reserved name, or to an earlier text of the list. */
 export const LOOK_ALIKES: ReadonlySet<string> = new Set([
   'root',
   'an ideographic space',
@@ -100,7 +102,7 @@ export const LOOK_ALIKES: ReadonlySet<string> = new Set([
   'Cyrillic letters',
 ])
 
-/** Texts around a limit, in characters of one, three and four bytes: only characters count. */
+/** Texts around a limit, with characters of one, three and four bytes: only characters count. */
 export const textsAround = (
   max: number,
 ): (readonly [what: string, text: string, fits: boolean])[] =>

@@ -1,6 +1,6 @@
 const NEVER = -1
 
-/** Expiry times of a token as the text of a JSON value, and whether a token may carry them. */
+/** Expiry times of a token as JSON texts, and whether they are valid. */
 export const EXPIRIES: readonly (readonly [what: string, json: string, isFine: boolean])[] = [
   ['never', String(NEVER), true],
   ['nothing', '0', true],
@@ -22,7 +22,7 @@ export const EXPIRIES: readonly (readonly [what: string, json: string, isFine: b
   ['more than a number holds', '1e21', false],
 ]
 
-/** Time ranges of a log query; all of them are answered. */
+/** Time ranges of a log query; all of them get a response. */
 export const RANGES: readonly (readonly [what: string, query: string])[] = [
   ['backwards', 'start_timestamp=1800000000&end_timestamp=1700000000'],
   ['a hundred years', 'start_timestamp=1&end_timestamp=3155760000'],

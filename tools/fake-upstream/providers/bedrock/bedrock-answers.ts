@@ -39,7 +39,7 @@ export function converseAnswer(call: Call): Answer {
   return jsonAnswer({ output, stopReason, ...usage, metrics: { latencyMs: 5 } })
 }
 
-/** `POST /model/{id}/invoke[-with-response-stream]`: Anthropic's own words, and vectors. */
+/** `POST /model/{id}/invoke[-with-response-stream]`: Anthropic's dialect, and embeddings. */
 export function invokeAnswer(call: Call): Answer {
   const refusal = signatureProblem(call)
   if (refusal !== null) return refusal
@@ -74,7 +74,7 @@ export function invokeAnswer(call: Call): Answer {
 
 const COHERE_TEXTS_MAX = 96
 
-/** Counted in a header only. */
+/** The token count is only in a header. */
 function cohereVectors({ texts, input_type: use }: Json): Answer {
   if (use === undefined) return invalid('#: required key [input_type] not found')
   if (listOf(texts).length > COHERE_TEXTS_MAX) return invalid('#/texts: expected maximum of 96')
@@ -108,7 +108,7 @@ function problemOf(json: Json): string | null {
 const documentsIn = (blocks: readonly Json[]): Json[] =>
   blocks.flatMap(({ document }) => (document === undefined ? [] : [objectOf(document)]))
 
-/** Results of tools hold some, too. */
+/** Tool results may contain documents too. */
 function documentProblem({ messages }: Json): string | null {
   const blocks = listOf(messages).flatMap((message) =>
     listOf(objectOf(message).content).map(objectOf),
@@ -123,7 +123,7 @@ function documentProblem({ messages }: Json): string | null {
   return isTwice ? "Messages can't contain duplicate document names." : null
 }
 
-/** The schema of the answer as it is asked for: a text within. */
+/** The requested schema of the response, nested as a text. */
 function schemaIn({ outputConfig }: Json): string | null {
   const { structure } = objectOf(objectOf(outputConfig).textFormat)
   return textOf(objectOf(objectOf(structure).jsonSchema).schema) ?? null
@@ -191,7 +191,7 @@ function eventsOf({ toolCalls, pieces }: NativeProduced, stopReason: string, usa
   ]
 }
 
-/** Each event is padded so that its length tells nothing. */
+/** Each event is padded so that its length reveals nothing. */
 const event = (name: string, payload: Json) => ({
   name,
   data: JSON.stringify({ ...payload, p: 'abcdefgh' }),

@@ -2,25 +2,25 @@ import { createHash, createHmac } from 'node:crypto'
 import { jsonAnswer, type Answer } from '../../answer.ts'
 import type { Call } from '../../call.ts'
 
-/** The one account there is. */
+/** The only account. */
 export const BEDROCK_ACCOUNT = {
   accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
   secretKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
   region: 'us-east-1',
   apiKey: 'ABSKQmVkcm9ja0FQSUtleS1vZi10ZXN0cw==',
 }
-/** Seconds that a request may be early or late. */
+/** Maximum clock skew of a request, in seconds. */
 const SKEW_SECONDS = 300
 
 const AUTHORIZATION =
   /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/bedrock\/aws4_request, SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})$/
 
-/** An error as Bedrock words one outside a stream. */
+/** An error of Bedrock outside a stream. */
 export function bedrockErrorAnswer(status: number, type: string, message: string): Answer {
   return jsonAnswer({ message }, status, { 'x-amzn-errortype': type })
 }
 
-/** What is wrong with a signature, checked byte by byte; null: nothing. */
+/** Verifies the signature byte by byte; null if it is valid. */
 export function signatureProblem(call: Call): Answer | null {
   const problem = problemOf(call)
   return problem === null ? null : bedrockErrorAnswer(403, 'InvalidSignatureException', problem)
@@ -54,13 +54,13 @@ function problemOf(call: Call): string | null {
   return 'The request signature we calculated does not match the signature you provided.'
 }
 
-/** A key of Bedrock's own goes along as it is, and nothing is signed. */
+/** A Bedrock API key is sent as it is, without a signature. */
 function bearerProblem({ authorization, headers }: Call): string | null {
   if (authorization !== `Bearer ${BEDROCK_ACCOUNT.apiKey}`) return 'Authentication failed: API key'
   return headers['x-amz-date'] === undefined ? null : 'x-amz-date belongs to a signature'
 }
 
-/** Tests run at a time of their own: only the shape is checked unless it is near the real one. */
+/** Tests use a fixed clock: only the format is checked unless the time is close to the real one. */
 function isOff(stamp: string): boolean {
   const parts = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(stamp)
   if (parts === null) return true
@@ -71,7 +71,7 @@ function isOff(stamp: string): boolean {
   return offSeconds > SKEW_SECONDS && offSeconds < 3600
 }
 
-/** Each byte but the unreserved ones, once more. */
+/** Percent-encodes every byte except the unreserved ones, twice. */
 const twiceEncoded = (path: string): string =>
   [...Buffer.from(path)]
     .map((byte) => {

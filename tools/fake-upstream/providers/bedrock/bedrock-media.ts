@@ -2,14 +2,14 @@ import { jsonAnswer, range, type Answer } from '../../answer.ts'
 import { countOf, listOf, objectOf, textOf, type Call, type Json } from '../../call.ts'
 import { bedrockErrorAnswer } from './bedrock-checks.ts'
 
-/** Pictures and rankings of models that Bedrock invokes. */
+/** Image generation and reranking of models invoked through Bedrock. */
 
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 const invalid = (message: string): Answer => bedrockErrorAnswer(400, 'ValidationException', message)
 
-/** A member that the model does not know; null: none. */
+/** An unknown member of the body; null if all are known. */
 function stranger(json: Json, known: string): string | null {
   const names = new Set(known.split(' '))
   return Object.keys(json).find((name) => !names.has(name)) ?? null
@@ -17,7 +17,7 @@ function stranger(json: Json, known: string): string | null {
 
 const extraneous = (name: string): Answer => invalid(`extraneous key [${name}] is not permitted`)
 
-/** Null: the model does neither. */
+/** Null for other models. */
 export function bedrockMediaAnswer(call: Call): Answer | null {
   if (/nova-canvas|titan-image/.test(call.model)) return amazonsPictures(call)
   if (/stability\./.test(call.model)) return stabilitysPicture(call)

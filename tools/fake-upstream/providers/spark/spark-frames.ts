@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { isObject, listOf, objectOf, textOf, type Call, type Json } from '../../call.ts'
 import { produceNative } from '../../dialects/native-wishes.ts'
 
-/** The one application there is. */
+/** The only application. */
 export const SPARK_ACCOUNT = {
   appId: 'fakeapp1',
   secret: 'fake-spark-secret-0123456789',
@@ -30,7 +30,7 @@ const ERROR_CODES: Record<number, number> = {
   503: 10_008,
 }
 
-/** What is wrong with a signed address, checked byte by byte; null: nothing. */
+/** Verifies a signed address byte by byte; null if it is valid. */
 export function sparkSignatureProblem({ url = '', headers }: IncomingMessage): string | null {
   const { pathname, searchParams } = new URL(url, 'http://upstream')
   const [date, host] = [searchParams.get('date') ?? '', searchParams.get('host') ?? '']
@@ -51,7 +51,7 @@ const sparkError = (code: number, message: string): Json => ({
   header: { code, message, sid: 'cht-fixed', status: 2 },
 })
 
-/** The frames that answer one question. */
+/** Frames of the response to one request. */
 export function sparkFrames(call: Call): Json[] {
   const { refusal } = call.directives
   if (refusal !== null) {
@@ -121,7 +121,7 @@ function wishesOf(json: Json) {
       return { name, parameters: isObject(parameters) ? parameters : {} }
     }),
     choice: null,
-    // Results of functions are said by the user too, and begin with their names.
+    // Function results are sent as user messages that begin with the function's name.
     lastWords: last.role === 'user' ? String(last.content).replace(/^\w+: /gm, '') : '',
     schema: null,
     wantsJson: false,

@@ -6,8 +6,8 @@ import { readCall, type Call, type Json } from '../../call.ts'
 import { sparkErrorInMiddle, sparkFrames, sparkSignatureProblem } from './spark-frames.ts'
 
 /**
- * Spark's WebSocket, byte by byte after RFC 6455 and with nothing of a library's or of the code it
- * tests: clients' frames must be masked and whole, and an answer begins with a ping.
+ * Spark's WebSocket, implemented from RFC 6455 without a library and without the code that it
+ * tests. Client frames must be masked and unfragmented, and a response begins with a ping.
  */
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
@@ -18,18 +18,18 @@ const FIN_CONTINUATION = 0x80
 const FIN_PING = 0x89
 const FIN_CLOSE = 0x88
 
-/** What a call came to. */
+/** How a call ended. */
 export type SocketOutcome = 'answered' | 'client-gone'
 
 export type SocketHooks = {
   words(path: string): string
-  /** A question has arrived; answers whom to tell how it ended. */
+  /** Called for each request; returns a function to call with the outcome. */
   asked(request: IncomingMessage, call: Call): (outcome: SocketOutcome) => void
 }
 
-/** Answers a request to become a WebSocket. */
+/** Handles a WebSocket upgrade. */
 export async function answerSocket(request: IncomingMessage, socket: Duplex, hooks: SocketHooks) {
-  // A client that has said its last is gone.
+  // A client that ends its side has disconnected.
   socket.on('error', () => {}).once('end', () => socket.destroy())
   const handshake = readCall(request, Buffer.alloc(0), hooks.words(request.url ?? ''))
   const problem = sparkSignatureProblem(request)
@@ -64,7 +64,7 @@ function refuse(socket: Duplex, status: string, message: string): void {
   )
 }
 
-/** The first text of a client; null: it went away, or broke the rules. */
+/** The first text of a client; null if it disconnected or violated the protocol. */
 function firstText(socket: Duplex): Promise<Buffer | null> {
   const { promise, resolve } = Promise.withResolvers<Buffer | null>()
   let held = Buffer.alloc(0)
@@ -87,7 +87,7 @@ function unmasked(bytes: Buffer): Buffer | null | 'broken' {
   if (bytes.length < headLength + 4) return null
   const length =
     short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short
-  // The shortest form of a length is the only one.
+  // A length must have its shortest encoding.
   if (length < (short === 127 ? 65_536 : short === 126 ? 126 : 0)) return 'broken'
   const from = headLength + 4
   if (bytes.length < from + length) return null
@@ -148,7 +148,7 @@ function framesToSend({ directives }: Call, frames: Json[], half: number): Json[
   }
 }
 
-/** A text in one frame, or in two. */
+/** A text in one frame or two. */
 function textFrames(text: Json, isSplit: boolean): Buffer {
   const bytes = Buffer.from(JSON.stringify(text))
   if (!isSplit) return frame(FIN_TEXT, bytes)

@@ -27,7 +27,7 @@ function SourceForm({ isBusy, onAsk }: SourceFormProps) {
   const known = priceSources.find((source) => source.id === id)?.address ?? null
   const address = known ?? typed.trim()
   const canAsk = known !== null || address !== ''
-  // No form of its own: the settings around it are one.
+  // Not a form, because it is inside the form of the settings.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && canAsk && !isComposing(event)) onAsk(address)
   }
@@ -57,7 +57,7 @@ function SourceForm({ isBusy, onAsk }: SourceFormProps) {
   )
 }
 
-/** Compares with a list, and sets the prices that somebody chooses. */
+/** Compares with a list, and applies the selected prices. */
 export function PriceDialog({ onClose }: { onClose: () => void }) {
   const { t } = useTranslation()
   const client = useQueryClient()
@@ -81,7 +81,7 @@ export function PriceDialog({ onClose }: { onClose: () => void }) {
   })
   const rows = asking.data?.rows ?? []
   const picked = rows.filter(({ name }) => chosen.has(name))
-  // Outside of the settings' form, which Enter in a field of it would send.
+  // In a portal outside the settings' form, which Enter in a field would submit.
   return createPortal(
     <PlainDialog isWide title={t('对照公开价格')} onClose={onClose}>
       <SourceForm isBusy={asking.isPending} onAsk={(address) => asking.mutate(address)} />

@@ -27,13 +27,13 @@ test.each([
   expect(isFarApart(one, other)).toBe(isFar)
 })
 
-test('only a price that there was before can be suspicious', () => {
+test('only a changed price can be suspicious', () => {
   const row = { name: 'm', listed: ratios('50', null, null), is_served: true }
   expect(isSuspicious({ ...row, now: ratios('1', null, null) })).toBe(true)
   expect(isSuspicious({ ...row, now: null })).toBe(false)
 })
 
-test('rows are found by name, and by whether they are served', () => {
+test('filters rows by name and by whether they are served', () => {
   const row = (name: string, isServed: boolean) => ({
     name,
     now: null,

@@ -2,7 +2,7 @@ import type { ListedRatios, PublishedPrice } from '../../../../contract/price-ap
 import { type Decimal, times } from '../../../../contract/decimal.ts'
 import { fixedText, readDecimal, TWO } from '../decimal.ts'
 
-/** Dollars for a million tokens; empty: nobody says. */
+/** Dollars per million tokens; empty if unknown. */
 export interface ShownPrice {
   prompt: string
   completion: string
@@ -14,7 +14,7 @@ const NOTHING: Decimal = { digits: 0n, decimals: 0 }
 
 const decimalOf = (text: string): Decimal => readDecimal(text) ?? NOTHING
 
-/** At least two places, and no zeros behind them. */
+/** Formats with at least two decimals and without further trailing zeros. */
 function dollars(...ratios: string[]): string {
   let price: Decimal = TWO
   for (const ratio of ratios) price = times(price, decimalOf(ratio))
@@ -30,22 +30,22 @@ export function shownPrice(ratios: ListedRatios): ShownPrice {
   }
 }
 
-/** A price this many times higher or lower is probably a mistake. */
+/** A price that differs by this factor is probably a mistake. */
 const SUSPICIOUS_TIMES = 20
 
-/** Whether two ratios are so far apart that one of them is probably a slip. */
+/** Whether two ratios differ so much that one of them is probably a mistake. */
 export function isFarApart(one: string, other: string): boolean {
   const [less = 0, more = 0] = [Number(one), Number(other)].toSorted((a, b) => a - b)
   return less > 0 && more / less > SUSPICIOUS_TIMES
 }
 
-/** Whether the price in the list is probably not for the same thing. */
+/** Whether the price in the list is probably for something else. */
 export const isSuspicious = ({ now, listed }: PublishedPrice): boolean =>
   now !== null && isFarApart(now.model_ratio, listed.model_ratio)
 
 export interface Shown {
   word: string
-  /** Only what enabled channels serve. */
+  /** Only models that enabled channels serve. */
   isServedOnly: boolean
 }
 

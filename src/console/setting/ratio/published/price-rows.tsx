@@ -10,12 +10,12 @@ import styles from './published.module.css'
 
 interface PriceRowsProps {
   found: { rows: PublishedPrice[]; same: number; left_out: number }
-  /** Names. */
+  /** Selected model names. */
   chosen: ReadonlySet<string>
   onChoose: (names: ReadonlySet<string>) => void
 }
 
-/** Prompt, completion, cached; what differs from `before` stands out. */
+/** Prompt, completion and cached price; highlights differences from `before`. */
 function Price({ ratios, before }: { ratios: ListedRatios | null; before?: ListedRatios | null }) {
   const { t } = useTranslation()
   if (ratios === null) return <span className={styles['quiet']}>{t('没有价格')}</span>
@@ -100,7 +100,7 @@ function useColumns(
 const BLOCK_ROW = 84
 const WIDE_ROW = 40
 
-/** What differs, to be ticked. */
+/** Table of differences with checkboxes. */
 export function PriceRows({ found, chosen, onChoose }: PriceRowsProps) {
   const { t } = useTranslation()
   const [word, setWord] = useState('')

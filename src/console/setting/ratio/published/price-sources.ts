@@ -1,11 +1,11 @@
 import { mark } from '../../../app/i18n.ts'
 
-/** Lists of prices that anybody may read. */
+/** Public price lists. */
 export interface PriceSource {
   id: string
   /** A name, or a text to translate. */
   label: string
-  /** Empty: the built-in prices; null: somebody types it. */
+  /** Empty for the built-in prices; null if the user enters it. */
   address: string | null
 }
 

@@ -4,7 +4,7 @@ import { Action } from '../../../ui/actions.tsx'
 
 const loadDialog = async () => (await import('./price-dialog.tsx')).PriceDialog
 
-/** Opens the comparison of all prices with a public list. `isEdited`: ratios that are not saved. */
+/** Opens the comparison with a public price list. `isEdited`: there are unsaved ratios. */
 export function PublishedPrices({ isEdited }: { isEdited: boolean }) {
   const { t } = useTranslation()
   const { Part: PriceDialog, open, close } = useLatePart(loadDialog)

@@ -1,7 +1,6 @@
+import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
 import {
   textEvent,
-  type AnswerPart,
-  type ChatAnswer,
   type ChatEvent,
   type Finish,
   type FinishReason,
@@ -9,12 +8,22 @@ import {
 import { objectText } from '../../canonical/arguments-text.ts'
 import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
 import type { Signature } from '../../canonical/chat-request.ts'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import type { StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
+import {
+  arrayOr,
+  isRecord,
+  parseJson,
+  recordOr,
+  textOr,
+  type JsonRecord,
+} from '../../json/json-value.ts'
+import { errorOf } from '../../openai/answer-error.ts'
 import { citationsIn } from '../../openai/citations.ts'
 import { readUsage } from '../../openai/usage.ts'
-import { searchOf } from '../tools/searches.ts'
+import { searchesIn, searchOf } from '../tools/searches.ts'
+import { withBilledSearches } from '../tools/told-usage.ts'
+import { failureOf } from './failure.ts'
 import { sealOf } from './seal.ts'
 
 /**
@@ -22,19 +31,37 @@ import { sealOf } from './seal.ts'
  * "Streaming events". The seal of a thought that led to a call is the call's: some clients hand
  * back their calls and not their thoughts.
  */
-export function readResponsesAnswer(response: JsonRecord): ChatAnswer {
-  const items = arrayOr(response.output).map(recordOr)
-  let said = 0
-  const parts = items.flatMap((item, index) => {
-    const read = readItem(item, [items[index - 1], items[index + 1]], said)
-    for (const part of read) if (part.kind === 'text') said += part.text.length
-    return read
-  })
-  return {
-    id: textOr(response.id),
-    choices: [{ parts, finish: finishOf(response) }],
-    usage: readUsage(response.usage, USAGE_TOKENS_MAX).usage,
-  }
+
+/** Reads a whole response. One that has failed is no answer. */
+export function readResponsesAnswer(bytes: Buffer): AnswerReading {
+  const response = parseJson(bytes.toString('utf8'))
+  if (!isRecord(response)) return { kind: 'malformed' }
+  const error = response.status === 'failed' ? recordOr(response.error) : errorOf(response)
+  if (error !== undefined) return { kind: 'error', error: failureOf(error) }
+  if (!Array.isArray(response.output)) return { kind: 'malformed' }
+  const extras = searchExtrasOf(searchesIn(response.output), response)
+  const usage = withExtras(readUsage(response.usage, USAGE_TOKENS_MAX), extras)
+  return { kind: 'ok', usage, extras, events: () => eventsOfResponse(response) }
+}
+
+/** A whole response as events. */
+export function eventsOfResponse(response: JsonRecord): ChatEvent[] {
+  const reader = new ResponsesStreamReader()
+  const events = reader.eventsOf({ type: 'response.completed', response })
+  return [{ kind: 'start', id: textOr(response.id) }, ...events, ...reader.end()]
+}
+
+/** As many as the response says are billed, else as many as it shows. */
+const searchExtrasOf = (count: number, response: JsonRecord = {}): UsedExtras => {
+  const counts = count === 0 ? {} : { web_search: count }
+  const tools = withBilledSearches(counts, response, 'web_search')
+  return Object.keys(tools).length === 0 ? {} : { tools }
+}
+
+function withExtras(reading: UsageReading, extras: UsedExtras): UsageReading {
+  const { usage } = reading
+  if (usage === null || extras.tools === undefined) return reading
+  return { ...reading, usage: { ...usage, extras: { ...usage.extras, ...extras } } }
 }
 
 const CUTS: Readonly<Record<string, FinishReason>> = {
@@ -49,54 +76,10 @@ function finishOf(response: JsonRecord): Finish {
 
 const isCall = (item: JsonRecord | undefined): boolean => item?.type === 'function_call'
 
-function readItem(
-  item: JsonRecord,
-  [before, after]: readonly [JsonRecord | undefined, JsonRecord | undefined],
-  said: number,
-): AnswerPart[] {
-  switch (item.type) {
-    case 'message':
-      return readMessage(item, said)
-    case 'web_search_call':
-      return searchOf(item).map((search) => ({ kind: 'search', search }))
-    case 'reasoning': {
-      const text = thoughtText(item)
-      const signature = isCall(after) ? null : sealOf(item)
-      return text === '' && signature === null
-        ? []
-        : [{ kind: 'thinking', text, signature, redacted: null }]
-    }
-    case 'function_call': {
-      const signature = before?.type === 'reasoning' ? sealOf(before) : null
-      const argumentsJson = objectText(item.arguments)
-      return [{ kind: 'toolCall', ...nameOf(item), argumentsJson, signature }]
-    }
-    default:
-      return []
-  }
-}
-
 const nameOf = ({ call_id: id, name }: JsonRecord): { id: string; name: string } => ({
   id: textOr(id),
   name: textOr(name),
 })
-
-/** `base`: the length of the texts before. */
-function readMessage(item: JsonRecord, base: number): AnswerPart[] {
-  let said = base
-  return arrayOr(item.content).flatMap((sent): AnswerPart[] => {
-    const part = recordOr(sent)
-    const citations = citationsIn(arrayOr(part.annotations), said)
-    const read = readPart(part)
-    for (const one of read) if (one.kind === 'text') said += one.text.length
-    return [...read, ...citations.map((citation) => ({ kind: 'citation' as const, citation }))]
-  })
-}
-
-function readPart({ text, refusal }: JsonRecord): AnswerPart[] {
-  if (textOr(refusal) !== '') return [{ kind: 'refusal', text: textOr(refusal) }]
-  return textOr(text) === '' ? [] : [{ kind: 'text', text: textOr(text) }]
-}
 
 /** What stands between the parts of a summary. */
 const BREAK = '\n\n'
@@ -114,7 +97,7 @@ const thoughtText = ({ content, summary }: JsonRecord): string =>
 const isLater = (index: unknown): boolean => typeof index === 'number' && index > 0
 
 /** Events before the first of the answer: they tell that the request has come. */
-export const BEGINNINGS: ReadonlySet<unknown> = new Set([
+const BEGINNINGS: ReadonlySet<unknown> = new Set([
   'response.queued',
   'response.created',
   'response.in_progress',
@@ -127,7 +110,6 @@ export const BEGINNINGS: ReadonlySet<unknown> = new Set([
  * for the first time is reported then.
  */
 export class ResponsesStreamReader implements StreamReader {
-  private hasStarted = false
   private readonly assembly = new CallAssembly()
   private readonly calls = new Map<unknown, AssembledCall>()
   /** Places of items whose text, or thought, has been reported. */
@@ -137,20 +119,41 @@ export class ResponsesStreamReader implements StreamReader {
   /** The length of the text so far, and where the open part of it begins. */
   private said = 0
   private partStart = 0
+  /** Searches of the web until now. */
+  private searches = 0
 
-  read(event: JsonRecord): ChatEvent[] {
-    if (BEGINNINGS.has(event.type)) return []
-    const events = this.readEvent(event)
-    if (this.hasStarted) return events
-    this.hasStarted = true
-    return [{ kind: 'start', id: '' }, ...events]
+  read(event: JsonRecord): EventReport {
+    const { type } = event
+    if (BEGINNINGS.has(type)) return { kind: 'idle' }
+    if (type === 'error' || (type === undefined && isRecord(event.error))) {
+      return { error: failureOf(isRecord(event.error) ? event.error : event) }
+    }
+    const response = recordOr(event.response)
+    if (type === 'response.failed') {
+      return { error: failureOf(response.error), ...this.used(response) }
+    }
+    const events = this.eventsOf(event)
+    if (type === 'response.output_item.done') {
+      this.searches += searchesIn([event.item])
+      return { id: '', events, extras: searchExtrasOf(this.searches) }
+    }
+    if (type !== 'response.completed' && type !== 'response.incomplete') return { id: '', events }
+    return { id: '', events, ...this.used(response), kind: 'last', isEnd: true }
+  }
+
+  private used(response: JsonRecord): EventReport {
+    const count = Math.max(this.searches, searchesIn(arrayOr(response.output)))
+    const usage = readUsage(response.usage, USAGE_TOKENS_MAX)
+    const extras = searchExtrasOf(count, response)
+    return { usage: withExtras(usage, extras), extras: searchExtrasOf(count) }
   }
 
   end(): ChatEvent[] {
     return this.assembly.endAll()
   }
 
-  private readEvent(event: JsonRecord): ChatEvent[] {
+  /** Returns the part of the answer that an event contains. */
+  eventsOf(event: JsonRecord): ChatEvent[] {
     const { output_index: place, delta } = event
     switch (event.type) {
       case 'response.output_item.added':
@@ -171,6 +174,10 @@ export class ResponsesStreamReader implements StreamReader {
         return isLater(event.summary_index) ? textEvent('thinking', BREAK) : []
       case 'response.function_call_arguments.delta':
         return this.giveArguments(place, textOr(delta))
+      case 'response.custom_tool_call_input.delta':
+      case 'response.code_interpreter_call_code.delta':
+        this.told.add(place)
+        return textEvent('hostedTool', textOr(delta))
       case 'response.function_call_arguments.done':
         return this.giveMissing(place, event.arguments)
       case 'response.output_item.done':
@@ -192,7 +199,11 @@ export class ResponsesStreamReader implements StreamReader {
   private begin(place: unknown, item: JsonRecord): ChatEvent[] {
     const opened = this.assembly.open(0)
     this.partStart = this.said
-    if (!isCall(item)) return [...opened, ...this.sealThought()]
+    if (!isCall(item)) {
+      const name = textOr(item.name)
+      if (name !== '') this.told.add(place)
+      return [...opened, ...this.sealThought(), ...textEvent('hostedTool', name)]
+    }
     const call = this.assembly.begin(0)
     this.calls.set(place, call)
     const signature = this.seal
@@ -242,11 +253,16 @@ export class ResponsesStreamReader implements StreamReader {
       this.told.add(place)
       return [...this.assembly.open(0), ...searches]
     }
-    const base = this.said
-    const annotations = arrayOr(item.type === 'message' ? item.content : []).flatMap((part) =>
-      arrayOr(recordOr(part).annotations),
-    )
-    return [...this.say(place, wordsOf(item)), ...citationEvents(annotations, base)]
+    if (item.type === 'reasoning') {
+      return this.say(place, textEvent('thinking', thoughtText(item)))
+    }
+    if (item.type !== 'message') return textEvent('hostedTool', calledIn(item))
+    return arrayOr(item.content).flatMap((sent) => {
+      const { text, refusal, annotations } = recordOr(sent)
+      const base = this.said
+      const words = [...textEvent('text', text), ...textEvent('refusal', refusal)]
+      return [...this.say(place, words), ...citationEvents(arrayOr(annotations), base)]
+    })
   }
 
   private finish(response: JsonRecord): ChatEvent[] {
@@ -269,11 +285,6 @@ const citationEvents = (annotations: readonly unknown[], base: number): ChatEven
 
 const isGiven = (value: unknown): boolean => isRecord(value) || textOr(value) !== ''
 
-/** What a message says, or a thought, in one piece. */
-function wordsOf(item: JsonRecord): ChatEvent[] {
-  if (item.type === 'reasoning') return textEvent('thinking', thoughtText(item))
-  return arrayOr(item.type === 'message' ? item.content : []).flatMap((sent) => {
-    const { text, refusal } = recordOr(sent)
-    return [...textEvent('text', text), ...textEvent('refusal', refusal)]
-  })
-}
+/** The name of a tool that is no function, and what was given to it. */
+const calledIn = ({ name, arguments: given, input, code }: JsonRecord): string =>
+  [name, given, input, code].map(textOr).join('')

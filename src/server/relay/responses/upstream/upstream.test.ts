@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { speakers } from '../../../test/dialect-clients.ts'
 import { RequestNotes } from '../../canonical/request-notes.ts'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import { answerIn, readingOf } from '../../../test/read-answer.ts'
+import { textsOf } from '../../canonical/answer-texts.ts'
 import { wrapSignature } from '../../canonical/signature.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { plainRequest } from '../../canonical/chat-request.ts'
-import { withToolsAsAsked } from '../../dialect/tool-calls.ts'
+import { FollowedStream } from '../../dialect/followed-stream.ts'
+import { toolsAsAsked } from '../../dialect/tool-calls.ts'
 import { convertedOutput } from '../../dialect/stream-output.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { SseReader } from '../../transport/sse.ts'
@@ -16,7 +19,8 @@ import { hiddenStatus } from '../../errors/upstream-error.ts'
  * calling", "Reasoning models" and "Structured model outputs" show them.
  */
 const { responses } = upstreamDialects
-const reading = withToolsAsAsked(responses, plainRequest([]), 'request-1')
+const asAsked = () => toolsAsAsked(responses, plainRequest([]), 'request-1')
+const read = (answer: unknown) => answerIn(responses, answer, asAsked())
 const to = { model: 'gpt-5.6', isStream: false, asksForUsage: false }
 const WEATHER = { type: 'object', properties: { city: { type: 'string' } } }
 const CLOSED = { ...WEATHER, required: ['city'], additionalProperties: false }
@@ -349,8 +353,7 @@ const response = (output: JsonRecord[], over: JsonRecord = {}) => ({
   usage,
   ...over,
 })
-const look = (answer: unknown) =>
-  responses.look(Buffer.from(JSON.stringify(answer)), USAGE_TOKENS_MAX)
+const look = (answer: unknown) => readingOf(responses, answer)
 const cutFor = (reason: string) => ({ status: 'incomplete', incomplete_details: { reason } })
 
 describe('a whole answer', () => {
@@ -362,9 +365,9 @@ describe('a whole answer', () => {
       call(1, '{"city":"Paris"}'),
       call(2, ''),
     ])
-    const read = reading.readAnswer(answer)
-    expect(read.id).toBe('resp_1')
-    expect(read.choices).toEqual([
+    const { id, choices } = read(answer)
+    expect(id).toBe('resp_1')
+    expect(choices).toEqual([
       {
         parts: [
           {
@@ -403,8 +406,9 @@ describe('a whole answer', () => {
         },
       },
     })
-    const texts = responses.textsOf(answer).map((part) => part.text)
-    expect(texts.join('|')).toBe('Hm.|So.|I ask.|get_weather|{"city":"Paris"}|get_weather')
+    const reading = look(answer)
+    const texts = reading.kind === 'ok' ? textsOf(reading.events()).map((one) => one.text) : []
+    expect(texts.join('|')).toBe('Hm.\n\nSo.|I ask.|get_weather|{"city":"Paris"}|get_weather|{}')
   })
 
   test.each<[string, JsonRecord, object]>([
@@ -425,7 +429,7 @@ describe('a whole answer', () => {
     ],
   ])('%s', (_what, answer, choice) => {
     expect(look(answer).kind).toBe('ok')
-    expect(reading.readAnswer(answer).choices).toMatchObject([choice])
+    expect(read(answer).choices).toMatchObject([choice])
   })
 
   test.each([
@@ -438,7 +442,7 @@ describe('a whole answer', () => {
     const found = look(response([], { status: 'failed', error }))
     expect(found.kind).toBe('error')
     if (found.kind !== 'error') return
-    expect(hiddenStatus(found.error, 'responses')).toBe(status)
+    expect(hiddenStatus(found.error, responses)).toBe(status)
     expect(found.error).toMatchObject({ message: error?.message ?? 'server_error' })
   })
 
@@ -469,22 +473,21 @@ const streamText = (events: readonly JsonRecord[]): string =>
 
 /** Reads a stream that comes in pieces of so many bytes, as a client of this dialect sees it. */
 function streamed(name: 'anthropic' | 'gemini', sent: string, size: number) {
-  const follower = responses.follow(USAGE_TOKENS_MAX)
+  const follower = new FollowedStream(responses.readStream(), true)
   const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
-  const output = convertedOutput(dialects[name], reading, { framing: 'events', head })
+  const output = convertedOutput(dialects[name], asAsked(), { framing: 'events', head })
   const reader = new SseReader()
   const bytes = Buffer.from(sent)
   const parts: Buffer[] = []
   for (let at = 0; at < bytes.length; at += size) {
     for (const one of reader.push(bytes.subarray(at, at + size))) {
-      const chunk = follower.read(one)
-      follower.see(chunk)
-      const written = chunk.kind === 'idle' ? null : output.take(one, chunk)
+      const seenEvent = follower.read(one)
+      const written = seenEvent.kind === 'idle' ? null : output.take(one, seenEvent)
       if (written !== null) parts.push(written)
     }
   }
   const used = follower.usage.usage
-  if (used !== null) parts.push(output.end(used))
+  if (used !== null) parts.push(output.end(used, follower.end()))
   const seen = Buffer.concat(parts).toString()
   return { seen, said: speakers[name].streamed(seen), follower }
 }
@@ -584,13 +587,12 @@ describe('a stream', () => {
       event('error', { error: { code: 'rate_limit_exceeded', message: 'Slow down.' } }),
     ],
   ])('that failed: %s', (_what, failure) => {
-    const follower = responses.follow(USAGE_TOKENS_MAX)
+    const follower = new FollowedStream(responses.readStream(), true)
     for (const one of new SseReader().push(Buffer.from(streamText([...started, failure])))) {
-      const chunk = follower.read(one)
-      follower.see(chunk)
-      if (chunk.kind === 'idle') continue
-      expect(chunk.error).toMatchObject({ message: 'Slow down.' })
-      expect(hiddenStatus(chunk.error, 'responses')).toBe(429)
+      const { kind, error } = follower.read(one)
+      if (kind === 'idle') continue
+      expect(error).toMatchObject({ message: 'Slow down.' })
+      expect(hiddenStatus(error, responses)).toBe(429)
     }
     expect(follower.outcome('end')).toBe('error-chunk')
   })

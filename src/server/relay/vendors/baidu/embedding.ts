@@ -1,13 +1,13 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
 import { inPlace } from '../../embedding/embedding-vectors.ts'
-import type { NativeEmbedding } from '../../providers/native-embedding.ts'
+import type { Embedding } from '../../dialect/embedding.ts'
 
 /** Source: Qianfan's API reference, "向量": 16 texts at once, of this model one. */
 export const textsAtOnce = (model: string): number => (/^tao-8k/i.test(model) ? 1 : 16)
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "Embedding-V1". */
-export const baiduEmbedding: NativeEmbedding = {
+export const baiduEmbedding: Embedding = {
   request({ texts, dimensions }): JsonRecord {
     if (dimensions !== null) throw unsupportedField('dimensions')
     return { input: texts }

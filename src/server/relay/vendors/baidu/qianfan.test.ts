@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import { answerIn, readingOf, streamIn } from '../../../test/read-answer.ts'
 import { RequestNotes } from '../../canonical/request-notes.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
 import type { Task } from '../../dialect/provider.ts'
-import { eventOf } from '../../transport/wire.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
@@ -172,11 +172,11 @@ describe('a request', () => {
 
 const HEAD = { id: 'as-1', object: 'chat.completion', created: 1_700_000_000 }
 const usage = { prompt_tokens: 7, completion_tokens: 9, total_tokens: 16 }
-const look = (answer: unknown) => baidu.look(Buffer.from(JSON.stringify(answer)), USAGE_TOKENS_MAX)
+const look = (answer: unknown) => readingOf(baidu, answer)
 
 describe('an answer', () => {
   test('calls a function, and says why', () => {
-    const { choices, usage: used } = baidu.readAnswer({
+    const { choices, usage: used } = answerIn(baidu, {
       ...HEAD,
       result: '',
       function_call: { name: 'f', arguments: '{"city":"x"}', thoughts: 'I look it up.' },
@@ -201,7 +201,7 @@ describe('an answer', () => {
     [{ is_truncated: true }, 'length'],
     [{ need_clear_history: true, is_truncated: true }, 'filtered'],
   ])('%j: %s', (members, reason) => {
-    const { choices } = baidu.readAnswer({ ...HEAD, result: 'x', ...members })
+    const { choices } = answerIn(baidu, { ...HEAD, result: 'x', ...members })
     expect(choices[0]?.finish.reason).toBe(reason)
   })
 
@@ -225,14 +225,8 @@ describe('an answer', () => {
 })
 
 function stream(events: readonly JsonRecord[]) {
-  const follower = baidu.follow(USAGE_TOKENS_MAX)
-  const reader = baidu.streamReader()
-  const seen = events.flatMap((value) => {
-    const chunk = follower.read(eventOf(Buffer.from(JSON.stringify(value))))
-    follower.see(chunk)
-    return chunk.value === null ? [] : reader.read(chunk.value)
-  })
-  return { seen, outcome: follower.outcome('end'), used: follower.usage.usage }
+  const { seen, outcome, usage: used } = streamIn(baidu, events)
+  return { seen, outcome, used }
 }
 
 test('a stream ends with the event that says so, and has its figures there', () => {

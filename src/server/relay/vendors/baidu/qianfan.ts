@@ -1,10 +1,22 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
 import type { Provider } from '../../dialect/provider.ts'
+import { statedStatus } from '../../dialect/stated-error.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { baiduRankingEdits, baiduSeal, baiduUrl, baiduVia, isBaiduRanking } from './address.ts'
+import { baiduEmbedding } from './embedding.ts'
+import { baiduStream, readBaiduAnswer } from './read-answer.ts'
+import { BAIDU_LACKS, writeBaiduRequest } from './write-request.ts'
 
 const baidu: Provider = {
-  dialect: 'baidu',
+  dialect: {
+    name: 'baidu',
+    writeRequest: writeBaiduRequest,
+    lacks: BAIDU_LACKS,
+    readAnswer: readBaiduAnswer,
+    readStream: baiduStream,
+    statusOf: statedStatus,
+    embedding: baiduEmbedding,
+  },
   url: baiduUrl,
   headers: () => ({}),
   asksForUsage: () => false,

@@ -1,16 +1,11 @@
-import type { ChatAnswer, Finish, FinishReason } from '../../canonical/chat-answer.ts'
-import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText } from '../../dialect/dialect.ts'
-import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { readUsage } from '../../openai/usage.ts'
-import type { EventReport } from '../../dialect/followed-stream.ts'
+import type { FinishReason } from '../../canonical/chat-answer.ts'
 import { objectText } from '../../canonical/arguments-text.ts'
-import {
-  partsOfSaid,
-  textsOfSaid,
-  type OneCallEvents,
-  type Said,
-} from '../../providers/one-call-answer.ts'
+import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
+import { readWhole } from '../../dialect/read-whole.ts'
+import { recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { readUsage } from '../../openai/usage.ts'
+import { OneCallEvents } from '../../providers/one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 
 /**
@@ -18,25 +13,28 @@ import { baiduErrorIn } from './errors.ts'
  * Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters. The thoughts
  * beside a call are about the call, and told.
  */
-export function readBaiduAnswer(answer: JsonRecord): ChatAnswer {
-  const said = saidIn(answer)
-  return {
-    id: said.id,
-    choices: [{ parts: partsOfSaid(said), finish: finishOf(answer, said.call !== null) }],
-    usage: readBaiduUsage(answer, USAGE_TOKENS_MAX).usage,
-  }
-}
+export const readBaiduAnswer = (bytes: Buffer): AnswerReading =>
+  readWhole(bytes, baiduStream(), (answer) => [{ ...answer, is_end: true }])
 
-function saidIn(answer: JsonRecord): Said {
-  const called = recordOr(answer.function_call)
-  const id = textOr(answer.id)
-  const name = textOr(called.name)
-  const argumentsJson = objectText(called.arguments)
+export function baiduStream(): StreamReader {
+  const said = new OneCallEvents()
   return {
-    id,
-    text: textOr(answer.result),
-    thought: textOr(called.thoughts),
-    call: name === '' ? null : { name, argumentsJson },
+    read(event): EventReport {
+      const error = baiduErrorIn(event)
+      if (error !== undefined) return { error }
+      const called = recordOr(event.function_call)
+      const name = textOr(called.name)
+      const isEnd = event.is_end === true
+      const events = said.of({
+        text: textOr(event.result),
+        thought: textOr(called.thoughts),
+        call: name === '' ? null : { name, argumentsJson: objectText(called.arguments) },
+        finish: isEnd ? finishOf(event) : null,
+      })
+      const report = { id: textOr(event.id), events }
+      if (!isEnd) return report
+      return { ...report, kind: 'last', usage: readUsage(event.usage, USAGE_TOKENS_MAX), isEnd }
+    },
   }
 }
 
@@ -47,43 +45,9 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 }
 
 /** Where the models are older than `finish_reason`, two flags say the same. */
-function finishOf(answer: JsonRecord, hasCall: boolean): Finish {
+function finishOf(answer: JsonRecord): FinishReason {
   const told = FINISHES[textOr(answer.finish_reason)]
-  const flagged: FinishReason =
-    answer.need_clear_history === true
-      ? 'filtered'
-      : answer.is_truncated === true
-        ? 'length'
-        : 'stop'
-  const reason = told ?? flagged
-  return { reason: reason === 'stop' && hasCall ? 'toolCalls' : reason, stopSequence: null }
-}
-
-const readBaiduUsage = ({ usage }: JsonRecord, tokensMax: number): UsageReading =>
-  readUsage(usage, tokensMax)
-
-export function lookAtBaidu(bytes: Buffer, tokensMax: number): AnswerReading {
-  const answer = parseJson(bytes.toString('utf8'))
-  if (!isRecord(answer)) return { kind: 'malformed' }
-  const error = baiduErrorIn(answer)
-  if (error !== undefined) return { kind: 'error', error }
-  return { kind: 'ok', usage: readBaiduUsage(answer, tokensMax) }
-}
-
-export const textsOfBaidu = (answer: JsonRecord): DeltaText[] => textsOfSaid(saidIn(answer))
-
-/** What the relay needs to know of one event. */
-export function inspectBaidu(event: JsonRecord, tokensMax: number): EventReport {
-  const error = baiduErrorIn(event)
-  if (error !== undefined) return { error }
-  const texts = textsOfBaidu(event)
-  if (event.is_end !== true) return { texts }
-  const usage = readBaiduUsage(event, tokensMax)
-  return { kind: 'last', texts, usage, isFinish: true, isEnd: true }
-}
-
-/** Event by event. */
-export const baiduEvents: OneCallEvents = {
-  saidIn,
-  finishOf: (event, hasCall) => (event.is_end === true ? finishOf(event, hasCall) : null),
+  if (told !== undefined) return told
+  if (answer.need_clear_history === true) return 'filtered'
+  return answer.is_truncated === true ? 'length' : 'stop'
 }

@@ -7,7 +7,7 @@ import {
 } from '../dashscope/dashscope.ts'
 import { openaiVendor } from '../openai-vendor.ts'
 import { names } from '../vendor.ts'
-import { bailianEdits, bailianVia } from './chat.ts'
+import { bailianEdits } from './chat.ts'
 
 /**
  * Bailian is the later name of DashScope. Its compatible mode has no reranking, images, speech and
@@ -25,7 +25,7 @@ const BY_DASHSCOPE: ReadonlySet<Task> = new Set<Task>([
   'batchEmbedContents',
 ])
 
-const usual: Partial<Provider> = { edits: bailianEdits, via: bailianVia }
+const usual: Partial<Provider> = { edits: bailianEdits }
 
 export const bailian = openaiVendor({
   type: 49,

@@ -1,18 +1,25 @@
 import { hasFeature } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall } from '../../dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { inSteps } from '../../transport/upstream-steps.ts'
-import type { Via } from '../../transport/upstream-call.ts'
 import { messageEdits, systemRole } from '../../openai/message-edits.ts'
-import { gatherStream, streamEdits } from './stream-only.ts'
 
 /**
  * What Alibaba's models want otherwise of a chat in OpenAI's dialect, whichever type of channel
  * reaches them. Source: Alibaba Cloud Model Studio, "OpenAI compatible - Chat", `top_p`,
  * `enable_thinking`.
  */
+
+/**
+ * What asks for a stream in a request that asks for none: some models answer, and most think, in a
+ * stream only. The relay puts it together. Source: Alibaba Cloud Model Studio, "OpenAI compatible -
+ * Chat", "Deep thinking", "Omni".
+ */
+const STREAM_EDITS: readonly MemberEdit[] = [
+  { set: 'stream', json: 'true' },
+  { set: 'include_usage', inside: 'stream_options', json: 'true' },
+]
 
 /** One itself is refused. */
 const TOP_P_MAX = 0.9999
@@ -27,16 +34,8 @@ export function bailianEdits(body: ScannedBody, call: ProviderCall): MemberEdit[
   return [
     ...(typeof topP === 'number' && topP >= 1 ? [{ set: 'top_p', json: String(TOP_P_MAX) }] : []),
     ...(mustNotThink ? [{ set: 'enable_thinking', json: 'false' }] : []),
-    ...(!isStream && (hasFeature(model, 'stream_only') || thinks === true) ? streamEdits : []),
+    ...(!isStream && (hasFeature(model, 'stream_only') || thinks === true) ? STREAM_EDITS : []),
     // Another is "not one of ['system', 'assistant', …]" (OpenCoworkAI/open-codesign#183).
     ...messageEdits(body, systemRole(body)),
   ]
-}
-
-/** Most models think in a stream only; which of these a request is, its body says. */
-export function bailianVia(
-  _channel: ProviderChannel,
-  { task, isStream }: ProviderCall,
-): Via | null {
-  return task === 'chat' && !isStream ? inSteps(gatherStream) : null
 }

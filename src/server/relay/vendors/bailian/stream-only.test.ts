@@ -1,8 +1,10 @@
 import { hasFeature } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { expect, test } from 'vitest'
-import { StepFailed } from '../../transport/upstream-steps.ts'
-import { gatheredCompletion } from './stream-only.ts'
+import { dialects } from '../../conversion/dialects.ts'
+import { FollowedStream } from '../../dialect/followed-stream.ts'
+import { Gathering } from '../../gathering/gathering.ts'
+import { SseReader } from '../../transport/sse.ts'
 
 /** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
 
@@ -14,7 +16,14 @@ const event = (members: object): string => {
 }
 const USAGE = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }
 const END = `${event({ choices: [], usage: USAGE })}data: [DONE]\n\n`
-const gathered = (text: string) => gatheredCompletion(Buffer.from(text))
+function gathered(text: string) {
+  const { openai } = dialects
+  const stream = new FollowedStream(openai.readStream(), false)
+  const gathering = new Gathering(new SseReader(), stream, openai.gatherer())
+  gathering.push(Buffer.from(text))
+  const whole = gathering.end()
+  return whole.kind === 'whole' ? whole.json : whole
+}
 
 test('what it thinks and says', () => {
   const text =
@@ -99,8 +108,11 @@ test('several answers, each with its probabilities', () => {
 
 test('an error in its middle is the answer, and half an answer is none', () => {
   const error = { message: 'busy', code: 'limit_requests' }
-  expect(gathered(chunk({ content: 'Forty' }) + event({ error }))).toEqual({ error })
-  expect(() => gathered(chunk({ content: 'Forty' }))).toThrow(StepFailed)
+  expect(gathered(chunk({ content: 'Forty' }) + event({ error }))).toEqual({
+    kind: 'error',
+    error,
+  })
+  expect(gathered(chunk({ content: 'Forty' }))).toEqual({ kind: 'cut' })
 })
 
 test.each([

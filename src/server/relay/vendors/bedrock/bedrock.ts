@@ -1,11 +1,16 @@
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
+import { plainName } from '../../canonical/plain-name.ts'
 import type { Provider, Task } from '../../dialect/provider.ts'
+import { statusInCode } from '../../dialect/stated-error.ts'
 import { formAsJson } from '../../images/form-as-json.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './address.ts'
+import { bedrockEmbedding } from './embedding.ts'
 import { pictureEdits } from './pictures.ts'
 import { rankingEdits } from './ranking.ts'
+import { ConverseStreamReader, readConverseAnswer } from './read-answer.ts'
 import { claudeWire, converseWire } from './wires.ts'
+import { CONVERSE_LACKS, writeConverseRequest } from './write-request.ts'
 
 /** A Bedrock API key, long-term or short-term. Sources: AWS's IAM; its `bedrock-token-generator`. */
 const BEDROCK_API_KEY = /^(?:ABSK|bedrock-api-key-)/
@@ -13,7 +18,16 @@ const BEDROCK_API_KEY = /^(?:ABSK|bedrock-api-key-)/
 const asksForNoUsage = (): boolean => false
 
 const converse: Provider = {
-  dialect: 'converse',
+  dialect: {
+    name: 'converse',
+    writeRequest: writeConverseRequest,
+    lacks: CONVERSE_LACKS,
+    toolName: plainName,
+    readAnswer: readConverseAnswer,
+    readStream: () => new ConverseStreamReader(),
+    statusOf: statusInCode,
+    embedding: bedrockEmbedding,
+  },
   url: bedrockUrl,
   headers: () => ({}),
   asksForUsage: asksForNoUsage,

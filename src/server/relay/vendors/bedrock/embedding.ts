@@ -1,7 +1,7 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { arrayOr, isRecord, present, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import type { NativeEmbedding } from '../../providers/native-embedding.ts'
+import type { Embedding } from '../../dialect/embedding.ts'
 import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
 import { sumOfCounts } from '../../embedding/embedding-parts.ts'
 import { cohereInParts } from '../cohere/embedding.ts'
@@ -12,7 +12,7 @@ import { takenOut } from '../../providers/rewritten-body.ts'
  * Source: Amazon Bedrock user guide, "Amazon Titan Text Embeddings" and "Cohere Embed". Titan takes
  * one text at a time.
  */
-export const bedrockEmbedding: NativeEmbedding = {
+export const bedrockEmbedding: Embedding = {
   request({ texts, dimensions, purpose }, model): JsonRecord {
     if (!isTitan(model)) {
       const inputType = inputTypeOf(purpose)

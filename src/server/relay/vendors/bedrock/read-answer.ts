@@ -1,6 +1,4 @@
 import {
-  type AnswerPart,
-  type ChatAnswer,
   type ChatEvent,
   finishNamed,
   type FinishReason,
@@ -17,34 +15,49 @@ import {
   USAGE_TOKENS_MAX,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import {
-  arrayOr,
-  isRecord,
-  parseJson,
-  recordOr,
-  textOr,
-  type JsonRecord,
-} from '../../json/json-value.ts'
-import type { EventReport } from '../../dialect/followed-stream.ts'
-import { Lane, laneText, toolText } from '../../dialect/lane.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
+import { readWhole } from '../../dialect/read-whole.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
  * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
  * "ConverseStream"; an event of a stream stands under its name.
  */
-export function readConverseAnswer(answer: JsonRecord): ChatAnswer {
-  const { content } = recordOr(recordOr(answer.output).message)
-  return {
-    id: '',
-    choices: [
-      {
-        parts: arrayOr(content).flatMap((block) => readBlock(recordOr(block))),
-        finish: finishNamed(FINISHES, answer.stopReason),
-      },
-    ],
-    usage: readConverseUsage(answer.usage, USAGE_TOKENS_MAX).usage,
+export const readConverseAnswer = (bytes: Buffer): AnswerReading =>
+  readWhole(bytes, new ConverseStreamReader(), eventsOf)
+
+/**
+ * The events that a whole answer could have come in. Embeddings of Titan count their text; Cohere's
+ * on Bedrock only in a header.
+ */
+function eventsOf(answer: JsonRecord): JsonRecord[] {
+  const { output, stopReason, inputTextTokenCount: counted, message } = answer
+  if (output === undefined && typeof message === 'string') return [{ error: answer }]
+  const { content } = recordOr(recordOr(output).message)
+  const usage = counted === undefined ? answer.usage : { inputTokens: counted, outputTokens: 0 }
+  return [
+    { messageStart: {} },
+    ...arrayOr(content).flatMap((block, index) => blockEvents(recordOr(block), index)),
+    { messageStop: { stopReason } },
+    { metadata: { usage } },
+  ]
+}
+
+function blockEvents(
+  { text, reasoningContent, toolUse }: JsonRecord,
+  contentBlockIndex: number,
+): JsonRecord[] {
+  const place = { contentBlockIndex }
+  if (isRecord(toolUse)) {
+    const delta = { toolUse: { input: objectText(toolUse.input) } }
+    return [
+      { contentBlockStart: { ...place, start: { toolUse } } },
+      { contentBlockDelta: { ...place, delta } },
+      { contentBlockStop: place },
+    ]
   }
+  const delta = { text, reasoningContent: recordOr(reasoningContent).reasoningText }
+  return [{ contentBlockDelta: { ...place, delta } }]
 }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -64,29 +77,8 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 const isClientsCall = (toolUse: unknown): toolUse is JsonRecord =>
   isRecord(toolUse) && toolUse.type !== 'server_tool_use'
 
-function readBlock(block: JsonRecord): AnswerPart[] {
-  if (typeof block.text === 'string') return [{ kind: 'text', text: block.text }]
-  if (isRecord(block.reasoningContent)) {
-    const { text } = recordOr(block.reasoningContent.reasoningText)
-    return textOr(text) === ''
-      ? []
-      : [{ kind: 'thinking', text: textOr(text), signature: null, redacted: null }]
-  }
-  if (!isClientsCall(block.toolUse)) return []
-  const { toolUseId, name, input } = block.toolUse
-  return [
-    {
-      kind: 'toolCall',
-      id: textOr(toolUseId),
-      name: textOr(name),
-      argumentsJson: objectText(input),
-      signature: null,
-    },
-  ]
-}
-
 /** What was read from and written to the cache stands beside the input. */
-function readConverseUsage(value: unknown, tokensMax: number): UsageReading {
+function readConverseUsage(value: unknown): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
   const hour = arrayOr(value.cacheDetails)
@@ -100,7 +92,7 @@ function readConverseUsage(value: unknown, tokensMax: number): UsageReading {
       written: value.cacheWriteInputTokens,
       hour: hour?.inputTokens,
     },
-    () => tokensMax,
+    () => USAGE_TOKENS_MAX,
   )
   if (typeof figures === 'string') return usageRefused(figures)
   const { input, output } = figures
@@ -117,72 +109,31 @@ function readConverseUsage(value: unknown, tokensMax: number): UsageReading {
       cacheWriteHourTokens: hourTokens,
       answerTokens: output,
     },
-    tokensMax,
+    USAGE_TOKENS_MAX,
   )
 }
 
-/** Embeddings of Titan count their text; Cohere's on Bedrock only in a header. */
-export function lookAtConverse(bytes: Buffer, tokensMax: number): AnswerReading {
-  const answer = parseJson(bytes.toString('utf8'))
-  if (!isRecord(answer)) return { kind: 'malformed' }
-  if (answer.output === undefined && typeof answer.message === 'string') {
-    return { kind: 'error', error: answer }
-  }
-  const counted = answer.inputTextTokenCount
-  const usage = counted === undefined ? answer.usage : { inputTokens: counted, outputTokens: 0 }
-  return { kind: 'ok', usage: readConverseUsage(usage, tokensMax) }
-}
-
-export function textsOfConverse(answer: JsonRecord): DeltaText[] {
-  const { content } = recordOr(recordOr(answer.output).message)
-  return arrayOr(content).flatMap((sent) => {
-    const block = recordOr(sent)
-    const { name, input } = recordOr(block.toolUse)
-    return [
-      ...laneText(Lane.text, block.text),
-      ...laneText(Lane.thinking, recordOr(recordOr(block.reasoningContent).reasoningText).text),
-      ...toolText(Lane.call, name),
-      ...(input === undefined ? [] : laneText(Lane.call, JSON.stringify(input))),
-    ]
-  })
-}
-
-/** What the relay needs to know of one event; the figures come last. */
-export function inspectConverse(event: JsonRecord, tokensMax: number): EventReport {
-  if (event.error !== undefined) return { error: event.error }
-  if (isRecord(event.metadata)) {
-    const usage = readConverseUsage(event.metadata.usage, tokensMax)
-    return { kind: 'usage', usage, isEnd: true }
-  }
-  if (isRecord(event.messageStop)) return { isFinish: true }
-  const delta = recordOr(recordOr(event.contentBlockDelta).delta)
-  const begun = recordOr(recordOr(event.contentBlockStart).start)
-  return {
-    texts: [
-      ...laneText(Lane.text, delta.text),
-      ...laneText(Lane.thinking, recordOr(delta.reasoningContent).text),
-      ...toolText(Lane.call, recordOr(begun.toolUse).name),
-      ...laneText(Lane.call, recordOr(delta.toolUse).input),
-    ],
-  }
-}
-
-/** Event by event. Pieces of a call name their block by its index. */
+/** Reads a stream event by event; the figures come last. Pieces of a call name their block. */
 export class ConverseStreamReader implements StreamReader {
   private readonly calls = new CallAssembly()
   private readonly blocks = new Map<unknown, AssembledCall>()
 
-  read(event: JsonRecord): ChatEvent[] {
-    if (isRecord(event.messageStart)) return [{ kind: 'start', id: '' }]
-    if (isRecord(event.contentBlockStart)) return this.startBlock(event.contentBlockStart)
-    if (isRecord(event.contentBlockDelta)) return this.readDelta(event.contentBlockDelta)
-    if (isRecord(event.contentBlockStop)) {
-      const call = this.blocks.get(event.contentBlockStop.contentBlockIndex)
-      return call === undefined ? [] : this.calls.end(call)
+  read(event: JsonRecord): EventReport {
+    const { messageStart, contentBlockStart, contentBlockDelta, contentBlockStop } = event
+    if (event.error !== undefined) return { error: event.error }
+    if (isRecord(contentBlockDelta)) return { events: this.readDelta(contentBlockDelta) }
+    if (isRecord(messageStart)) return { id: '' }
+    if (isRecord(contentBlockStart)) return { events: this.startBlock(contentBlockStart) }
+    if (isRecord(contentBlockStop)) {
+      const call = this.blocks.get(contentBlockStop.contentBlockIndex)
+      return call === undefined ? {} : { events: this.calls.end(call) }
     }
-    if (!isRecord(event.messageStop)) return []
+    if (isRecord(event.metadata)) {
+      return { kind: 'usage', usage: readConverseUsage(event.metadata.usage), isEnd: true }
+    }
+    if (!isRecord(event.messageStop)) return {}
     const finish = finishNamed(FINISHES, event.messageStop.stopReason)
-    return [...this.calls.open(0), { kind: 'finish', choice: 0, finish }]
+    return { events: [...this.calls.open(0), { kind: 'finish', choice: 0, finish }] }
   }
 
   end(): ChatEvent[] {
@@ -193,7 +144,9 @@ export class ConverseStreamReader implements StreamReader {
     const { toolUse } = recordOr(start)
     const opened = this.calls.open(0)
     this.blocks.delete(index)
-    if (!isClientsCall(toolUse)) return opened
+    if (!isClientsCall(toolUse)) {
+      return [...opened, ...textEvent('hostedTool', recordOr(toolUse).name)]
+    }
     const { toolUseId: id, name } = toolUse
     const call = this.calls.begin(0)
     this.blocks.set(index, call)
@@ -204,7 +157,9 @@ export class ConverseStreamReader implements StreamReader {
     const delta = recordOr(sent)
     const call = this.blocks.get(index)
     const args = textOr(recordOr(delta.toolUse).input)
-    if (args !== '') return call === undefined ? [] : this.calls.add(call, { args })
+    if (args !== '') {
+      return call === undefined ? textEvent('hostedTool', args) : this.calls.add(call, { args })
+    }
     const said = [
       ...textEvent('thinking', recordOr(delta.reasoningContent).text),
       ...textEvent('text', delta.text),

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
-import { withToolsAsAsked } from '../../dialect/tool-calls.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
+import { answerIn } from '../../../test/read-answer.ts'
+import { toolsAsAsked } from '../../dialect/tool-calls.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /** What Converse wants of a conversation, by the words in which Bedrock refuses others. */
@@ -165,9 +167,10 @@ test('names of tools and ids of calls are plain, and the answer calls by the too
     ],
     toolConfig: { tools: [{ toolSpec: { name: plain } }], toolChoice: { tool: { name: plain } } },
   })
-  const { readAnswer } = withToolsAsAsked(converse, dialects.openai.readRequest(body), 'request-1')
+  const changes = toolsAsAsked(converse, dialects.openai.readRequest(body), 'request-1')
   const content = [{ toolUse: { toolUseId: 't', name: plain, input: {} } }]
-  const [choice] = readAnswer({ output: { message: { content } }, stopReason: 'tool_use' }).choices
+  const answer = { output: { message: { content } }, stopReason: 'tool_use' }
+  const [choice] = answerIn(converse, answer, changes).choices
   expect(choice?.parts).toMatchObject([{ name }])
 })
 

@@ -3,9 +3,19 @@ import type { Provider } from '../../dialect/provider.ts'
 import { bearer, namesIn } from '../model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './address.ts'
+import { cohereEmbedding } from './embedding.ts'
+import { CohereStreamReader, readCohereAnswer } from './read-answer.ts'
+import { COHERE_LACKS, writeCohereRequest } from './write-request.ts'
 
 const provider: Provider = {
-  dialect: 'cohere',
+  dialect: {
+    name: 'cohere',
+    writeRequest: writeCohereRequest,
+    lacks: COHERE_LACKS,
+    readAnswer: readCohereAnswer,
+    readStream: () => new CohereStreamReader(),
+    embedding: cohereEmbedding,
+  },
   url: cohereUrl,
   headers: cohereHeaders,
   asksForUsage: () => false,

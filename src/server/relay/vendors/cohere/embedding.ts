@@ -1,6 +1,6 @@
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import type { NativeEmbedding } from '../../providers/native-embedding.ts'
+import type { Embedding } from '../../dialect/embedding.ts'
 import { inputTypeOf } from '../../embedding/embedding-purpose.ts'
 import { jsonAnswer } from '../../transport/json-steps.ts'
 import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
@@ -9,7 +9,7 @@ import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
  * Source: Cohere's API reference, v2, "Embed". What the vectors are for must be said; clients of
  * other dialects cannot, and most of them keep what they embed.
  */
-export const cohereEmbedding: NativeEmbedding = {
+export const cohereEmbedding: Embedding = {
   request: ({ texts, dimensions, purpose }, model): JsonRecord => ({
     model,
     texts,

@@ -1,6 +1,4 @@
 import {
-  type AnswerPart,
-  type ChatAnswer,
   type ChatEvent,
   finishNamed,
   type FinishReason,
@@ -8,55 +6,40 @@ import {
 } from '../../canonical/chat-answer.ts'
 import { objectText } from '../../canonical/arguments-text.ts'
 import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import type { StreamReader } from '../../dialect/dialect.ts'
-import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
+import { readWhole } from '../../dialect/read-whole.ts'
+import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readCohereUsage } from './usage.ts'
 
 /**
  * Cohere's answers, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat with
  * streaming". What it plans to do with its tools counts as thought.
  */
-export function readCohereAnswer(answer: JsonRecord): ChatAnswer {
-  const message = recordOr(answer.message)
-  const plan = textOr(message.tool_plan)
-  return {
-    id: textOr(answer.id),
-    choices: [
-      {
-        parts: [
-          ...(plan === '' ? [] : [thought(plan)]),
-          ...arrayOr(message.content).flatMap((part) => readPart(recordOr(part))),
-          ...arrayOr(message.tool_calls).map((call) => readCall(recordOr(call))),
-        ],
-        finish: finishNamed(FINISHES, answer.finish_reason),
-      },
-    ],
-    usage: readCohereUsage(answer.usage, USAGE_TOKENS_MAX).usage,
-  }
-}
+export const readCohereAnswer = (bytes: Buffer): AnswerReading =>
+  readWhole(bytes, new CohereStreamReader(), eventsOf)
 
-const thought = (text: string): AnswerPart => ({
-  kind: 'thinking',
-  text,
-  signature: null,
-  redacted: null,
-})
-
-function readPart({ type, text, thinking }: JsonRecord): AnswerPart[] {
-  if (type === 'thinking') return textOr(thinking) === '' ? [] : [thought(textOr(thinking))]
-  return textOr(text) === '' ? [] : [{ kind: 'text', text: textOr(text) }]
+/** The events that a whole answer could have come in; embeddings tell their figures in `meta`. */
+function eventsOf(answer: JsonRecord): JsonRecord[] {
+  // An answer's message is an object, an error's a sentence.
+  if (typeof answer.message === 'string') return [{ ...answer, type: undefined }]
+  const { id, message, finish_reason, usage = answer.meta } = answer
+  const { tool_plan, content, tool_calls } = recordOr(message)
+  const deltas = [
+    ['tool-plan-delta', { tool_plan }] as const,
+    ...arrayOr(content).map((part) => ['content-delta', { content: part }] as const),
+    ...arrayOr(tool_calls).map((call) => ['tool-call-start', { tool_calls: call }] as const),
+  ]
+  return [
+    { type: 'message-start', id },
+    ...deltas.map(([type, said], index) => ({ type, index, delta: { message: said } })),
+    { type: 'message-end', delta: { finish_reason, usage } },
+  ]
 }
 
 function pieceOf(call: JsonRecord): { id: string; name: string; args: string } {
-  const { name, arguments: args } = recordOr(call.function)
-  return { id: textOr(call.id), name: textOr(name), args: textOr(args) }
-}
-
-function readCall(call: JsonRecord): AnswerPart {
-  const { id, name } = pieceOf(call)
-  const argumentsJson = objectText(recordOr(call.function).arguments)
-  return { kind: 'toolCall', id, name, argumentsJson, signature: null }
+  const { name, arguments: given } = recordOr(call.function)
+  const args = isRecord(given) ? objectText(given) : textOr(given)
+  return { id: textOr(call.id), name: textOr(name), args }
 }
 
 const FINISHES: Readonly<Record<string, FinishReason>> = {
@@ -67,17 +50,41 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-/** Event by event. Pieces of a call name it by its index. */
+/** Reasons to stop that are no end of an answer. */
+const FAILURES: ReadonlySet<unknown> = new Set(['ERROR', 'TIMEOUT'])
+
+const failureOf = (reason: unknown): unknown =>
+  FAILURES.has(reason)
+    ? { type: reason, message: `the model stopped: ${String(reason)}` }
+    : undefined
+
+/** Reads a stream event by event. Pieces of a call name it by its index. */
 export class CohereStreamReader implements StreamReader {
   private readonly calls = new CallAssembly()
   private readonly begun = new Map<unknown, AssembledCall>()
 
-  read(event: JsonRecord): ChatEvent[] {
+  read(event: JsonRecord): EventReport {
+    const { type } = event
+    // Errors in a stream come without a type.
+    if (type === undefined && typeof event.message === 'string') return { error: event }
+    if (type === 'message-start') return { id: textOr(event.id) }
+    if (type !== 'message-end') return { events: this.eventsOf(event) }
     const delta = recordOr(event.delta)
-    const message = recordOr(delta.message)
-    switch (event.type) {
-      case 'message-start':
-        return [{ kind: 'start', id: textOr(event.id) }]
+    const error = delta.error ?? failureOf(delta.finish_reason)
+    if (error !== undefined) return { error }
+    const finish = finishNamed(FINISHES, delta.finish_reason)
+    const events = [...this.calls.open(0), { kind: 'finish' as const, choice: 0, finish }]
+    const usage = readCohereUsage(delta.usage)
+    return { events, kind: 'last', usage, isEnd: true }
+  }
+
+  end(): ChatEvent[] {
+    return this.calls.endAll()
+  }
+
+  private eventsOf({ type, index, delta }: JsonRecord): ChatEvent[] {
+    const message = recordOr(recordOr(delta).message)
+    switch (type) {
       case 'content-start':
       case 'content-delta': {
         const { text, thinking } = recordOr(message.content)
@@ -88,29 +95,21 @@ export class CohereStreamReader implements StreamReader {
       case 'tool-call-start': {
         const opened = this.calls.open(0)
         const call = this.calls.begin(0)
-        this.begun.set(event.index, call)
+        this.begun.set(index, call)
         return [...opened, ...this.calls.add(call, pieceOf(recordOr(message.tool_calls)))]
       }
       case 'tool-call-delta': {
-        const call = this.begun.get(event.index)
+        const call = this.begun.get(index)
         const { args } = pieceOf(recordOr(message.tool_calls))
         return call === undefined ? [] : this.calls.add(call, { args })
       }
       case 'tool-call-end': {
-        const call = this.begun.get(event.index)
+        const call = this.begun.get(index)
         return call === undefined ? [] : this.calls.end(call)
-      }
-      case 'message-end': {
-        const finish = finishNamed(FINISHES, delta.finish_reason)
-        return [...this.calls.open(0), { kind: 'finish', choice: 0, finish }]
       }
       default:
         return []
     }
-  }
-
-  end(): ChatEvent[] {
-    return this.calls.endAll()
   }
 
   private behindCalls(said: ChatEvent[]): ChatEvent[] {

@@ -4,6 +4,7 @@ import {
   NO_USAGE,
   usageOfParts,
   usageRefused,
+  USAGE_TOKENS_MAX,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
 import { isRecord, recordOr } from '../../json/json-value.ts'
@@ -14,7 +15,7 @@ import { isRecord, recordOr } from '../../json/json-value.ts'
  * `cached_tokens` are part of the prompt. Source: Cohere's API reference, v2, "Chat"; "How does
  * Cohere's pricing work".
  */
-export function readCohereUsage(value: unknown, tokensMax: number): UsageReading {
+export function readCohereUsage(value: unknown): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
   const billed = recordOr(value.billed_units)
@@ -25,7 +26,7 @@ export function readCohereUsage(value: unknown, tokensMax: number): UsageReading
       output: billed.output_tokens ?? counted.output_tokens,
       cached: value.cached_tokens,
     },
-    () => tokensMax,
+    () => USAGE_TOKENS_MAX,
   )
   if (typeof figures === 'string') return usageRefused(figures)
   const { input, output } = figures
@@ -34,5 +35,5 @@ export function readCohereUsage(value: unknown, tokensMax: number): UsageReading
   const cachedTokens = Math.min(figures.cached ?? 0, input)
   const freshTokens = input - cachedTokens
   const parts = { ...NO_FIGURES, freshTokens, cachedTokens, answerTokens: output ?? 0 }
-  return usageOfParts(parts, tokensMax)
+  return usageOfParts(parts, USAGE_TOKENS_MAX)
 }

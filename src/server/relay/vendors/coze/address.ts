@@ -2,11 +2,6 @@ import { channelType } from '../../../../contract/channel-types.ts'
 import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { inSteps } from '../../transport/upstream-steps.ts'
-import type { Via } from '../../transport/upstream-call.ts'
-import { namedEvents } from '../../providers/named-events.ts'
-import { gathered } from '../../transport/json-steps.ts'
-import { gatheredAnswer } from './read-answer.ts'
 
 /**
  * Source: Coze's developer guide, "Chat (v3)". Bots of mainland China live at `api.coze.cn`, behind
@@ -28,10 +23,3 @@ export function cozeEdits(
     ? [{ set: 'user_id', json: JSON.stringify(user) }]
     : []
 }
-
-/**
- * Without a stream, Coze answers that it is at work, keeps the conversation, and wants to be asked
- * again and again; so a whole answer is put together from a stream.
- */
-export const cozeVia = (_channel: ProviderChannel, { isStream }: ProviderCall): Via | null =>
-  isStream ? null : inSteps(gathered(namedEvents, gatheredAnswer))

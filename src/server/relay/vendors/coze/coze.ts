@@ -1,8 +1,11 @@
 import { field } from '../../../../contract/channel-type-row.ts'
+import { statedStatus } from '../../dialect/stated-error.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { nativeVendor } from '../vendor.ts'
-import { cozeEdits, cozeUrl, cozeVia } from './address.ts'
+import { cozeEdits, cozeUrl } from './address.ts'
+import { readCozeAnswer, readCozeEvent } from './read-answer.ts'
+import { COZE_LACKS, writeCozeRequest } from './write-request.ts'
 
 export const coze = nativeVendor({
   type: 34,
@@ -23,13 +26,21 @@ export const coze = nativeVendor({
   },
   listPosition: 290,
   provider: {
-    dialect: 'coze',
+    dialect: {
+      name: 'coze',
+      limitsOutput: false,
+      writeRequest: writeCozeRequest,
+      lacks: COZE_LACKS,
+      readAnswer: readCozeAnswer,
+      readStream: () => ({ read: readCozeEvent }),
+      statusOf: statedStatus,
+    },
     url: cozeUrl,
-    headers: openaiHeaders,
+    // Every answer is a stream.
+    headers: (channel) => ({ ...openaiHeaders(channel), accept: namedEvents.accept }),
     asksForUsage: () => false,
     wire: namedEvents,
     edits: cozeEdits,
-    via: cozeVia,
   },
   models: [],
   docs: {

@@ -1,10 +1,4 @@
-import {
-  textEvent,
-  type AnswerPart,
-  type ChatAnswer,
-  type ChatEvent,
-  type Finish,
-} from '../../canonical/chat-answer.ts'
+import { textEvent, type ChatEvent } from '../../canonical/chat-answer.ts'
 import {
   NO_USAGE,
   usageOfTwo,
@@ -12,12 +6,10 @@ import {
   USAGE_TOKENS_MAX,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import type { AnswerReading, EventReport } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import type { EventReport } from '../../dialect/followed-stream.ts'
-import { Lane, laneText } from '../../dialect/lane.ts'
 import { statedError } from '../../dialect/stated-error.ts'
-import { namedEvent, namedEventsIn, type NamedEvent } from '../../providers/named-events.ts'
+import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
 
 /**
  * Coze's answers, which come as named events only. Source: Coze's developer guide, "Chat (v3)",
@@ -32,32 +24,35 @@ const Name = {
   error: 'error',
 } as const
 
-const membersOf = ({ data }: NamedEvent): JsonRecord => recordOr(parseJson(data))
+/** Every answer is a stream; what comes otherwise can only be a refusal. */
+export function readCozeAnswer(bytes: Buffer): AnswerReading {
+  const answer = parseJson(bytes.toString('utf8'))
+  if (!isRecord(answer)) return { kind: 'malformed' }
+  if (isRecord(answer.error)) return { kind: 'error', error: answer.error }
+  const isRefusal = typeof answer.code === 'number' && answer.code !== 0
+  return isRefusal ? { kind: 'error', error: errorWords(answer) } : { kind: 'malformed' }
+}
 
-/** A stream as one answer: `chat` is what its last event told, null if it never came. */
-export function gatheredAnswer(bytes: Buffer): JsonRecord {
-  let answer = ''
-  let thought = ''
-  let chat: JsonRecord | null = null
-  for (const event of namedEventsIn(bytes)) {
-    const error = errorOf(event)
-    if (error !== undefined) return { error }
-    const piece = pieceOf(event)
-    answer += piece.text
-    thought += piece.thought
-    if (event.name === Name.completed) chat = membersOf(event)
+/** Reads one event of a stream. Coze never says why a bot has stopped. */
+export function readCozeEvent(value: JsonRecord): EventReport {
+  const event = namedEvent(value)
+  const error = errorOf(event)
+  if (error !== undefined) return { error }
+  const members = membersOf(event)
+  if (event.name === Name.completed) {
+    const events: ChatEvent[] = [
+      { kind: 'finish', choice: 0, finish: { reason: 'stop', stopSequence: null } },
+    ]
+    const usage = readCozeUsage(members.usage)
+    return { id: textOr(members.id), events, kind: 'last', usage, isEnd: true }
   }
-  return { answer, thought, chat }
+  const { type, content, reasoning_content: thought, chat_id: id } = members
+  if (event.name !== Name.delta || type !== 'answer') return { kind: 'idle' }
+  const events = [...textEvent('thinking', thought), ...textEvent('text', content)]
+  return events.length === 0 ? { kind: 'idle' } : { id: textOr(id), events }
 }
 
-/** What an event adds to the bot's answer. */
-function pieceOf(event: NamedEvent): { text: string; thought: string } {
-  if (event.name !== Name.delta) return { text: '', thought: '' }
-  const { type, content, reasoning_content: thought } = membersOf(event)
-  return type === 'answer'
-    ? { text: textOr(content), thought: textOr(thought) }
-    : { text: '', thought: '' }
-}
+const membersOf = ({ data }: NamedEvent): JsonRecord => recordOr(parseJson(data))
 
 function errorOf(event: NamedEvent): JsonRecord | undefined {
   switch (event.name) {
@@ -93,76 +88,9 @@ function errorWords({ code, msg }: JsonRecord): JsonRecord {
   return statedError(status ?? OTHERWISE, code, textOr(msg) || 'the bot failed')
 }
 
-/** What the relay needs to know of a whole answer, put together or as Coze refuses. */
-export function lookAtCoze(bytes: Buffer, tokensMax: number): AnswerReading {
-  const answer = parseJson(bytes.toString('utf8'))
-  if (!isRecord(answer)) return { kind: 'malformed' }
-  if (isRecord(answer.error)) return { kind: 'error', error: answer.error }
-  if (typeof answer.code === 'number' && answer.code !== 0) {
-    return { kind: 'error', error: errorWords(answer) }
-  }
-  if (!isRecord(answer.chat)) return { kind: 'malformed' }
-  return { kind: 'ok', usage: readCozeUsage(answer.chat.usage, tokensMax) }
-}
-
-export function textsOfCoze({ answer, thought }: JsonRecord): DeltaText[] {
-  return laneTexts(answer, thought)
-}
-
-const laneTexts = (text: unknown, thought: unknown): DeltaText[] => [
-  ...laneText(Lane.thinking, thought),
-  ...laneText(Lane.text, text),
-]
-
-export function readCozeAnswer({ answer, thought, chat }: JsonRecord): ChatAnswer {
-  const { id, usage } = recordOr(chat)
-  const parts = laneTexts(answer, thought).map(({ lane, text }): AnswerPart =>
-    lane === Lane.text
-      ? { kind: 'text', text }
-      : { kind: 'thinking', text, signature: null, redacted: null },
-  )
-  return {
-    id: textOr(id),
-    choices: [{ parts, finish: STOPPED }],
-    usage: readCozeUsage(usage, USAGE_TOKENS_MAX).usage,
-  }
-}
-
-/** Coze never says why a bot has stopped. */
-const STOPPED: Finish = { reason: 'stop', stopSequence: null }
-
-/** What the relay needs to know of one event. */
-export function inspectCoze(value: JsonRecord, tokensMax: number): EventReport {
-  const event = namedEvent(value)
-  const error = errorOf(event)
-  if (error !== undefined) return { error }
-  if (event.name === Name.completed) {
-    const usage = readCozeUsage(membersOf(event).usage, tokensMax)
-    return { kind: 'last', usage, isFinish: true, isEnd: true }
-  }
-  const { text, thought } = pieceOf(event)
-  const texts = laneTexts(text, thought)
-  return texts.length === 0 ? { kind: 'idle' } : { texts }
-}
-
-export class CozeStreamReader implements StreamReader {
-  private hasStarted = false
-
-  read(value: JsonRecord): ChatEvent[] {
-    const event = namedEvent(value)
-    const { text, thought } = pieceOf(event)
-    const events: ChatEvent[] = []
-    if (!this.hasStarted) events.push({ kind: 'start', id: textOr(membersOf(event).chat_id) })
-    this.hasStarted = true
-    events.push(...textEvent('thinking', thought), ...textEvent('text', text))
-    if (event.name === Name.completed) events.push({ kind: 'finish', choice: 0, finish: STOPPED })
-    return events
-  }
-}
-
-function readCozeUsage(value: unknown, tokensMax: number): UsageReading {
+function readCozeUsage(value: unknown): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
   const sent = { input: value.input_count, output: value.output_count }
-  return usageOfTwo(sent, tokensMax, usageRefused('shape'))
+  return usageOfTwo(sent, USAGE_TOKENS_MAX, usageRefused('shape'))
 }

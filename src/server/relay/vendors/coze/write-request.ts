@@ -43,7 +43,8 @@ export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     bot_id: to.model.replace(PREFIX, ''),
     user_id: request.userId ?? SOMEBODY,
-    // Without a stream there is no answer, only word that one is being made; see cozeVia.
+    // Without a stream, Coze answers that it is at work, keeps the conversation, and wants to be
+    // asked again and again. A whole answer is put together from the stream.
     stream: true,
     auto_save_history: false,
     additional_messages: messagesOf(request),

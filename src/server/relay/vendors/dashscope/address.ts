@@ -4,7 +4,7 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { bailianEdits, bailianVia } from '../bailian/chat.ts'
+import { bailianEdits } from '../bailian/chat.ts'
 import { embeddingWalk } from './embedding.ts'
 import { heardEdits, heardWalk, hearsAtOnce } from './heard.ts'
 import { changePath, drawsAtOnce, pictureEdits, pictureWalk } from './pictures.ts'
@@ -72,8 +72,8 @@ export function dashscopeHeaders(
   }
 }
 
-export function dashscopeVia(channel: ProviderChannel, call: ProviderCall): Via | null {
-  switch (call.task) {
+export function dashscopeVia(_channel: ProviderChannel, { task }: ProviderCall): Via | null {
+  switch (task) {
     case 'rerank':
       return inSteps(rankingWalk)
     case 'images':
@@ -88,7 +88,7 @@ export function dashscopeVia(channel: ProviderChannel, call: ProviderCall): Via 
     case 'batchEmbedContents':
       return inSteps(embeddingWalk)
     default:
-      return bailianVia(channel, call)
+      return null
   }
 }
 

@@ -2,6 +2,13 @@ import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts
 import { namesIn } from '../model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './address.ts'
+import {
+  charactersIn,
+  DEEPL_LACKS,
+  noStream,
+  readTranslation,
+  writeDeeplRequest,
+} from './translation.ts'
 
 export const deepl = nativeVendor({
   type: 38,
@@ -17,7 +24,14 @@ export const deepl = nativeVendor({
   baseUrlForKeys: { keys: /(?<!:fx)$/, baseUrl: 'https://api.deepl.com' },
   listPosition: 330,
   provider: {
-    dialect: 'deepl',
+    dialect: {
+      name: 'deepl',
+      writeRequest: writeDeeplRequest,
+      lacks: DEEPL_LACKS,
+      estimate: charactersIn,
+      readAnswer: readTranslation,
+      readStream: () => noStream,
+    },
     url: deeplUrl,
     headers: deeplHeaders,
     asksForUsage: () => false,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import { answerIn, readingOf } from '../../../test/read-answer.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { providerOf } from '../registry.ts'
-import { languageOf, lookAtTranslation, readTranslation } from './translation.ts'
+import { languageOf } from './translation.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /** Answers as DeepL's API reference shows them, "Translate text". */
@@ -37,8 +38,8 @@ test.each([
 })
 
 describe('answers', () => {
-  const look = (answer: unknown) =>
-    lookAtTranslation(Buffer.from(JSON.stringify(answer)), USAGE_TOKENS_MAX)
+  const { deepl } = upstreamDialects
+  const look = (answer: unknown) => readingOf(deepl, answer)
   const translation = (billed?: unknown) => ({
     detected_source_language: 'EN',
     text: 'Hallo, Welt!',
@@ -48,7 +49,7 @@ describe('answers', () => {
   test('a translation, charged by the character', () => {
     const answer = { translations: [translation(13), translation(2)] }
     expect(look(answer)).toMatchObject({ usage: { usage: { promptTokens: 15 } } })
-    expect(readTranslation({ translations: [translation()] }).choices).toMatchObject([
+    expect(answerIn(deepl, { translations: [translation()] }).choices).toMatchObject([
       { parts: [{ kind: 'text', text: 'Hallo, Welt!' }], finish: { reason: 'stop' } },
     ])
   })

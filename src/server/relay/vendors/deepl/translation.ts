@@ -1,4 +1,4 @@
-import type { ChatAnswer } from '../../canonical/chat-answer.ts'
+import { textEvent } from '../../canonical/chat-answer.ts'
 import type { ChatRequest, UserPart } from '../../canonical/chat-request.ts'
 import { missingField, unsupportedField } from '../../canonical/reading.ts'
 import {
@@ -8,20 +8,14 @@ import {
   NO_USAGE,
   usageOfParts,
   usageRefused,
+  USAGE_TOKENS_MAX,
   type TokenUsage,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText, Target } from '../../dialect/dialect.ts'
+import type { AnswerReading, StreamReader, Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../dialect/steering.ts'
-import {
-  arrayOr,
-  isRecord,
-  parseJson,
-  recordOr,
-  textOr,
-  type JsonRecord,
-} from '../../json/json-value.ts'
+import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { joinedText } from '../../canonical/part-text.ts'
 
 /** Source: DeepL's API reference, "Translate text". */
@@ -93,45 +87,28 @@ export function languageOf(model: string): { language: string; formality: string
 const translationsIn = (answer: JsonRecord): JsonRecord[] =>
   arrayOr(answer.translations).map(recordOr)
 
-export function lookAtTranslation(bytes: Buffer, tokensMax: number): AnswerReading {
+export function readTranslation(bytes: Buffer): AnswerReading {
   const answer = parseJson(bytes.toString('utf8'))
   if (!isRecord(answer)) return { kind: 'malformed' }
   if (!Array.isArray(answer.translations)) {
     const isRefusal = typeof answer.message === 'string' || isRecord(answer.error)
     return isRefusal ? { kind: 'error', error: answer.error ?? answer } : { kind: 'malformed' }
   }
-  return { kind: 'ok', usage: readCharacters(answer, tokensMax) }
+  const texts = translationsIn(answer).flatMap(({ text }) => textEvent('text', text))
+  return { kind: 'ok', usage: readCharacters(answer), events: () => texts }
 }
 
+/** It never streams: whatever came as events would be nothing of its own. */
+export const noStream: StreamReader = { read: (event) => ({ error: event }) }
+
 /** Characters stand for prompt tokens, and nothing else costs anything. */
-function readCharacters(answer: JsonRecord, tokensMax: number): UsageReading {
+function readCharacters(answer: JsonRecord): UsageReading {
   let freshTokens = 0
   for (const { billed_characters: billed } of translationsIn(answer)) {
     if (billed === undefined || billed === null) return NO_USAGE
-    const figures = checkedFigures({ billed }, () => tokensMax)
+    const figures = checkedFigures({ billed }, () => USAGE_TOKENS_MAX)
     if (typeof figures === 'string') return usageRefused(figures)
     freshTokens += figures.billed ?? 0
   }
-  return usageOfParts({ ...NO_FIGURES, freshTokens }, tokensMax)
-}
-
-export const textsOfTranslation = (answer: JsonRecord): DeltaText[] =>
-  translationsIn(answer).flatMap(({ text }) =>
-    textOr(text) === '' ? [] : [{ lane: 0, text: textOr(text) }],
-  )
-
-export function readTranslation(answer: JsonRecord): ChatAnswer {
-  const text = translationsIn(answer)
-    .map((translation) => textOr(translation.text))
-    .join('')
-  return {
-    id: '',
-    choices: [
-      {
-        parts: text === '' ? [] : [{ kind: 'text', text }],
-        finish: { reason: 'stop', stopSequence: null },
-      },
-    ],
-    usage: null,
-  }
+  return usageOfParts({ ...NO_FIGURES, freshTokens }, USAGE_TOKENS_MAX)
 }

@@ -1,8 +1,8 @@
 import { arrayOr, present, type JsonRecord } from '../../json/json-value.ts'
-import type { NativeEmbedding } from '../../providers/native-embedding.ts'
+import type { Embedding } from '../../dialect/embedding.ts'
 
 /** Source: Ollama's API reference, "Generate embeddings". */
-export const ollamaEmbedding: NativeEmbedding = {
+export const ollamaEmbedding: Embedding = {
   request: ({ texts, dimensions }, model): JsonRecord => ({
     model,
     input: texts,

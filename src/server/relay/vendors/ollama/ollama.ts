@@ -3,10 +3,20 @@ import type { Provider } from '../../dialect/provider.ts'
 import { bearer, namesIn } from '../model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { ollamaHeaders, ollamaUrl } from './address.ts'
+import { ollamaEmbedding } from './embedding.ts'
 import { ndjson } from './ndjson.ts'
+import { OllamaStreamReader, readOllamaAnswer } from './read-answer.ts'
+import { OLLAMA_LACKS, writeOllamaRequest } from './write-request.ts'
 
 const provider: Provider = {
-  dialect: 'ollama',
+  dialect: {
+    name: 'ollama',
+    writeRequest: writeOllamaRequest,
+    lacks: OLLAMA_LACKS,
+    readAnswer: readOllamaAnswer,
+    readStream: () => new OllamaStreamReader(),
+    embedding: ollamaEmbedding,
+  },
   url: ollamaUrl,
   headers: ollamaHeaders,
   asksForUsage: () => false,

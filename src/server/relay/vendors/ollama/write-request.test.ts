@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { DialectName } from '../../canonical/chat-request.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 
 /** What a model is told of thinking, by what a client says of it. */
 function thinkOf(model: string, client: DialectName, members: object): unknown {

@@ -1,13 +1,12 @@
-import type { ChatAnswer, ChatEvent, Finish } from '../../canonical/chat-answer.ts'
+import { textEvent, type ChatEvent } from '../../canonical/chat-answer.ts'
 import {
   NO_USAGE,
   usageOfTwo,
   USAGE_TOKENS_MAX,
   type UsageReading,
 } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
+import type { AnswerReading, EventReport } from '../../dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import type { EventReport } from '../../dialect/followed-stream.ts'
 import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
 
 /**
@@ -35,7 +34,7 @@ function outputOf({ output }: JsonRecord): string {
   return Array.isArray(output) ? output.map(textOr).join('') : textOr(output)
 }
 
-export function lookAtPrediction(bytes: Buffer, tokensMax: number): AnswerReading {
+export function readReplicateAnswer(bytes: Buffer): AnswerReading {
   const prediction = parseJson(bytes.toString('utf8'))
   if (!isRecord(prediction)) return { kind: 'malformed' }
   if (isRecord(prediction.error) && prediction.status === undefined) {
@@ -44,42 +43,35 @@ export function lookAtPrediction(bytes: Buffer, tokensMax: number): AnswerReadin
   if (!isOver(prediction)) return { kind: 'malformed' }
   const failure = failureOf(prediction)
   if (failure !== undefined) return { kind: 'error', error: failure }
-  return { kind: 'ok', usage: readMetrics(prediction.metrics, tokensMax) }
-}
-
-export function textsOfPrediction(prediction: JsonRecord): DeltaText[] {
-  const text = outputOf(prediction)
-  return text === '' ? [] : [{ lane: 0, text }]
-}
-
-export function readPrediction(prediction: JsonRecord): ChatAnswer {
-  const text = outputOf(prediction)
-  return {
-    id: textOr(prediction.id),
-    choices: [{ parts: text === '' ? [] : [{ kind: 'text', text }], finish: STOPPED }],
-    usage: readMetrics(prediction.metrics, USAGE_TOKENS_MAX).usage,
-  }
+  const start: ChatEvent = { kind: 'start', id: textOr(prediction.id) }
+  const events = [start, ...textEvent('text', outputOf(prediction)), STOPPED]
+  return { kind: 'ok', usage: readMetrics(prediction.metrics), events: () => events }
 }
 
 /** Nobody says why the model has stopped. */
-const STOPPED: Finish = { reason: 'stop', stopSequence: null }
+const STOPPED: ChatEvent = {
+  kind: 'finish',
+  choice: 0,
+  finish: { reason: 'stop', stopSequence: null },
+}
 
-/** What the relay needs to know of one event. */
-export function inspectReplicate(value: JsonRecord, tokensMax: number): EventReport {
+/** Reads one event of a stream. */
+export function readReplicateEvent(value: JsonRecord): EventReport {
   const event = namedEvent(value)
   switch (event.name) {
     case 'output':
-      return event.data === '' ? { kind: 'idle' } : { texts: [{ lane: 0, text: event.data }] }
+      if (event.data === '') return { kind: 'idle' }
+      return { id: '', events: textEvent('text', event.data) }
     case 'error':
       return { error: errorIn(event) }
     case 'done': {
       const reason = textOr(recordOr(parseJson(event.data)).reason)
       if (reason !== '') return { error: failureOf({ status: reason, error: null }) }
-      return { kind: 'last', isFinish: true }
+      return { id: '', events: [STOPPED], kind: 'last' }
     }
     case PREDICTION: {
       const { metrics } = recordOr(parseJson(event.data))
-      return { kind: 'usage', usage: readMetrics(metrics, tokensMax), isEnd: true }
+      return { kind: 'usage', usage: readMetrics(metrics), isEnd: true }
     }
     default:
       return { kind: 'idle' }
@@ -91,21 +83,8 @@ function errorIn({ data }: NamedEvent): JsonRecord {
   return { type: 'prediction_failed', message: textOr(detail) || data }
 }
 
-export class ReplicateStreamReader implements StreamReader {
-  private hasStarted = false
-
-  read(value: JsonRecord): ChatEvent[] {
-    const { name, data } = namedEvent(value)
-    const events: ChatEvent[] = this.hasStarted ? [] : [{ kind: 'start', id: '' }]
-    this.hasStarted = true
-    if (name === 'output' && data !== '') events.push({ kind: 'text', choice: 0, text: data })
-    if (name === 'done') events.push({ kind: 'finish', choice: 0, finish: STOPPED })
-    return events
-  }
-}
-
 /** Models that are sold by the token say how many; others by the second, and nothing of tokens. */
-function readMetrics(value: unknown, tokensMax: number): UsageReading {
+function readMetrics(value: unknown): UsageReading {
   const { input_token_count: input, output_token_count: output } = recordOr(value)
-  return usageOfTwo({ input, output }, tokensMax, NO_USAGE)
+  return usageOfTwo({ input, output }, USAGE_TOKENS_MAX, NO_USAGE)
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { answerIn, eventsIn, readingOf } from '../../../test/read-answer.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
 import type { Task } from '../../dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
@@ -141,15 +142,14 @@ describe('a language model', () => {
     error: null,
     metrics: { predict_time: 4.48, input_token_count: 21, output_token_count: 9 },
   }
-  const look = (over: object) =>
-    replicate.look(Buffer.from(JSON.stringify({ ...prediction, ...over })), USAGE_TOKENS_MAX)
+  const look = (over: object) => readingOf(replicate, { ...prediction, ...over })
 
   test('has answered', () => {
     expect(look({})).toMatchObject({
       usage: { usage: { promptTokens: 21, completionTokens: 9 } },
     })
     for (const output of [prediction.output, 'The answer.']) {
-      expect(replicate.readAnswer({ ...prediction, output }).choices).toMatchObject([
+      expect(answerIn(replicate, { ...prediction, output }).choices).toMatchObject([
         { parts: [{ kind: 'text', text: 'The answer.' }], finish: { reason: 'stop' } },
       ])
     }
@@ -171,19 +171,8 @@ describe('a language model', () => {
     expect(look({ metrics })).toMatchObject({ usage: { fault } })
   })
 
-  function streamed(text: string) {
-    const follower = replicate.follow(USAGE_TOKENS_MAX)
-    const reader = replicate.streamReader()
-    const seen = namedEvents
-      .reader()
-      .push(Buffer.from(text))
-      .flatMap((sent) => {
-        const chunk = follower.read(sent)
-        follower.see(chunk)
-        return chunk.value === null ? [] : reader.read(chunk.value)
-      })
-    return { seen, usage: follower.usage.usage, outcome: follower.outcome('end') }
-  }
+  const streamed = (text: string) =>
+    eventsIn(replicate, namedEvents.reader().push(Buffer.from(text)))
   const output = (id: number, ...lines: string[]): string =>
     `event: output\nid: ${id}:0\n${lines.map((line) => `data: ${line}\n`).join('')}\n`
   const DONE = 'event: done\nid: 9:0\ndata: {}\n\n'

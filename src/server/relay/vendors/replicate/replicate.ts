@@ -4,9 +4,17 @@ import { names, nativeVendor } from '../vendor.ts'
 import { replicateHeaders, replicateUrl } from './address.ts'
 import { pictureEdits } from './pictures.ts'
 import { replicateVia } from './prediction.ts'
+import { readReplicateAnswer, readReplicateEvent } from './read-answer.ts'
+import { REPLICATE_LACKS, writeReplicateRequest } from './write-request.ts'
 
 const provider: Provider = {
-  dialect: 'replicate',
+  dialect: {
+    name: 'replicate',
+    writeRequest: writeReplicateRequest,
+    lacks: REPLICATE_LACKS,
+    readAnswer: readReplicateAnswer,
+    readStream: () => ({ read: readReplicateEvent }),
+  },
   url: replicateUrl,
   headers: replicateHeaders,
   asksForUsage: () => false,

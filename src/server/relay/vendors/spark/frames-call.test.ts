@@ -9,7 +9,9 @@ import { createEgress, type Egress } from '../../../egress/egress.ts'
 import { eventually } from '../../../test/relay-setup.ts'
 import { endOfStumbling, useUpstream } from '../../../test/use-upstream.ts'
 import { NO_OVERRIDES } from '../../../channel/overrides.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { answerIn, streamIn } from '../../../test/read-answer.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { finished, readyToSend } from '../../dialect/finish.ts'
 import { providerOf } from '../registry.ts'
 import type { ProviderChannel } from '../../dialect/provider.ts'
@@ -17,6 +19,8 @@ import { parseJson } from '../../json/json-value.ts'
 import { callUpstream, type UpstreamRequest } from '../../transport/upstream-call.ts'
 import { signedQuery } from './address.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
+
+const { spark } = upstreamDialects
 
 /** Calls over a WebSocket, without the relay around them. */
 
@@ -51,7 +55,7 @@ function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Ove
   const url = provider?.url(channel, to) ?? null
   if (provider === null || url === null) throw new Error('no such provider')
   const asked = dialects.openai.readRequest({ messages: [{ role: 'user', content: 'Hi' }] })
-  const written = upstreamDialects.spark.writeRequest(asked, {
+  const written = spark.writeRequest(asked, {
     model,
     isStream,
     asksForUsage: false,
@@ -94,8 +98,8 @@ const textsIn = (events: string): string =>
   events
     .split('\n\n')
     .filter((event) => event !== '')
-    .map((event) => upstreamDialects.spark.textsOf(Object(parseJson(event.slice(6)))))
-    .flatMap((texts) => texts.map(({ text }) => text))
+    .flatMap((event) => streamIn(spark, [event.slice(6)]).seen)
+    .map((event) => (event.kind === 'text' ? event.text : ''))
     .join('')
 
 test('a stream is told as events, a whole answer as one text', async () => {
@@ -106,7 +110,7 @@ test('a stream is told as events, a whole answer as one text', async () => {
   const whole = start({ isStream: false })
   expect(await whole.ended).toBe('end')
   expect(whole.heard).toMatchObject({ status: 200, type: 'application/json' })
-  const answer = upstreamDialects.spark.readAnswer(Object(parseJson(whole.heard.text)))
+  const answer = answerIn(spark, parseJson(whole.heard.text))
   expect(answer).toMatchObject({
     id: 'cht-fixed',
     choices: [{ parts: [{ kind: 'text', text: ANSWER }], finish: { reason: 'stop' } }],

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import { answerIn, readingOf, streamIn } from '../../../test/read-answer.ts'
 import { RequestNotes } from '../../canonical/request-notes.ts'
-import { dialects, upstreamDialects } from '../../conversion/dialects.ts'
+import { upstreamDialects } from '../../../test/upstream-dialects.ts'
+import { dialects } from '../../conversion/dialects.ts'
 import { finished } from '../../dialect/finish.ts'
 import { providerOf } from '../registry.ts'
 import type { ProviderChannel } from '../../dialect/provider.ts'
-import { eventOf } from '../../transport/wire.ts'
 import { parseJson, type JsonRecord } from '../../json/json-value.ts'
 import { signedQuery } from './address.ts'
 import { joinedFrames } from './read-answer.ts'
@@ -188,14 +188,8 @@ const failed = (code: number): JsonRecord => ({
 })
 
 function stream(frames: readonly JsonRecord[]) {
-  const follower = spark.follow(USAGE_TOKENS_MAX)
-  const reader = spark.streamReader()
-  const seen = frames.flatMap((value) => {
-    const chunk = follower.read(eventOf(Buffer.from(JSON.stringify(value))))
-    follower.see(chunk)
-    return chunk.value === null ? [] : reader.read(chunk.value)
-  })
-  return { seen, outcome: follower.outcome('end'), used: follower.usage.usage }
+  const { seen, outcome, usage: used } = streamIn(spark, frames)
+  return { seen, outcome, used }
 }
 
 describe('an answer', () => {
@@ -213,7 +207,7 @@ describe('an answer', () => {
       prompt: 5,
       completion: 9,
     })
-    expect(spark.readAnswer(joinedFrames(FRAMES))).toMatchObject({
+    expect(answerIn(spark, joinedFrames(FRAMES))).toMatchObject({
       id: 'cht1',
       choices: [
         {
@@ -233,7 +227,7 @@ describe('an answer', () => {
       { content: '', function_call: { name: 'f', arguments: '{"city":"x"}' } },
       FIGURES,
     )
-    const [whole] = spark.readAnswer(joinedFrames([called])).choices
+    const [whole] = answerIn(spark, joinedFrames([called])).choices
     const [, call, given, finish] = stream([called]).seen
     expect(whole?.parts).toMatchObject([{ kind: 'toolCall', id: '', name: 'f' }])
     expect([call, given, finish]).toMatchObject([
@@ -255,7 +249,7 @@ describe('an answer', () => {
     [99_999, 502],
   ])('error %i is a %i', (code, status) => {
     const error = { status, code, message: 'words', type: 'upstream_error' }
-    expect(spark.look(Buffer.from(JSON.stringify(failed(code))), USAGE_TOKENS_MAX)).toEqual({
+    expect(readingOf(spark, failed(code))).toEqual({
       kind: 'error',
       error,
     })

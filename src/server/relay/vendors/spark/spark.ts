@@ -1,8 +1,10 @@
 import { field, keyOf } from '../../../../contract/channel-type-row.ts'
+import { statedStatus } from '../../dialect/stated-error.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { sparkSeal, sparkUrl } from './address.ts'
 import { sparkVia } from './frames-call.ts'
-import { sparkEdits } from './write-request.ts'
+import { readSparkAnswer, sparkStream } from './read-answer.ts'
+import { SPARK_LACKS, sparkEdits, writeSparkRequest } from './write-request.ts'
 
 export const spark = nativeVendor({
   type: 18,
@@ -23,7 +25,14 @@ export const spark = nativeVendor({
   },
   listPosition: 170,
   provider: {
-    dialect: 'spark',
+    dialect: {
+      name: 'spark',
+      writeRequest: writeSparkRequest,
+      lacks: SPARK_LACKS,
+      readAnswer: readSparkAnswer,
+      readStream: sparkStream,
+      statusOf: statedStatus,
+    },
     url: sparkUrl,
     headers: () => ({}),
     asksForUsage: () => false,

@@ -3,13 +3,13 @@ import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-val
 import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
 import { jsonAnswer, unusable } from '../../transport/json-steps.ts'
 import { inPlace } from '../../embedding/embedding-vectors.ts'
-import type { NativeEmbedding } from '../../providers/native-embedding.ts'
+import type { Embedding } from '../../dialect/embedding.ts'
 
 /**
  * Source: Tencent Cloud API documentation, Hunyuan, "GetEmbedding". There is one model, whose
  * vectors have one size.
  */
-export const tencentEmbedding: NativeEmbedding = {
+export const tencentEmbedding: Embedding = {
   request({ texts, dimensions }): JsonRecord {
     if (dimensions !== null) throw unsupportedField('dimensions')
     return { InputList: texts }

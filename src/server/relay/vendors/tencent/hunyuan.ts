@@ -1,10 +1,23 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
 import type { Provider } from '../../dialect/provider.ts'
+import { statedStatus } from '../../dialect/stated-error.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './address.ts'
+import { tencentEmbedding } from './embedding.ts'
+import { readTencentAnswer, TencentStreamReader } from './read-answer.ts'
+import { TENCENT_LACKS, writeTencentRequest } from './write-request.ts'
 
 const provider: Provider = {
-  dialect: 'tencent',
+  dialect: {
+    name: 'tencent',
+    limitsOutput: false,
+    writeRequest: writeTencentRequest,
+    lacks: TENCENT_LACKS,
+    readAnswer: readTencentAnswer,
+    readStream: () => new TencentStreamReader(),
+    statusOf: statedStatus,
+    embedding: tencentEmbedding,
+  },
   url: tencentUrl,
   headers: tencentHeaders,
   asksForUsage: () => false,

@@ -1,23 +1,15 @@
-import type { ChatAnswer, ChatEvent } from '../../canonical/chat-answer.ts'
-import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
-import type { AnswerReading, DeltaText, StreamReader } from '../../dialect/dialect.ts'
-import {
-  arrayOr,
-  isRecord,
-  parseJson,
-  recordOr,
-  textOr,
-  type JsonRecord,
-} from '../../json/json-value.ts'
-import { answerTexts } from '../../openai/openai-chunk.ts'
-import { OpenaiStreamReader, readOpenaiAnswer } from '../../openai/read-answer.ts'
+import type { ChatEvent } from '../../canonical/chat-answer.ts'
+import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
+import { readWhole } from '../../dialect/read-whole.ts'
+import { isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
+import { OpenaiStreamReader } from '../../openai/read-answer.ts'
 import { readUsage } from '../../openai/usage.ts'
-import type { EventReport } from '../../dialect/followed-stream.ts'
 import { statedError } from '../../dialect/stated-error.ts'
 
 /**
- * Hunyuan's answers are OpenAI's with other initials; a whole one stands within `Response`. Source:
- * Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
+ * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer stands within `Response`.
+ * Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
  */
 const unwrapped = (answer: JsonRecord): JsonRecord =>
   isRecord(answer.Response) ? answer.Response : answer
@@ -39,14 +31,28 @@ const snake = (name: string): string =>
 
 const inOpenai = ({ Id, Choices }: JsonRecord): JsonRecord => recordOr(renamed({ Id, Choices }))
 
-export const readTencentAnswer = (answer: JsonRecord): ChatAnswer => {
-  const sent = unwrapped(answer)
-  const usage = readTencentUsage(sent.Usage, USAGE_TOKENS_MAX).usage
-  return { ...readOpenaiAnswer(inOpenai(sent)), usage }
-}
+export const readTencentAnswer = (bytes: Buffer): AnswerReading =>
+  readWhole(bytes, new TencentStreamReader())
 
-const readTencentUsage = (value: unknown, tokensMax: number): UsageReading =>
-  readUsage(renamed(value), tokensMax)
+/** Reads a stream event by event; every one has the figures so far. */
+export class TencentStreamReader implements StreamReader {
+  private readonly reader = new OpenaiStreamReader()
+
+  read(event: JsonRecord): EventReport {
+    const sent = unwrapped(event)
+    const error = errorIn(sent)
+    if (error !== undefined) return { error }
+    const { id, events } = this.reader.read(inOpenai(sent))
+    const usage = readUsage(renamed(sent.Usage), USAGE_TOKENS_MAX)
+    const report = { ...(id === undefined ? {} : { id }), events, usage }
+    const isEnd = events.some(({ kind }) => kind === 'finish')
+    return isEnd ? { ...report, kind: 'last', isEnd } : report
+  }
+
+  end(): ChatEvent[] {
+    return this.reader.end()
+  }
+}
 
 /** Statuses of errors by the beginnings of their codes; the first that fits counts. */
 const STATUSES: readonly [start: string, status: number][] = [
@@ -89,41 +95,4 @@ function errorIn({ Error: told, ErrorMsg: toldInStream }: JsonRecord): unknown {
   const { Code: code, Msg: words } = toldInStream
   const isNothing = code === 0 && textOr(words) === ''
   return isNothing ? undefined : statedError(OTHER_STATUS, code, textOr(words))
-}
-
-export function lookAtTencent(bytes: Buffer, tokensMax: number): AnswerReading {
-  const answer = parseJson(bytes.toString('utf8'))
-  if (!isRecord(answer)) return { kind: 'malformed' }
-  const sent = unwrapped(answer)
-  const error = errorIn(sent)
-  if (error !== undefined) return { kind: 'error', error }
-  return { kind: 'ok', usage: readTencentUsage(sent.Usage, tokensMax) }
-}
-
-export const textsOfTencent = (answer: JsonRecord): DeltaText[] =>
-  answerTexts(inOpenai(unwrapped(answer)))
-
-/** What the relay needs to know of one event; every one has the figures so far. */
-export function inspectTencent(event: JsonRecord, tokensMax: number): EventReport {
-  const sent = unwrapped(event)
-  const error = errorIn(sent)
-  if (error !== undefined) return { error }
-  const choices = arrayOr(inOpenai(sent).choices).map(recordOr)
-  const texts = answerTexts({ choices: choices.map(({ delta }) => ({ message: delta })) })
-  const usage = readTencentUsage(sent.Usage, tokensMax)
-  if (!choices.some(({ finish_reason }) => textOr(finish_reason) !== '')) return { texts, usage }
-  return { kind: 'last', texts, usage, isFinish: true, isEnd: true }
-}
-
-/** Event by event. */
-export class TencentStreamReader implements StreamReader {
-  private readonly reader = new OpenaiStreamReader()
-
-  read(event: JsonRecord): ChatEvent[] {
-    return this.reader.read(inOpenai(unwrapped(event)))
-  }
-
-  end(): ChatEvent[] {
-    return this.reader.end()
-  }
 }

@@ -1,0 +1,113 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { lazy, Suspense, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { call } from '../../app/call.ts'
+import { useHasFeature } from '../../app/status.ts'
+import { toast } from '../../app/toast.ts'
+import { Action } from '../../ui/actions.tsx'
+import { Tag } from '../../ui/marks.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { LoadError } from '../../ui/states.tsx'
+import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
+import styles from './personal.module.css'
+
+/** With the drawing of QR codes, which few visits of the page need. */
+const dialogs = () => import('./second-factor-dialog.tsx')
+const CodeDialog = lazy(async () => ({ default: (await dialogs()).CodeDialog }))
+const EnrolDialog = lazy(async () => ({ default: (await dialogs()).EnrolDialog }))
+const RecoveryCodes = lazy(async () => ({ default: (await dialogs()).RecoveryCodes }))
+
+const STATUS = ['second-factor', 'self']
+
+type Open = 'enrol' | 'disable' | 'codes' | null
+
+/** Two-factor sign-in of the own account: turn on, turn off, new recovery codes. */
+export function SecondFactorPanel() {
+  const hasFeature = useHasFeature()
+  return hasFeature('second-factor') ? <Offered /> : null
+}
+
+function Offered() {
+  const { t } = useTranslation()
+  const client = useQueryClient()
+  const { data, error, refetch } = useQuery({
+    queryKey: STATUS,
+    queryFn: ({ signal }) => call('GET /api/user/2fa/status', {}, { signal }),
+  })
+  const [open, setOpen] = useState<Open>(null)
+  const [fresh, setFresh] = useState<readonly string[]>([])
+  const close = () => setOpen(null)
+  const refresh = () => client.invalidateQueries({ queryKey: STATUS })
+  async function disable(code: string) {
+    await call('POST /api/user/2fa/disable', { body: { code } })
+    close()
+    toast.success(t('两步验证已关闭'))
+    await refresh()
+  }
+  async function replaceCodes(code: string) {
+    const made = await call('POST /api/user/2fa/backup_codes', { body: { code } })
+    close()
+    setFresh(made.backup_codes)
+    await refresh()
+  }
+  return (
+    <Panel title={t('两步验证')}>
+      {error !== null && data === undefined && (
+        <LoadError what={t('两步验证')} error={error} onRetry={() => void refetch()} />
+      )}
+      <p className={styles['hint']}>
+        {t('登录时除密码外，还需输入手机上身份验证器应用显示的验证码')}
+      </p>
+      {data?.enabled === true && (
+        <p className={styles['standing']}>
+          <Tag hue="green">{t('已启用')}</Tag>
+          {t('剩余恢复码：{{count}} 个', { count: data.backup_codes_remaining })}
+        </p>
+      )}
+      <div className={styles['actions']}>
+        {data?.enabled === false && (
+          <Action label={t('启用两步验证')} onClick={() => setOpen('enrol')} />
+        )}
+        {data?.enabled === true && (
+          <>
+            <Action label={t('更换恢复码')} onClick={() => setOpen('codes')} />
+            <Action label={t('关闭两步验证')} onClick={() => setOpen('disable')} />
+          </>
+        )}
+      </div>
+      <Suspense>
+        {open === 'enrol' && (
+          <EnrolDialog
+            onClose={close}
+            onEnabled={async () => {
+              close()
+              toast.success(t('两步验证已启用'))
+              await refresh()
+            }}
+          />
+        )}
+        {open === 'disable' && (
+          <CodeDialog
+            title={t('关闭两步验证')}
+            submitLabel={t('关闭两步验证')}
+            onCode={disable}
+            onClose={close}
+          />
+        )}
+        {open === 'codes' && (
+          <CodeDialog
+            title={t('更换恢复码')}
+            submitLabel={t('更换')}
+            onCode={replaceCodes}
+            onClose={close}
+          />
+        )}
+        {fresh.length > 0 && (
+          <PlainDialog title={t('新的恢复码')} onClose={() => setFresh([])}>
+            <RecoveryCodes codes={fresh} />
+          </PlainDialog>
+        )}
+      </Suspense>
+    </Panel>
+  )
+}

@@ -1,0 +1,70 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useTranslation } from 'react-i18next'
+import { call } from '../../app/call.ts'
+import { useHasFeature } from '../../app/status.ts'
+import { stampText } from '../../app/time.ts'
+import { toast } from '../../app/toast.ts'
+import { Action, ConfirmAction } from '../../ui/actions.tsx'
+import { Tag } from '../../ui/marks.tsx'
+import { Panel } from '../../ui/page.tsx'
+import { LoadError } from '../../ui/states.tsx'
+import { deviceName } from './device-name.ts'
+import styles from './personal.module.css'
+
+const LIST = ['sessions', 'self']
+
+/** Where the account is signed in; one session or all others can be ended. */
+export function SessionPanel() {
+  const hasFeature = useHasFeature()
+  return hasFeature('sessions') ? <Sessions /> : null
+}
+
+function Sessions() {
+  const { t } = useTranslation()
+  const client = useQueryClient()
+  const { data, error, refetch } = useQuery({
+    queryKey: LIST,
+    queryFn: ({ signal }) => call('GET /api/user/sessions', {}, { signal }),
+  })
+  const refresh = () => client.invalidateQueries({ queryKey: LIST })
+  async function end(session: string) {
+    // Refreshed in any case: the session may have ended already.
+    await call('DELETE /api/user/sessions/:session', { params: { session } }).finally(refresh)
+    toast.success(t('已退出该登录'))
+  }
+  async function endOthers() {
+    await call('DELETE /api/user/sessions').finally(refresh)
+    toast.success(t('其他登录已全部退出'))
+  }
+  return (
+    <Panel title={t('登录设备')}>
+      {error !== null && data === undefined && (
+        <LoadError what={t('登录设备')} error={error} onRetry={() => void refetch()} />
+      )}
+      <ul className={styles['sessions']}>
+        {data?.map((session) => (
+          <li key={session.id}>
+            <span title={session.user_agent}>
+              {deviceName(session.user_agent) || t('未知设备')}{' '}
+              {session.is_own && <Tag hue="green">{t('本次登录')}</Tag>}
+            </span>
+            <span className={styles['unbound']}>
+              {session.address} {t('最近使用 {{time}}', { time: stampText(session.used_at) })}
+            </span>
+            {!session.is_own && <Action label={t('退出')} onClick={() => end(session.id)} />}
+          </li>
+        ))}
+      </ul>
+      {data !== undefined && data.length > 1 && (
+        <div className={styles['actions']}>
+          <ConfirmAction
+            label={t('退出其他全部登录')}
+            question={t('退出其他全部登录？那些设备需要重新登录')}
+            confirmLabel={t('退出')}
+            onClick={endOthers}
+          />
+        </div>
+      )}
+    </Panel>
+  )
+}

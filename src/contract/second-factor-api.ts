@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import { del, get, post } from './endpoint.ts'
+import { SignedIn } from './user-api.ts'
+import { byId, needed, optional, Text } from './wire.ts'
+
+/**
+ * Two-factor sign-in with an authenticator app (TOTP, RFC 6238) and one-time recovery codes. Paths
+ * and members are New API's (`controller/twofa.go`, September 2026), so that its consoles and
+ * clients work; `POST /api/verify` takes the password too.
+ */
+
+const Code = needed(Text)
+  .transform((value) => value ?? '')
+  .pipe(z.string())
+  .meta({
+    description: 'Six digits of the authenticator app, or a recovery code.',
+    example: '492039',
+  })
+
+const CodeBody = z
+  .object({ code: Code })
+  .meta({ id: 'SecondFactorCode', description: 'Proof of the second factor.' })
+
+const RecoveryCodes = z.array(z.string()).meta({
+  description: 'Ten recovery codes, shown this once. Each replaces the app for one sign-in.',
+  example: ['7f3k-0q2m-x8vd-11ab'],
+})
+
+export const secondFactorApi = {
+  login: post('/api/user/login/2fa', {
+    name: 'loginSecondFactor',
+    summary: 'Completes a sign-in that was answered with `require_2fa`.',
+    access: 'anyone',
+    rate: 'critical',
+    body: z
+      .object({
+        code: Code,
+        flow_token: optional(Text).meta({
+          description:
+            'What `POST /api/user/login` returned; absent: the cookie that came with it.',
+          example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
+        }),
+      })
+      .meta({ id: 'SecondFactorSignIn', description: 'The second step of a sign-in.' }),
+    data: SignedIn,
+    duringPasswordChange: true,
+  }),
+  verify: post('/api/verify', {
+    name: 'verifyIdentity',
+    summary:
+      'Proves again who is at the console, for five minutes: by the second factor, or by the password where there is none.',
+    access: 'user',
+    rate: 'critical',
+    body: z
+      .object({
+        code: optional(Text).meta({
+          description: 'Six digits of the authenticator app, or a recovery code.',
+          example: '492039',
+        }),
+        password: optional(Text).meta({
+          description: 'Password of the account, where it has no second factor.',
+          example: 'correct-horse-9',
+        }),
+      })
+      .meta({ id: 'Verification', description: 'Proof of who is at the console.' }),
+    duringPasswordChange: true,
+  }),
+  status: get('/api/user/2fa/status', {
+    name: 'getSecondFactor',
+    summary: 'Whether the own account has a second factor.',
+    access: 'user',
+    data: z
+      .object({
+        enabled: z.boolean().describe('Sign-in asks for a code.'),
+        locked: z.boolean().describe('Too many wrong codes: none is accepted for some minutes.'),
+        backup_codes_remaining: z.int().meta({ description: 'Recovery codes left.', example: 10 }),
+      })
+      .meta({ id: 'SecondFactorStatus', description: 'Second factor of the own account.' }),
+  }),
+  setup: post('/api/user/2fa/setup', {
+    name: 'setUpSecondFactor',
+    summary:
+      'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`. Needs a sign-in or `POST /api/verify` within five minutes.',
+    access: 'user',
+    rate: 'critical',
+    data: z
+      .object({
+        secret: z.string().meta({
+          description: 'Base32, for typing into an app.',
+          example: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+        }),
+        qr_code_data: z.string().meta({
+          description: 'Address that apps read from a QR code.',
+          example:
+            'otpauth://totp/Gatehouse:li.ming?issuer=Gatehouse&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
+        }),
+        backup_codes: RecoveryCodes,
+      })
+      .meta({ id: 'SecondFactorSetup', description: 'A second factor that is not enabled yet.' }),
+  }),
+  enable: post('/api/user/2fa/enable', {
+    name: 'enableSecondFactor',
+    summary:
+      'Turns the second factor on with a first code; ends the other sessions of the account.',
+    access: 'user',
+    rate: 'critical',
+    body: CodeBody,
+  }),
+  disable: post('/api/user/2fa/disable', {
+    name: 'disableSecondFactor',
+    summary: 'Turns the second factor off.',
+    access: 'user',
+    rate: 'critical',
+    body: CodeBody,
+  }),
+  recoveryCodes: post('/api/user/2fa/backup_codes', {
+    name: 'replaceRecoveryCodes',
+    summary: 'Makes ten new recovery codes; the old ones stop working.',
+    access: 'user',
+    rate: 'critical',
+    body: CodeBody,
+    data: z
+      .object({ backup_codes: RecoveryCodes })
+      .meta({ id: 'RecoveryCodes', description: 'New recovery codes.' }),
+  }),
+  reset: del('/api/user/:id/2fa', {
+    name: 'resetSecondFactor',
+    summary:
+      'Removes the second factor of a user of lower role who lost it, and ends that user’s sessions.',
+    access: 'admin',
+    params: byId('Id of the user.', 12),
+  }),
+}

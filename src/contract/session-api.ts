@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { del, get } from './endpoint.ts'
+import { EpochSeconds } from './wire.ts'
+
+/** Where an account is signed in. Gatehouse only. */
+
+const Session = z
+  .object({
+    id: z.string().meta({ description: 'Names the session.', example: '9f86d081884c7d65' }),
+    is_own: z.boolean().describe('The session of this call.'),
+    user_agent: z.string().meta({
+      description: 'Browser or program that signed in, in its own words; empty if not known.',
+      example: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/153.0.0.0 Safari/537.36',
+    }),
+    address: z.string().meta({
+      description: 'Address it signed in from; empty if not known.',
+      example: '203.0.113.7',
+    }),
+    created_at: EpochSeconds.describe('When it signed in, seconds since 1970.'),
+    used_at: EpochSeconds.describe('Last use, seconds since 1970, at most a minute behind.'),
+  })
+  .meta({ id: 'Session', description: 'A browser or program in which the account is signed in.' })
+export type Session = z.infer<typeof Session>
+
+export const sessionApi = {
+  list: get('/api/user/sessions', {
+    name: 'listSessions',
+    summary: 'Where the own account is signed in, the last used first.',
+    access: 'user',
+    data: z.array(Session),
+  }),
+  endOthers: del('/api/user/sessions', {
+    name: 'endOtherSessions',
+    summary: 'Ends all sessions of the own account but the one of this call.',
+    access: 'user',
+  }),
+  end: del('/api/user/sessions/:session', {
+    name: 'endSession',
+    summary: 'Ends one session of the own account.',
+    access: 'user',
+    params: z.object({
+      session: z
+        .string()
+        .max(64)
+        .meta({ description: '`id` of the list.', example: '9f86d081884c7d65' }),
+    }),
+  }),
+}

@@ -1,0 +1,56 @@
+import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
+
+/** A whole message as the events it could have come in, but for the last, which says it is whole. */
+export function messageAsEvents(message: JsonRecord): JsonRecord[] {
+  const { content, stop_reason, stop_sequence, ...head } = message
+  const open = { ...head, content: [], stop_reason: null, stop_sequence: null }
+  return [
+    { type: 'message_start', message: open },
+    ...arrayOr(content).flatMap((block, index) => blockAsEvents(recordOr(block), index)),
+    { type: 'message_delta', delta: { stop_reason, stop_sequence }, usage: message.usage },
+  ]
+}
+
+/**
+ * The events of a `message_start` that already holds content, as Anthropic sends it for calls of
+ * programmatic tool calling (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`); any
+ * other event as it is. The stop reason among them gives way to that of a later `message_delta`.
+ */
+export function unfoldedStart(event: JsonRecord): JsonRecord[] {
+  if (event.type !== 'message_start') return [event]
+  const message = recordOr(event.message)
+  if (typeof message.stop_reason === 'string') return messageAsEvents(message)
+  return arrayOr(message.content).length === 0 ? [event] : messageAsEvents(message).slice(0, -1)
+}
+
+export function blockAsEvents(block: JsonRecord, index: number): JsonRecord[] {
+  const { empty, deltas } = deltasOf(block)
+  return [
+    { type: 'content_block_start', index, content_block: { ...block, ...empty } },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ]
+}
+
+/** What a block begins without, and how that follows. Blocks nobody knows come whole. */
+function deltasOf(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
+  switch (block.type) {
+    case 'text':
+      return { empty: { text: '' }, deltas: [{ type: 'text_delta', text: block.text }] }
+    case 'thinking':
+      return {
+        empty: { thinking: '', signature: '' },
+        deltas: [
+          { type: 'thinking_delta', thinking: block.thinking },
+          { type: 'signature_delta', signature: block.signature },
+        ],
+      }
+    case 'tool_use':
+      return {
+        empty: { input: {} },
+        deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block.input) }],
+      }
+    default:
+      return { empty: {}, deltas: [] }
+  }
+}

@@ -1,0 +1,104 @@
+import type { SignedIn } from '../../contract/user-api.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import type { CallContext } from '../http/handler.ts'
+import { clearCookie, readCookie, setCookie } from '../http/own-cookie.ts'
+import { randomText, sha256 } from '../secrets.ts'
+import { startSession } from '../sign-in/start-session.ts'
+import type { StoredUser } from '../user/user-store.ts'
+import { recoveryCodeHash, stepOf } from './one-time-password.ts'
+import {
+  findChallenge,
+  findSecondFactor,
+  hasSecondFactor,
+  insertChallenge,
+  takeChallenge,
+  useRecoveryCode,
+  useStep,
+  type Challenge,
+} from './second-factor-store.ts'
+
+/** Ties a sign-in that waits for its second factor to the browser. Programs send `flow_token`. */
+const CHALLENGE_COOKIE = 'second_factor'
+/** Seconds to enter the code. */
+const CHALLENGE_LIFE_SECONDS = 300
+const CHALLENGE_LENGTH = 43
+
+type SignInAnswer = Awaited<ReturnType<typeof startSession>> | SecondFactorAsked
+type SecondFactorAsked = Pick<SignedIn, 'role' | 'status' | 'require_2fa' | 'flow_token'>
+
+/**
+ * The end of a sign-in with the password or through a provider: starts the session, or asks for the
+ * second factor where the user has one.
+ */
+export async function signInOrAsk(
+  app: App,
+  call: Omit<CallContext, 'actor'>,
+  { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
+): Promise<SignInAnswer> {
+  if (!(await hasSecondFactor(app.database.read, user.id))) {
+    return startSession(app, call, { user, mustChangePassword })
+  }
+  const challenge = randomText(CHALLENGE_LENGTH)
+  const nowSeconds = app.clock.nowSeconds()
+  await insertChallenge(app.database.write, {
+    idHash: sha256(challenge),
+    userId: user.id,
+    mustChangePassword,
+    expiresAtSeconds: nowSeconds + CHALLENGE_LIFE_SECONDS,
+    nowSeconds,
+  })
+  setCookie(app, call, { name: CHALLENGE_COOKIE, value: challenge, maxAge: CHALLENGE_LIFE_SECONDS })
+  return { role: 0, status: 0, require_2fa: true, flow_token: challenge }
+}
+
+/**
+ * Returns the sign-in that waits for a second factor, by the token of the call or its cookie.
+ * Throws `second_factor_expired`.
+ */
+export async function pendingSignIn(
+  app: App,
+  { request }: Pick<CallContext, 'request'>,
+  flowToken: string,
+): Promise<Challenge & { idHash: string }> {
+  const id = flowToken || (readCookie(app, request, CHALLENGE_COOKIE) ?? '')
+  const idHash = sha256(id)
+  const found = await findChallenge(app.database.read, idHash, app.clock.nowSeconds())
+  if (id === '' || found === undefined) throw new AppError('second_factor_expired')
+  return { ...found, idHash }
+}
+
+/** Ends a sign-in that waited: of two calls with the same token only one succeeds. */
+export async function endPending(
+  app: App,
+  call: Pick<CallContext, 'request' | 'reply'>,
+  idHash: string,
+): Promise<void> {
+  if (!(await takeChallenge(app.database.write, idHash)))
+    throw new AppError('second_factor_expired')
+  clearCookie(app, call, CHALLENGE_COOKIE)
+}
+
+/**
+ * Checks a code of the authenticator app, or a recovery code, which is used up by it. Wrong codes
+ * are limited for each user. Throws `second_factor_missing`, `second_factor_wrong`,
+ * `second_factor_attempts`.
+ */
+export async function checkCode(app: App, userId: number, code: string): Promise<void> {
+  const { database, rateLimits, clock } = app
+  const factor = await findSecondFactor(database.read, userId)
+  if (factor === undefined) throw new AppError('second_factor_missing')
+  const key = `second factor ${userId}`
+  // Counted before the comparison, or parallel guesses would all be let in.
+  if (!(await rateLimits.signIn.take(key))) {
+    const minutes = Math.max(1, Math.ceil((await rateLimits.signIn.waitSeconds(key)) / 60))
+    throw new AppError('second_factor_attempts', { minutes })
+  }
+  const step = stepOf(factor.secret, code, clock.nowSeconds())
+  const fits =
+    step === null
+      ? factor.isEnabled && (await useRecoveryCode(database.write, userId, recoveryCodeHash(code)))
+      : await useStep(database.write, userId, step)
+  if (!fits) throw new AppError('second_factor_wrong')
+  await rateLimits.signIn.forget(key)
+}

@@ -1,0 +1,43 @@
+import { sessionApi } from '../../contract/session-api.ts'
+import { AppError } from '../app-error.ts'
+import type { App } from '../app.ts'
+import { serve, type Route } from '../http/handler.ts'
+import { requireSession } from '../user/present-password.ts'
+import { deleteSessionNamed, deleteSessionsOf, sessionsOf } from '../user/session-store.ts'
+
+/** Characters of the hash that name a session: enough to be unique within an account. */
+const NAME_LENGTH = 16
+const NAME = /^[0-9a-f]{16}$/
+
+/** The sessions of the own account: list, end one, end the others. */
+export function sessionRoutes(app: App): Route[] {
+  const { database, clock, options } = app
+  return [
+    serve(sessionApi.list, async ({ actor }) => {
+      const idleSeconds = options.number('SessionIdleMinutes') * 60
+      const nowSeconds = clock.nowSeconds()
+      const sessions = await sessionsOf(database.read, actor.id, { nowSeconds, idleSeconds })
+      return {
+        data: sessions.map(({ idHash, userAgent, address, createdAt, usedAt }) => ({
+          id: idHash.slice(0, NAME_LENGTH),
+          is_own: idHash === actor.sessionHash,
+          user_agent: userAgent,
+          address,
+          created_at: createdAt,
+          used_at: usedAt,
+        })),
+      }
+    }),
+    serve(sessionApi.endOthers, async ({ actor }) => {
+      // A leaked access token must not sign its owner out.
+      requireSession(actor)
+      await deleteSessionsOf(database.write, actor.id, actor.sessionHash)
+    }),
+    serve(sessionApi.end, async ({ actor, params }) => {
+      requireSession(actor)
+      const isName = NAME.test(params.session)
+      const ended = isName ? await deleteSessionNamed(database.write, actor.id, params.session) : 0
+      if (ended === 0) throw new AppError('session_gone')
+    }),
+  ]
+}
