@@ -14,7 +14,7 @@ import {
 import { dialectOf } from '../src/server/relay/conversion/dialects.ts'
 import { OPENAI_NAMES } from '../src/server/relay/dialect/field-names.ts'
 import type { Task } from '../src/server/relay/dialect/provider.ts'
-import { providerOf } from '../src/server/relay/providers/providers.ts'
+import { providerOf } from '../src/server/relay/vendors/registry.ts'
 import { vendorOf } from '../src/server/relay/vendors/registry.ts'
 import { OPENAI_CHAT, type VendorDocs } from '../src/server/relay/vendors/vendor.ts'
 

@@ -19,7 +19,7 @@ import { splice } from '../../src/server/relay/json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../../src/server/relay/json/json-value.ts'
 import { SseReader } from '../../src/server/relay/transport/sse.ts'
 import { responsesClient } from '../../src/server/relay/responses/client.ts'
-import { responseFigures } from '../../src/server/relay/responses/reading.ts'
+import { responseFigures } from '../../src/server/relay/surfaces/responses.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 
 /**

@@ -1,3 +1,4 @@
+import type { BreakReason } from './errors/attempt-outcome.ts'
 import { randomInt } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { namedLanguage, type Language } from '../../contract/errors.ts'
@@ -23,36 +24,41 @@ import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import type { DialectName } from './canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
-import { WaitingCalls } from './charging/waiting-calls.ts'
+import { WaitingCalls } from './call/waiting-calls.ts'
 import { ByteBudget } from './transport/byte-budget.ts'
-import { sendSubscription, sendUsage } from './dashboard-billing.ts'
+import { sendSubscription, sendUsage } from './other-calls/dashboard-billing.ts'
 import { createAffinity } from './routing/conversation/affinity.ts'
 import { createCallers } from './routing/caller.ts'
 import { createChannelMap } from './routing/live-channel-map.ts'
-import { breakOffRevoked } from './routing/revoked-calls.ts'
+import { breakOffRevoked } from './call/revoked-calls.ts'
 import { createChannelHealth } from './routing/health.ts'
 import { createKeyTurns } from './routing/key-turns.ts'
 import { keyTrials } from './routing/key-status.ts'
 import { createLiveStatus } from './routing/live-status.ts'
 import { createTokenCounter } from './count/count-tokens.ts'
-import { listModels, retrieveModel } from './models.ts'
-import { createProbe, type Probe } from './probe.ts'
+import { listModels, retrieveModel } from './other-calls/models.ts'
+import { createProbe, type Probe } from './other-calls/probe.ts'
 import { createRecorder } from './record/recorder.ts'
-import { relayProxy } from './proxy/proxy-call.ts'
-import { proxyCallOf } from './proxy/proxy-place.ts'
-import { authenticateCall } from './routing/authenticate.ts'
-import { refuseCall, UNENDED, type RelayCall, type RelayParts } from './relay-call.ts'
-import { sendError, sendText, sendWhole } from './send-answer.ts'
+import { relayProxy } from './other-calls/proxy-call.ts'
+import { proxyCallOf } from './other-calls/proxy-place.ts'
+import { authenticate } from './call/authenticate.ts'
+import { Call, refuseCall, UNENDED, type RelayParts } from './call/call.ts'
+import { sendError, sendText, sendWhole } from './call/respond.ts'
 import { ownError, shown } from './dialect/relay-error.ts'
-import { isKnownButMissing } from './openai/surfaces.ts'
-import { countTokens } from './count/count-call.ts'
-import { decodedName, dialectOfPath, isMissingOfGemini, surfaceOf } from './surfaces.ts'
-import { createChatOnly } from './responses/chat-only.ts'
-import { relayStoredResponse, responseCallOf } from './responses/response-call.ts'
-import { relayText } from './text-call.ts'
-import { forecastOf } from './trace/forecast.ts'
-import { keyHealth } from './trace/key-health.ts'
-import type { Routing } from './trace/routing.ts'
+import { countTokens } from './other-calls/count-tokens-call.ts'
+import {
+  decodedName,
+  dialectOfPath,
+  isKnownButMissing,
+  isMissingOfGemini,
+  surfaceOf,
+} from './surfaces/surfaces.ts'
+import { createChatOnly } from './routing/known-apis.ts'
+import { relayStoredResponse, responseCallOf } from './other-calls/stored-response-call.ts'
+import { runCall } from './call/run-call.ts'
+import { forecastOf } from './forecast/forecast.ts'
+import { keyHealth } from './forecast/key-health.ts'
+import type { Routing } from './forecast/routing.ts'
 
 /** The face that programs call. */
 export interface Relay {
@@ -139,7 +145,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     if (news !== null) parts.health.forget(news)
   })
   const failures = createFailureCounts(app)
-  const running = new Slots<RelayCall>()
+  const running = new Slots<Call>()
   const restLimits = {
     bytesMax: app.config.MAX_BODY_MB * MEBIBYTE,
     timeoutMs: app.timeLimits.restMs,
@@ -158,7 +164,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     void run(call, slot)
   }
 
-  async function run(call: RelayCall, slot: number): Promise<void> {
+  async function run(call: Call, slot: number): Promise<void> {
     const deadline = deadlineOf(app, call)
     try {
       await answer(parts, call, isClosing)
@@ -167,7 +173,8 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     } finally {
       running.take(slot)
       // What it held has gone back: calls of the same user may wait for that.
-      if (call.caller !== null) parts.waiting.wake(call.caller.user.id)
+      const { knownCaller } = call
+      if (knownCaller !== null) parts.waiting.wake(knownCaller.user.id)
       clearTimeout(deadline)
       releaseLeases(call)
       if (call.capture !== null) parts.captures.store(call.requestId, call.capture)
@@ -227,7 +234,7 @@ function memoryBudgets(
 }
 
 /** Gives back the memory that the call's bodies hold, as soon as its answer has left. */
-function releaseLeases({ requestLease, answerLease, response }: RelayCall): void {
+function releaseLeases({ requestLease, answerLease, response }: Call): void {
   if (!(requestLease?.holds ?? false) && !(answerLease?.holds ?? false)) return
   const release = (): void => {
     requestLease?.release()
@@ -238,7 +245,7 @@ function releaseLeases({ requestLease, answerLease, response }: RelayCall): void
 }
 
 /** What the client of a call that came to nothing was told. */
-function toldBy({ requestId, refusal, response }: RelayCall): ToldFailure {
+function toldBy({ requestId, refusal, response }: Call): ToldFailure {
   return {
     request_id: requestId,
     status: refusal?.status ?? response.statusCode,
@@ -252,7 +259,7 @@ function beginCall(
   request: IncomingMessage,
   response: ServerResponse,
   restLimits: RestLimits,
-): RelayCall {
+): Call {
   const url = request.url ?? '/'
   const query = url.indexOf('?')
   const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
@@ -261,41 +268,30 @@ function beginCall(
   // The vendors' own clients tell it their users, each from the header that it knows.
   const named = ID_HEADERS[dialect]
   const ids = named === null ? [] : [named, requestId]
-  const call: RelayCall = {
-    request,
-    response,
-    restLimits,
-    requestId,
-    headers: [REQUEST_ID_HEADER, requestId, ...ids, ...COMMON_HEADERS],
-    language: namedLanguage(request.headers['accept-language']) ?? defaultLanguage(app),
-    path,
-    query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
-    dialect,
-    startedMs: app.clock.monotonicMs(),
-    upstreamMs: 0,
-    isGone: false,
-    capture: null,
-    recording: null,
-    notes: null,
-    caller: null,
-    attempted: null,
-    trail: null,
-    end: null,
-    opened: null,
-    isRefusedInStream: false,
-    refusal: null,
-    requestLease: null,
-    answerLease: null,
-    onGone: () => {},
-    breakOff(reason) {
-      // No upstream is at work: whatever goes on finds nobody waiting for it.
-      call.isGone = true
-      refuseCall(call, reason)
-      call.headers.push('Connection', 'close')
-      sendError(call, ownError(new AppError(reason), call.language))
+  return new Call(
+    {
+      request,
+      response,
+      restLimits,
+      requestId,
+      headers: [REQUEST_ID_HEADER, requestId, ...ids, ...COMMON_HEADERS],
+      language: namedLanguage(request.headers['accept-language']) ?? defaultLanguage(app),
+      path,
+      query: query < 0 ? NO_QUERY : new URLSearchParams(url.slice(query + 1)),
+      dialect,
+      startedMs: app.clock.monotonicMs(),
     },
-  }
-  return call
+    refuseUnsent,
+  )
+}
+
+/** How a call ends early while no upstream is at work. */
+function refuseUnsent(call: Call, reason: BreakReason): void {
+  // Whatever goes on finds nobody waiting for it.
+  call.isGone = true
+  refuseCall(call, reason)
+  call.headers.push('Connection', 'close')
+  sendError(call, ownError(new AppError(reason), call.language))
 }
 
 const defaultLanguage = ({ options }: App): Language =>
@@ -325,27 +321,30 @@ function plainPath(path: string): string {
 }
 
 /** The limit of a whole call, when the operator has set one. */
-function deadlineOf(app: App, call: RelayCall): NodeJS.Timeout | undefined {
+function deadlineOf(app: App, call: Call): NodeJS.Timeout | undefined {
   const seconds = app.config.RELAY_TIMEOUT
   if (seconds === 0) return undefined
   return setTimeout(() => call.breakOff('upstream_timeout'), seconds * 1000)
 }
 
 /** Finds what answers a path. */
-async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): Promise<void> {
+async function answer(parts: RelayParts, call: Call, isClosing: boolean): Promise<void> {
   const method = plainMethod(call.request)
   if (method === 'OPTIONS') {
     sendPreflight(call)
     return
   }
-  const target = proxyCallOf(call.request.url ?? '')
   const asked = method === 'POST' ? surfaceOf(call.path, call.query) : null
-  const isCounted = target !== null || (asked !== null && asked.surface.task !== 'countTokens')
-  if (isCounted) call.end = UNENDED
+  if (asked !== null) {
+    const isFree = asked.surface.task === 'countTokens'
+    if (!isFree) call.end = UNENDED
+    if (isClosing) throw new AppError('busy')
+    return isFree ? countTokens(parts, call, asked) : runCall(parts, call, asked)
+  }
+  const target = proxyCallOf(call.request.url ?? '')
+  if (target !== null) call.end = UNENDED
   if (isClosing) throw new AppError('busy')
   if (target !== null) return relayProxy(parts, call, target)
-  if (asked?.surface.task === 'countTokens') return countTokens(parts, call, asked)
-  if (asked !== null) return relayText(parts, call, asked)
   const stored = responseCallOf(method, call.path)
   if (stored !== null) return relayStoredResponse(parts, call, stored)
   if (method === 'GET') {
@@ -354,7 +353,7 @@ async function answer(parts: RelayParts, call: RelayCall, isClosing: boolean): P
     if (reading) return
   }
   if (isKnownButMissing(method, call.path) || isMissingOfGemini(call.path)) {
-    await authenticateCall(parts, call)
+    await authenticate(parts, call)
     throw new AppError('not_implemented')
   }
   sendUnknownPath(call)
@@ -368,13 +367,13 @@ const plainMethod = ({ method = 'GET' }: IncomingMessage): string =>
  * OpenAI's clients for agents try a WebSocket first, and go on without one at this status. Source:
  * Codex, `stream_responses_websocket`.
  */
-function refuseUpgrade(call: RelayCall): void {
+function refuseUpgrade(call: Call): void {
   if (call.path !== '/v1/responses' || call.request.headers.upgrade === undefined) return
   call.headers.push('Upgrade', 'HTTP/1.1', 'Connection', 'Upgrade')
   throw new AppError('upgrade_unsupported')
 }
 
-async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> {
+async function answerRead(parts: RelayParts, call: Call): Promise<boolean> {
   const { path } = call
   const billing = /^(?:\/v1)?\/dashboard\/billing\/(subscription|usage)$/.exec(path)
   if (billing !== null) {
@@ -398,11 +397,11 @@ async function answerRead(parts: RelayParts, call: RelayCall): Promise<boolean> 
   return true
 }
 
-function sendPreflight(call: RelayCall): void {
+function sendPreflight(call: Call): void {
   sendWhole(call, 204, Object.entries(PREFLIGHT_HEADERS).flat())
 }
 
-function sendUnknownPath(call: RelayCall): void {
+function sendUnknownPath(call: Call): void {
   const { request, path } = call
   if (call.dialect === 'openai') {
     sendText(call, 404, JSON.stringify(unknownPath(request)))
@@ -412,7 +411,7 @@ function sendUnknownPath(call: RelayCall): void {
   sendError(call, ownError(unknown, call.language))
 }
 
-function renderFailure({ app }: RelayParts, call: RelayCall, error: unknown): void {
+function renderFailure({ app }: RelayParts, call: Call, error: unknown): void {
   if (error instanceof EgressRefused) {
     refuseCall(call, 'upstream_unreachable')
     sendError(call, ownError(new AppError('upstream_unreachable'), call.language))

@@ -12,7 +12,7 @@ import {
   type RelaySetup,
   type ScriptedUpstream,
 } from '../test/relay-setup.ts'
-import { upstreamError } from './refusal/upstream-error.ts'
+import { upstreamError } from './errors/upstream-error.ts'
 
 /** The operator's secrets, which an upstream knows and may repeat. */
 const KEY = 'sk-the-operators-key-0123456789'

@@ -17,7 +17,7 @@ import {
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 import { readAnthropicUsage } from './anthropic/usage.ts'
-import { pictureFigures } from './images/pictures.ts'
+import { pictureFigures } from './surfaces/images.ts'
 import { readGeminiUsage } from './gemini/usage.ts'
 import { scanBody } from './json/body-scan.ts'
 import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
@@ -25,9 +25,9 @@ import { FollowedStream } from './dialect/followed-stream.ts'
 import { OpenaiStreamReader } from './openai/read-answer.ts'
 import { eventOf } from './transport/wire.ts'
 import { readUsage } from './openai/usage.ts'
-import { rankingFigures } from './rerank/ranking.ts'
-import { responseFigures } from './responses/reading.ts'
-import { spokenFigures } from './audio/spoken.ts'
+import { rankingFigures } from './surfaces/rerank.ts'
+import { responseFigures } from './surfaces/responses.ts'
+import { spokenFigures } from './surfaces/speech.ts'
 
 /** Faults in reading what an upstream says was used, as users of other gateways reported them. */
 const TOKENS_MAX = 1_000_000

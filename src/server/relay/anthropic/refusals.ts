@@ -1,6 +1,6 @@
 import type { AnswerReader } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
-import { anthropicStatus } from '../conversion/error-words.ts'
+import { anthropicStatus } from '../dialect/error-words.ts'
 import { AnthropicStreamReader, readAnthropicAnswer } from './read-answer.ts'
 import { wroteNothing } from './usage.ts'
 

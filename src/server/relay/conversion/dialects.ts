@@ -17,13 +17,18 @@ import { OpenaiStreamReader } from '../openai/read-answer.ts'
 import { readOpenaiRequest } from '../openai/read-request.ts'
 import { OpenaiStreamWriter, writeOpenaiAnswer } from '../openai/write-answer.ts'
 import { writeOpenaiRequest } from '../openai/write-request.ts'
-import { openaiStatus } from '../providers/openai-statuses.ts'
+import { openaiStatus } from './openai-statuses.ts'
 import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
 import type { Provider } from '../dialect/provider.ts'
 import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
 import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
 import type { Dialect, UpstreamDialect } from '../dialect/dialect.ts'
-import { anthropicError, anthropicStatus, geminiError, openaiError } from './error-words.ts'
+import {
+  anthropicError,
+  anthropicStatus,
+  geminiError,
+  openaiError,
+} from '../dialect/error-words.ts'
 
 const openai: Dialect = {
   name: 'openai',

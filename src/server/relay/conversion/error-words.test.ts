@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
-import { hiddenStatus } from '../refusal/hidden-status.ts'
-import { upstreamError } from '../refusal/upstream-error.ts'
+import { hiddenStatus } from '../errors/upstream-error.ts'
+import { upstreamError } from '../errors/upstream-error.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { dialects } from './dialects.ts'
 

@@ -1,3 +1,4 @@
+import type { Surface } from '../dialect/surface.ts'
 import type { AskedModel } from '../../model/model-table.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
@@ -13,7 +14,6 @@ import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
 import { withSystemPrompt } from '../openai/system-prompt.ts'
 import { withoutNotes } from '../responses/upstream/of-codex.ts'
-import type { Surface } from '../surfaces.ts'
 
 /** The few members of a client's request that a channel needs changed; all other bytes stay. */
 

@@ -1,14 +1,9 @@
+import type { CountSurface } from '../dialect/surface.ts'
 import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { imageTokens } from './image-tokens.ts'
 import { countContents, countMessages } from './count-native.ts'
 import type { Tokenizer } from './tokenizer.ts'
-
-/**
- * Which members of a request are its prompt. `input` serves embeddings, moderations and
- * completions.
- */
-export type CountSurface = 'chat' | 'input' | 'responses' | 'messages' | 'contents'
 
 export interface CountRequest {
   surface: CountSurface

@@ -33,7 +33,7 @@ export interface UpstreamDialect extends AnswerReader {
    * the request's notes. Throws the refusal that names what else has no word.
    */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
-  /** Steering parameters that the dialect does not have, for `docs/providers/`; absent: none. */
+  /** Steering parameters that the dialect lacks, for the vendors' pages; absent: all are supported. */
   lacks?: readonly Steering[]
   /** Estimates usage that is not priced by the token; absent: the request's text is counted. */
   estimate?(request: ChatRequest): TokenUsage

@@ -2,7 +2,7 @@ import { AppError } from '../../app-error.ts'
 import type { Clock } from '../../clock.ts'
 import { scanBody, type BodyFault, type ScannedBody } from '../json/body-scan.ts'
 import { splice, type MemberEdit } from '../json/body-splice.ts'
-import type { Overrides } from '../../channel/overrides.ts'
+import { NO_OVERRIDES, type Overrides } from '../../channel/overrides.ts'
 import { overridden } from '../transport/override-request.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import type { Provider, ProviderCall, ProviderChannel } from './provider.ts'
@@ -59,7 +59,8 @@ export function readyToSend(
   planned: UpstreamRequest,
   clock: Pick<Clock, 'nowSeconds'>,
 ): UpstreamRequest {
-  const request = overridden(planned, channel)
+  const { overrides } = channel
+  const request = overrides === NO_OVERRIDES ? planned : overridden(planned, channel)
   const via = provider.via?.(channel, to) ?? null
   if (provider.seal === undefined) return via === null ? request : { ...request, via }
   const seal = provider.seal(channel, request, () => clock.nowSeconds())

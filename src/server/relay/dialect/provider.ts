@@ -70,6 +70,15 @@ export type Task =
 /** Tasks whose answer is text that a model writes. */
 export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
 
+/** Pictures and recordings: each one that is made costs the same, whoever waits for it. */
+export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
+  'images',
+  'imageEdits',
+  'speech',
+  'transcriptions',
+  'translations',
+])
+
 /** What a provider knows of a channel. */
 export interface ProviderChannel {
   type: number

@@ -15,11 +15,8 @@ export interface RelayError {
   details?: unknown
   /** The request was longer than the upstream's model takes. */
   tooLong?: TooLong | undefined
-  /**
-   * What another channel may do, where status and code do not tell: `trouble`: it may do better,
-   * and this one counts as failing; `elsewhere`: it may take the request, and this one is well.
-   */
-  retry?: 'trouble' | 'elsewhere' | undefined
+  /** What an upstream's error is about; undefined: the error is ours. */
+  kind?: ErrorKind | undefined
   /**
    * What the client gets instead, where the upstream speaks of the channel's key, account or
    * address; undefined: the error itself.
@@ -28,6 +25,30 @@ export interface RelayError {
   /** The upstream's own words without secrets, for admins; undefined: the error is ours. */
   ownWords?: string | undefined
 }
+
+/** What an upstream's error is about. What follows from it: `errors/verdict.ts`. */
+export type ErrorKind =
+  /** The channel's key or account is refused or cannot pay. */
+  | 'account'
+  /** A gateway in front of the upstream has no channel for the model. */
+  | 'no-channel'
+  /** The channel's base URL leads to a web server without such an API. */
+  | 'address'
+  /** The upstream does not have the model. */
+  | 'model'
+  | 'rate-limit'
+  /** The request alone exceeds what the account may send in a minute. */
+  | 'account-limit'
+  /** What the request goes on from lies with another account. */
+  | 'elsewhere'
+  /** The upstream's own trouble, which passes. */
+  | 'upstream'
+  /** A thought of an earlier turn is not taken; without thoughts the request is. */
+  | 'thought-refused'
+  /** Reasoning of an earlier turn must come back and did not. */
+  | 'reasoning-missing'
+  /** The client's request is wrong. */
+  | 'request'
 
 /** The error as the client may see it. */
 export const toldError = (error: RelayError): RelayError => error.told ?? error

@@ -1,12 +1,15 @@
-import type { AttemptPlan } from '../attempt-plan.ts'
 import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
-import type { AnswerReader, AnswerReading } from '../dialect/dialect.ts'
+import type { AnswerReader, AnswerReading, StreamGatherer } from '../dialect/dialect.ts'
 import { FollowedStream } from '../dialect/followed-stream.ts'
 import { Gathering } from './gathering.ts'
-import { beginAsEvents } from '../transport/wire.ts'
+import { beginAsEvents, type Wire } from '../transport/wire.ts'
 
 /** The members of a plan that decide how a stream is read. */
-type Plan = Pick<AttemptPlan, 'gathers' | 'upstream' | 'wire'>
+interface Plan {
+  gathers: 'events' | (() => StreamGatherer) | null
+  upstream: AnswerReader
+  wire: Wire
+}
 
 /** An answer in one piece, and the plan by which it is read. */
 export interface GatheredAnswer<P> {

@@ -1,86 +1,24 @@
-import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
-import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { FieldProblem } from '../dialect/surface.ts'
+import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { FieldProblem, RequestFigures } from '../openai/surfaces.ts'
-import { declaredSearch, type DeclaredSearch } from './searches.ts'
-import { GeminiStreamReader, readGeminiAnswer } from './read-answer.ts'
 
-/** What of a Gemini request decides about price and shape of the answer. */
-
-const CANDIDATES_MAX = 8
+/** Members of a Gemini request that the relay reads or changes. */
 
 /** Members that are read here and have two spellings. */
-const TWICE = [
+export const TWICE = [
   ['generationConfig', 'generation_config'],
   ['systemInstruction', 'system_instruction'],
 ] as const
-const CONFIG_TWICE = [
-  ['maxOutputTokens', 'max_output_tokens'],
-  ['candidateCount', 'candidate_count'],
-] as const
 
 /** The spelling a body uses; both at once are refused, because nobody could say which counts. */
-function spelling(body: ScannedBody, names: readonly [string, string]): string | FieldProblem {
+export function spelling(
+  body: ScannedBody,
+  names: readonly [string, string],
+): string | FieldProblem {
   const [camel, snake] = names
   const hasSnake = memberRange(body, snake) !== null
   if (hasSnake && memberRange(body, camel) !== null) return { field: snake, isMissing: false }
   return hasSnake ? snake : camel
-}
-
-export function geminiFigures(
-  body: ScannedBody,
-  { required, model }: { required: string; model: string },
-): RequestFigures | FieldProblem {
-  const names = TWICE.map((pair) => spelling(body, pair))
-  const problem = names.find((name) => typeof name !== 'string')
-  if (problem !== undefined) return problem
-  const config = memberObject(body, String(names[0]))
-  const limit = config === null ? null : figure(config, CONFIG_TWICE[0], ASKED_TOKENS_MAX)
-  if (typeof limit === 'object' && limit !== null) return limit
-  const choices = config === null ? null : figure(config, CONFIG_TWICE[1], CANDIDATES_MAX)
-  if (typeof choices === 'object' && choices !== null) return choices
-  if (isEmptyMember(body, required)) return { field: required, isMissing: true }
-  const declared = declaredSearch(body, model)
-  return {
-    // 0 is how some clients spell "no limit".
-    maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
-    ...(choices === null || choices <= 1 ? {} : { replies: choices }),
-    isStream: false,
-    wantsUsage: true,
-    ...(declared === null ? {} : { searched: () => searchedBy(declared) }),
-  }
-}
-
-/** What an answer does not say of its searches is known from the request. */
-function searchedBy({ asked, extras }: DeclaredSearch): Metering {
-  const { gemini } = dialects
-  const reading: Metering['reading'] = {
-    ...gemini,
-    readAnswer: (bytes) => readGeminiAnswer(bytes, asked),
-    readStream: () => new GeminiStreamReader(asked),
-  }
-  return { estimate: null, extras, reading }
-}
-
-function figure(
-  config: ScannedBody,
-  names: readonly [string, string],
-  max: number,
-): number | null | FieldProblem {
-  const name = spelling(config, names)
-  if (typeof name !== 'string') return { field: `generationConfig.${name.field}`, isMissing: false }
-  const value = memberValue(config, name) ?? null
-  if (value === null) return null
-  const isFigure =
-    typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= max
-  return isFigure ? value : { field: `generationConfig.${name}`, isMissing: false }
-}
-
-function isEmptyMember(body: ScannedBody, name: string): boolean {
-  const value = memberValue(body, name) ?? null
-  return value === null || (Array.isArray(value) && value.length === 0)
 }
 
 /** The name that the body itself says, without its folder; null when it says none. */

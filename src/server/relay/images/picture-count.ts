@@ -1,7 +1,7 @@
+import type { FieldProblem } from '../dialect/surface.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { countMember, flagMember, invalid } from '../media/fields.ts'
-import type { FieldProblem } from '../openai/surfaces.ts'
+import { countMember, flagMember, invalid } from '../dialect/fields.ts'
 
 /**
  * How many pictures a call can bring. Vendors have words of their own beside OpenAI's `n`, which

@@ -3,7 +3,7 @@ import { imageSize, imageSizeOfDataUrl, type ImageSize } from '../count/image-si
 import { editedImageTokens } from '../count/image-tokens.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { listOf, parseJson, recordOr, textOr } from '../json/json-value.ts'
-import type { Form } from '../media/form.ts'
+import type { Form } from '../transport/form.ts'
 
 /** Pictures that come with a request, to be changed or to be drawn by. */
 

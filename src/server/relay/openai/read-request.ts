@@ -31,7 +31,7 @@ import {
 } from '../canonical/web-search.ts'
 import { geminiObject } from '../gemini/names.ts'
 import { readThinkingConfig } from '../gemini/read-request.ts'
-import type { JsonRecord } from '../json/json-value.ts'
+import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
 import { withTools } from './older/function-calls.ts'
 import { readReasoning } from './thinking/reasoning.ts'
 import {
@@ -42,13 +42,22 @@ import {
   thinkingOfEffort,
 } from './request-members.ts'
 
+/** Whether it declares or calls functions as clients did before there were tools. */
+const usesFunctions = (body: JsonRecord): boolean =>
+  body.functions !== undefined ||
+  body.function_call !== undefined ||
+  arrayOr(body.messages).some(
+    (message) =>
+      isRecord(message) && (message.role === 'function' || isRecord(message.function_call)),
+  )
+
 /**
  * A chat completions request in the canonical form. Source: OpenAI's API reference, "Create chat
  * completion", and the extensions of OpenRouter (`reasoning`, `reasoning_details`, `cache_control`)
  * and Gemini's OpenAI surface (`extra_content`). Throws what is wrong, or not understood.
  */
 export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
-  const request = new Members(withTools(body), '', notes)
+  const request = new Members(usesFunctions(body) ? withTools(body) : body, '', notes)
   const declared = request.objects('tools')
   const search = readSearch(request, declared)
   const read: ChatRequest = {

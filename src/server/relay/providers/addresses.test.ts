@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { channelType, channelTypesInListOrder } from '../../../contract/channel-types.ts'
 import { defaultModels } from '../../channel/default-models.ts'
-import { providerOf } from './providers.ts'
+import { providerOf } from '../vendors/registry.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { providerOf } from './providers.ts'
+import { providerOf } from '../vendors/registry.ts'
 import type { ProviderCall, Task } from '../dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 

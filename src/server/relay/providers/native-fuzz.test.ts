@@ -10,7 +10,7 @@ import { dialects } from '../conversion/dialects.ts'
 import { NO_CHANGES } from '../dialect/answer-changes.ts'
 import { FollowedStream } from '../dialect/followed-stream.ts'
 import { convertedOutput } from '../dialect/stream-output.ts'
-import { hiddenStatus } from '../refusal/hidden-status.ts'
+import { hiddenStatus } from '../errors/upstream-error.ts'
 
 /** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
 

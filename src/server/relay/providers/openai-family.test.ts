@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { finished } from '../dialect/finish.ts'
 import { minimaxWire } from '../vendors/minimax/wire.ts'
 import { MISTRAL_LACKS } from '../vendors/mistral/chat.ts'
-import { providerOf } from './providers.ts'
+import { providerOf } from '../vendors/registry.ts'
 import { withReasoning } from './reasoning.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 

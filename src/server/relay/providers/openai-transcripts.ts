@@ -1,4 +1,4 @@
-import { PLAIN_TEXT } from '../audio/transcript.ts'
+import { PLAIN_TEXT } from '../audio/recording-members.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { textOr, type JsonRecord } from '../json/json-value.ts'

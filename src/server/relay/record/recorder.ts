@@ -8,7 +8,8 @@ import {
   insertRecordedCall,
   RECORDINGS_MESSAGE,
 } from '../../recording/recording-store.ts'
-import type { RelayCall, RelayParts } from '../relay-call.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Egress } from '../../egress/egress.ts'
 import type { Caller } from '../routing/caller.ts'
 import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { CallRecording } from './call-recording.ts'
@@ -23,12 +24,21 @@ export interface Recorder {
   /** False while no recording is wanted: the relay then does nothing else for it. */
   readonly isOn: boolean
   /** Begins to record a call if it is wanted. `channelId`: null before a channel is chosen. */
-  begin(call: RelayCall, wanted: WantedCall): void
-  /** The parts with which this attempt is recorded, or the same if it is not. */
-  tapped(parts: RelayParts, call: RelayCall, attempt: RecordedAttempt): RelayParts
+  begin(call: RecordedCall, wanted: WantedCall): void
+  /** The way out by which this attempt is recorded, or the same if it is not. */
+  tapped(egress: Egress, call: RecordedCall, attempt: RecordedAttempt): Egress
   /** Stores the recording of a call that has ended. Does not wait for it. */
   end(recording: CallRecording): void
   close(): Promise<void>
+}
+
+/** A call, as far as it is recorded. */
+interface RecordedCall {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly requestId: string
+  readonly startedMs: number
+  recording: CallRecording | null
 }
 
 interface WantedCall {
@@ -37,7 +47,7 @@ interface WantedCall {
   body: Buffer
 }
 
-export interface RecordedAttempt {
+interface RecordedAttempt {
   caller: Caller
   channel: RoutableChannel
   body: Buffer
@@ -74,6 +84,7 @@ export async function createRecorder({
       }
       const known = new Set(wanted.map(({ id }) => id))
       wanted = rows.filter((row) => row.calls_left > 0 && row.expires_at > nowSeconds)
+      recorder.isOn = wanted.length > 0
       for (const row of wanted) {
         if (known.has(row.id)) continue
         const { channel_id: channelId, token_id: tokenId, calls_left: calls } = row
@@ -105,7 +116,7 @@ export async function createRecorder({
     })
   }
 
-  function begin(call: RelayCall, { caller, channelId, body }: WantedCall): void {
+  function begin(call: RecordedCall, { caller, channelId, body }: WantedCall): void {
     if (call.recording !== null) return
     const row = wantedBy(caller.token.id, channelId)
     if (row === undefined) return
@@ -143,17 +154,16 @@ export async function createRecorder({
     running.delete(recording)
   }
 
-  return {
-    get isOn() {
-      return wanted.length > 0
-    },
+  // A property and not a getter, because every call reads it.
+  const recorder: Recorder & { isOn: boolean } = {
+    isOn: wanted.length > 0,
     begin,
-    tapped(parts, call, { caller, channel, body, modelRequested, modelSent }) {
+    tapped(egress, call, { caller, channel, body, modelRequested, modelSent }) {
       begin(call, { caller, channelId: channel.id, body })
       const { recording } = call
-      if (recording === null) return parts
+      if (recording === null) return egress
       recording.modelRequested = modelRequested
-      return { ...parts, egress: recording.through(parts.egress, channel, modelSent) }
+      return recording.through(egress, channel, modelSent)
     },
     end(recording) {
       const recordingId = running.get(recording)
@@ -166,4 +176,5 @@ export async function createRecorder({
       await refreshing
     },
   }
+  return recorder
 }

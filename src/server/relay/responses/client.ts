@@ -1,6 +1,6 @@
 import { eventsOfAnswer } from '../canonical/chat-answer.ts'
 import type { ClientDialect, StreamPiece } from '../dialect/dialect.ts'
-import { openaiError } from '../conversion/error-words.ts'
+import { openaiError } from '../dialect/error-words.ts'
 import { GatheredResponse } from '../gathering/gathered-response.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { RelayError } from '../dialect/relay-error.ts'

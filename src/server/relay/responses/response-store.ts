@@ -1,5 +1,8 @@
 import type { Queries } from '../../db/database.ts'
 
+/** How the names of stored responses and items are spelled. */
+export const STORED_ID = /^[\w-]{1,200}$/
+
 /** Which channel keeps which response, for as long as upstreams keep them. */
 export interface KnownResponse {
   response_id: string

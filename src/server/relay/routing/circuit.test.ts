@@ -9,7 +9,7 @@ import {
   retryAfterOf,
   retryAfterSeconds,
   retryDelayOf,
-} from './retry-after.ts'
+} from '../transport/retry-after.ts'
 
 function failed(times: number, atMs = 0): Circuit {
   const circuit = new Circuit()
@@ -142,8 +142,9 @@ describe('a circuit breaker', () => {
 describe('trouble with a channel', () => {
   // Only what is looked at: the rest of a channel does not matter here.
   const channel = { id: 1, keyId: '' } as unknown as RoutableChannel
-  const error: RelayError = { status: 503, message: '', type: '', param: '', code: '' }
-  const failure = { kind: 'failed', cause: 'status', mayRetry: true } as const
+  const words = { message: '', type: '', param: '', code: '' }
+  const error: RelayError = { status: 503, ...words, kind: 'upstream' }
+  const failure = { kind: 'failed', cause: 'status' } as const
 
   function healthAt(startMs: number) {
     const clock = { ms: startMs }
@@ -155,14 +156,10 @@ describe('trouble with a channel', () => {
     ['one that goes well does', { kind: 'well' }, true],
     [
       'one whose request the upstream finds fault with does',
-      { kind: 'failed', cause: 'status', mayRetry: false, error: { ...error, status: 400 } },
+      { kind: 'failed', cause: 'status', error: { status: 400, ...words, kind: 'request' } },
       true,
     ],
-    [
-      'one that we have ended does not',
-      { kind: 'failed', cause: 'ended', mayRetry: false, error },
-      false,
-    ],
+    ['one that we have ended does not', { kind: 'failed', cause: 'ended', error }, false],
     ['one whose client has left does not', { kind: 'unknown' }, false],
   ])('after a failure, the next call clears it: %s', (_what, result, isOver) => {
     const { health, clock } = healthAt(WINDOW_MS)

@@ -1,10 +1,10 @@
-import { type AttemptOutcome, type BrokenBy, type FailureCause } from '../attempt.ts'
-import { isServedElsewhere, mayRetry } from '../refusal/verdict.ts'
+import { type AttemptOutcome, type BrokenBy, type FailureCause } from '../errors/attempt-outcome.ts'
+import { verdictOf } from '../errors/verdict.ts'
 import type { GoodNews } from '../../channel/notice/channel-news.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
-import { retryAfterSeconds } from './retry-after.ts'
+import { retryAfterSeconds } from '../transport/retry-after.ts'
 
 /**
  * How channels fare, learnt from the calls themselves and by typed causes, never by an upstream's
@@ -40,7 +40,7 @@ export interface ChannelHealth {
 
 export type AttemptResult =
   | { kind: 'well' }
-  | { kind: 'failed'; cause: FailureCause; error: RelayError; mayRetry: boolean }
+  | { kind: 'failed'; cause: FailureCause; error: RelayError }
   /** It began well and broke off in the middle without a word. */
   | { kind: 'broken'; by: BrokenBy }
   /** Nothing was learnt: the client left, or we ended it. */
@@ -54,7 +54,7 @@ export function resultOf(outcome: AttemptOutcome): AttemptResult {
   if (by === null) return { kind: 'well' }
   if (error === null) return { kind: 'broken', by }
   // In the middle an error says the same as at the beginning: it may be about what was asked.
-  return { kind: 'failed', cause: 'status', error, mayRetry: mayRetry(error) }
+  return { kind: 'failed', cause: 'status', error }
 }
 
 type Failure = Extract<AttemptResult, { kind: 'failed' }>
@@ -167,7 +167,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       if (circuits.size > 0) for (const key of keys) circuits.get(key)?.begin(beganMs)
       let wasWell = false
       return (result) => {
-        if (result.kind === 'failed' && isTrouble(result)) {
+        if (result.kind === 'failed' && verdictOf(result).isTrouble) {
           noteFailure(keys, { beganMs, wasWell }, result)
           return
         }
@@ -202,9 +202,6 @@ function isAbout(key: string, { ids, keyId, model }: GoodNews): boolean {
     (model === undefined || model === itsModel.join(' '))
   )
 }
-
-const isTrouble = (failure: Failure): boolean =>
-  failure.cause !== 'ended' && failure.mayRetry && !isServedElsewhere(failure.error)
 
 const isEnded = ({ cause }: { cause: FailureCause }): boolean => cause === 'ended'
 

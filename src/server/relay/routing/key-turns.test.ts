@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { kindOf } from '../errors/verdict.ts'
 import type { KeyPause, RoutableChannel } from './choose-channel.ts'
 import { all, createKeyTurns, mayUseOtherKey } from './key-turns.ts'
 import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
@@ -150,7 +151,16 @@ test('where all are set aside they are used, once in a call', () => {
 describe('a call that failed goes on with another key', () => {
   const made = channel([null, null, out(NOW + 9)])
   const [first, second] = made.keyed
-  const failed = (status: number, code = '') => ({ error: { status, code, message: '' } })
+  const failed = (status: number, code = '') => {
+    const error = { status, code, message: '', type: '', param: '' }
+    const kind = kindOf({
+      ...error,
+      isOurs: false,
+      isAboveAccountLimit: false,
+      isMisplaced: false,
+    })
+    return { cause: 'status', error: { ...error, kind } } as const
+  }
   const soFar = (used = made.keyed.slice(0, 1), tiers = [[made]]) => ({
     tiers,
     tried: new Set([made.id]),

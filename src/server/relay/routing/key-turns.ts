@@ -1,6 +1,6 @@
 import { isTrialDue } from '../../channel/channel-pause-store.ts'
-import { isServedElsewhere } from '../refusal/verdict.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { FailedAttempt } from '../errors/attempt-outcome.ts'
+import { verdictOf } from '../errors/verdict.ts'
 import type { Place } from './conversation/affinity.ts'
 import { isKeyOff, type RoutableChannel, type Tiers } from './choose-channel.ts'
 import { homeOf } from './conversation/home.ts'
@@ -160,9 +160,6 @@ export const all: Admits = () => true
 const isUsed = (used: readonly RoutableChannel[], { id, keyId }: RoutableChannel): boolean =>
   used.some((one) => one.id === id && one.keyId === keyId)
 
-/** Statuses that speak of a key and its account. */
-const OF_KEY: ReadonlySet<number> = new Set([401, 402, 403, 429])
-
 /** Keys of one channel that a call tries while other channels are left for it. */
 const KEYS_AT_ONCE = 2
 
@@ -173,10 +170,10 @@ const KEYS_AT_ONCE = 2
  */
 export function mayUseOtherKey(
   { id, keyId }: RoutableChannel,
-  { error }: { error: Pick<RelayError, 'status' | 'code' | 'message' | 'retry'> },
+  failed: Pick<FailedAttempt, 'cause' | 'error'>,
   { tiers, tried, used = [] }: AttemptsSoFar,
 ): boolean {
-  if (keyId === '' || !(OF_KEY.has(error.status) || isServedElsewhere(error))) return false
+  if (keyId === '' || !verdictOf(failed).otherKey) return false
   const channels = tiers.flat()
   const channel = channels.find((one) => one.id === id)
   const isLeft = channel?.keyed.some((one) => one.pause === null && !isUsed(used, one))

@@ -1,7 +1,6 @@
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { logReasons, logText } from '../../../contract/log-sentences.ts'
 import type { App } from '../../app.ts'
-import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
 import {
   isLastOfSomething,
   isTrialDue,
@@ -11,6 +10,7 @@ import {
 import { changeStatusByProgram } from '../../channel/channel-status.ts'
 import { findChannel } from '../../channel/channel-store.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
+import { disablingOf } from '../errors/verdict.ts'
 import type { PausedChannel } from './channel-map.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { isSameAccount, setKeyAside, takeKeyBack } from './key-status.ts'
@@ -123,9 +123,9 @@ export function createLiveStatus(app: App): LiveStatus {
   }
 
   function refuseKey(channel: RoutableChannel, error: RelayError, by: Cause): void {
-    const verdict = { ...error, code: String(error.code) }
-    if (!isHardRefusal(verdict)) return
-    const isCertain = isCertainRefusal(verdict)
+    const disabling = disablingOf(error)
+    if (disabling === 'never') return
+    const isCertain = disabling === 'at once'
     if (!isCertain && !isConfirmed(channel, by.userId)) return
     const { requestId } = by
     // Other calls of this process keep away at once.
@@ -145,9 +145,9 @@ export function createLiveStatus(app: App): LiveStatus {
         return
       }
       if (!channel.isEnabled || !options.flag('AutomaticDisableChannelEnabled')) return
-      const verdict = { ...error, code: String(error.code) }
-      if (!isHardRefusal(verdict)) return
-      const isCertain = isCertainRefusal(verdict)
+      const disabling = disablingOf(error)
+      if (disabling === 'never') return
+      const isCertain = disabling === 'at once'
       if (!isCertain && !isConfirmed(channel, userId)) return
       once('disabling a channel', channel, () => disable(channel, { error, isCertain, requestId }))
     },

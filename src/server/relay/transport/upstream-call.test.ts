@@ -4,7 +4,8 @@ import { expect, test } from 'vitest'
 import type { Egress } from '../../egress/egress.ts'
 import type { FakeUpstream } from '../../../../tools/fake-upstream/fake-upstream.ts'
 import { plainCall, useUpstream } from '../../test/use-upstream.ts'
-import { failedAttempt, mayBeMade } from '../attempt.ts'
+import { failedAttempt } from '../errors/attempt-outcome.ts'
+import { mayHaveBeenCharged, verdictOf } from '../errors/verdict.ts'
 import { callUpstream, type UpstreamFailure } from './upstream-call.ts'
 
 let upstream: FakeUpstream
@@ -37,10 +38,10 @@ test.each([
   expect(failed).toBe(failure)
   expect(upstream.seen()).toHaveLength(0)
   const outcome = failedAttempt('en', failed)
-  expect(mayBeMade('images', outcome, {})).toBe(false)
+  expect(mayHaveBeenCharged('images', outcome, {})).toBe(false)
+  expect(verdictOf(outcome).retry).toBe(true)
   expect(outcome).toMatchObject({
     kind: 'failed',
-    mayRetry: true,
     cause: 'network',
     error: { status },
   })
@@ -77,8 +78,9 @@ test.each([
 })
 
 test('what cannot be read is told as that, and another channel is asked', () => {
-  expect(failedAttempt('en', 'garbled')).toMatchObject({
-    mayRetry: true,
+  const outcome = failedAttempt('en', 'garbled')
+  expect(verdictOf(outcome).retry).toBe(true)
+  expect(outcome).toMatchObject({
     cause: 'network',
     error: { status: 500, message: 'The upstream response cannot be parsed' },
   })

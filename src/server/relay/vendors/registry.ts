@@ -1,6 +1,8 @@
 import { unknownRow } from '../../../contract/channel-type-row.ts'
 import { vendors } from './list.ts'
 import { openaiVendor } from './openai-vendor.ts'
+import { capabilitiesOf } from '../../model/model-table.ts'
+import type { Provider, Task } from '../dialect/provider.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
 import type { Vendor } from './vendor.ts'
 
@@ -16,3 +18,14 @@ export const vendorOf = (type: number): Vendor => byType.get(type) ?? unknownVen
 const NO_TRAITS: UpstreamTraits = {}
 
 export const traitsOf = (type: number): UpstreamTraits => vendorOf(type).traits ?? NO_TRAITS
+
+/** How channels of a type are called for a task; null if they are not relayed. */
+export function providerOf(
+  type: number,
+  model: string,
+  task: Task,
+  capabilities = capabilitiesOf({ model, type }),
+): Provider | null {
+  const { provider } = vendorOf(type)
+  return typeof provider === 'function' ? provider(model, task, capabilities) : provider
+}

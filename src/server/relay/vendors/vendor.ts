@@ -2,7 +2,7 @@ import type { BalanceUnit, ChannelTypeInput } from '../../../contract/channel-ty
 import type { Capabilities } from '../../model/capabilities.ts'
 import type { Provider, Task } from '../dialect/provider.ts'
 import type { UpstreamTraits } from '../dialect/traits.ts'
-import type { VendorRefusals } from '../refusal/meaning.ts'
+import type { VendorRefusals } from './refusals.ts'
 import type { ReadBalance } from './balance.ts'
 import type { ModelList } from './model-list.ts'
 

@@ -1,6 +1,6 @@
 import { byObject } from '../openai/thinking/switches.ts'
 import { roleEdits } from '../openai/message-edits.ts'
-import { meaningByCode } from '../refusal/meaning.ts'
+import { meaningByCode } from './refusals.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

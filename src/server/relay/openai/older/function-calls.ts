@@ -8,13 +8,15 @@ import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../j
  * `function_call` and the role `function`, all deprecated.
  */
 
-const declares = ({ functions }: JsonRecord): boolean => arrayOr(functions).length > 0
+/** Whether the request declares functions in the words from before there were tools. */
+export const declaresFunctions = ({ functions }: JsonRecord): boolean =>
+  arrayOr(functions).length > 0
 
 /** The request in the words of today. */
 export function withTools(body: JsonRecord): JsonRecord {
   const { functions, function_call: choice, ...rest } = body
   const messages = { messages: withCalls(body.messages) }
-  if (!declares(body)) return { ...body, ...messages }
+  if (!declaresFunctions(body)) return { ...body, ...messages }
   return {
     parallel_tool_calls: false,
     tool_choice: isRecord(choice) ? { type: 'function', function: choice } : choice,
@@ -43,8 +45,7 @@ function withCalls(messages: unknown): unknown {
 }
 
 /** The client of one call, told of functions in the words that it asked in. */
-export function clientWithFunctions(client: ClientDialect, body: JsonRecord): ClientDialect {
-  if (client.name !== 'openai' || !declares(body)) return client
+export function clientWithFunctions(client: ClientDialect): ClientDialect {
   return {
     ...client,
     writeAnswer: (answer, head) => withoutTools(client.writeAnswer(answer, head)),

@@ -12,7 +12,7 @@ import { toolsAsAsked } from '../../dialect/tool-calls.ts'
 import { convertedOutput } from '../../dialect/stream-output.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import { SseReader } from '../../transport/sse.ts'
-import { hiddenStatus } from '../../refusal/hidden-status.ts'
+import { hiddenStatus } from '../../errors/upstream-error.ts'
 
 /**
  * Requests and answers of the Responses API as OpenAI's API reference and its guides "Function

@@ -258,20 +258,12 @@ describe('the name of a conversation', () => {
       id?: number
       group?: string
       model?: string
-      isPinned?: boolean
     } = {},
   ) => {
     const body = scanBody(Buffer.from(JSON.stringify(members)))
     if (!body.ok) throw new Error(body.reason)
-    const { id = 1, group = 'default', model = 'm', isPinned = false } = over
-    const asked = { surface: { dialect } }
-    return conversationOf({
-      asked,
-      body,
-      model,
-      caller: { user: { id } },
-      route: { group, isPinned },
-    })
+    const { id = 1, group = 'default', model = 'm' } = over
+    return conversationOf(dialect, body, { userId: id, group, model })
   }
 
   test('is kept as a hash, with user, group and model', () => {
@@ -291,7 +283,6 @@ describe('the name of a conversation', () => {
     expect(named({ ...body, messages })).toBe(named(body))
     expect(named({ messages })).toMatch(/^[0-9a-f]{64}$/)
     expect(named({ messages })).not.toBe(named(body))
-    expect(named({ messages }, { isPinned: true })).toBeNull()
   })
 
   test.each([
@@ -307,9 +298,5 @@ describe('the name of a conversation', () => {
     ['of Gemini', { prompt_cache_key: 'k', metadata: { user_id: 'u' } }, 'gemini'],
   ] as const)('is none where it is %s', (_what, members, dialect) => {
     expect(named(members, { dialect })).toBeNull()
-  })
-
-  test('is none where the channel is given', () => {
-    expect(named({ prompt_cache_key: 'k' }, { isPinned: true })).toBeNull()
   })
 })

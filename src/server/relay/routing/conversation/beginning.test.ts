@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { scanBody } from '../../json/body-scan.ts'
-import { beginningOf } from './beginning.ts'
+import { beginningOf } from './affinity.ts'
 
 type Dialect = Parameters<typeof beginningOf>[0]
 

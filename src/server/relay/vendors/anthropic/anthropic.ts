@@ -1,7 +1,7 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
 import { anthropicItself } from '../../anthropic/refusals.ts'
 import type { Provider } from '../../dialect/provider.ts'
-import type { VendorRefusals } from '../../refusal/meaning.ts'
+import type { VendorRefusals } from '../refusals.ts'
 import { type ModelList, namesIn } from '../model-list.ts'
 import { names, nativeVendor, type VendorDocs } from '../vendor.ts'
 import { anthropicHeaders, anthropicUrl } from './address.ts'

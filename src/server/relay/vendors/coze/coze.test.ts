@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { eventsIn, readingOf } from '../../../test/read-answer.ts'
 import { FollowedStream } from '../../dialect/followed-stream.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
-import { hiddenStatus } from '../../refusal/hidden-status.ts'
+import { hiddenStatus } from '../../errors/upstream-error.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 
 /**

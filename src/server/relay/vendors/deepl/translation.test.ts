@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answerIn, readingOf } from '../../../test/read-answer.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
-import { providerOf } from '../../providers/providers.ts'
+import { providerOf } from '../registry.ts'
 import { languageOf } from './translation.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 

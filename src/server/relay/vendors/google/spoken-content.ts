@@ -1,6 +1,6 @@
 import { unsupportedField } from '../../canonical/reading.ts'
 import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import { SOUND } from '../../audio/spoken.ts'
+import { SOUND } from '../../audio/recording-members.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'

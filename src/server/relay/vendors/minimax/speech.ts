@@ -1,4 +1,4 @@
-import { SOUND } from '../../audio/spoken.ts'
+import { SOUND } from '../../audio/recording-members.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'

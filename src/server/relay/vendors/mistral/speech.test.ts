@@ -13,7 +13,7 @@ import {
   type RelaySetup,
 } from '../../../test/relay-setup.ts'
 import { useRelay } from '../../../test/use-relay.ts'
-import { providerOf } from '../../providers/providers.ts'
+import { providerOf } from '../registry.ts'
 
 let setup: RelaySetup
 let client: RelayClient

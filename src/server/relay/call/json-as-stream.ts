@@ -1,0 +1,37 @@
+import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
+import type { AttemptPlan, Prompt } from './plan.ts'
+import type { Answer } from '../transport/decoded-body.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import type { Charge, RelayCall, RelayParts } from './call.ts'
+import { beginStream, costHeaders } from './respond.ts'
+import { measureAnswer, settleWhole } from './respond-whole.ts'
+
+/**
+ * Some upstreams ignore `stream: true` and answer with one JSON text, or with what their reading
+ * puts into one. A client that asked for a stream gets one: the whole answer as its first event,
+ * then the end.
+ */
+export async function relayJsonAsStream(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  plan: { answer: Answer; prompt: Prompt; attempt: AttemptPlan; wantsCost: boolean },
+): Promise<AttemptOutcome> {
+  const measured = await measureAnswer(parts, call, charge, {
+    ...plan,
+    plan: plan.attempt,
+  })
+  if ('kind' in measured) return measured
+  const { body, events, used } = measured
+  const { charged, remaining } = await settleWhole(parts, call, charge, measured)
+  // Of a stream its texts are kept. In another dialect these bytes were never the client's.
+  if (plan.attempt.convert === null) call.capture?.addWhole(body)
+  else call.capture?.addTexts(textsOf(events()))
+  if (call.isGone) return { kind: 'abandoned' }
+  const output = plan.attempt.output()
+  beginStream(call, output, costHeaders(parts, call, charge, { quota: charged, remaining }))
+  const whole = output.whole(measured)
+  const cost = plan.wantsCost ? [output.cost(charged)] : []
+  call.response.end(Buffer.concat([whole, ...cost, output.end(used)]))
+  return { kind: 'answered' }
+}

@@ -1,0 +1,211 @@
+import type { Attempt } from './plan.ts'
+import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import {
+  failedAttempt,
+  type AttemptFailure,
+  type AttemptOutcome,
+  type BrokenBy,
+} from '../errors/attempt-outcome.ts'
+import { ClientFlow } from './respond.ts'
+import type { Ending } from './settle.ts'
+import { checkpointCall, settleCall } from './settle.ts'
+import { endCall, type RelayParts, type Call } from './call.ts'
+import { costHeaders, writeHead } from './respond.ts'
+import { answerFault, openAnswerRoom } from './answer-room.ts'
+import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
+import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
+import { isGood, refusedAnswer, relayAnswer } from './respond-whole.ts'
+
+/**
+ * A recording that goes on as it comes: nothing of it says what it cost, which is known from the
+ * request. Kept here is one piece at a time. What looks like words in place of sound is read whole
+ * first, because it may be an error in a good status, and until the first sound another channel may
+ * be asked. The last byte waits until the call is settled.
+ */
+export function relayRecording(
+  parts: RelayParts,
+  call: Call,
+  /** Called when the channel has begun to answer. */
+  onBegin: () => void,
+): Promise<AttemptOutcome> {
+  return new RecordingRelay(parts, call, onBegin).run()
+}
+
+/** JSON or a page, behind blanks perhaps. */
+const WORDS = /^\s*[{<]/
+
+class RecordingRelay {
+  private readonly parts: RelayParts
+  private readonly call: Call
+  private readonly attempt: Attempt
+  private readonly onBegin: () => void
+  private readonly outcome = Promise.withResolvers<AttemptOutcome>()
+
+  private readonly flow: ClientFlow
+  private status = 0
+  private headers: Record<string, string | string[] | undefined> = {}
+  /** What is read whole; null: it is passed on. */
+  private words: Buffer[] | null = null
+  /** Where the bytes of what is read whole are counted. */
+  private room: AnswerRoom | null = null
+  private hasBegun = false
+  private isEnding = false
+  private length = 0
+  private lastByte: Buffer = NOTHING
+  private sentMs = 0
+
+  constructor(parts: RelayParts, call: Call, onBegin: () => void) {
+    this.parts = parts
+    this.call = call
+    this.attempt = call.attempt
+    this.onBegin = onBegin
+    this.flow = new ClientFlow(call)
+  }
+
+  run(): Promise<AttemptOutcome> {
+    const { parts } = this
+    this.sentMs = parts.app.clock.monotonicMs()
+    const listener: UpstreamListener = {
+      onHead: (status, headers) => this.onHead(status, headers),
+      onData: (chunk) => this.onData(chunk),
+      onEnd: () => this.onEnd(),
+      onFailure: (failure) => this.onFailure(failure),
+    }
+    const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    this.flow.start(parts, this.attempt.request, listener, { finishes })
+    return this.outcome.promise
+  }
+
+  private onHead(status: number, headers: Record<string, string | string[] | undefined>): void {
+    this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
+    this.status = status
+    this.headers = headers
+    const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    if (!isGood(status) || isPacked) this.words = []
+  }
+
+  private onData(chunk: Buffer): void {
+    if (this.isEnding || chunk.length === 0) return
+    this.length += chunk.length
+    const isFirst = this.length === chunk.length
+    if (isFirst && WORDS.test(chunk.toString('latin1', 0, 64))) this.words = []
+    if (this.words === null) {
+      this.begin()
+      this.pass(chunk)
+      return
+    }
+    const fault = this.wordsFault()
+    if (fault === null) {
+      this.words.push(chunk)
+      return
+    }
+    this.flow.abort()
+    if (isGood(this.status)) this.fail(fault)
+    else this.onEnd()
+  }
+
+  /** Why no more of what is read whole is taken. Null: it may grow on. */
+  private wordsFault(): BodyFault | null {
+    if (!isGood(this.status)) return this.length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
+    const { parts, call, attempt } = this
+    this.room ??= openAnswerRoom(parts, call, {
+      channelId: attempt.channel.id,
+      bytesMax: () => attempt.answerBytesMax(false),
+    })
+    return answerFault(this.room, this.length)
+  }
+
+  /** Commits to this channel: the head goes out, and with it the right to try another. */
+  private begin(): void {
+    if (this.hasBegun) return
+    this.hasBegun = true
+    const { parts, call, attempt } = this
+    this.onBegin()
+    checkpointCall(parts, call, attempt, { used: this.used })
+    if (call.isGone) return
+    const length = this.headers['content-length']
+    writeHead(call, 200, [
+      'Content-Type',
+      this.mediaType,
+      ...(typeof length === 'string' ? ['Content-Length', length] : []),
+      ...costHeaders(parts, call, attempt, { quota: attempt.reserved, remaining: null }),
+    ])
+  }
+
+  private get used(): TokenUsage {
+    return this.attempt.prompt.estimate ?? countedUsage(0, 0)
+  }
+
+  private get mediaType(): string {
+    const type = this.headers['content-type']
+    return typeof type === 'string' ? type : 'application/octet-stream'
+  }
+
+  /** Everything but the last byte, which leaves when the call is settled. */
+  private pass(chunk: Buffer): void {
+    const { call, lastByte } = this
+    this.lastByte = Buffer.from(chunk.subarray(-1))
+    const piece = Buffer.concat([lastByte, chunk.subarray(0, -1)])
+    if (piece.length > 0 && !call.isGone) this.flow.write(piece)
+  }
+
+  private onEnd(): void {
+    if (this.isEnding) return
+    if (this.words === null && !this.hasBegun) {
+      this.fail('unreadable')
+      return
+    }
+    this.conclude(this.words === null ? this.finish('whole') : this.finishWords(this.words))
+  }
+
+  private onFailure(failure: UpstreamFailure): void {
+    if (this.isEnding) return
+    const isLeft = failure === 'aborted' && this.flow.brokenOff === null
+    if (this.words !== null && !isGood(this.status)) {
+      // Its status says what went wrong, even if its words did not all arrive.
+      this.conclude(this.finishWords(this.words))
+    } else if (isLeft || this.hasBegun) {
+      const by = failure === 'timeout' ? 'timeout' : 'network'
+      this.conclude(this.finish(isLeft ? 'left' : 'broken', by))
+    } else this.fail(this.flow.brokenOff ?? failure)
+  }
+
+  private conclude(finishing: Promise<AttemptOutcome>): void {
+    this.isEnding = true
+    finishing.then(this.outcome.resolve, this.outcome.reject)
+  }
+
+  /** Before anything has reached the client. */
+  private fail(failure: AttemptFailure): void {
+    this.isEnding = true
+    this.outcome.resolve(failedAttempt(this.call.language, failure))
+  }
+
+  private finishWords(words: readonly Buffer[]): Promise<AttemptOutcome> {
+    const { parts, call, attempt } = this
+    const { status, headers, room } = this
+    const answer = { status, headers, body: Buffer.concat(words), room }
+    if (!isGood(this.status)) return refusedAnswer(call, attempt, answer)
+    return relayAnswer(parts, call, attempt, { plan: attempt, prompt: attempt.prompt, answer })
+  }
+
+  private async finish(ending: Ending, by: BrokenBy | null = null): Promise<AttemptOutcome> {
+    const { parts, call, attempt } = this
+    const measured = { used: this.used, source: 'estimated' as const, ending }
+    const settled = await settleCall(parts, call, attempt, measured)
+    const ended = ending === 'whole' ? 'answered' : 'broken'
+    endCall(call, {
+      outcome: call.isGone ? 'abandoned' : ended,
+      channelId: attempt.channel.id,
+      quota: settled?.charged ?? 0,
+    })
+    call.capture?.addUnreadable(this.mediaType, this.length)
+    if (call.isGone) return { kind: 'abandoned' }
+    if (ending === 'whole') call.response.end(this.lastByte)
+    // Nobody is to take it for complete.
+    else call.response.destroy()
+    return { kind: 'answered', broken: this.flow.brokenOff === null ? by : null }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

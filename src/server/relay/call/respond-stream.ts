@@ -1,0 +1,468 @@
+import {
+  failedAttempt,
+  type AttemptFailure,
+  type AttemptOutcome,
+} from '../errors/attempt-outcome.ts'
+import { ClientFlow } from './respond.ts'
+import type { CompletionCounter } from '../count/count-completion.ts'
+import type { AttemptPlan, Prompt } from './plan.ts'
+import { textsOf } from '../canonical/answer-texts.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { costOf } from '../../ledger/price.ts'
+import { answerFault, openAnswerRoom } from './answer-room.ts'
+import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from '../transport/decoded-body.ts'
+import type { ReadEvent, StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
+import { FollowedStream } from '../dialect/followed-stream.ts'
+import type { StreamOutput } from '../dialect/stream-output.ts'
+import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
+import { toldError, type RelayError } from '../dialect/relay-error.ts'
+import { checkpointCall, settleCall } from './settle.ts'
+import { endCall, stayForAnswer, type Charge, type RelayCall, type RelayParts } from './call.ts'
+import { beginStream, costHeaders, openStream } from './respond.ts'
+import { beginAsEvents, type EventReader, type SseEvent } from '../transport/wire.ts'
+import { cleanError, endingError, endingOf, isWhole, measureStream } from './stream-end.ts'
+import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
+import { relayJsonAsStream } from './json-as-stream.ts'
+import { refusedAnswer, saysSomething } from './respond-whole.ts'
+
+/**
+ * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is
+ * looked at is only copied out of them. Three things are held back:
+ *
+ * - everything before the first event that is an answer, because until then another channel may be
+ *   asked; a client that waits for long hears signs of life of our own;
+ * - the usage chunk, when the client did not ask for it and we did;
+ * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
+ *
+ * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read.
+ * The connection of a client that takes nothing for a minute is closed (`http/connections.ts`).
+ */
+
+/** What was produced is stored at least this often, so that a crash costs at most one interval. */
+const CHECKPOINT_INTERVAL_MS = 2000
+const CHECKPOINT_BYTES = 16 * 1024
+/** How much higher our count of a reply may be than the upstream's. */
+const COUNT_SLACK_FACTOR = 1.25
+const COUNT_SLACK_TOKENS = 64
+
+export interface StreamPlan {
+  attempt: AttemptPlan
+  prompt: Prompt
+  /** A cheap figure for checkpoints. */
+  promptEstimate: number
+  /** The client wants the final cost as a comment. */
+  wantsCost: boolean
+  /** Points held back for this call. */
+  reserved: number
+  /** How many replies the call asks for. */
+  replies: number
+  /** Hears that the channel has begun to answer. */
+  onBegin(): void
+}
+
+export function relayStream(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  plan: StreamPlan,
+): Promise<AttemptOutcome> {
+  return new StreamRelay(parts, call, charge, plan).run()
+}
+
+class StreamRelay {
+  private readonly parts: RelayParts
+  private readonly call: RelayCall
+  private readonly charge: Charge
+  private readonly plan: StreamPlan
+  private readonly reader: EventReader
+  private readonly stream: FollowedStream
+  private readonly output: StreamOutput
+  private readonly completion: CompletionCounter
+  private readonly outcome = Promise.withResolvers<AttemptOutcome>()
+
+  private readonly flow: ClientFlow
+  private status = 0
+  private headers: Record<string, string | string[] | undefined> = {}
+  private isEventStream = false
+  /** The answer is no event stream, or a packed one: its bytes, to be read whole. */
+  private plainBody: Buffer[] | null = null
+  private plainLength = 0
+  /** Where its bytes are counted; null: it is not read whole, or is an error. */
+  private room: AnswerRoom | null = null
+  /** What a client does to the stream by leaving it, while it may be one under another name. */
+  private onGone: (() => void) | null = null
+  private hasBegun = false
+  private isEnding = false
+  /** A stop text has come that the upstream was not told: the client has the whole answer. */
+  private isCut = false
+  /** The upstream's own error behind the beginning of its answer. */
+  private said: RelayError | null = null
+  /** Runs while the client hears nothing. */
+  private silence: NodeJS.Timeout | null = null
+  /** It has run out, and there was nothing yet that a client could be told of. */
+  private isOverdue = false
+  private sentMs = 0
+  private checkpointMs = 0
+  private bytesSinceCheckpoint = 0
+  /** Tokens of the replies by our count with which the upstream has ignored its limit. */
+  private readonly repliesMost: number
+  /** Of the prompt as it is counted here; null: not counted yet. */
+  private promptTokens: number | null = null
+
+  constructor(parts: RelayParts, call: RelayCall, charge: Charge, plan: StreamPlan) {
+    this.parts = parts
+    this.call = call
+    this.charge = charge
+    this.plan = plan
+    this.flow = new ClientFlow(call)
+    this.reader = plan.attempt.wire.reader()
+    const { upstream, convert } = plan.attempt
+    this.stream = new FollowedStream(upstream.readStream(), convert !== null)
+    this.output = plan.attempt.output()
+    this.completion = parts.counter.countCompletion(charge.modelName)
+    const most = (charge.outputLimit ?? Infinity) * plan.replies
+    this.repliesMost = most * COUNT_SLACK_FACTOR + COUNT_SLACK_TOKENS
+  }
+
+  run(): Promise<AttemptOutcome> {
+    const { parts, plan } = this
+    this.sentMs = parts.app.clock.monotonicMs()
+    const listener: UpstreamListener = {
+      onHead: (status, headers) => this.onHead(status, headers),
+      onData: (chunk) => this.onData(chunk),
+      onEnd: () => this.onEnd('end'),
+      onFailure: (failure) => this.onFailure(failure),
+    }
+    const silenceMs = parts.app.config.RELAY_KEEP_ALIVE * 1000
+    if (silenceMs > 0) this.silence = setTimeout(() => this.keepAlive(), silenceMs)
+    const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
+    this.flow.start(parts, plan.attempt.request, listener, { finishes })
+    return this.outcome.promise
+  }
+
+  private onHead(status: number, headers: Record<string, string | string[] | undefined>): void {
+    this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
+    this.checkpointMs = this.parts.app.clock.monotonicMs()
+    this.status = status
+    this.headers = headers
+    this.isEventStream = this.plan.attempt.wire.isStream(String(headers['content-type'] ?? ''))
+    // What has come together with the head is looked at first: it may be an error.
+    if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
+    const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
+    if (saysSomething(status) && this.isEventStream && !isPacked) return
+    this.plainBody = []
+    if (!saysSomething(status)) return
+    const { parts, call, charge, plan, isEventStream } = this
+    this.room = openAnswerRoom(parts, call, {
+      channelId: charge.channel.id,
+      bytesMax: () => plan.attempt.answerBytesMax(isEventStream),
+    })
+    if (!isPacked) this.onGone = this.call.onGone
+    // The answer has been made and will be paid for: take it, whoever is still there.
+    stayForAnswer(this.call)
+  }
+
+  private onData(chunk: Buffer): void {
+    if (this.isEnding) {
+      // Whatever follows the end of the answer is not the client's.
+      this.flow.abort()
+      return
+    }
+    if (this.plainBody !== null) {
+      this.collectPlain(chunk)
+      return
+    }
+    this.forward(this.reader.push(chunk))
+    if (this.reader.fault !== null) {
+      this.flow.abort()
+      this.onEnd('oversized')
+      return
+    }
+    if (this.output.isOver === true) {
+      this.isCut = true
+      this.flow.abort()
+      this.onEnd('end')
+      return
+    }
+    if (this.stream.isDone) {
+      // Some upstreams leave the connection open behind their last word.
+      this.onEnd('end')
+      return
+    }
+    this.bytesSinceCheckpoint += chunk.length
+    const isLimited = this.repliesMost !== Infinity
+    if (isLimited && this.completion.soFar() > this.repliesMost) this.holdBack()
+    this.checkpointIfDue()
+  }
+
+  /**
+   * A reply that seems longer than the limit its upstream was told is not read on until it is
+   * counted exactly: the estimate so far may be too high by a few hundred tokens.
+   */
+  private holdBack(): void {
+    this.flow.pause()
+    void this.completion.total().then((counted) => {
+      if (this.isEnding) return
+      if (counted > this.repliesMost) {
+        this.call.breakOff('quota_used_up')
+      } else {
+        this.flow.readOn()
+      }
+    })
+  }
+
+  private collectPlain(chunk: Buffer): void {
+    this.plainLength += chunk.length
+    const isLongError = this.room === null && this.plainLength > ERROR_BODY_BYTES_MAX
+    const fault = this.room === null ? null : answerFault(this.room, this.plainLength)
+    if (fault === null && !isLongError) {
+      this.plainBody?.push(chunk)
+      if (this.onGone !== null) this.followUnnamed(this.onGone)
+      return
+    }
+    this.flow.abort()
+    if (fault !== null) this.fail(fault)
+    else this.onEnd('end')
+  }
+
+  /** Some upstreams call a stream of events JSON, plain text, or nothing at all. */
+  private followUnnamed(onGone: () => void): void {
+    const begun = Buffer.concat(this.plainBody ?? [])
+    const isStream = beginAsEvents(this.plan.attempt.wire, begun)
+    if (isStream !== null) this.onGone = null
+    if (isStream !== true) return
+    this.isEventStream = true
+    this.plainBody = null
+    this.room?.lease.release()
+    this.call.onGone = onGone
+    this.onData(begun)
+  }
+
+  /** Looks at events and writes those that are the client's in one piece. */
+  private forward(events: readonly SseEvent[]): void {
+    const out: Buffer[] = []
+    for (const event of events) {
+      if (this.isEnding || this.stream.isDone) break
+      const read = event.data === null ? null : this.stream.read(event)
+      if (read === null || read.kind === 'idle') {
+        // A sign of life is no answer: nothing is committed to by it.
+        const idle = this.hasBegun ? this.output.idle(event) : null
+        if (idle !== null) out.push(idle)
+        continue
+      }
+      if (!this.hasBegun && this.isRefusal(read)) return
+      this.note(read.events)
+      if (read.kind === 'done') break
+      const bytes = this.bytesOf(event, read)
+      if (read.kind === 'usage' && bytes === null) continue
+      if (read.kind === 'malformed') {
+        this.write(out)
+        this.flow.abort()
+        this.onEnd('end')
+        return
+      }
+      this.begin()
+      if (bytes !== null) out.push(bytes)
+    }
+    this.write(out)
+  }
+
+  /** Counts and captures what the model has written. */
+  private note(events: readonly ChatEvent[]): void {
+    this.completion.addAll(events)
+    this.call.capture?.addTexts(textsOf(events))
+  }
+
+  /** What the client gets of an event: of an error its cleaned words. */
+  private bytesOf(event: SseEvent, read: ReadEvent): Buffer | null {
+    if (read.kind === 'malformed') return null
+    if (read.kind !== 'error') return this.output.take(event, read)
+    this.said = cleanError(read.error, this.plan.attempt, this.call, this.charge)
+    return this.output.error(toldError(this.said), this.call.requestId)
+  }
+
+  /** An error before anything else: this channel has failed, and another may be asked. */
+  private isRefusal({ kind, error }: ReadEvent): boolean {
+    if (kind !== 'error' && kind !== 'malformed') return false
+    this.flow.abort()
+    if (kind === 'error') {
+      this.stop()
+      const refusal = hiddenRefusal(error, this.plan.attempt.upstream)
+      const answer = { ...refusal, headers: this.headers }
+      const { channel } = this.charge
+      this.outcome.resolve(refusedAttempt(answer, this.call.language, channel))
+    } else {
+      this.fail('unreadable')
+    }
+    return true
+  }
+
+  /** Commits to this channel: the head goes out, and the right to try another is gone. */
+  private begin(): void {
+    if (this.hasBegun) return
+    this.hasBegun = true
+    const { parts, call, charge, plan } = this
+    plan.onBegin()
+    if (call.isGone) return
+    const costs = costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null })
+    beginStream(call, this.output, costs)
+  }
+
+  private write(pieces: readonly Buffer[]): void {
+    if (pieces.length === 0 || this.call.isGone) return
+    const [first] = pieces
+    const bytes = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
+    this.silence?.refresh()
+    this.flow.write(bytes)
+  }
+
+  /**
+   * Proxies on the way cut what is silent for a minute, and models may think for longer. Before an
+   * answer has begun this costs a later refusal its status, so that it waits for an upstream that
+   * has taken the call, unless an earlier one had.
+   */
+  private keepAlive(): void {
+    const { call, output } = this
+    if (this.isEnding || call.isGone) return
+    const isTaken = saysSomething(this.status) && this.isEventStream
+    this.isOverdue = !isTaken && !call.response.headersSent
+    if (this.isOverdue) return
+    const ping = output.ping()
+    if (ping === null || this.flow.isStuck) {
+      this.silence?.refresh()
+      return
+    }
+    if (!this.hasBegun) openStream(call, output)
+    this.write([ping])
+  }
+
+  private checkpointIfDue(): void {
+    const nowMs = this.parts.app.clock.monotonicMs()
+    const isDue =
+      this.bytesSinceCheckpoint >= CHECKPOINT_BYTES ||
+      nowMs - this.checkpointMs >= CHECKPOINT_INTERVAL_MS
+    if (!isDue || !this.hasBegun) return
+    this.checkpointMs = nowMs
+    this.bytesSinceCheckpoint = 0
+    const used =
+      this.plan.prompt.estimate ?? countedUsage(this.plan.promptEstimate, this.completion.soFar())
+    const onShort = (held: number): void => void this.endIfOutgrown(held)
+    checkpointCall(this.parts, this.call, this.charge, { used, onShort })
+  }
+
+  /** Ends a stream whose reply costs more than is held, and more than the balance can add. */
+  private async endIfOutgrown(held: number): Promise<void> {
+    const { prompt } = this.plan
+    if (prompt.estimate !== null) return
+    this.promptTokens ??= await prompt.count()
+    const counted = await this.completion.total()
+    // An upstream that obeyed its limit must not be cut because it counts fewer tokens than we do.
+    const written = Math.max(0, Math.floor((counted - COUNT_SLACK_TOKENS) / COUNT_SLACK_FACTOR))
+    const cost = costOf(this.charge.price, countedUsage(this.promptTokens, written))
+    if (cost > held && !this.isEnding) this.call.breakOff('quota_used_up')
+  }
+
+  private onEnd(ending: StreamEnding): void {
+    if (this.isEnding) return
+    this.stop()
+    this.finish(ending).then(
+      (outcome) => this.outcome.resolve(outcome),
+      (error: unknown) => this.outcome.reject(error),
+    )
+  }
+
+  private onFailure(failure: UpstreamFailure): void {
+    if (this.isEnding) return
+    // An error's status says what went wrong, even if its words did not all arrive. A client that
+    // left while the upstream was at work is charged for what it has caused.
+    const isError = this.plainBody !== null && !saysSomething(this.status)
+    const isLeft = failure === 'aborted' && this.flow.brokenOff === null
+    if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
+    else this.fail(this.flow.brokenOff ?? failure)
+  }
+
+  /** Nothing more is read. */
+  private stop(): void {
+    this.isEnding = true
+    if (this.silence !== null) clearTimeout(this.silence)
+  }
+
+  /** Before anything of an answer has reached the client. */
+  private fail(failure: AttemptFailure): void {
+    this.stop()
+    this.outcome.resolve(failedAttempt(this.call.language, failure))
+  }
+
+  private async finish(ending: StreamEnding): Promise<AttemptOutcome> {
+    if (this.plainBody !== null) return this.finishPlain(Buffer.concat(this.plainBody))
+    const last = this.reader.end()
+    if (last !== null && this.hasBegun) this.takeLast(last)
+    // An event stream without a single event.
+    if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
+    const rest = this.stream.end()
+    this.note(rest)
+    const outcome = this.stream.outcome(ending)
+    const result = this.isCut && outcome === 'truncated' ? 'usage-missing' : outcome
+    const { completion, stream } = this
+    const measured = await measureStream(stream, result, { ...this.plan, completion })
+    const settled = await settleCall(this.parts, this.call, this.charge, {
+      ...measured,
+      ending: endingOf(result, { isGone: this.call.isGone, brokenOff: this.flow.brokenOff }),
+    })
+    const ended = result === 'clean' ? 'answered' : result
+    endCall(this.call, {
+      outcome: this.call.isGone ? 'abandoned' : ended,
+      channelId: this.charge.channel.id,
+      quota: settled?.charged ?? 0,
+    })
+    if (this.call.isGone) return { kind: 'abandoned' }
+    this.begin()
+    this.sendEnd(result, { ...measured, rest, charged: settled?.charged ?? null })
+    const isBroken = !isWhole(result) && this.flow.brokenOff === null
+    const broken = isBroken ? (result === 'stalled' ? 'timeout' : 'network') : null
+    return { kind: 'answered', broken, said: this.said }
+  }
+
+  /** What the stream ended in without its blank line: readers drop it, but its figures count. */
+  private takeLast(event: SseEvent): void {
+    if (event.data === null || this.stream.isOver) return
+    const read = this.stream.read(event)
+    this.note(read.events)
+    const bytes = this.bytesOf(event, read)
+    if (bytes !== null) this.write([bytes])
+  }
+
+  private sendEnd(
+    result: StreamOutcome,
+    {
+      used,
+      rest,
+      charged,
+    }: { used: TokenUsage; rest: readonly ChatEvent[]; charged: number | null },
+  ): void {
+    const { response, language, requestId } = this.call
+    const words: Buffer[] = []
+    if (this.plan.wantsCost && charged !== null) words.push(this.output.cost(charged))
+    const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
+    if (isWhole(result)) words.push(this.output.end(used, rest))
+    else if (error !== null) words.push(this.output.error(error, requestId))
+    response.end(Buffer.concat(words))
+  }
+
+  /** The upstream answered a stream request with one JSON text, with an error, or packed. */
+  private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
+    const answer = { status: this.status, headers: this.headers, body, room: this.room }
+    if (!saysSomething(this.status)) return refusedAnswer(this.call, this.charge, answer)
+    if (!this.isEventStream) {
+      return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
+    }
+    const unpacked = await decodedBody(answer)
+    if (typeof unpacked === 'string') return failedAttempt(this.call.language, unpacked)
+    this.plainBody = null
+    this.isEnding = false
+    this.onData(unpacked)
+    this.onEnd('end')
+    return this.outcome.promise
+  }
+}

@@ -1,0 +1,301 @@
+import type { UsageSource } from './settle.ts'
+import { costOf } from '../../ledger/price.ts'
+import type { UsedExtras } from '../../ledger/price/price-lines.ts'
+import type { AttemptPlan, Prompt } from './plan.ts'
+import {
+  failedAttempt,
+  type AttemptFailure,
+  type AttemptOutcome,
+  type FailedAttempt,
+} from '../errors/attempt-outcome.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import { withEveryFinish } from '../canonical/gathered-answer.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import type { CompletionCounter } from '../count/count-completion.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { answerFault, openAnswerRoom } from './answer-room.ts'
+import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from '../transport/decoded-body.ts'
+import type { WholeAnswer } from '../dialect/stream-output.ts'
+import { measureTold } from './settle.ts'
+import { sendAnswer } from './respond.ts'
+import {
+  endCall,
+  onEarlyEnd,
+  stayForAnswer,
+  type Charge,
+  type RelayCall,
+  type RelayParts,
+} from './call.ts'
+import { settleCall } from './settle.ts'
+import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
+import { streamAsJson } from '../gathering/stream-as-json.ts'
+import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
+
+/**
+ * What every kind of answer needs: fetching one whole, reading its errors, measuring what it used,
+ * settling it. And the calls whose answer comes in one piece.
+ */
+
+/** Sends the request, waits for the whole answer, settles, and only then answers the client. */
+export async function relayWhole(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { plan, prompt }: { plan: AttemptPlan; prompt: Prompt },
+): Promise<AttemptOutcome> {
+  const sentMs = parts.app.clock.monotonicMs()
+  const answer = await fetchWhole(parts, call, {
+    request: plan.request,
+    channelId: charge.channel.id,
+    bytesMax: (contentType) => plan.answerBytesMax(plan.wire.isStream(contentType)),
+  })
+  call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
+  if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
+  if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
+  const whole = await streamAsJson(plan, answer)
+  if (typeof whole === 'string') return failedAttempt(call.language, whole)
+  return relayAnswer(parts, call, charge, { ...whole, prompt })
+}
+
+/** Settles a whole answer with a good status, and only then answers the client. */
+export async function relayAnswer(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { plan, prompt, answer }: { plan: AttemptPlan; prompt: Prompt; answer: Answer },
+): Promise<AttemptOutcome> {
+  const measured = await measureAnswer(parts, call, charge, { answer, prompt, plan })
+  if ('kind' in measured) return measured
+  const sent = clientAnswer(plan, answer, measured)
+  if (sent === null) return failedAttempt(call.language, 'unreadable')
+  await settleAndSend(parts, call, charge, { ...sent, ...measured })
+  return { kind: 'answered' }
+}
+
+export interface MeasuredAnswer extends WholeAnswer {
+  used: TokenUsage
+  source: UsageSource
+}
+
+/** What a whole answer with a good status holds and what it used, or why it is none. */
+export async function measureAnswer(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { answer, prompt, plan }: { answer: Answer; prompt: Prompt; plan: AttemptPlan },
+): Promise<MeasuredAnswer | AttemptOutcome> {
+  const sent = await decodedBody(answer)
+  if (typeof sent === 'string') return failedAttempt(call.language, sent)
+  const reading = plan.upstream.readAnswer(sent)
+  if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
+  const error = errorOf(reading, plan)
+  if (reading.kind === 'error' || error !== undefined) {
+    // HTTP 200 with an error inside is a failure like any other.
+    const refusal = hiddenRefusal(error, plan.upstream)
+    return refusedAttempt({ ...answer, ...refusal }, call.language, charge.channel)
+  }
+  const { body = sent, extras } = reading
+  const events = (): readonly ChatEvent[] => withEveryFinish(reading.events())
+  const { usage: said } = reading
+  const completion = (): CompletionCounter => {
+    const counter = parts.counter.countCompletion(charge.modelName)
+    counter.addAll(reading.events())
+    return counter
+  }
+  const ofCalls = sourceOfCalls(charge, prompt, extras)
+  if (said.usage !== null) {
+    const { used, source } = await measureTold(said, { prompt, completion })
+    return { body, events, used, source: ofCalls ?? source }
+  }
+  if (prompt.estimate !== null) {
+    const used = withExtras(prompt.estimate, extras)
+    return { body, events, used, source: ofCalls ?? 'estimated' }
+  }
+  const written = completionOf(said) ?? (await completion().total())
+  const used = withExtras(countedUsage(await prompt.count(), written), extras)
+  return { body, events, used, source: 'counted' }
+}
+
+/** What went wrong, for this client; undefined: nothing. */
+function errorOf(
+  reading: Extract<AnswerReading, { kind: 'ok' | 'error' }>,
+  { convert }: Pick<AttemptPlan, 'convert'>,
+): unknown {
+  if (reading.kind === 'error') return reading.error
+  return convert === null ? undefined : reading.failure
+}
+
+/** Who says how many calls it was, where these have the price; null: nobody is asked for them. */
+function sourceOfCalls(
+  { price }: Charge,
+  { estimate }: Prompt,
+  told: UsedExtras | undefined,
+): UsageSource | null {
+  if (price.perCall === null || estimate?.extras?.calls === undefined) return null
+  return told?.calls === undefined ? 'estimated' : 'upstream'
+}
+
+const withExtras = (usage: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
+  extras === undefined ? usage : { ...usage, extras: { ...usage.extras, ...extras } }
+
+export const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/** Of a stream, or a test's answer. Some frameworks say 201 to whatever is posted, as NestJS does. */
+export const saysSomething = (status: number): boolean => status === 200 || status === 201
+
+interface WholeRequest {
+  request: UpstreamRequest
+  channelId: number
+  /** The largest response in bytes, by its `Content-Type`; looked up only if it is large. */
+  bytesMax(contentType: string): number
+}
+
+/**
+ * The answer, or why there is none. A client that goes away gives up the upstream while it is
+ * silent.
+ */
+export function fetchWhole(
+  parts: RelayParts,
+  call: RelayCall,
+  { request, channelId, bytesMax }: WholeRequest,
+): Promise<Answer | AttemptFailure> {
+  const { app, egress, abortLater } = parts
+  const room = openAnswerRoom(parts, call, {
+    channelId,
+    bytesMax: () => bytesMax(String(head?.headers['content-type'] ?? '')),
+  })
+  const { promise, resolve } = Promise.withResolvers<Answer | AttemptFailure>()
+  const chunks: Buffer[] = []
+  let length = 0
+  let head: Pick<Answer, 'status' | 'headers'> | null = null
+  let reason: AttemptFailure | null = null
+  const bodyOf = (): Buffer => {
+    const [first] = chunks
+    return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
+  }
+  const upstream = callUpstream(egress, request, {
+    onHead(status, headers) {
+      head = { status, headers }
+      // The answer has been made and will be paid for: take it, whoever is still there.
+      if (isGood(status)) stayForAnswer(call)
+    },
+    onData(chunk) {
+      if (reason !== null) return
+      length += chunk.length
+      const isError = head !== null && !isGood(head.status)
+      if (!isError) reason = answerFault(room, length)
+      else if (length > ERROR_BODY_BYTES_MAX) reason = 'unreadable'
+      if (reason === null) chunks.push(chunk)
+      else upstream.abort()
+    },
+    onHeld(bytes) {
+      reason ??= answerFault(room, bytes)
+      if (reason !== null) upstream.abort()
+    },
+    onEnd() {
+      resolve(head === null ? 'cut' : { ...head, body: bodyOf(), room })
+    },
+    onFailure(failure) {
+      // Its status says what went wrong, even if its words did not all arrive.
+      const isError = head !== null && !isGood(head.status)
+      resolve(head !== null && isError ? { ...head, body: bodyOf(), room } : (reason ?? failure))
+    },
+  })
+  const abort = (): void => abortLater(() => upstream.abort())
+  const isFinished = app.config.RELAY_CLIENT_GONE === 'finish'
+  onEarlyEnd(call, isFinished ? goOn : abort, (why) => {
+    reason = why
+    abort()
+  })
+  return promise
+}
+
+const goOn = (): void => {}
+
+/**
+ * No answer. Nothing has reached the client, so another channel may be asked. What a client has
+ * caused that left while the upstream was at work is its own: the prompt is charged.
+ */
+async function failed(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
+): Promise<AttemptOutcome> {
+  if (failure === 'aborted') {
+    const used = prompt.estimate ?? countedUsage(await prompt.count(), 0)
+    const source = prompt.estimate === null ? 'counted' : 'estimated'
+    const settled = await settleCall(parts, call, charge, { used, source, ending: 'left' })
+    const quota = settled?.charged ?? 0
+    endCall(call, { outcome: 'abandoned', channelId: charge.channel.id, quota })
+    return { kind: 'abandoned' }
+  }
+  return failedAttempt(call.language, failure)
+}
+
+/** An answer with a bad status; its words may be packed. */
+export async function refusedAnswer(
+  call: RelayCall,
+  charge: Pick<Charge, 'channel'>,
+  answer: Answer,
+): Promise<FailedAttempt> {
+  const body = await decodedBody({ ...answer, room: null })
+  const sent = { ...answer, body: typeof body === 'string' ? NOTHING : body }
+  return refusedAttempt(sent, call.language, charge.channel)
+}
+
+const NOTHING = Buffer.alloc(0)
+
+interface ClientAnswer {
+  contentType: string | string[] | undefined
+  sent: Buffer
+}
+
+/** What the client gets: the upstream's bytes, or their meaning in its dialect; null: neither. */
+function clientAnswer(
+  { convert }: AttemptPlan,
+  answer: Answer,
+  measured: MeasuredAnswer,
+): ClientAnswer | null {
+  if (convert === null) return { contentType: answer.headers['content-type'], sent: measured.body }
+  const converted = convert(measured, measured.used)
+  if (converted === null) return null
+  const sent = Buffer.from(JSON.stringify(converted))
+  return { contentType: 'application/json; charset=utf-8', sent }
+}
+
+async function settleAndSend(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
+): Promise<void> {
+  const paid = await settleWhole(parts, call, charge, { used, source })
+  sendAnswer(parts, call, charge, { contentType, body: sent, ...paid })
+}
+
+/** Settles a call whose answer is whole. `remaining`: what a header tells the client of. */
+export async function settleWhole(
+  parts: RelayParts,
+  call: RelayCall,
+  charge: Charge,
+  { used, source }: Pick<MeasuredAnswer, 'used' | 'source'>,
+): Promise<{ charged: number; remaining: number | null }> {
+  const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
+  const charged = settled?.charged ?? costOf(charge.price, used)
+  endCall(call, { outcome: 'answered', channelId: charge.channel.id, quota: charged })
+  return { charged, remaining: remainingOf(parts, call, settled?.userQuota ?? null) }
+}
+
+/**
+ * What the token may still spend, or what its owner has where the billing calls tell that; null:
+ * nobody knows now.
+ */
+function remainingOf(
+  { app }: RelayParts,
+  { caller: { token } }: RelayCall,
+  userQuota: number | null,
+): number | null {
+  const isOwners = token.unlimited_quota || !app.options.flag('DisplayTokenStatEnabled')
+  return userQuota === null || isOwners ? userQuota : Math.min(token.remain_quota, userQuota)
+}

@@ -1,0 +1,217 @@
+import type { Attempt } from './plan.ts'
+import { isAdmin } from '../../../contract/user.ts'
+import { noteHeaders } from '../canonical/request-notes.ts'
+import { dialects } from '../conversion/dialects.ts'
+import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
+import { toldError, type RelayError } from '../dialect/relay-error.ts'
+import type { StreamOutput } from '../dialect/stream-output.ts'
+import { dropRest, isBodyPending } from '../../http/unread-body.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
+import {
+  callUpstream,
+  type UpstreamCall,
+  type UpstreamListener,
+  type UpstreamRequest,
+} from '../transport/upstream-call.ts'
+
+/** Of every answer that is a stream, also through proxies that like to collect. */
+const streamHeaders = (contentType: string): string[] => [
+  'Content-Type',
+  contentType,
+  'Cache-Control',
+  'no-cache',
+  'X-Accel-Buffering',
+  'no',
+]
+
+/**
+ * Shows a client that something will come, before there is an answer, and before it is known who
+ * gives it and what it costs. What becomes of the call is told in the stream from here on.
+ */
+export function openStream(call: Call, output: StreamOutput): void {
+  if (!call.response.headersSent) writeHead(call, 200, streamHeaders(output.contentType))
+  call.opened = output
+}
+
+/** Begins an answer that is a stream; who has waited for long has its head already. */
+export function beginStream(
+  call: Call,
+  { contentType }: Pick<StreamOutput, 'contentType'>,
+  headers: readonly string[] = [],
+): void {
+  call.opened = null
+  if (call.response.headersSent) return
+  writeHead(call, 200, [...streamHeaders(contentType), ...headers])
+}
+
+/** Up to here copying the body is cheaper than writing it apart. */
+const TEXT_BYTES_MAX = 16 * 1024
+
+/** Headers that tell a client what its call came to. */
+export function costHeaders(
+  { app }: RelayParts,
+  call: Call,
+  { channel }: Pick<Attempt, 'channel'>,
+  { quota, remaining }: { quota: number; remaining: number | null },
+): string[] {
+  const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
+  const headers = ['X-Gatehouse-Quota', String(quota)]
+  if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
+  headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
+  if (isAdmin(call.caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
+  return headers
+}
+
+/** The upstream's answer. Of its headers only the content type goes on. */
+export function sendAnswer(
+  parts: RelayParts,
+  call: Call,
+  attempt: Attempt,
+  answer: {
+    contentType: string | string[] | undefined
+    body: Buffer
+    charged: number
+    remaining: number | null
+  },
+): void {
+  const { contentType, body, charged, remaining } = answer
+  call.capture?.addWhole(body)
+  if (call.isGone) return
+  writeHead(call, 200, [
+    'Content-Type',
+    typeof contentType === 'string' ? contentType : 'application/json',
+    'Content-Length',
+    String(body.length),
+    ...costHeaders(parts, call, attempt, { quota: charged, remaining }),
+  ])
+  // A text leaves in one piece with the head; bytes are a second piece and a dearer system call.
+  if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
+  else call.response.end(body)
+}
+
+/**
+ * Answers with an error, in the stream if there is nothing else in it; or, if the answer has begun,
+ * breaks it off so that nobody takes it for complete.
+ */
+export function sendError(call: Call, upstreamOrOwn: RelayError): void {
+  const { response, opened } = call
+  const error = toldError(upstreamOrOwn)
+  call.refusal = error
+  if (opened !== null) {
+    call.isRefusedInStream = true
+    response.end(opened.error(error, call.requestId))
+    return
+  }
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  const body = dialects[call.dialect].errorBody(error, call.requestId)
+  if (error.retryAfter !== undefined) call.headers.push('Retry-After', error.retryAfter)
+  sendText(call, error.status, body)
+}
+
+export function sendJson(call: Call, value: unknown): void {
+  sendText(call, 200, JSON.stringify(value))
+}
+
+/** JSON that is text already. */
+export function sendText(call: Call, status: number, body: string): void {
+  sendWhole(call, status, textHeaders(body), body)
+}
+
+/**
+ * Sends a response in one piece. If the client is still sending its request, the response tells it
+ * that the connection closes, and ends after the rest of the request was dropped.
+ */
+export function sendWhole(
+  call: Call,
+  status: number,
+  headers: readonly string[],
+  body: string | Buffer = '',
+): void {
+  const { request, response } = call
+  if (!isBodyPending(request)) {
+    writeHead(call, status, headers)
+    response.end(body)
+    return
+  }
+  const isClosing = call.headers.includes('Connection')
+  writeHead(call, status, isClosing ? headers : [...headers, 'Connection', 'close'])
+  response.write(body)
+  dropRest(request, call.restLimits, () => response.end())
+}
+
+/** For nobody but the caller: a cache on the way heeds the key in `Authorization`, no other. */
+export const NOT_STORED = ['Cache-Control', 'no-store'] as const
+
+const textHeaders = (body: string): string[] => [
+  'Content-Type',
+  'application/json; charset=utf-8',
+  'Content-Length',
+  String(Buffer.byteLength(body)),
+  ...NOT_STORED,
+]
+
+/**
+ * Writes the head of an answer: what every answer carries, what was left out of the request, then
+ * these, names and values in turn. A flat list because it is written for every call: headers set
+ * one by one cost three times as much.
+ */
+export function writeHead(call: Call, status: number, headers: readonly string[]): void {
+  call.response.writeHead(status, [...call.headers, ...noteHeaders(call.notes), ...headers])
+}
+
+/**
+ * Passes an upstream's response on to the client as it comes: the upstream is read as fast as the
+ * client takes it and no faster.
+ */
+export class ClientFlow {
+  /** Why we gave the upstream up before it was done. */
+  brokenOff: BreakReason | null = null
+  /** The client's buffer is full, and the upstream is paused. */
+  isStuck = false
+  private readonly call: Call
+  private upstream: UpstreamCall | null = null
+
+  constructor(call: Call) {
+    this.call = call
+  }
+
+  /** `finishes`: the answer is read to its end even when the client has gone. */
+  start(
+    { egress, abortLater }: RelayParts,
+    request: UpstreamRequest,
+    listener: UpstreamListener,
+    { finishes = false }: { finishes?: boolean } = {},
+  ): void {
+    this.upstream = callUpstream(egress, request, listener)
+    const abort = (): void => abortLater(() => this.abort())
+    onEarlyEnd(this.call, finishes ? () => this.readOn() : abort, (reason) => {
+      this.brokenOff = reason
+      abort()
+    })
+  }
+
+  write(bytes: Buffer): void {
+    const { response } = this.call
+    if (response.write(bytes) || this.isStuck) return
+    this.isStuck = true
+    this.pause()
+    response.once('drain', () => this.readOn())
+  }
+
+  pause(): void {
+    this.upstream?.pause()
+  }
+
+  /** The client takes what there is, or has gone: the upstream is read on. */
+  readOn(): void {
+    this.isStuck = false
+    this.upstream?.resume()
+  }
+
+  abort(): void {
+    this.upstream?.abort()
+  }
+}

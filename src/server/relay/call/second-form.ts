@@ -1,0 +1,86 @@
+import { AppError } from '../../app-error.ts'
+import type { AttemptOutcome, FailedAttempt } from '../errors/attempt-outcome.ts'
+import { lacksAddress, pointsToResponses } from '../errors/verdict.ts'
+import { ownError } from '../dialect/relay-error.ts'
+import type { Call, RelayParts } from './call.ts'
+import { planRequest, type PlanChanges } from './plan.ts'
+
+/**
+ * A second request to the same channel, in the form that its refusal of the first asks for:
+ *
+ * - chat where the server has no Responses API or the model takes chat only, and the reverse;
+ * - without thoughts where it refuses a converted one (another account has sealed it, or its
+ *   conversation has changed, which a client of another dialect cannot know);
+ * - with a placeholder or without thinking where it misses reasoning of an earlier turn.
+ */
+interface SecondForm extends PlanChanges {
+  isChat: boolean
+  isResponse: boolean
+  isForgetful: boolean
+  isReasoningMissing: boolean
+}
+
+function secondFormOf({ attempt }: Call, refusal: FailedAttempt): SecondForm {
+  const { kind } = refusal.error
+  const isAboutThoughts = kind === 'elsewhere' || kind === 'thought-refused'
+  const isOtherApi = lacksAddress(refusal)
+  return {
+    isChat: attempt.task === 'responses' && isOtherApi,
+    isResponse: attempt.task === 'chat' && (isOtherApi || pointsToResponses(refusal)),
+    isForgetful: attempt.convert !== null && isAboutThoughts,
+    isReasoningMissing: kind === 'reasoning-missing',
+  }
+}
+
+/** Whether the refusal asks for another form of the request. */
+export function mayHaveSecondForm(call: Call, refusal: FailedAttempt): boolean {
+  if (call.isGone || call.figures.isRecording === true) return false
+  return Object.values(secondFormOf(call, refusal)).includes(true)
+}
+
+/**
+ * Plans and sends the second form. If chat cannot say what is asked, the client is told which field
+ * that is; otherwise the first refusal stands where the second form cannot say it.
+ */
+export async function sendSecondForm(
+  parts: RelayParts,
+  call: Call,
+  refusal: FailedAttempt,
+  send: () => Promise<AttemptOutcome>,
+): Promise<AttemptOutcome> {
+  const { attempt, input } = call
+  const { channel } = attempt
+  const found = secondFormOf(call, refusal)
+  // A server that is known to have no Responses API is not asked for it again.
+  const isKnownChat = found.isResponse && parts.chatOnly.has(channel, input.model)
+  const changes = { ...found, isResponse: found.isResponse && !isKnownChat }
+  if (!Object.values(changes).includes(true)) return refusal
+  const { isChat, isResponse, isReasoningMissing } = changes
+  const plan = planRequest(parts, call, attempt, changes)
+  if (plan instanceof AppError) {
+    if (!isChat || isReference(plan)) return refusal
+    // The client must change the field, not its address; another server may have the API.
+    parts.chatOnly.add(channel, input.model)
+    return { ...refusal, error: { ...ownError(plan, call.language), kind: 'address' } }
+  }
+  // Its provider may have no such call.
+  if (isResponse && plan.task !== 'responses') return refusal
+  if (isReasoningMissing && isSameBody(attempt.request.body, plan.request.body)) return refusal
+  call.attempt = { ...attempt, ...plan }
+  const answered = await send()
+  if (answered.kind === 'answered') {
+    if (isChat) parts.chatOnly.add(channel, input.model)
+    if (isResponse && lacksAddress(refusal)) parts.responsesOnly.add(channel, input.model)
+  }
+  // Neither has the address: the call that was asked for is the one to tell of.
+  const hasNeither = isResponse && answered.kind === 'failed' && lacksAddress(answered)
+  return hasNeither ? refusal : answered
+}
+
+const isSameBody = (first: Buffer | null, second: Buffer | null): boolean =>
+  first !== null && second !== null && first.equals(second)
+
+/** A server with the API answers with 404, too, if what the client refers to is not there. */
+const isReference = ({ code, params }: AppError): boolean =>
+  code === 'relay_items_not_kept' ||
+  /(?:^previous_response|\.file)_id$/.test(String(params['field']))

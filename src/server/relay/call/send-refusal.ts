@@ -1,0 +1,36 @@
+import type { Call } from './call.ts'
+import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { EVENT_STREAM } from '../dialect/stream-output.ts'
+import { beginStream, sendError } from './respond.ts'
+import { toldError, type RelayError } from '../dialect/relay-error.ts'
+import { responsesClient } from '../responses/client.ts'
+
+/** Tells a client why no channel has answered. */
+export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number): void {
+  const { surface, body, model } = call.input
+  const error = toldError(refusal)
+  const isResponse = surface.task === 'responses' && call.figures.isStream
+  if (!isResponse || (error.tooLong === undefined && call.opened === null)) {
+    sendError(call, error)
+    return
+  }
+  call.refusal = error
+  call.isRefusedInStream = true
+  // Codex reads of a stream no other event that tells an error, and shortens a conversation only if
+  // the stream itself says that it is too long.
+  const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
+  const head = { id: `resp_${call.requestId}`, model, nowSeconds }
+  const response: JsonRecord = {
+    ...client.writeAnswer({ id: head.id, choices: [], usage: null }, head),
+    status: 'failed',
+    error: codeAndMessage(client.errorBody(error, call.requestId)),
+  }
+  const events = client.wholeAsEvents(response, true)
+  beginStream(call, { contentType: EVENT_STREAM })
+  call.response.end(events.map(({ name, data }) => `event: ${name}\ndata: ${data}\n\n`).join(''))
+}
+
+function codeAndMessage(body: string): JsonRecord {
+  const { code, message } = recordOr(recordOr(parseJson(body)).error)
+  return { code, message }
+}

@@ -1,0 +1,85 @@
+import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
+import { convertedError } from '../errors/client-error.ts'
+import { estimatePromptTokens } from '../count/estimate.ts'
+import { resultOf } from '../routing/health.ts'
+import { relayStream } from './respond-stream.ts'
+import { relayWhole } from './respond-whole.ts'
+import type { Call, RelayParts } from './call.ts'
+import { relayRecording } from './respond-sound.ts'
+import { mayHaveSecondForm, sendSecondForm } from './second-form.ts'
+import { noteAnswer, noteAttempt, noteBroken } from './watch.ts'
+
+/** Sends the attempt, and lets those know who watch how channels fare. */
+export async function sendAttempt(parts: RelayParts, call: Call): Promise<AttemptOutcome> {
+  const { attempt } = call
+  const { channel, modelName, isTrial } = attempt
+  const beganMs = parts.app.clock.monotonicMs()
+  const tell = parts.health.begin(channel, modelName, beganMs)
+  const onBegin = (): void => tell({ kind: 'well' })
+  const recorded = parts.recorder.isOn ? withRecording(parts, call) : parts
+  const outcome = await answered(recorded, call, onBegin)
+  tell(resultOf(outcome))
+  if (isTrial || call.trail !== null || outcome.kind === 'failed') {
+    noteAttempt(parts, call, { outcome, beganMs })
+  }
+  if (outcome.kind === 'answered') {
+    const { broken = null, said = null } = outcome
+    if (broken === null) noteAnswer(parts, call)
+    else noteBroken(parts, call, { broken, said })
+  }
+  return outcome
+}
+
+/** The parts with which this attempt is recorded. */
+function withRecording(parts: RelayParts, call: Call): RelayParts {
+  const { caller, input, attempt } = call
+  const egress = parts.recorder.tapped(parts.egress, call, {
+    caller,
+    channel: attempt.channel,
+    body: input.form?.bytes ?? input.body.bytes,
+    modelRequested: input.model,
+    modelSent: attempt.modelName,
+  })
+  return { ...parts, egress }
+}
+
+/** Asks the channel, and once more in another form where its refusal shows that it wants one. */
+async function answered(
+  parts: RelayParts,
+  call: Call,
+  onBegin: () => void,
+): Promise<AttemptOutcome> {
+  const send = (): Promise<AttemptOutcome> => respond(parts, call, onBegin)
+  const outcome = await send()
+  if (outcome.kind !== 'failed' || !mayHaveSecondForm(call, outcome)) return outcome
+  return sendSecondForm(parts, call, outcome, send)
+}
+
+/** Sends the request as it is planned; passes the answer on. */
+async function respond(
+  parts: RelayParts,
+  call: Call,
+  onBegin: () => void,
+): Promise<AttemptOutcome> {
+  const { attempt, figures, input } = call
+  call.notes = attempt.notes
+  if (figures.isRecording === true) return relayRecording(parts, call, onBegin)
+  const outcome = figures.isStream
+    ? await relayStream(parts, call, attempt, {
+        attempt,
+        prompt: attempt.prompt,
+        promptEstimate: estimatePromptTokens(input.body, attempt.modelName),
+        wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
+        reserved: attempt.reserved,
+        replies: figures.replies ?? 1,
+        onBegin,
+      })
+    : await relayWhole(parts, call, attempt, { plan: attempt, prompt: attempt.prompt })
+  if (outcome.kind !== 'failed') return outcome
+  const { error } = outcome
+  const told =
+    attempt.convert === null
+      ? { ...error, tooLong: undefined }
+      : convertedError(error, input.surface.dialect)
+  return { ...outcome, error: told }
+}

@@ -1,0 +1,79 @@
+import type { Call } from './call.ts'
+import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
+import type { UsageSource } from './settle.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
+import type { Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import type { CompletionCounter } from '../count/count-completion.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import type { StreamOutcome } from '../dialect/dialect.ts'
+import type { FollowedStream } from '../dialect/followed-stream.ts'
+import type { Ending } from './settle.ts'
+import { withCodeAsText } from '../errors/client-error.ts'
+import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
+import { measureTold } from './settle.ts'
+
+/** How the end of a stream becomes an error for its client, and usage to be charged. */
+
+/** How a stream that is not whole ended; null: the upstream's own error has told it already. */
+export function endingError(
+  result: StreamOutcome,
+  { brokenOff, language }: { brokenOff: BreakReason | null; language: Language },
+): RelayError | null {
+  if (result === 'error-chunk') return null
+  const code = brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
+  return ownError(new AppError(code), language)
+}
+
+export const isWhole = (result: StreamOutcome): boolean =>
+  result === 'clean' || result === 'usage-missing'
+
+/** An error inside an upstream's stream as the client may see it. */
+export function cleanError(
+  error: unknown,
+  { upstream, convert }: Pick<AttemptPlan, 'upstream' | 'convert'>,
+  { language }: Call,
+  { channel }: Attempt,
+): RelayError {
+  const said = upstreamError(hiddenRefusal(error, upstream), language, channel)
+  return convert === null ? said : withCodeAsText(said)
+}
+
+export function endingOf(
+  result: StreamOutcome,
+  { isGone, brokenOff }: { isGone: boolean; brokenOff: BreakReason | null },
+): Ending {
+  if (isWhole(result)) return 'whole'
+  if (isGone) return 'left'
+  return brokenOff === 'quota_used_up' ? 'unpaid' : 'broken'
+}
+
+/** What a stream has used, and who says so. */
+export async function measureStream(
+  stream: FollowedStream,
+  result: StreamOutcome,
+  { prompt, completion }: { prompt: Prompt; completion: CompletionCounter },
+): Promise<{ used: TokenUsage; source: UsageSource }> {
+  const said = stream.usage
+  const { usage } = said
+  // Usage in the middle of an answer that broke off covers only a part of it.
+  if (said.usage !== null && (result === 'clean' || stream.isDone)) {
+    return measureTold(said, { prompt, completion: () => completion })
+  }
+  const { estimate } = prompt
+  if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
+  const told = completionOf(said)
+  return {
+    used: {
+      ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(stream) }),
+      promptTokens: usage?.promptTokens || (await prompt.count()),
+      completionTokens: told ?? Math.max(usage?.completionTokens ?? 0, await completion.total()),
+    },
+    source: 'counted',
+  }
+}
+
+function extrasOf({ extras = {} }: FollowedStream): Pick<TokenUsage, 'extras'> {
+  return Object.keys(extras).length === 0 ? {} : { extras }
+}

@@ -1,0 +1,61 @@
+import type { SurfaceCall } from '../dialect/surface.ts'
+import { AppError } from '../../app-error.ts'
+import { planRequest } from '../call/plan.ts'
+import { isRecord, parseJson } from '../json/json-value.ts'
+import { sendJson, sendText } from '../call/respond.ts'
+import type { Call, RelayParts } from '../call/call.ts'
+import { providerOf } from '../vendors/registry.ts'
+import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
+import { receiveCall } from '../call/run-call.ts'
+import { fetchWhole } from '../call/respond-whole.ts'
+
+/**
+ * How many tokens a prompt has, for clients that want to know before they ask. Costs nothing. The
+ * provider of the model is asked where it counts; where it does not, or fails, we count ourselves.
+ */
+export async function countTokens(
+  parts: RelayParts,
+  call: Call,
+  asked: SurfaceCall,
+): Promise<void> {
+  await receiveCall(parts, call, asked)
+  const { caller, input } = call
+  const limit = parts.app.rateLimits.api
+  if (!(await limit.take(`count:${caller.token.id}`))) throw new AppError('relay_calls_too_many')
+  const answer = await askProvider(parts, call)
+  if (call.isGone) return
+  if (answer !== null) {
+    sendText(call, 200, answer)
+    return
+  }
+  const tokens = await parts.counter.countRequest({
+    surface: input.surface.count,
+    model: input.model,
+    bytes: input.body.bytes,
+  })
+  sendJson(
+    call,
+    input.surface.dialect === 'gemini' ? { totalTokens: tokens } : { input_tokens: tokens },
+  )
+}
+
+/** The answer of the first channel that speaks the client's dialect; null: there is none. */
+async function askProvider(parts: RelayParts, call: Call): Promise<string | null> {
+  const { surface, model } = call.input
+  const speaks = (channel: RoutableChannel): boolean =>
+    providerOf(channel.type, sentModel(channel, model), surface.task)?.dialect === surface.dialect
+  const found = call.route.tiers.flat().find(speaks)
+  if (found === undefined) return null
+  const channel = parts.keys.next(found, []) ?? found
+  call.figures = { maxCompletionTokens: null, isStream: false, wantsUsage: false }
+  const plan = planRequest(parts, call, { channel, modelName: sentModel(channel, model) })
+  if (plan instanceof AppError) return null
+  const answer = await fetchWhole(parts, call, {
+    request: plan.request,
+    channelId: channel.id,
+    bytesMax: () => plan.answerBytesMax(false),
+  })
+  if (typeof answer === 'string' || answer.status !== 200) return null
+  const body = answer.body.toString('utf8')
+  return isRecord(parseJson(body)) ? body : null
+}

@@ -1,0 +1,36 @@
+import { sentModel, type RoutableChannel } from './choose-channel.ts'
+
+/**
+ * Servers that imitate OpenAI and have turned out to have no Responses API: by channel and model,
+ * since one address may forward different models to different servers. Their calls are converted to
+ * chat, and after a while they are asked anew, should they have learnt it.
+ */
+export interface ChatOnly {
+  /** `model`: as the client named it. */
+  has(channel: RoutableChannel, model: string): boolean
+  add(channel: RoutableChannel, model: string): void
+}
+
+const BELIEVED_MS = 3_600_000
+/** Entries that are kept; the oldest go first. */
+const ENTRIES_MAX = 10_000
+
+export function createChatOnly(nowMs: () => number): ChatOnly {
+  /** Until when. */
+  const known = new Map<string, number>()
+  const keyOf = (channel: RoutableChannel, model: string): string =>
+    `${channel.id} ${channel.baseUrl} ${sentModel(channel, model)}`
+  return {
+    has(channel, model) {
+      if (known.size === 0) return false
+      return (known.get(keyOf(channel, model)) ?? 0) > nowMs()
+    },
+    add(channel, model) {
+      const key = keyOf(channel, model)
+      known.delete(key)
+      const [oldest] = known.keys()
+      if (oldest !== undefined && known.size >= ENTRIES_MAX) known.delete(oldest)
+      known.set(key, nowMs() + BELIEVED_MS)
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
+import { keyTail } from '../../../contract/channel-keys.ts'
+import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attempt-outcome.ts'
+import type { RoutableChannel } from './choose-channel.ts'
+
+/**
+ * What happened to a call on its way to a channel. Made only once something other than an answer of
+ * the first choice happens: most calls have none. Of what was asked or answered nothing is in it
+ * but the words of upstreams that refused it.
+ */
+export class Trail {
+  /** Keys that the call has used, of channels that have several. */
+  readonly usedKeys: RoutableChannel[] = []
+  readonly attempts: RouteAttempt[] = []
+  readonly skipped = new Map<number, Skipped>()
+  outcome: RouteTrace['outcome']
+
+  constructor(outcome: RouteTrace['outcome'] = 'failed') {
+    this.outcome = outcome
+  }
+
+  /** A channel was passed over: because of its health, for so many seconds, or for another reason. */
+  skip(channel: RoutableChannel, why: number | RouteState): void {
+    if (typeof why === 'string') this.skipped.set(channel.id, { state: why, waitSeconds: 0 })
+    else this.skipped.set(channel.id, { state: stateOf(channel, why), waitSeconds: why })
+  }
+
+  attempt({ channel, outcome, isTrial, stays, elapsedMs }: Attempted): void {
+    const { id: channel_id, name, keyId, key } = channel
+    const isFailed = outcome.kind === 'failed'
+    if (outcome.kind === 'answered') this.outcome = 'answered'
+    if (keyId !== '') this.usedKeys.push(channel)
+    this.attempts.push({
+      channel_id,
+      name,
+      key: keyId === '' ? '' : keyTail(key),
+      is_trial: isTrial,
+      ...(stays ? { stays } : {}),
+      result: isFailed ? outcome.cause : resultOf(outcome),
+      status: isFailed && outcome.cause === 'status' ? outcome.error.status : 0,
+      code: isFailed && outcome.cause === 'status' ? codeOf(outcome) : '',
+      ...(isFailed ? wordsOf(outcome) : {}),
+      elapsed_ms: Math.max(0, Math.round(elapsedMs)),
+    })
+  }
+}
+
+interface Skipped {
+  state: RouteState
+  waitSeconds: number
+}
+
+interface Attempted {
+  channel: RoutableChannel
+  outcome: AttemptOutcome
+  isTrial: boolean
+  /** Its conversation was served there last. */
+  stays: boolean
+  elapsedMs: number
+}
+
+function stateOf({ keyed }: RoutableChannel, waitSeconds: number): RouteState {
+  if (keyed.length > 0) return 'keys'
+  return waitSeconds > 0 ? 'throttled' : 'circuit'
+}
+
+const resultOf = (outcome: Exclude<AttemptOutcome, FailedAttempt>) =>
+  outcome.kind === 'abandoned' ? 'abandoned' : isWell(outcome) ? 'answered' : 'broken'
+
+/** Characters of an upstream's word that are kept. */
+const CODE_MAX = 100
+
+const codeOf = ({ error }: FailedAttempt): string =>
+  (String(error.code) || error.type).slice(0, CODE_MAX)
+
+/** Characters of an upstream's own words that are kept. */
+const WORDS_MAX = 500
+
+const wordsOf = ({ error: { ownWords = '' } }: FailedAttempt) =>
+  ownWords === '' ? {} : { message: ownWords.slice(0, WORDS_MAX) }
+
+/** The call's trail; begun if there is none. */
+export const trailOf = (call: { trail: Trail | null }): Trail => (call.trail ??= new Trail())

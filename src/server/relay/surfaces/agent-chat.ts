@@ -1,0 +1,121 @@
+import type { FieldProblem, RequestFigures, Surface } from '../dialect/surface.ts'
+import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
+import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import { dialects } from '../conversion/dialects.ts'
+import type { ClientDialect, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
+import type { JsonRecord } from '../json/json-value.ts'
+import { countMember, flagMember, invalid } from '../dialect/fields.ts'
+import { isEmpty } from './figures.ts'
+import { readResponsesRequest } from '../responses/read-request.ts'
+import { inputOf, StreamedInput } from '../responses/tools/custom-tools.ts'
+import { ToolNames } from '../responses/tools/tool-names.ts'
+
+/**
+ * What Cursor's agent posts to an address of OpenAI's chat: a body of the Responses API, for an
+ * answer of chat. Each tool called is a function to it, also one that takes a bare text, which it
+ * wants as the function's arguments. Sources: what it was seen to send and to take
+ * (BerriAI/litellm#34029, icebear0828/codex-proxy#708, router-for-me/CLIProxyAPI#658).
+ */
+const AGENT_CHAT: Surface = {
+  task: 'chat',
+  dialect: 'openai',
+  spokenIn: 'responses',
+  count: 'responses',
+  defaultModel: null,
+  required: 'input',
+  mayStream: true,
+  figures: ({ body }) => agentFigures(body),
+  client: (body) => agentClient(body),
+}
+
+/** The surface for a body of the Responses API at an address of chat; null: it is none. */
+export const agentChatFor = (body: ScannedBody): Surface | null =>
+  isEmpty(body, 'input') ? null : AGENT_CHAT
+
+/** The limit as either API calls it. */
+const LIMITS = ['max_output_tokens', 'max_completion_tokens', 'max_tokens'] as const
+
+function agentFigures(body: ScannedBody): RequestFigures | FieldProblem {
+  let limit = 0
+  for (const field of LIMITS) {
+    const count = countMember(body, field, { min: 0, max: ASKED_TOKENS_MAX, otherwise: 0 })
+    if (count === null) return invalid(field)
+    limit = Math.max(limit, count)
+  }
+  const isStream = flagMember(body, 'stream')
+  if (isStream === null) return invalid('stream')
+  const options = memberObject(body, 'stream_options')
+  return {
+    maxCompletionTokens: limit === 0 ? null : limit,
+    isStream,
+    wantsUsage: options !== null && memberValue(options, 'include_usage') === true,
+  }
+}
+
+/** The client of one such call. */
+export function agentClient(body: JsonRecord): ClientDialect {
+  const names = new ToolNames(body)
+  const client = dialects.openai
+  return {
+    ...client,
+    readRequest: (sent, notes) => readResponsesRequest(responsesBody(sent), notes),
+    writeAnswer: (answer, head) => client.writeAnswer(withInputs(answer, names), head),
+    streamWriter: (head) => new AgentWriter(client.streamWriter(head), names),
+  }
+}
+
+/** The body without what belongs to chat, or to responses that are found again by their names. */
+function responsesBody(sent: JsonRecord): JsonRecord {
+  const { messages: _none, store: _kept, ...body } = sent
+  const { max_completion_tokens: newer, max_tokens: older, ...rest } = body
+  return { ...rest, max_output_tokens: body.max_output_tokens ?? newer ?? older ?? null }
+}
+
+/** Whether it takes a text as it is. */
+const isCustom = (names: ToolNames, name: string): boolean => names.toolOf(name)?.type === 'custom'
+
+const withInputs = (answer: ChatAnswer, names: ToolNames): ChatAnswer => ({
+  ...answer,
+  choices: answer.choices.map((choice) => ({
+    ...choice,
+    parts: choice.parts.map((part) =>
+      part.kind === 'toolCall' && isCustom(names, part.name)
+        ? { ...part, argumentsJson: inputOf(part.argumentsJson) }
+        : part,
+    ),
+  })),
+})
+
+class AgentWriter implements StreamWriter {
+  private readonly writer: StreamWriter
+  private readonly names: ToolNames
+  /** Calls with a bare text, by their number. */
+  private readonly inputs = new Map<number, StreamedInput>()
+
+  constructor(writer: StreamWriter, names: ToolNames) {
+    this.writer = writer
+    this.names = names
+  }
+
+  write(event: ChatEvent): StreamPiece[] {
+    if (event.kind === 'toolCall' && isCustom(this.names, event.name)) {
+      this.inputs.set(event.call, new StreamedInput())
+    }
+    if (event.kind === 'toolArguments') {
+      const input = this.inputs.get(event.call)
+      if (input !== undefined) return this.say(event.call, input.push(event.text))
+    }
+    if (event.kind !== 'finish') return this.writer.write(event)
+    const rests = [...this.inputs].flatMap(([call, input]) => this.say(call, input.rest()))
+    return [...rests, ...this.writer.write(event)]
+  }
+
+  end(...usage: Parameters<StreamWriter['end']>): StreamPiece[] {
+    return this.writer.end(...usage)
+  }
+
+  private say(call: number, text: string): StreamPiece[] {
+    return text === '' ? [] : this.writer.write({ kind: 'toolArguments', choice: 0, call, text })
+  }
+}

@@ -1,0 +1,193 @@
+import { geminiFigures } from './gemini-figures.ts'
+import { responsesClient } from '../responses/client.ts'
+import { dialects } from '../conversion/dialects.ts'
+import { declaresFunctions, clientWithFunctions } from '../openai/older/function-calls.ts'
+import { agentChatFor } from './agent-chat.ts'
+import type { Surface, SurfaceCall } from '../dialect/surface.ts'
+import type { DialectName } from '../canonical/chat-request.ts'
+import { refuseImpossiblePicture } from '../images/picture-limits.ts'
+import { pictureFigures } from './images.ts'
+import { rankingFigures } from './rerank.ts'
+import { compactionFigures, responseFigures } from './responses.ts'
+import { spokenFigures } from './speech.ts'
+import { transcriptFigures } from './transcriptions.ts'
+import type { Task } from '../dialect/provider.ts'
+
+const row = (
+  dialect: DialectName,
+  task: Task,
+  required: string,
+  over: Partial<Surface> = {},
+): Surface => ({
+  dialect,
+  task,
+  required,
+  count: 'input',
+  defaultModel: null,
+  mayStream: false,
+  ...over,
+})
+
+const transcript = (task: Task): Surface =>
+  row('openai', task, 'file', {
+    defaultModel: 'whisper-1',
+    mayStream: true,
+    figures: ({ form }) => transcriptFigures(form),
+  })
+
+const PICTURES = {
+  defaultModel: 'dall-e-2',
+  mayStream: true,
+  wrongMember: 'picture_field_invalid',
+} as const
+
+const EMBEDDINGS = row('openai', 'embeddings', 'input')
+
+const PATHS: ReadonlyMap<string, Surface> = new Map([
+  [
+    '/v1/chat/completions',
+    row('openai', 'chat', 'messages', {
+      count: 'chat',
+      mayStream: true,
+      insteadOf: agentChatFor,
+      client: (body) =>
+        body.functions !== undefined && declaresFunctions(body)
+          ? clientWithFunctions(dialects.openai)
+          : dialects.openai,
+    }),
+  ],
+  ['/v1/completions', row('openai', 'completions', 'prompt', { mayStream: true })],
+  ['/v1/embeddings', EMBEDDINGS],
+  [
+    '/v1/moderations',
+    row('openai', 'moderations', 'input', {
+      defaultModel: 'omni-moderation-latest',
+      olderDefaults: ['text-moderation-stable', 'text-moderation-latest'],
+    }),
+  ],
+  [
+    '/v1/images/generations',
+    row('openai', 'images', 'prompt', {
+      ...PICTURES,
+      figures: (request) => pictureFigures(request),
+      refuse: refuseImpossiblePicture,
+    }),
+  ],
+  [
+    '/v1/images/edits',
+    row('openai', 'imageEdits', 'prompt', {
+      ...PICTURES,
+      figures: (request) => pictureFigures(request, 'image_edit.completed'),
+    }),
+  ],
+  [
+    '/v1/audio/speech',
+    row('openai', 'speech', 'input', {
+      mayStream: true,
+      wrongMember: 'spoken_field_invalid',
+      figures: ({ body, model }) => spokenFigures(body, model),
+    }),
+  ],
+  ['/v1/audio/transcriptions', transcript('transcriptions')],
+  ['/v1/audio/translations', transcript('translations')],
+  ['/v1/rerank', row('openai', 'rerank', 'query', { figures: ({ body }) => rankingFigures(body) })],
+  [
+    '/v1/responses',
+    row('openai', 'responses', 'input', {
+      count: 'responses',
+      mayStream: true,
+      figures: ({ body }) => responseFigures(body),
+      client: responsesClient,
+      isStored: true,
+    }),
+  ],
+  [
+    '/v1/responses/compact',
+    row('openai', 'compact', 'input', {
+      count: 'responses',
+      figures: ({ body }) => compactionFigures(body),
+      isStored: true,
+    }),
+  ],
+  ['/v1/messages', row('anthropic', 'chat', 'messages', { count: 'messages', mayStream: true })],
+  ['/v1/messages/count_tokens', row('anthropic', 'countTokens', 'messages', { count: 'messages' })],
+])
+
+const gemini = (task: Task, required: string, over: Partial<Surface> = {}): Surface =>
+  row('gemini', task, required, {
+    count: 'contents',
+    figures: ({ body, model }) => geminiFigures(body, { required, model }),
+    ...over,
+  })
+
+const GEMINI_CHAT = gemini('chat', 'contents', { mayStream: true })
+
+const ACTIONS: ReadonlyMap<string, Surface> = new Map([
+  ['generateContent', GEMINI_CHAT],
+  ['streamGenerateContent', GEMINI_CHAT],
+  ['countTokens', gemini('countTokens', 'contents')],
+  ['embedContent', gemini('embedContent', 'content')],
+  ['batchEmbedContents', gemini('batchEmbedContents', 'requests')],
+])
+
+/** `/v1beta/models/gemini-2.5-pro:generateContent`; names may hold slashes and colons. */
+const ACTION_PATH = /^\/v1(?:alpha|beta)?\/models\/(.+):([A-Za-z]+)$/
+
+/**
+ * Calls of Gemini's API that clients know and this server does not answer yet. Source: Google's
+ * SDK, `@google/genai`.
+ */
+const GEMINI_MISSING = [
+  /^\/v1(?:alpha|beta)\/(?:auth_tokens|batches|cachedContents|fileSearchStores|files|interactions|tunedModels)(?:\/|$)/,
+  /^\/v1(?:alpha|beta)?\/models\/.+:(?:asyncBatchEmbedContent|batchGenerateContent|predict|predictLongRunning)$/,
+]
+
+export const isMissingOfGemini = (path: string): boolean =>
+  GEMINI_MISSING.some((pattern) => pattern.test(path))
+
+/** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
+const NOT_IMPLEMENTED =
+  /^\/v1\/(edits|engines|images\/variations|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|responses\/.*|conversations(\/.*)?|messages\/batches(\/.*)?|realtime(\/.*)?|videos(\/.*)?|vector_stores(\/.*)?|batches(\/.*)?)$/
+
+export const isKnownButMissing = (method: string, path: string): boolean =>
+  NOT_IMPLEMENTED.test(path) || (method === 'DELETE' && /^\/v1\/models\/.+/.test(path))
+
+const ENGINE_PATH = /^\/v1\/engines\/([^/]+)\/embeddings$/
+
+/** What a POST to this path asks for; null: nothing we answer. */
+export function surfaceOf(path: string, query: URLSearchParams): SurfaceCall | null {
+  const plain = PATHS.get(path)
+  if (plain !== undefined) {
+    return { surface: plain, model: null, isStream: null, framing: 'events' }
+  }
+  // The oldest way to ask for vectors names the model in the address.
+  const engine = ENGINE_PATH.exec(path)?.[1]
+  if (engine !== undefined) {
+    return { surface: EMBEDDINGS, model: decodedName(engine), isStream: null, framing: 'events' }
+  }
+  const [, model = '', action = ''] = ACTION_PATH.exec(path) ?? []
+  const surface = ACTIONS.get(action)
+  if (surface === undefined) return null
+  return {
+    surface,
+    model: decodedName(model),
+    isStream: action === 'streamGenerateContent',
+    framing: query.get('alt') === 'sse' ? 'events' : 'array',
+  }
+}
+
+/** A name that is not properly encoded is taken as it stands. */
+export function decodedName(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Whose dialect errors on this path are told in. */
+export function dialectOfPath(path: string): DialectName {
+  if (path.startsWith('/v1/messages')) return 'anthropic'
+  if (/^\/v1(?:alpha|beta)(?:\/|$)/.test(path)) return 'gemini'
+  return ACTIONS.has(ACTION_PATH.exec(path)?.[2] ?? '') ? 'gemini' : 'openai'
+}

@@ -1,0 +1,177 @@
+import { meteringFigures } from '../../model/model-table.ts'
+import { PLAIN_TEXT } from '../audio/recording-members.ts'
+import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
+import { AppError } from '../../app-error.ts'
+import { textEvent } from '../canonical/chat-answer.ts'
+import {
+  countedUsage,
+  NO_USAGE,
+  type TokenUsage,
+  type UsageReading,
+  USAGE_TOKENS_MAX,
+} from '../canonical/token-usage.ts'
+import type { AnswerReading } from '../dialect/dialect.ts'
+import { dialects } from '../conversion/dialects.ts'
+import type { Metering } from '../dialect/metering.ts'
+import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
+import { memberRange, memberValue } from '../json/body-scan.ts'
+import { flagMember, invalid, missing } from '../dialect/fields.ts'
+import type { Form } from '../transport/form.ts'
+import { TypedStream } from '../media/typed-stream.ts'
+import { errorOf } from '../openai/answer-error.ts'
+import { readUsage } from '../openai/usage.ts'
+import { recordedSeconds } from '../audio/duration.ts'
+
+/**
+ * Recorded speech written down, or translated. Sold by the second, or by the token where the
+ * upstream counts tokens. The length is what the upstream says, else what the recording says of
+ * itself. Sources: the API references of OpenAI ("Create transcription") and Mistral ("Audio
+ * transcriptions").
+ */
+
+/** Of models that count tokens: heard in a second, by OpenAI's and by Gemini's. */
+/** Written for a second of quick speech. */
+const WRITTEN_TOKENS_PER_SECOND = 5
+const SECONDS_MAX = 86_400
+
+export function transcriptFigures(form: Form | null): RequestFigures | FieldProblem {
+  if (form === null) throw new AppError('form_required')
+  const file = form.files.find(({ name }) => name === 'file')
+  if (file === undefined) return withoutFile(form)
+  if (form.files.length > 1 || file.bytes.length === 0) return invalid('file')
+  const isStream = flagMember(form.fields, 'stream')
+  if (isStream === null) return invalid('stream')
+  const seconds = recordedSeconds(file.bytes)
+  const mayBeBlank = BLANK_FORMATS.has(memberValue(form.fields, 'response_format'))
+  return {
+    maxCompletionTokens: 0,
+    isStream,
+    wantsUsage: false,
+    metering: (pricedAs) =>
+      meteringOf({ heardPerSecond: heardPerSecond(pricedAs), seconds, mayBeBlank, isStream }),
+  }
+}
+
+/** What Groq and Mistral take in the place of a file. */
+const ADDRESSES = ['url', 'file_url']
+
+function withoutFile({ fields }: Form): FieldProblem {
+  const isText = memberRange(fields, 'file') !== null
+  if (isText) throw new AppError('form_file_unnamed', { field: 'file' })
+  const address = ADDRESSES.find((name) => memberRange(fields, name) !== null)
+  if (address !== undefined) throw new AppError('recording_by_address', { field: address })
+  return missing('file')
+}
+
+/** In which silence is a blank line. */
+const BLANK_FORMATS: ReadonlySet<unknown> = new Set(['text', 'srt'])
+
+interface Heard {
+  /** Tokens, of a model that is sold by these; null: it is sold by the second. */
+  heardPerSecond: number | null
+  /** Of the recording as it was sent. */
+  seconds: number
+  /** An answer without a word may be one. */
+  mayBeBlank: boolean
+  isStream: boolean
+}
+
+const meteringOf = (heard: Heard): Metering => ({
+  estimate: heardUsage(heard, heard.seconds),
+  reading: {
+    ...dialects.openai,
+    readAnswer: (bytes) => read(bytes, heard),
+    wholeAsEvents: (answer) => [{ name: DONE, data: JSON.stringify({ type: DONE, ...answer }) }],
+    end: null,
+    readStream: () =>
+      new TypedStream({
+        isLast: (type) => LAST_WORDS.has(type),
+        lastEvents: 1,
+        usageOf: ({ usage }) => (isRecord(usage) ? usageOf({ usage }, heard) : null),
+        eventsOf: ({ type, delta, text = delta }) =>
+          DELTAS.has(type) ? textEvent('text', text) : [],
+      }),
+  },
+})
+
+const DONE = 'transcript.text.done'
+/** OpenAI's word, and Mistral's. */
+const LAST_WORDS: ReadonlySet<unknown> = new Set([DONE, 'transcription.done'])
+const DELTAS: ReadonlySet<unknown> = new Set(['transcript.text.delta', 'transcription.text.delta'])
+
+/** Of `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
+const heardPerSecond = (model: string): number | null =>
+  meteringFigures(model).heard_tokens_per_second ?? null
+
+/** What a recording of this length takes: of models sold by the token an estimate. */
+function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsage {
+  if (pace === null) return { ...countedUsage(0, 0), extras: { seconds } }
+  const heard = seconds * pace
+  return {
+    ...countedUsage(heard, seconds * WRITTEN_TOKENS_PER_SECOND),
+    extras: { audioPromptTokens: heard },
+  }
+}
+
+const noText = () => []
+
+/**
+ * JSON, plain text or subtitles, as the client asked for. Where a stream was asked for, which
+ * `whisper-1` does not make, texts are put into an object, from which its event is made.
+ */
+function read(bytes: Buffer, heard: Heard): AnswerReading {
+  const text = bytes.toString('utf8')
+  const isNothing = text.trim() === '' && !(heard.mayBeBlank && text !== '')
+  if (isNothing || /^\s*<(?:!doctype|html)/i.test(text)) return { kind: 'malformed' }
+  const value = /^\s*\{/.test(text) ? parseJson(text) : null
+  if (!isRecord(value)) {
+    const body = heard.isStream ? Buffer.from(JSON.stringify({ text })) : bytes
+    return { kind: 'ok', usage: usageOf({}, heard), body, events: noText }
+  }
+  const error = errorOf(value)
+  if (error !== undefined) return { kind: 'error', error }
+  const { [PLAIN_TEXT]: plain, ...rest } = value
+  if (typeof plain === 'string') {
+    const body = heard.isStream ? JSON.stringify({ text: plain, ...rest }) : plain
+    const usage = usageOf(value, heard)
+    return { kind: 'ok', usage, body: Buffer.from(body), events: noText }
+  }
+  return typeof value.text === 'string'
+    ? { kind: 'ok', usage: usageOf(value, heard), events: noText }
+    : { kind: 'malformed' }
+}
+
+function usageOf(answer: JsonRecord, heard: Heard): UsageReading {
+  const usage = recordOr(answer.usage)
+  const hasTokens = usage.input_tokens !== undefined || usage.prompt_tokens !== undefined
+  // Of a model that is sold by the second they are no measure of what was heard.
+  const isByToken = heard.heardPerSecond !== null
+  if (isByToken && hasTokens) {
+    return heardReading(readUsage(normalised(usage), USAGE_TOKENS_MAX))
+  }
+  // In this order: OpenAI, Mistral, those who tell it of whole answers.
+  const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration
+  const said = plausibleSeconds(length)
+  // Tokens that nobody has counted are estimated; a length is known.
+  if (said === null && isByToken) return NO_USAGE
+  return { usage: heardUsage(heard, said ?? heard.seconds), fault: null, notes: [] }
+}
+
+/** Details stand under another name here than elsewhere. */
+const normalised = ({ input_token_details, ...usage }: JsonRecord): JsonRecord => ({
+  ...(input_token_details === undefined ? {} : { input_tokens_details: input_token_details }),
+  ...usage,
+})
+
+/** Without details, all that was heard is sound. */
+function heardReading(reading: UsageReading): UsageReading {
+  if (reading.usage === null || reading.usage.extras !== undefined) return reading
+  const { promptTokens } = reading.usage
+  return { ...reading, usage: { ...reading.usage, extras: { audioPromptTokens: promptTokens } } }
+}
+
+function plausibleSeconds(sent: unknown): number | null {
+  const value = typeof sent === 'string' && sent !== '' ? Number(sent) : sent
+  const isSound = typeof value === 'number' && value > 0 && value <= SECONDS_MAX
+  return isSound ? Math.ceil(value) : null
+}
