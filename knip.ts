@@ -13,7 +13,10 @@ const config: KnipConfig = {
         'src/server/gatehouse.js!',
         // Started by hand or as processes of their own.
         'tools/lint/folder-sizes.ts',
+        'tools/mutation-sample.ts',
         'tools/screenshot.ts',
+        // Built by the test of the kit.
+        'e2e/kit/gallery.tsx',
         'tools/sign-in-providers/sign-in-providers.ts',
         'bench/clients/programs/*.mjs',
         'bench/peers/bare-proxy.ts',

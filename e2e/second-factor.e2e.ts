@@ -93,7 +93,7 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     await page.getByLabel(words.present).fill(PASSWORD)
     await press(words.goOn)
     const dialog = page.getByRole('dialog')
-    await expectSeen(dialog.locator('ol').getByRole('img'))
+    await expectSeen(dialog.locator('ol').getByRole('figure'))
     secret = await dialog.locator('code').innerText()
     recovery = await dialog.locator('ul li').allInnerTexts()
     expect(recovery).toHaveLength(10)

@@ -4,7 +4,9 @@ import { dirname, join, normalize } from 'node:path/posix'
 
 const LANGUAGES = ['zh', 'en'] as const
 const INCLUDE = /<!--@include: ([^-{]+?)(?:\{[^}]*\})?-->/g
+// oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
 const FENCE = /^(`{3,}|~{3,})[^]*?^\1/gm
+// oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
 const LINK = /\[(?:[^\]]|\\\])*\]\(([^)\s]+)[^)]*\)/g
 const IMAGE = /<img [^>]*src="([^"]+)"/g
 
@@ -18,14 +20,17 @@ interface Page {
 
 /** As VitePress makes them of headings without an `{#anchor}`. */
 function slugOf(heading: string): string {
-  return heading
-    .normalize('NFKD')
-    .replaceAll(/[\u0300-\u036F]/g, '')
-    .replaceAll(/[\s~`!@#$%^&*()\-_+=[\]{}|\\;:"'“”‘’<>,.?/]+/g, '-')
-    .replaceAll(/-{2,}/g, '-')
-    .replaceAll(/^-+|-+$/g, '')
-    .replace(/^(\d)/, '_$1')
-    .toLowerCase()
+  return (
+    heading
+      .normalize('NFKD')
+      .replaceAll(/[\u0300-\u036F]/g, '')
+      .replaceAll(/[\s~`!@#$%^&*()\-_+=[\]{}|\\;:"'“”‘’<>,.?/]+/g, '-')
+      .replaceAll(/-{2,}/g, '-')
+      // oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
+      .replaceAll(/^-+|-+$/g, '')
+      .replace(/^(\d)/, '_$1')
+      .toLowerCase()
+  )
 }
 
 function readPage(root: string, path: string): Page {

@@ -11,6 +11,7 @@ const prefixOf = (language: Language): string => (language === 'zh' ? '/' : '/en
 /** The first heading of a page, which is its name in the sidebar. */
 function titleOf(language: Language, page: string): string {
   const text = readFileSync(join(ROOT, language, `${page}.md`), 'utf8')
+  // oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
   return /^# (.+)$/m.exec(text)?.[1]?.replace(/ *\{#.*\}$/, '') ?? page
 }
 
@@ -97,6 +98,7 @@ function languageLinks({ tokens }: { tokens: readonly MarkdownToken[] }): void {
   for (const token of tokens.flatMap(({ children }) => children ?? [])) {
     const href = token.attrGet('href') ?? ''
     const target = /^(?:\.\.\/)+(zh|en)\/(.*)$/.exec(href)
+    // The pattern has only these two.
     if (target !== null) token.attrSet('href', prefixOf(target[1] as Language) + target[2])
   }
 }

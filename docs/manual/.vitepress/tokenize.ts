@@ -1,4 +1,5 @@
 /** A run of Chinese characters, or of letters and digits of other scripts. */
+// oxlint-disable-next-line gatehouse/linear-pattern -- our own documents
 const RUN = /\p{Script=Han}+|[\p{L}\p{N}_]+?(?=\p{Script=Han}|[^\p{L}\p{N}_]|$)/gu
 const IS_CHINESE = /^\p{Script=Han}/u
 

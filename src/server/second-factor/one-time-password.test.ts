@@ -32,9 +32,8 @@ test('a code is accepted one step early and late, not two', () => {
 
 test('blanks in a code do not count; anything but six digits is no code', () => {
   expect(stepOf(RFC_SECRET, '287 082', 59)).toBe(1)
-  for (const text of ['', '28708', '2870822', 'abcdef', '２８７０８２', '-87082', '\0\0\0\0\0\0']) {
-    expect(stepOf(RFC_SECRET, text, 59), text).toBeNull()
-  }
+  const others = ['', '28708', '2870822', 'abcdef', '２８７０８２', '-87082', '\0\0\0\0\0\0']
+  expect(others.filter((text) => stepOf(RFC_SECRET, text, 59) !== null)).toEqual([])
 })
 
 test('a secret has 160 bits, and apps read it from the address', () => {

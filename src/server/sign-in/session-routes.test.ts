@@ -71,7 +71,10 @@ forEachDatabase('sessions of the own account', (open) => {
     expect((await end(`/${theirs?.id}`)).message).toBe(errorText('session_gone', 'zh'))
     expect(await opens(other.cookie)).toBe(true)
     for (const name of ['0', '%25', '0123456789abcdeg', 'f'.repeat(64)]) {
-      expect((await end(`/${name}`)).json['success'], name).toBe(false)
+      expect({ name, success: (await end(`/${name}`)).json['success'] }).toEqual({
+        name,
+        success: false,
+      })
     }
   })
 

@@ -19,14 +19,14 @@ interface Setup {
 }
 
 /** Runs the work of a form; a refused call becomes the sentence under its field. */
-function useSubmit(work: () => Promise<void>) {
+function useSubmit(work: (fail: (problem: string) => void) => Promise<void>) {
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)
   async function submit(event: FormEvent) {
     event.preventDefault()
     setIsBusy(true)
     try {
-      await work()
+      await work(setProblem)
     } catch (error) {
       if (!(error instanceof CallFailure)) throw error
       setProblem(error.message)
@@ -57,9 +57,9 @@ export function CodeDialog({ title, submitLabel, onCode, onClose }: CodeDialogPr
 function CodeForm({ submitLabel, onCode }: Pick<CodeDialogProps, 'submitLabel' | 'onCode'>) {
   const { t } = useTranslation()
   const [code, setCode] = useState('')
-  const { problem, setProblem, isBusy, submit } = useSubmit(async () => {
+  const { problem, setProblem, isBusy, submit } = useSubmit(async (fail) => {
     if (code.trim() !== '') return onCode(code.trim())
-    setProblem(t('请输入验证码'))
+    fail(t('请输入验证码'))
     toast.warning(t('请输入验证码'))
   })
   return (
@@ -182,14 +182,10 @@ function QrCode({ text }: { text: string }) {
     .flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : '')))
     .join('')
   return (
-    <svg
-      className={styles['qrCode']}
-      viewBox={`0 0 ${size} ${size}`}
-      role="img"
-      aria-label={t('身份验证器应用的二维码')}
-      shapeRendering="crispEdges"
-    >
-      <path d={path} />
-    </svg>
+    <figure className={styles['qrCode']} aria-label={t('身份验证器应用的二维码')}>
+      <svg viewBox={`0 0 ${size} ${size}`} aria-hidden="true" shapeRendering="crispEdges">
+        <path d={path} />
+      </svg>
+    </figure>
   )
 }
