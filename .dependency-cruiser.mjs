@@ -1,15 +1,7 @@
 /**
  * Which way imports point (`docs/architecture.md`). `npm run check` fails on one that points
- * another way. Cycles between files are found by oxlint (`import/no-cycle`). To forbid cycles
- * between folders as well, add a rule of the folder scope:
- *
- *     ;({
- *       name: 'no-folder-cycle',
- *       severity: 'error',
- *       scope: 'folder',
- *       from: { path: '^src/server/relay/' },
- *       to: { circular: true, path: '^src/server/relay/' },
- *     })
+ * another way. Cycles between files are found by oxlint (`import/no-cycle`); the order of the
+ * relay's folders excludes cycles between them.
  */
 
 const TEST = String.raw`\.(test|e2e)\.tsx?$|/test/`
@@ -18,13 +10,34 @@ const SQL = String.raw`-store\.ts$|^src/server/db/|^src/server/ledger/(?!(ledger
 /** Packages and files with an effect on the world. */
 const EFFECT = String.raw`node_modules/(kysely|pg|better-sqlite3|undici|fastify|nodemailer)/|^(node:)?(fs|net|http|https|dns|child_process|worker_threads|timers)(/|$)|-(store|routes)\.ts$|^src/server/(db|http)/`
 
-/** What the folders that all dialects share may import of the relay. */
-const BELOW_DIALECTS = {
-  json: 'json',
-  transport: 'transport|json',
-  canonical: 'canonical|json',
-  dialect: 'dialect|canonical|transport|json',
-}
+/** Folders of the relay from the bottom up: none imports one that stands behind it. */
+const RELAY_FOLDERS = [
+  'json',
+  'transport',
+  'canonical',
+  'dialect',
+  'gemini',
+  'openai',
+  'anthropic',
+  'count',
+  'embedding',
+  'audio',
+  'images',
+  'rerank',
+  'providers',
+  'vendors',
+  'errors',
+  'routing',
+  'record',
+  'gathering',
+  'responses',
+  'conversion',
+  'media',
+  'surfaces',
+  'call',
+  'other-calls',
+  'forecast',
+]
 
 function forbid(name, from, to, comment) {
   return { name, severity: 'error', comment, from, to }
@@ -75,12 +88,12 @@ export default {
       { path: '^src/server/relay/', pathNot: '^src/server/relay/vendors/' },
       'Only server.ts imports the relay; what both need lies beside it.',
     ),
-    ...Object.entries(BELOW_DIALECTS).map(([folder, known]) =>
+    ...RELAY_FOLDERS.slice(0, -1).map((folder, index) =>
       forbid(
-        `relay-${folder}-below-dialects`,
+        `relay-${folder}-points-down`,
         { path: `^src/server/relay/${folder}/`, pathNot: TEST },
-        { path: '^src/server/relay/', pathNot: `^src/server/relay/(${known})/` },
-        'What all dialects share knows none of them; pass it in, or move it up.',
+        { path: `^src/server/relay/(${RELAY_FOLDERS.slice(index + 1).join('|')})/` },
+        'The folder is below that one in RELAY_FOLDERS; pass it in.',
       ),
     ),
     forbid(

@@ -76,7 +76,7 @@ export const csvLine = (values: readonly unknown[]): string => values.map(cell).
 
 /** Decimals of an amount in dollars. */
 const DOLLAR_PLACES = 10
-/** Digits that a number of the language holds whatever they are. */
+/** Decimal digits that a JavaScript number always holds exactly. */
 const EXACT_DIGITS = 15
 
 /** Points as dollars in a file: a decimal without zeros at the end. */
@@ -95,9 +95,9 @@ export interface LogFileRow extends Readonly<
   readonly created_at: number
   readonly type: number
   readonly quota: number
-  /** The factors as they were booked; null if there are none. */
+  /** The factors as they were booked; null if not recorded. */
   readonly price?: Readonly<Record<string, unknown>> | null
-  /** What was captured. */
+  /** The captured bodies. */
   readonly request?: string
   readonly response?: string
 }

@@ -31,7 +31,7 @@ test('equal rows stay in their order in either direction', () => {
   expect(ids('used', true)).toEqual([2, 1, 3])
 })
 
-test('without a sort, or by a column that has none, rows stay as they came', () => {
+test('without a sort, or by a column without sort values, rows keep their order', () => {
   expect(sortedRows(rows, columns, null)).toBe(rows)
   expect(ids('plain', true)).toEqual([1, 2, 3])
   expect(ids('gone', false)).toEqual([1, 2, 3])

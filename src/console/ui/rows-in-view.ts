@@ -17,7 +17,7 @@ export function useRowsInView<Row>({ list, columns, pageSize }: Shown<Row>): Row
   return sorted.slice(first, first + pageSize)
 }
 
-/** Rows that are equal stay in their order, whichever way the others are sorted. */
+/** Sorts rows by a column. Equal rows keep their order in both directions. */
 export function sortedRows<Row>(
   rows: Row[],
   columns: readonly Column<Row>[],

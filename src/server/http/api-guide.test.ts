@@ -32,7 +32,7 @@ const followed = (value: unknown, jq: string): unknown =>
     .filter((step) => step !== '')
     .reduce((at: unknown, step) => Object(at)[step], value)
 
-// What the guide shows is done here, from top to bottom, as somebody would who follows it.
+// Runs the examples of the guide from top to bottom, as a reader would.
 onSqlite('the guide to the API', (open) => {
   let server: TestServer
   let accessToken: string

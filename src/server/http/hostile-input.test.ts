@@ -21,9 +21,9 @@ interface HostileCall {
 }
 
 /**
- * The calls of the corpora that an endpoint's handler can tell apart: those that parse to the same
- * are the same to it, and of those that parsing refuses one stands for all
- * (`input/parse-input.test.ts` has the rest).
+ * The calls of the corpora that differ for an endpoint's handler: calls that parse to the same
+ * input are equal, and one call stands for all that parsing rejects (`input/parse-input.test.ts`
+ * has the rest).
  */
 async function differentCalls(
   endpoint: Endpoint,
@@ -112,15 +112,15 @@ forEachDatabase('hostile input', (open) => {
     expect(answer.text.length).toBeLessThan(MEBIBYTE)
   }
 
-  test.each(labelledEndpoints)('%s answers whatever it is sent', async (_label, endpoint) => {
+  test.each(labelledEndpoints)('%s answers any input', async (_label, endpoint) => {
     await forEachValue(await differentCalls(endpoint, root.id), async (_what, call) => {
       expectEnvelope(await send(endpoint, call), endpoint)
-      // A 500 is a fault of ours, whatever the caller sent.
+      // A 500 is our fault for any input.
       expect(server.faults.splice(0)).toEqual([])
     })
   })
 
-  test('after all this root is who it was, and nobody became more', async () => {
+  test('root is unchanged afterwards, and no user has a higher role', async () => {
     const users = await server.database.read
       .selectFrom('users')
       .select(['id', 'role'])
@@ -134,7 +134,7 @@ forEachDatabase('hostile input', (open) => {
   })
 })
 
-/** What is decided before any database is asked. */
+/** Decided before any query, so one engine is enough. */
 onSqlite('hostile bytes', (open) => {
   let server: TestServer
   let root: TestUser
@@ -148,7 +148,7 @@ onSqlite('hostile bytes', (open) => {
     expect(server.faults.splice(0)).toEqual([])
   })
 
-  // What the framework makes of them is the same for every endpoint.
+  // The framework handles them alike for every endpoint.
   test.each([
     ['a list', logApi.list],
     ['a search', tokenApi.search],

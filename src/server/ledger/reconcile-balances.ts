@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Database } from '../db/database.ts'
 
-/** What a comparison has found. */
+/** Differences that a comparison found. */
 export interface Differences {
   /** One sentence each, with the figures: the first hundred of each kind. */
   differences: string[]

@@ -45,7 +45,7 @@ export interface Capabilities {
   }
 }
 
-/** What a call is estimated or charged by where the upstream does not report it. */
+/** Figures for estimates and charges where the upstream does not report usage. */
 export interface MeteringFigures {
   /** The vocabulary that counts its tokens; cl100k if not set. */
   readonly tokenizer?: 'o200k_base' | 'cl100k_base'

@@ -6,7 +6,7 @@ import { BODY_LIMITS, bodyTooLarge } from '../http/body-limit.ts'
 import { parseInput, type InputSource } from '../http/input/parse-input.ts'
 import { expectPlainSentences } from './expect-plain-answer.ts'
 
-/** What a call sends, as the framework hands it over beside what the endpoint cannot do without. */
+/** Input of a call as the framework passes it on; required parts are filled in. */
 export interface SentInput {
   params?: Record<string, string>
   query?: Record<string, string | string[]>
@@ -32,7 +32,7 @@ export async function parseCall<E extends Endpoint>(
   try {
     // The framework stops reading at the limit.
     if (Buffer.byteLength(body) > bytesMax) throw bodyTooLarge(source)
-    // What parsing returns is the endpoint's input: the handlers rely on the same.
+    // Parsing returns the endpoint's input, as the handlers rely on.
     return (await parseInput(endpoint, source)) as ParsedInput<E>
   } catch (error) {
     if (!(error instanceof AppError)) throw error

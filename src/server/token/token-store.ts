@@ -12,7 +12,7 @@ import { captureMode } from '../log/body/body-store.ts'
 export interface StoredToken extends Selectable<TokenRow> {
   /** The group that its calls belong to; empty if they belong to the groups of its owner. */
   group: string
-  /** What is kept of its calls. */
+  /** How much of its calls is captured. */
   capture: CaptureMode
 }
 

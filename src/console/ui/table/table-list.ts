@@ -5,7 +5,7 @@ export interface Column<Row> extends ColumnWidth {
   id: string
   head: string
   cell: (row: Row) => ReactNode
-  /** What a click on the head sorts by; without it the head is not clickable. */
+  /** The value that a click on the head sorts by; without it the head is not clickable. */
   sortBy?: (row: Row) => string | number
   /** Numbers stand at the end of their column, with their heads. */
   align?: 'end'
@@ -24,9 +24,9 @@ export interface Block {
   titleEnd?: ReactNode
   line?: ReactNode
   lineEnd?: ReactNode
-  /** What else there is to read. */
+  /** More to read, below the row. */
   detail?: ReactNode
-  /** What else can be changed in the row. */
+  /** More fields to edit in the row. */
   more?: ReactNode
 }
 
@@ -35,7 +35,7 @@ export interface TableSort {
   isDescending: boolean
 }
 
-/** What a table has to know of a list; `usePagedList` answers all of it. */
+/** A list as a table needs it; `usePagedList` returns it. */
 export interface TableList<Row> {
   rows: Row[]
   /** False: `rows` is everything loaded, and the table sorts it and cuts its page out. */
@@ -46,7 +46,7 @@ export interface TableList<Row> {
   total: number | null
   /** Nothing to show yet. */
   isLoading: boolean
-  /** What is shown is being replaced. */
+  /** The shown rows are being reloaded. */
   isRefreshing: boolean
   error: Error | null
   refresh: () => void

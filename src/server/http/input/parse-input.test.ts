@@ -72,7 +72,7 @@ describe('a member of a body', () => {
     }
   })
 
-  test('stands beside others that nobody asked for, and is none the wiser', () =>
+  test('ignores undeclared members beside declared ones', () =>
     forEachValue(ODD_MEMBERS, async (what, members) => {
       const ordinary: Endpoint = post('/', {
         name: 'send',
@@ -149,7 +149,7 @@ test.each(withBody)('%s reads any value of a member, or refuses it', async (_lab
     const parsed = await parseCall(endpoint, { body: `{"${member}":${json}}` })
     if (parsed === null) return
     expect([json.slice(0, 40), holdsUnstorable(parsed.body)]).toEqual([json.slice(0, 40), false])
-    // What nobody declared does not arrive.
+    // Undeclared members do not reach the handler.
     expect(members).toEqual(expect.arrayContaining(Object.keys(Object(parsed.body))))
   })
 })

@@ -26,7 +26,7 @@ export function queryOf(request: Pick<InputSource, 'query'>): Record<string, str
   return query
 }
 
-/** What a call brings, each part through the endpoint's shape of it. */
+/** Parses the input of a call, each part by the endpoint's shape for it. */
 export async function parseInput(endpoint: Endpoint, request: InputSource) {
   const { params, query, body } = endpoint.options
   return {
@@ -90,8 +90,7 @@ function jsonOf(bytes: Buffer, isJson: boolean): unknown {
 }
 
 /**
- * Unpacked here and no sooner: a few bytes can hold megabytes, and by now somebody answers for
- * them.
+ * Decompresses the body only now: a few bytes can hold megabytes, and the caller is authenticated.
  */
 async function unpackedBody(request: InputSource): Promise<Buffer> {
   const bytes = Buffer.isBuffer(request.body) ? request.body : NOTHING

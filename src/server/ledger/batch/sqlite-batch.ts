@@ -68,7 +68,7 @@ interface Batch {
 /** Tables that a batch writes to, whose ids come from a counter. */
 type CountedTable = 'ledger' | 'logs'
 
-/** What settling takes. */
+/** The points that settling takes. */
 interface Charge {
   /** Points taken from the user. */
   charged: number

@@ -10,22 +10,22 @@ export interface LinePrice {
   cacheWriteRatio: string
   /** Of those to be kept for an hour. */
   cacheWriteHourRatio: string
-  /** Of prompt tokens that are speech, and that are pictures. */
+  /** Ratios of speech and image tokens in the prompt. */
   audioRatio: string
   imageRatio: string
   /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
   audioCompletionRatio: string | null
-  /** Of completion tokens that are pictures; null: as of any other. */
+  /** Ratio of image tokens in the completion; null if not set: as other tokens. */
   imageCompletionRatio: string | null
-  /** Dollars a call, whatever it uses; null: it is sold by what it uses. */
+  /** Dollars per call; null if the model is priced by usage. */
   perCall: string | null
   /** Points of a dollar. */
   quotaPerUnit: string
-  /** What a picture's size and quality multiply its price by. */
+  /** Factor on the price of an image, by its size and quality. */
   pictureFactor(size: string, quality: string): string
   /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
   toolPrice(name: string): string | undefined
-  /** The price of another model that a tool of the same call runs; null: it has none. */
+  /** The price of another model that a tool of the same call runs; null if not set. */
   ofModel(model: string): LinePrice | null
 }
 
@@ -38,7 +38,7 @@ export interface UsedTokens {
   /** Cached ones that were written to a cache too, and are paid for as both. */
   cacheOverlapTokens?: number
   completionTokens: number
-  /** What is not text. */
+  /** Usage other than text tokens. */
   extras?: UsedExtras
 }
 
@@ -139,7 +139,7 @@ function toolLines(price: LinePrice, { tools = {}, toolTokens }: UsedExtras): Pr
   return [...byToken, ...byCall]
 }
 
-/** Of a model that draws; none, where it has no price for pictures by the token. */
+/** Lines of an image model; empty if it has no price for image tokens. */
 function modelLines(price: LinePrice, { model, used }: ToolTokens): PriceLine[] {
   const other = price.ofModel(model)
   if (other === null || other.perCall !== null || other.imageCompletionRatio === null) return []
@@ -189,7 +189,7 @@ function tokenLines(price: LinePrice, used: UsedTokens): PriceLine[] {
   ]
 }
 
-/** Models that sell pictures by the token are charged by the piece when nobody counted tokens. */
+/** Image models priced by the token are charged per image if the tokens were not counted. */
 const isByPiece = (price: LinePrice, { completionTokens, extras }: UsedTokens): boolean =>
   extras?.pictures !== undefined && (price.imageCompletionRatio === null || completionTokens === 0)
 

@@ -1,5 +1,5 @@
 /**
- * Bodies, values, queries and ids that any endpoint must answer, whatever it makes of them.
+ * Bodies, values, queries and ids that every endpoint must answer without a fault.
  */
 
 const LONG_BYTES = 60 * 1024
@@ -26,7 +26,7 @@ export const RAW_BODIES: Record<string, string> = {
   'many members': `{${Array.from({ length: 5000 }, (_, index) => `"m${index}":0`).join()}}`,
 }
 
-/** What every member of a body is set to, all at once and each alone. */
+/** Values that every member of a body is set to, all together and each alone. */
 export const VALUES: Record<string, unknown> = {
   null: null,
   true: true,
@@ -68,7 +68,7 @@ export const QUERIES: Record<string, string> = {
     .join(''),
 }
 
-/** What stands in a path where an id belongs. */
+/** Texts in the place of an id in a path. */
 export const IDS = [
   '0',
   '-1',
