@@ -197,6 +197,7 @@ const REFUSED = new Set([
   'POST /api/user/2fa/disable',
   'POST /api/user/2fa/backup_codes',
   'DELETE /api/user/:id/2fa',
+  'DELETE /api/user/sessions/:session',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',
