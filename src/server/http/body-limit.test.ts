@@ -33,11 +33,14 @@ const tooLarge = (name: keyof typeof BODY_LIMITS): object =>
   refusal('body_too_large', { limit: sizeText(BODY_LIMITS[name].bytesMax) })
 const compressed = refusal('body_compression_refused')
 
-/** Milliseconds of CPU time of a call in this process, which also runs the server. */
+/**
+ * Milliseconds of CPU time of a call in this thread, which also runs the server. Database threads and
+ * compilation in the background do not count.
+ */
 async function cost(call: () => Promise<unknown>): Promise<number> {
-  const before = process.cpuUsage()
+  const before = process.threadCpuUsage()
   await call()
-  const { user: own, system } = process.cpuUsage(before)
+  const { user: own, system } = process.threadCpuUsage(before)
   return (own + system) / 1000
 }
 
