@@ -21,26 +21,26 @@
  * pass as they are.
  */
 
-/** Without its line end. */
+/** Maximum bytes of a line, without its line end. */
 export const SSE_LINE_BYTES_MAX = 16 * 1024 * 1024
-/** All lines of one event, without their line ends. */
+/** Maximum bytes of all lines of one event, without their line ends. */
 export const SSE_EVENT_BYTES_MAX = 16 * 1024 * 1024
 
 export type SseFault = 'line-too-long' | 'event-too-long'
 
 export interface SseEvent {
-  /** The event's bytes as they came, its final blank line included. */
+  /** The event's bytes as received, including its final blank line. */
   raw: Buffer
   /**
-   * The `data` lines joined by LF. Null without any: a keep-alive comment, a stray blank line;
-   * nothing that an event source would report.
+   * The `data` lines joined by LF. Null if there are none, as in a keep-alive comment or a stray
+   * blank line: an `EventSource` would not dispatch such an event.
    */
   data: Buffer | null
-  /** The `event` field; '' when absent. */
+  /** The `event` field; '' if missing. */
   name: string
   /**
-   * False only from `end()`: the input stopped before the blank line, and the standard drops such
-   * an event.
+   * False only from `end()`: the input ended before the blank line, and the standard drops such an
+   * event.
    */
   isTerminated: boolean
 }
@@ -55,10 +55,7 @@ const BOM_LENGTH = 3
 const startsWithBom = (bytes: Buffer) => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
 export class SseReader {
-  /**
-   * Why the reader stopped; null while all is well. What was held back is lost then, nothing
-   * else.
-   */
+  /** Why the reader stopped; null if it did not. Only the unfinished event is lost then. */
   fault: SseFault | null = null
 
   /** The unfinished event from earlier chunks: the first `heldLength` bytes. */
@@ -67,12 +64,12 @@ export class SseReader {
   /** Bytes of the unfinished line, and of the finished lines of this event. */
   private lineLength = 0
   private eventLength = 0
-  /** The last byte so far was CR: its line has ended, an LF that follows belongs to it. */
+  /** The last byte so far was CR: its line has ended, and an LF that follows belongs to it. */
   private endsInCr = false
   private isFirstLine = true
   private isFirstEvent = true
 
-  /** The events that this chunk completes. The chunk must not be written to afterwards. */
+  /** Returns the events that this chunk completes. The chunk must not be written to afterwards. */
   push(chunk: Buffer): SseEvent[] {
     const events: SseEvent[] = []
     if (this.fault !== null || chunk.length === 0) return events
@@ -90,7 +87,7 @@ export class SseReader {
     let nextCr = nextOf(chunk, CR, at)
     let nextLf = nextOf(chunk, LF, at)
     while (at < length) {
-      // Searched again only once passed: a chunk that has none of a kind is searched for it once.
+      // Searched again only once passed: a chunk without CR (or LF) is searched for it once.
       if (nextCr < at) nextCr = nextOf(chunk, CR, at)
       if (nextLf < at) nextLf = nextOf(chunk, LF, at)
       const lineEnd = Math.min(nextLf, nextCr)
@@ -113,14 +110,14 @@ export class SseReader {
     return events
   }
 
-  /** What is left when the input is over, or null. Call once. */
+  /** Returns the rest when the input has ended, or null. Call once. */
   end(): SseEvent | null {
     if (this.fault !== null || this.heldLength === 0) return null
     const isTerminated = this.endsInCr && this.endLine(NOTHING, 0)
     return { ...this.take(NOTHING, 0, 0), isTerminated }
   }
 
-  /** False, with the fault noted, when the line or the event outgrows its bound. */
+  /** Returns false, with `fault` set, if the line or the event exceeds its limit. */
   private growLine(byteCount: number): boolean {
     this.lineLength += byteCount
     if (this.lineLength > SSE_LINE_BYTES_MAX) this.fault = 'line-too-long'
@@ -129,9 +126,9 @@ export class SseReader {
     return this.fault === null
   }
 
-  /** Whether the line that ends before `at` was blank, and so ended the event. */
+  /** Whether the line that ends before `at` was blank and so ended the event. */
   private endLine(chunk: Buffer, at: number): boolean {
-    // A byte order mark is no part of the first line, so that alone on it, it leaves a blank one.
+    // A byte order mark is not part of the first line: a line with nothing else is blank.
     const isBlank =
       this.lineLength === 0 ||
       (this.isFirstLine && this.lineLength === BOM_LENGTH && startsWithBom(this.head(chunk, at)))
@@ -141,7 +138,7 @@ export class SseReader {
     return isBlank
   }
 
-  /** The input up to `at`, as long as nothing of it has been taken. */
+  /** Returns the input up to `at`; valid while no event has been taken from it. */
   private head(chunk: Buffer, at: number): Buffer {
     return Buffer.concat([this.held.subarray(0, this.heldLength), chunk.subarray(0, at)])
   }
@@ -150,7 +147,7 @@ export class SseReader {
     let raw = chunk.subarray(from, to)
     if (this.heldLength > 0) {
       this.hold(raw, 0)
-      // The buffer now belongs to the event; the next one to be held gets its own.
+      // The buffer now belongs to the event; the next unfinished event gets its own.
       raw = this.held.subarray(0, this.heldLength)
       this.held = NOTHING
       this.heldLength = 0
@@ -163,7 +160,7 @@ export class SseReader {
   private hold(chunk: Buffer, from: number): void {
     const needed = this.heldLength + chunk.length - from
     if (needed > this.held.length) {
-      // A buffer of its own, never the shared pool's: it may live as long as the stream is silent.
+      // A separate buffer, not from the shared pool: it may live as long as the stream is silent.
       const larger = Buffer.allocUnsafeSlow(this.heldLength === 0 ? needed : needed * 2)
       this.held.copy(larger, 0, 0, this.heldLength)
       this.held = larger
@@ -173,13 +170,13 @@ export class SseReader {
   }
 }
 
-/** Offset of the next such byte, or the chunk's length. */
+/** Returns the offset of the next such byte, or the chunk's length. */
 function nextOf(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from)
   return at < 0 ? chunk.length : at
 }
 
-/** The fields of one whole event. Lines end in LF, CR LF or CR, mixed as they like. */
+/** Parses the fields of one whole event. Lines end in LF, CR LF or CR, in any mixture. */
 function readEvent(raw: Buffer, start: number): SseEvent {
   let data: Buffer | null = null
   let laterLines: Buffer[] | null = null
@@ -197,7 +194,8 @@ function readEvent(raw: Buffer, start: number): SseEvent {
     } else if (isField(raw, at, end, 'event')) {
       name = fieldValue(raw, at + 5, end).toString()
     }
-    // Comments, `id`, `retry` and unknown fields matter to the client only, who gets them in `raw`.
+    // Comments, `id`, `retry` and unknown fields only matter to the client, which gets them in
+    // `raw`.
     at = end + (raw[end] === CR && raw[end + 1] === LF ? 2 : 1)
   }
   if (data !== null && laterLines !== null) data = Buffer.concat([data, ...laterLines])
@@ -206,7 +204,7 @@ function readEvent(raw: Buffer, start: number): SseEvent {
 
 const LINE_FEED = Buffer.from('\n')
 
-/** Whether a line is that field, with a value or (no colon) without. */
+/** Whether a line contains the field, with a value or (no colon) without. */
 function isField(raw: Buffer, at: number, end: number, field: string): boolean {
   const after = at + field.length
   if (after > end || (after < end && raw[after] !== COLON)) return false
@@ -216,7 +214,7 @@ function isField(raw: Buffer, at: number, end: number, field: string): boolean {
   return true
 }
 
-/** What follows the colon at `at`, without one leading space. */
+/** Returns the value after the colon at `at`, without one leading space. */
 function fieldValue(raw: Buffer, at: number, end: number): Buffer {
   if (at >= end) return NOTHING
   return raw.subarray(raw[at + 1] === SPACE && at + 1 < end ? at + 2 : at + 1, end)
