@@ -1,24 +1,23 @@
 /*
- * Server-sent events as bytes: the event stream of the WHATWG HTML standard (§9.2), read so that
- * each event can be passed on, or dropped, exactly as it came.
+ * Parses server-sent events as bytes: the event stream of the WHATWG HTML standard (§9.2), read so
+ * that each event can be passed on, or dropped, exactly as it was received.
  *
- * What must stay true
+ * Invariants:
  *
- * - The `raw` slices of all events and of `end()`, one after the other, are the input, byte for
- *   byte. A slice reaches to the end of the blank line that ends its event, and carries comments
- *   and unknown fields with it.
- * - How the input was cut into chunks changes nothing. That is why a chunk that ends in CR is not
- *   decided until the next byte: CR LF is one line end.
- * - Work and memory are linear. Only new bytes are searched; an unfinished event is kept in one
- *   buffer that doubles, so that neither 16 MiB in single bytes nor in one chunk is copied over and
- *   over. An event that lies in one chunk is not copied at all: its slice shares the chunk's
- *   memory.
- * - A line, or the lines of an event together, may not exceed the bounds below; one more byte and
- *   the reader stops for good, whatever follows. Real events get long (images, tool arguments),
+ * - The `raw` slices of all events and of `end()`, concatenated, are the input, byte for byte. A
+ *   slice extends to the end of the blank line that ends its event, and includes comments and
+ *   unknown fields.
+ * - The result does not depend on how the input was split into chunks. Therefore a chunk that ends
+ *   in CR is not decided until the next byte: CR LF is one line end.
+ * - Time and memory are linear. Only new bytes are searched; an unfinished event is kept in one
+ *   buffer that doubles, so that 16 MiB, in single bytes or in one chunk, are not copied
+ *   repeatedly. An event that lies in one chunk is not copied: its slice shares the chunk's memory.
+ * - A line, or all lines of an event together, must not exceed the limits below. One more byte
+ *   stops the reader for good, whatever follows. Real events are long (images, tool arguments):
  *   64 KiB is not enough.
  *
- * Text is never decoded here, so that a code point cut by a chunk, or bytes that are no UTF-8,
- * pass as they are.
+ * Text is never decoded here, so that a code point split between chunks, or bytes that are not
+ * UTF-8, pass unchanged.
  */
 
 /** Maximum bytes of a line, without its line end. */
