@@ -394,7 +394,10 @@ function scannedAgain(bytes: Buffer): ScannedBody {
 function nowhere(
   { language }: Call,
   channel: RoutableChannel,
-  /** Every provider supports chat, so a missing endpoint means an incomplete channel URL or key. */
+  /**
+   * The call is a chat. Every provider supports chat, so the channel's address or account is
+   * incomplete.
+   */
   isIncomplete: boolean,
 ): AppError {
   const { label, retired } = channelType(channel.type)

@@ -145,7 +145,7 @@ const allSpoken = (usage: TokenUsage): TokenUsage => ({
 
 const noText = () => []
 
-/** Number of first bytes by which text is told from audio. */
+/** Number of first bytes that distinguish text from audio. */
 const HEAD_BYTES = 64
 
 /**
