@@ -60,17 +60,20 @@ import { forecastOf } from './forecast/forecast.ts'
 import { keyHealth } from './forecast/key-health.ts'
 import type { Routing } from './forecast/routing.ts'
 
-/** The face that programs call. */
+/** The relay's public interface. */
 export interface Relay {
-  /** Answers one call. Never throws. */
+  /** Serves one call. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void
-  /** Sends one small question through a channel, for tests of it. */
+  /** Sends one small question through a channel, for channel tests. */
   probe: Probe
-  /** Where calls go, and why. */
+  /** Forecasts and explains the channel choice of calls. */
   routing: Routing
-  /** The way out to upstreams. */
+  /** The outbound connections to upstreams. */
   egress: Egress
-  /** Refuses new calls, lets running ones finish for so long, then breaks them off and settles them. */
+  /**
+   * Refuses new calls and waits up to `limitMs` for running ones, then breaks them off and settles
+   * them.
+   */
   close(limitMs: number): Promise<void>
 }
 
@@ -85,8 +88,8 @@ const isPathEnd = (next: string | undefined): boolean =>
   next === undefined || next === '/' || next === '?'
 
 /**
- * Headers of every answer. Its body is an upstream's, and a form on a foreign site can post here
- * and have it shown as a page of our origin: hence the content policy.
+ * Headers of every response. The body is an upstream's, and a form on a foreign site can post here
+ * and have the response shown as a page of this origin: hence the content security policy.
  */
 const COMMON_HEADERS = [
   'Access-Control-Allow-Origin',
@@ -102,7 +105,7 @@ const COMMON_HEADERS = [
   'X-Content-Type-Options',
   'nosniff',
 ]
-/** Where the clients of a dialect look for the id of their call. */
+/** The header in which the clients of a dialect look for the id of their call. */
 const ID_HEADERS: Record<DialectName, string | null> = {
   openai: 'X-Request-Id',
   anthropic: 'Request-Id',
@@ -110,7 +113,7 @@ const ID_HEADERS: Record<DialectName, string | null> = {
 }
 const RANDOM_UNIT = 2 ** 47
 const HTTP_REFUSED = 400
-/** What broken-off calls get to settle. */
+/** Time that calls have to settle after they were broken off, in milliseconds. */
 const SETTLE_LIMIT_MS = 5000
 
 export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
@@ -138,7 +141,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     ...memoryBudgets(app.config, metrics),
     abortLater: createAbortQueue(),
   }
-  // Else the first call would wait for it.
+  // Loads the map now; otherwise the first call would wait for it.
   Promise.resolve(parts.channels.current()).catch(() => {})
   app.database.onAnnouncement((message) => {
     const news = goodNewsIn(message)
@@ -172,7 +175,7 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       renderFailure(parts, call, error)
     } finally {
       running.take(slot)
-      // What it held has gone back: calls of the same user may wait for that.
+      // The call's reservation was released: calls of the same user may be waiting for it.
       const { knownCaller } = call
       if (knownCaller !== null) parts.waiting.wake(knownCaller.user.id)
       clearTimeout(deadline)
@@ -213,12 +216,12 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
 }
 
 const MEBIBYTE = 1024 * 1024
-/** Largest request bodies that there is room for at least. */
+/** Minimum budget, in request bodies of the largest size. */
 const BODIES_MIN = 2
-/** The same by default. */
+/** Default budget, in request bodies of the largest size. */
 const BODIES_USUAL = 8
 
-/** The two budgets for bodies in memory, and their figures for `/metrics`. */
+/** Creates the two budgets for bodies in memory, and their gauges for `/metrics`. */
 function memoryBudgets(
   { MAX_BODY_MB, RELAY_REQUESTS_MB, RELAY_ANSWERS_MB }: Config,
   metrics: Metrics,
@@ -233,7 +236,7 @@ function memoryBudgets(
   return budgets
 }
 
-/** Gives back the memory that the call's bodies hold, as soon as its answer has left. */
+/** Releases the memory that the call's bodies hold as soon as its response has been sent. */
 function releaseLeases({ requestLease, answerLease, response }: Call): void {
   if (!(requestLease?.holds ?? false) && !(answerLease?.holds ?? false)) return
   const release = (): void => {
@@ -244,7 +247,7 @@ function releaseLeases({ requestLease, answerLease, response }: Call): void {
   else response.once('close', release)
 }
 
-/** What the client of a call that came to nothing was told. */
+/** Returns the error that the client of a failed call received. */
 function toldBy({ requestId, refusal, response }: Call): ToldFailure {
   return {
     request_id: requestId,
@@ -265,7 +268,7 @@ function beginCall(
   const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
   const requestId = newRequestId(app.clock.nowMs())
   const dialect = dialectOfPath(path)
-  // The vendors' own clients tell it their users, each from the header that it knows.
+  // The vendors' own clients show the id to users, each from the header that it knows.
   const named = ID_HEADERS[dialect]
   const ids = named === null ? [] : [named, requestId]
   return new Call(
@@ -285,9 +288,9 @@ function beginCall(
   )
 }
 
-/** How a call ends early while no upstream is at work. */
+/** Sets how a call ends early before an upstream request is running. */
 function refuseUnsent(call: Call, reason: BreakReason): void {
-  // Whatever goes on finds nobody waiting for it.
+  // The stages that are still running must not send a response.
   call.isGone = true
   refuseCall(call, reason)
   call.headers.push('Connection', 'close')
@@ -298,18 +301,18 @@ const defaultLanguage = ({ options }: App): Language =>
   options.text('DefaultLanguage') === 'en' ? 'en' : 'zh'
 
 const NO_QUERY = new URLSearchParams()
-/** Gemini's own surface in OpenAI's dialect. */
+/** Path prefix of Gemini's OpenAI-compatible API. */
 const GEMINI_OPENAI = '/v1beta/openai/'
 
-/** People put `/v1`, or a whole path, into their client's base URL, and it appends that again. */
+/** Clients append `/v1` or a whole path to a base URL that already contains it. */
 const VERSION_TWICE = /^\/v1(?:alpha|beta)?\/(v1(?:alpha|beta)?\/)/
 const SURFACE_TWICE = /^\/v1\/([a-z]+(?:\/[a-z]+)?)\/(?:v1\/)?\1$/
-/** The list of models, by who took the address of a surface for the beginning of all. */
+/** A model list request from a client whose base URL is a surface's whole path. */
 const MODELS_OF_SURFACE = /^\/v1\/(?:chat\/completions|messages|responses)\/(?:v1\/)?models$/
 
 /**
- * Without the slashes that people put in twice or at the end, without the version, or the whole
- * address, that its client adds another to, and by the name that a surface has here.
+ * Normalizes a path: removes duplicate and trailing slashes and a repeated version or path, and
+ * maps aliases to this server's names.
  */
 function plainPath(path: string): string {
   const single = path.replace(/\/{2,}/g, '/').replace(VERSION_TWICE, '/$1')
@@ -320,14 +323,14 @@ function plainPath(path: string): string {
   return MODELS_OF_SURFACE.test(once) ? '/v1/models' : once
 }
 
-/** The limit of a whole call, when the operator has set one. */
+/** Starts the time limit of the whole call if the operator has set one. */
 function deadlineOf(app: App, call: Call): NodeJS.Timeout | undefined {
   const seconds = app.config.RELAY_TIMEOUT
   if (seconds === 0) return undefined
   return setTimeout(() => call.breakOff('upstream_timeout'), seconds * 1000)
 }
 
-/** Finds what answers a path. */
+/** Dispatches a request by its path. */
 async function answer(parts: RelayParts, call: Call, isClosing: boolean): Promise<void> {
   const method = plainMethod(call.request)
   if (method === 'OPTIONS') {
@@ -359,13 +362,13 @@ async function answer(parts: RelayParts, call: Call, isClosing: boolean): Promis
   sendUnknownPath(call)
 }
 
-/** HEAD is handled as GET; Node leaves the body out. */
+/** HEAD is handled as GET; Node omits the body. */
 const plainMethod = ({ method = 'GET' }: IncomingMessage): string =>
   method === 'HEAD' ? 'GET' : method
 
 /**
- * OpenAI's clients for agents try a WebSocket first, and go on without one at this status. Source:
- * Codex, `stream_responses_websocket`.
+ * Refuses a WebSocket upgrade. OpenAI's agent clients try a WebSocket first, and continue over HTTP
+ * at this status. Source: Codex, `stream_responses_websocket`.
  */
 function refuseUpgrade(call: Call): void {
   if (call.path !== '/v1/responses' || call.request.headers.upgrade === undefined) return

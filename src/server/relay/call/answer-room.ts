@@ -3,20 +3,20 @@ import type { Task } from '../dialect/provider.ts'
 import type { Call, RelayParts } from './call.ts'
 import type { AnswerRoom, BodyFault } from '../transport/decoded-body.ts'
 
-/** How much memory upstream responses may take that are read whole. */
+/** Memory limits for upstream responses that are read whole. */
 
 const MEBIBYTE = 1024 * 1024
-/** A chat response of text: more than four million tokens. */
+/** Limit of a chat response of text: more than four million tokens. */
 const CHAT_ANSWER_BYTES_MAX = 16 * MEBIBYTE
-/** The same as events, each with its frame. */
+/** Limit of the same response as server-sent events, each with its framing. */
 const EVENTS_BYTES_MAX = 64 * MEBIBYTE
-/** Embeddings of a large batch, images and recordings. */
+/** Limit of a response with embeddings of a large batch, images or audio. */
 export const LARGE_ANSWER_BYTES_MAX = 128 * MEBIBYTE
 
-/** Part of the budget that responses of one channel may hold once half of it is used. */
+/** Share of the budget that responses of one channel may hold once half of the budget is used. */
 const CHANNEL_SHARE = 0.25
 
-/** What a call asks for, as far as its size depends on it. */
+/** The parts of a call that determine the size limit of its response. */
 interface AskedAnswer extends AskedModel {
   task: Task
   /** The client's request. */
@@ -34,11 +34,13 @@ const LARGE_TASKS: ReadonlySet<Task> = new Set<Task>([
   'translations',
 ])
 
-/** Whether a model answers a chat with images or speech without being asked by a member. */
+/**
+ * Whether a model returns images or audio in a chat without a request member that asks for them.
+ */
 const answersWithMedia = (asked: AskedModel): boolean =>
   capabilitiesOf(asked).modalities?.output?.some((kind) => kind !== 'text') === true
 
-/** Members of a chat request that ask for images, speech or log probabilities. */
+/** Members of a chat request that ask for images, audio or log probabilities. */
 const LARGE_MEMBERS = [
   '"modalities"',
   '"responseModalities"',
@@ -48,7 +50,7 @@ const LARGE_MEMBERS = [
   '"responseLogprobs"',
 ].map((member) => Buffer.from(member))
 
-/** The largest size of a response in bytes, packed and unpacked. */
+/** Returns the largest size of a response in bytes, compressed and decompressed. */
 export function answerBytesMax(asked: AskedAnswer, isEvents = false): number {
   const { task, body } = asked
   const isLarge =
@@ -60,8 +62,8 @@ export function answerBytesMax(asked: AskedAnswer, isEvents = false): number {
 }
 
 /**
- * Opens the room for the response of one attempt of a call, and gives back what an earlier attempt
- * held. The room is given back when the call's response has ended.
+ * Opens the memory lease for the response of one attempt and releases the lease of an earlier
+ * attempt. The lease is released when the call's response has ended.
  */
 export function openAnswerRoom(
   { answerBytes }: Pick<RelayParts, 'answerBytes'>,
@@ -74,7 +76,7 @@ export function openAnswerRoom(
   return { lease, bytesMax }
 }
 
-/** Checks a response that has grown to `length` bytes; null: it may grow on. */
+/** Checks a response that has grown to `length` bytes. Returns null if it is within its limits. */
 export function answerFault(
   { lease, bytesMax }: AnswerRoom,
   length: number,

@@ -9,9 +9,9 @@ import { hasArrived } from '../transport/request-body.ts'
 import type { Call, RelayParts } from './call.ts'
 
 /**
- * Finds whose call it is by its key. Where the client names no language, errors are from then on in
- * the one in which the token's owner last used the console. Throws the first refusal of the key;
- * `onRefused` is told whose key was refused.
+ * Authenticates the caller by the API key. If the client names no language, errors from here on use
+ * the language in which the token's owner last used the console. Throws the first refusal of the
+ * key; `onRefused` receives the owner of the refused key.
  */
 export async function authenticate(
   { app, callers }: RelayParts,
@@ -32,7 +32,7 @@ export async function authenticate(
   return caller
 }
 
-/** The token's key, where clients of the different dialects put it. Throws when there are two. */
+/** Returns the token's key from where clients of each dialect put it. Throws if there are two. */
 function credentialOf({ request, query, dialect }: Call): string | undefined {
   const { headers } = request
   if (isAmbiguous(request)) throw new AppError('authorization_ambiguous')
@@ -44,19 +44,19 @@ function credentialOf({ request, query, dialect }: Call): string | undefined {
 
 /**
  * Throws `user_quota_insufficient` or `user_quota_owed`, as the reservation would, for a caller who
- * cannot pay for any call even after its open calls have ended. This happens before the body is
- * read, which takes memory and time of everybody else. A body that has come with its head is read
- * all the same, so that the refusal is noted with the model's name. A token without quota has been
- * refused by then.
+ * cannot pay for any call even after all open calls have ended. The check runs before the body is
+ * read, which takes memory and time from all other calls. A body that arrived with its head is read
+ * all the same, so that the failed call is recorded with the model's name. A token without quota
+ * has already been refused.
  */
 export async function refuseUnpayable(parts: RelayParts, { request, caller }: Call): Promise<void> {
   if (caller.user.quota > 0 || hasArrived(request)) return
-  // Rows in memory may be two seconds old: somebody may have paid meanwhile.
+  // Cached rows may be two seconds old: the user may have paid meanwhile.
   const standing = await findStanding(parts.app.database.read, {
     userId: caller.user.id,
     tokenId: caller.token.id,
   })
-  // Of a row that is gone the reservation says what is wrong.
+  // If the row is gone, the reservation reports the error.
   if (standing === null) return
   const { userQuota, userHeld } = standing
   const points = userQuota + userHeld

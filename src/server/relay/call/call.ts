@@ -30,7 +30,7 @@ import type { CallRecording } from '../record/call-recording.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { ByteBudget, Lease } from '../transport/byte-budget.ts'
 
-/** What the parts of the relay share. */
+/** The parts that all stages of the relay share. */
 export interface RelayParts {
   app: App
   metrics: Metrics
@@ -41,7 +41,7 @@ export interface RelayParts {
   keys: KeyTurns
   affinity: Affinity
   chatOnly: ChatOnly
-  /** Channels and models that have the Responses API and no chat. */
+  /** Channels and models that have the Responses API but no chat completions. */
   responsesOnly: ChatOnly
   egress: Egress
   counter: TokenCounter
@@ -49,68 +49,68 @@ export interface RelayParts {
   recorder: Recorder
   traces: Traces
   waiting: WaitingCalls
-  /** Memory for the bodies of all calls under way. */
+  /** Memory budget for the request bodies of all running calls. */
   requestBytes: ByteBudget
-  /** Memory for all upstream responses that are read whole. */
+  /** Memory budget for all upstream responses that are read whole. */
   answerBytes: ByteBudget
   random(): number
-  /** Hands an abort to the queue that spreads them over time. */
+  /** Queues an abort; the queue spreads aborts over time. */
   abortLater(abort: () => void): void
 }
 
 const nothing = (): void => {}
 
 /**
- * One client's call, from its first byte to its last. It begins with what the HTTP request says,
- * and each stage (`run-call.ts`) fills in its result: `caller`, `input`, `figures`, `route`,
- * `attempt`. Reading a result before its stage is a fault of ours and throws.
+ * One client's call, from its first byte to its last. It starts with the contents of the HTTP
+ * request; each stage (`run-call.ts`) adds its result: `caller`, `input`, `figures`, `route`,
+ * `attempt`. Reading a result before its stage is a programming error and throws.
  */
 export class Call {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** For the rest of a body that was not read when the call was answered. */
+  /** Limits for the rest of a body that was not read when the call was answered. */
   readonly restLimits: RestLimits
   readonly requestId: string
-  /** Headers that every response carries, names and values in turn. */
+  /** Headers that every response carries, names and values alternating. */
   readonly headers: string[]
   language: Language
   readonly path: string
   readonly query: URLSearchParams
   /**
-   * The client's: errors are told in it, and `credentialOf` looks for the key where its clients put
-   * it. Lists of models take theirs from the headers, before they authenticate.
+   * The client's dialect: the format of errors, and the place where `credentialOf` looks for the
+   * key. Model lists set it from the headers before they authenticate.
    */
   dialect: DialectName
   readonly startedMs: number
-  /** Milliseconds spent waiting for the upstream; the rest of the time is ours. */
+  /** Milliseconds spent waiting for the upstream; the rest of the duration is this server's. */
   upstreamMs = 0
-  /** Nobody waits for a response any more: the client has left, or has been sent a refusal. */
+  /** The response is no longer needed: the client has left or has been sent a refusal. */
   isGone = false
-  /** What is kept of the call's texts; null for tokens that keep nothing. */
+  /** The request and response texts to store; null for tokens that store none. */
   capture: CallCapture | null = null
-  /** Its raw bytes on all ways; null if nobody records it. */
+  /** Records the raw bytes in both directions; null if the call is not recorded. */
   recording: CallRecording | null = null
-  /** What the request that was sent last left out or changed; null: none was sent. */
+  /** Members that the last request sent upstream left out or changed; null if none was sent. */
   notes: RequestNotes | null = null
-  /** Owner, token, channel and model for the list of failed calls, as they become known. */
+  /** Owner, token, channel and model for the list of failed calls, set as they become known. */
   attempted: FailedCall | null = null
-  /** What happened to it on its way to a channel; null: nothing worth telling. */
+  /** Routing events of the call; null if there are none worth recording. */
   trail: Trail | null = null
-  /** Its outcome for the metrics so far; null: calls of this kind are not counted. */
+  /** The call's outcome for the metrics so far; null if calls of this kind are not counted. */
   end: CallEnd | null = null
-  /** The stream whose head the client has before there is an answer; null: there is none. */
+  /** The stream whose head was sent before the upstream answered; null if none was opened. */
   opened: StreamOutput | null = null
-  /** It was refused, although its status is good. */
+  /** The call was refused after a success status had been sent. */
   isRefusedInStream = false
-  /** What its client was told instead of an answer. */
+  /** The error that the client received instead of a response; null if none. */
   refusal: RelayError | null = null
-  /** Memory that its body holds of the budget for all bodies; null: it has not been read. */
+  /** The body's share of the budget for all bodies; null if the body has not been read. */
   requestLease: Lease | null = null
-  /** The same of the upstream's response; null: none is read whole. */
+  /** The response's share of the budget for all responses; null if none is read whole. */
   answerLease: Lease | null = null
-  /** Called when the client goes away. */
+  /** Called when the client disconnects. */
   onGone: () => void = nothing
-  /** Ends the call before its answer is complete; whoever works on the call sets what that means. */
+  /** Ends the call before its response is complete. The stage that is running sets its effect. */
   breakOff: (reason: BreakReason) => void
 
   private results: Partial<StageResults> = {}
@@ -129,19 +129,19 @@ export class Call {
     this.breakOff = breakOff.bind(null, this)
   }
 
-  /** Whose call it is. Stage: `authenticate.ts`. */
+  /** The authenticated caller. Stage: `authenticate.ts`. */
   get caller(): Caller {
     return this.results.caller ?? notYet('caller')
   }
   set caller(caller: Caller) {
     this.results.caller = caller
   }
-  /** Null before it is authenticated. */
+  /** The authenticated caller; null before authentication. */
   get knownCaller(): Caller | null {
     return this.results.caller ?? null
   }
 
-  /** What the client asks for. Stage: `read-request.ts`. */
+  /** The client's request. Stage: `read-request.ts`. */
   get input(): CallInput {
     return this.results.input ?? notYet('input')
   }
@@ -149,7 +149,9 @@ export class Call {
     this.results.input = input
   }
 
-  /** What of it decides about price and shape. Stage: `read-request.ts`. */
+  /**
+   * The request members that determine the price and the response format. Stage: `read-request.ts`.
+   */
   get figures(): RequestFigures {
     return this.results.figures ?? notYet('figures')
   }
@@ -157,7 +159,7 @@ export class Call {
     this.results.figures = figures
   }
 
-  /** Where it may go. Stage: `route.ts`. */
+  /** The channels that may serve the call. Stage: `route.ts`. */
   get route(): Route {
     return this.results.route ?? notYet('route')
   }
@@ -165,7 +167,7 @@ export class Call {
     this.results.route = route
   }
 
-  /** The channel that is being asked, at which price and how. Stages: `plan.ts`, `reserve.ts`. */
+  /** The current attempt: channel, price and planned request. Stages: `plan.ts`, `reserve.ts`. */
   get attempt(): Attempt {
     return this.results.attempt ?? notYet('attempt')
   }
@@ -186,7 +188,7 @@ function notYet(result: keyof StageResults): never {
   throw new Error(`the call has no ${result} yet`)
 }
 
-/** What is known of a call when its head has come. */
+/** The fields of a call that are known when its head has arrived. */
 type BegunCall = Pick<
   Call,
   | 'request'
@@ -201,43 +203,48 @@ type BegunCall = Pick<
   | 'startedMs'
 >
 
-/** A call under its former name, for `respond-*.ts`. */
+/** Alias of `Call`, used by `respond-*.ts`. */
 export type RelayCall = Call
-/** The same of an attempt. */
+/** Alias of `Attempt`, used by `respond-*.ts`. */
 export type Charge = Attempt
 
-/** What a call came to, for those who watch the server. */
+/** The outcome of a call, for metrics. */
 export interface CallEnd {
-  /** One of those in docs/manual/en/monitoring.md, "Metrics worth watching", or a refusal's code. */
+  /**
+   * An outcome from docs/manual/en/monitoring.md, "Metrics worth watching", or a refusal's code.
+   */
   outcome: string
-  /** 0: none was asked. */
+  /** The channel that was asked; 0 if none was. */
   channelId: number
   quota: number
 }
 
-/** Before anything is known of it: its client may leave at any time. */
+/** The initial outcome: the client may disconnect before anything is known. */
 export const UNENDED: CallEnd = { outcome: 'abandoned', channelId: 0, quota: 0 }
 
-/** Says what a call came to; what is said last counts. */
+/** Sets the outcome of a call; the last one set counts. */
 export function endCall(call: Call, end: CallEnd): void {
   if (call.end !== null) call.end = end
 }
 
-/** Says that we have refused it. */
+/** Sets the outcome of a call that this server has refused. */
 export const refuseCall = (call: Call, code: ErrorCode): void =>
   endCall(call, { outcome: code, channelId: 0, quota: 0 })
 
 /**
- * Says what an end of the call before its answer means. The functions are handed in and not written
- * straight into the call: V8 puts a function literal that is assigned to a property into the old
- * generation, and everything it can see, the whole call, outlives the collections of the young one.
+ * Sets what happens when the call ends before its response. The functions are passed as parameters
+ * and not assigned to the call directly: V8 puts a function literal that is assigned to a property
+ * into the old generation, and everything it closes over, the whole call, then outlives the
+ * collections of the young generation.
  */
 export function onEarlyEnd(call: Call, onGone: Call['onGone'], breakOff: Call['breakOff']): void {
   call.onGone = onGone
   call.breakOff = breakOff
 }
 
-/** From here on the answer is taken from the upstream, whether or not the client is still there. */
+/**
+ * Keeps reading the upstream's response to its end, whether or not the client is still connected.
+ */
 export function stayForAnswer(call: Call): void {
   call.onGone = nothing
 }

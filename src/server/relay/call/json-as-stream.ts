@@ -7,9 +7,8 @@ import { beginStream, costHeaders } from './respond.ts'
 import { measureAnswer, settleWhole } from './respond-whole.ts'
 
 /**
- * Some upstreams ignore `stream: true` and answer with one JSON text, or with what their reading
- * puts into one. A client that asked for a stream gets one: the whole answer as its first event,
- * then the end.
+ * Streams a response that is one JSON text. Some upstreams ignore `stream: true` and return JSON. A
+ * client that asked for a stream receives the whole response as the first event, then the end.
  */
 export async function relayJsonAsStream(
   parts: RelayParts,
@@ -24,7 +23,7 @@ export async function relayJsonAsStream(
   if ('kind' in measured) return measured
   const { body, events, used } = measured
   const { charged, remaining } = await settleWhole(parts, call, charge, measured)
-  // Of a stream its texts are kept. In another dialect these bytes were never the client's.
+  // A capture stores a stream as texts. Bytes of another dialect never reached the client.
   if (plan.attempt.convert === null) call.capture?.addWhole(body)
   else call.capture?.addTexts(textsOf(events()))
   if (call.isGone) return { kind: 'abandoned' }

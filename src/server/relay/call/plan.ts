@@ -68,60 +68,67 @@ import { searchedByName } from '../surfaces/searched-chat.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**
- * One channel on its way to answer the call: what it is asked and how its answer becomes the
- * client's (`planAttempt`), what is held back for it (`reserve.ts`). Where client and upstream
- * speak one dialect, the client's bytes are spliced and the answer passes as it is; where they do
- * not, both are converted. Nothing is sent here.
+ * One attempt to serve the call with one channel: the upstream request, how the response is
+ * converted for the client (`planAttempt`), and the amount to reserve (`reserve.ts`). If client and
+ * upstream use one dialect, the client's bytes are spliced and the response passes through;
+ * otherwise both are converted. This file sends nothing.
  */
 export interface Attempt {
   channel: RoutableChannel
-  /** The name that is sent upstream. */
+  /** The model name that is sent upstream. */
   modelName: string
   price: Price
-  /** How the call is measured that has this price; absent: by its text alone. */
+  /** How a call with this price is measured; absent if by its text alone. */
   metering?: Metering
-  /** What the channel is asked for. */
+  /** The task that the channel is asked for. */
   task: Task
-  /** What of the client's request does not go out as the client sent it. */
+  /** The members of the client's request that are left out or changed. */
   notes: RequestNotes
   request: UpstreamRequest
-  /** What is held back, and counts where nobody says what was used; null: text is counted. */
+  /**
+   * The usage to reserve, which is charged if usage is not reported; null if the text is counted.
+   */
   estimate: TokenUsage | null
-  /** What may be used beside the text, as far as channel and name tell; held back with it. */
+  /** Possible usage besides the text, known from channel and model name; reserved with it. */
   extras: UsedExtras | undefined
-  /** Whether the upstream can be told how long the answer may become. */
+  /** Whether the upstream accepts a limit of the response's length. */
   limitsOutput: boolean
-  /** How the answer is read. */
+  /** Reads the upstream's response. */
   upstream: AnswerReader
-  /** How the events of a stream are laid out. */
+  /** How the events of a stream are framed. */
   wire: Wire
   /**
-   * How a stream that nobody asked for becomes one answer: from its canonical events, or, where the
-   * client speaks the upstream's dialect, with all its members. Null: no such stream is known.
+   * How a stream that was not requested becomes one response: from its canonical events, or, if the
+   * client uses the upstream's dialect, with all its members. Null if no such stream is known.
    */
   gathers: 'events' | (() => StreamGatherer) | null
-  /** A whole answer for the client, null where it is none; null: it passes as it came. */
+  /**
+   * Converts a whole response for the client, returning null if it is invalid; null if the response
+   * passes through unchanged.
+   */
   convert: ((answer: WholeAnswer, used: TokenUsage) => JsonRecord | null) | null
-  /** A stream for the client. */
+  /** Creates the writer of the client's stream. */
   output(): StreamOutput
-  /** The largest response that is read whole, in bytes. `isEvents`: it is a stream of events. */
+  /**
+   * Returns the largest response that is read whole, in bytes. `isEvents`: it is an event stream.
+   */
   answerBytesMax(isEvents: boolean): number
-  /** The channel's system prompt is put into the call. */
+  /** The channel's system prompt is added to the call. */
   resetsSystemPrompt: boolean
-  /** How the prompt is counted where the upstream does not say. */
+  /** How the prompt is counted if the upstream does not report it. */
   prompt: Prompt
-  /** Points held back for the call; 0 before `reserve.ts`. */
+  /** Points reserved for the call; 0 before `reserve.ts`. */
   reserved: number
   /**
    * The most tokens that each reply may have, because the balance does not cover more; null if it
    * covers all that client and model allow.
    */
   outputLimit: number | null
-  /** The channel or its key was out of use, and this call finds out whether it is well again. */
+  /** A trial: the channel or its key was disabled, and this call tests whether it has recovered. */
   isTrial: boolean
 }
 
-/** What the upstream of an attempt is asked and how its answer is read. */
+/** The upstream request of an attempt and how its response is read. */
 export type AttemptPlan = Omit<
   Attempt,
   | 'channel'
@@ -137,29 +144,31 @@ export type AttemptPlan = Omit<
 
 /** How the prompt of an attempt is counted. */
 export interface Prompt {
-  /** Counts the prompt exactly; only asked when the upstream does not say. */
+  /** Counts the prompt exactly; called only if the upstream does not report it. */
   count(): number | Promise<number>
-  /** What the call is taken to use when nobody says; null: what is counted. */
+  /** The usage that is assumed if it is not reported; null if it is counted. */
   estimate: TokenUsage | null
-  /** The answer is text that is written for the call, and nothing else is to be paid. */
+  /** The response is text that the model writes for the call, and nothing else is charged. */
   isText: boolean
 }
 
-/** What a second attempt at one channel changes, after what the first has shown (`second-form.ts`). */
+/**
+ * Changes for a second attempt at one channel, after the result of the first (`second-form.ts`).
+ */
 export interface PlanChanges {
-  /** A response is to be had by chat: the server has no such call. */
+  /** Uses chat completions for a Responses API request: the server has no Responses API. */
   isChat?: boolean
-  /** A chat is to be had by the Responses API: the server, or the model, has no other. */
+  /** Uses the Responses API for a chat: the server or the model has nothing else. */
   isResponse?: boolean
-  /** Thoughts of earlier turns stay behind: another account has sealed them. */
+  /** Drops reasoning of earlier turns: another account has encrypted it. */
   isForgetful?: boolean
   /** See `ProviderCall`. */
   isReasoningMissing?: boolean
 }
 
 /**
- * Prices the call on this channel and plans how it is asked. Returns the refusal if it cannot be:
- * the model has no price there, or the channel no such call.
+ * Prices the call on this channel and plans its request. Returns the refusal if the model has no
+ * price there or the channel does not support the call.
  */
 export function planAttempt(
   parts: RelayParts,
@@ -208,7 +217,7 @@ function promptOf(
   const isWritten = WRITING_TASKS.has(surface.task) && memberValue(body, 'echo') !== true
   return {
     estimate,
-    // An answer that repeats its prompt holds text that nobody has written.
+    // A response that repeats its prompt contains text that the model did not write.
     isText: estimate === null && isWritten,
     count: async () =>
       call.route.earlierTokens +
@@ -222,11 +231,11 @@ function promptOf(
   }
 }
 
-/** To which channel a call goes, under which name, and at which price, if it has one. */
+/** The channel of a call, the model name sent to it, and the price, if it has one. */
 type Sending = Pick<Attempt, 'channel' | 'modelName'> &
   Partial<Pick<Attempt, 'price' | 'metering' | 'outputLimit'>>
 
-/** The request for a channel, or why this channel cannot answer such a call. */
+/** Returns the request for a channel, or the reason why the channel cannot serve the call. */
 export function planRequest(
   parts: RelayParts,
   call: Call,
@@ -310,7 +319,7 @@ export function planRequest(
       answerBytesMax: (isEvents) => answerBytesMax({ ...to, body: input.body.bytes }, isEvents),
     }
   } catch (error) {
-    // What cannot be read or said is the client's to hear; anything else is a fault of ours.
+    // Request errors go to the client; anything else is a fault of this server.
     if (error instanceof AppError) return error
     throw error
   }
@@ -318,20 +327,20 @@ export function planRequest(
 
 const NO_CHANGES: PlanChanges = {}
 
-/** The body as the provider wants it, and then as the model does. */
+/** Returns the body as the provider requires it, then adapted to the model. */
 function bodyFor(provider: Provider, sent: Sent, bytes: Buffer): Buffer {
   const body = finished(provider, sent, bytes)
   const mayLackReasoning = provider.dialect === 'openai' || sent.to.isReasoningMissing === true
   return mayLackReasoning ? withReasoning(provider, sent, body) : body
 }
 
-/** Whether nothing may be left out of the call: by the operator's option, or the client's header. */
+/** Whether no member may be dropped: by the operator's option or the client's header. */
 const isStrict = ({ app }: RelayParts, { request }: Call): boolean =>
   app.options.flag('StrictParameters') || request.headers['x-gatehouse-strict'] === '1'
 
 /**
- * Whether nothing comes before the whole answer is made: of pictures and recordings that take
- * several requests also where a stream is asked for, which is made of it.
+ * Whether nothing is sent before the whole response is ready. Images and audio that take several
+ * requests are made whole even if a stream is requested; the stream is then built from the result.
  */
 function comesWhole(
   { via }: Provider,
@@ -341,16 +350,16 @@ function comesWhole(
   return PAID_BY_THE_PIECE.has(to.task) && (via?.(channel, to) ?? null) !== null
 }
 
-/** The call as the provider takes it: JSON where it knows no forms. */
+/** Returns the call as the provider accepts it: as JSON if the provider has no form uploads. */
 function withoutForm(input: CallInput, { ofForm }: Provider): CallInput {
   if (input.form === null || ofForm === undefined) return input
   return { ...input, form: null, body: scannedAgain(ofForm(input.form)) }
 }
 
 /**
- * The client's body with the limit of its reply lowered, still in the client's dialect: to what the
- * caller's balance covers, and to what the model can answer, which upstreams refuse to exceed. A
- * header says so.
+ * Lowers the output limit in the client's body, still in the client's dialect: to the tokens that
+ * the caller's balance covers, and to the model's maximum, which upstreams refuse to exceed. A
+ * response header reports the lowered limit.
  */
 function withOutputLimit(
   call: Call,
@@ -368,7 +377,7 @@ function withOutputLimit(
   return { ...input, body: scannedAgain(splice(input.body, edits)) }
 }
 
-/** Of every answer; null: none, whatever an earlier attempt has said. */
+/** Sets a header of every response; null removes a value that an earlier attempt set. */
 function setHeader({ headers }: Call, name: string, value: string | null): void {
   const at = headers.indexOf(name)
   if (at >= 0) headers.splice(at, 2)
@@ -381,11 +390,14 @@ function scannedAgain(bytes: Buffer): ScannedBody {
   return body
 }
 
-/** The refusal for a channel that has no address for such a call. */
+/** Returns the refusal for a channel that has no endpoint for the call. */
 function nowhere(
   { language }: Call,
   channel: RoutableChannel,
-  /** Every provider talks: where it cannot, the channel does not say where or as whom. */
+  /**
+   * The call is a chat. Every provider supports chat, so the channel's address or account is
+   * incomplete.
+   */
   isIncomplete: boolean,
 ): AppError {
   const { label, retired } = channelType(channel.type)
@@ -396,17 +408,20 @@ function nowhere(
   })
 }
 
-/** Whether client and upstream speak one dialect, about one task. */
+/** Whether client and upstream use the same dialect and task. */
 const speaksAsAsked = (
   { dialect }: Provider,
   { task }: ProviderCall,
   { input: { surface } }: Call,
 ): boolean => dialect === surface.dialect && task === surface.task && surface.spokenIn === undefined
 
-/** Texts of OpenAI's dialect, whose upstreams may search the web. */
+/** Tasks in OpenAI's dialect whose upstreams may search the web. */
 const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 
-/** Some models search the web by OpenAI's chat, whichever dialect the client speaks: measured so. */
+/**
+ * Returns the web search of a call. Some models search the web in OpenAI chat whichever dialect the
+ * client uses (measured).
+ */
 function searchOf(
   { price, modelName }: Sending,
   { task }: ProviderCall,
@@ -416,7 +431,7 @@ function searchOf(
   return searchedByName(price.pricedAs, modelName)
 }
 
-/** A spliced body may name stored items, which the upstream reads in: not those of other users. */
+/** Rejects a spliced body that names another user's stored items, which the upstream would read. */
 function refuseForeignItems({ referred }: Route, type: number): void {
   const id =
     referred?.foreign ??
@@ -425,7 +440,7 @@ function refuseForeignItems({ referred }: Route, type: number): void {
   if (id !== null) throw new AppError('response_item_unknown', { id: shown(id) })
 }
 
-/** Whether the client sees what a stream has used. */
+/** Whether the client receives the usage of a stream. */
 const isUsageShown = ({ app }: RelayParts, { figures }: Call): boolean =>
   figures.wantsUsage || app.config.ENFORCE_INCLUDE_USAGE
 
@@ -438,7 +453,10 @@ interface TaskChoice {
   changes: PlanChanges
 }
 
-/** What the channel is asked for, whatever the client's own words: some must answer by responses. */
+/**
+ * Returns the task for the channel. It may differ from the client's: some models or servers only
+ * support the Responses API.
+ */
 function taskOf(
   { chatOnly, responsesOnly }: RelayParts,
   { input }: Call,
@@ -450,7 +468,7 @@ function taskOf(
   if (task === 'responses') {
     return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
   }
-  // No other upstream has the Responses API.
+  // Other upstreams do not have the Responses API.
   if (task !== 'chat' || provider.dialect !== 'openai') return task
   const isOther = dialect !== 'openai' || spokenIn !== undefined
   const wants = isOther ? wantsResponses : chatWantsResponses
@@ -462,7 +480,10 @@ function taskOf(
   return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
 }
 
-/** OpenAI's models search by the Responses API, but for those that search by chat only. */
+/**
+ * Whether a chat must use the Responses API to search the web. OpenAI's models search there, except
+ * those that search in chat only.
+ */
 const searchesByResponses = (traits: UpstreamTraits, model: string, body: ScannedBody): boolean =>
   traits.servesOpenai === true &&
   meteringFigures(model).search_tool === undefined &&
@@ -474,8 +495,8 @@ interface UpstreamPlace {
 }
 
 /**
- * The address, and for what it is asked: a provider without the Responses API is asked for chat.
- * Null: it has no address for either.
+ * Returns the endpoint and its task: chat if the provider has no Responses API. Null if the
+ * provider has an endpoint for neither.
  */
 export function placeOf(
   provider: Provider | null,
@@ -487,13 +508,13 @@ export function placeOf(
   return to.task === 'responses' ? placeOf(provider, channel, { ...to, task: 'chat' }) : null
 }
 
-/** Recordings and subtitles are not JSON. */
+/** Returns the `Accept` header. Audio and subtitles are not JSON. */
 function acceptOf({ isStream, metering }: RequestFigures, wire: Wire): string {
   if (isStream) return wire.accept
   return metering === undefined ? 'application/json' : '*/*'
 }
 
-/** The client's body with the channel's system prompt in it, still in the client's dialect. */
+/** Adds the channel's system prompt to the client's body, in the client's dialect. */
 function withSystemPrompt({ surface, body }: CallInput, systemPrompt: string): ScannedBody {
   if (systemPrompt === '') return body
   const edits = systemPromptEdit(surface, body, systemPrompt)
@@ -511,11 +532,11 @@ interface ToSplice {
   asksForUsage: boolean
   refusesUsage: boolean
   showsUsage: boolean
-  /** Members that the provider lacks, taken out. */
+  /** Edits that remove members which the provider does not support. */
   edits: readonly MemberEdit[]
 }
 
-/** Client and upstream speak one dialect: bytes pass. */
+/** Plans an attempt whose client and upstream use one dialect: bytes pass through. */
 function splicing(
   call: Call,
   { surface, framing, body, form, model }: CallInput,
@@ -556,8 +577,8 @@ interface ToConvert {
 }
 
 /**
- * Client and upstream speak different dialects: the request is written in the upstream's, the
- * answer in the client's.
+ * Plans an attempt whose client and upstream use different dialects: converts the request to the
+ * upstream's dialect and the response to the client's.
  */
 function converting(
   parts: RelayParts,
@@ -598,7 +619,7 @@ function converting(
       messages: withOwnCallIds(said.messages),
     }
     const request = asked.search === undefined ? asked : withSearchAt(asked, searchTarget)
-    // Pictures in the answer are for the asking nowhere else.
+    // Only Gemini's upstreams can be asked for images in the response.
     if (request.modalities !== undefined && dialect !== 'gemini') {
       throw cannotSay(request, 'modalities')
     }

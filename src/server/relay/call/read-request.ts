@@ -12,22 +12,22 @@ import { isForm, readForm } from '../transport/form.ts'
 import { readBody } from '../transport/request-body.ts'
 import type { Call, RelayParts } from './call.ts'
 
-/** Reads what the client asks for. */
+/** Reads the client's request. */
 
 export interface CallInput extends SurfaceRequest, Pick<SurfaceCall, 'surface' | 'framing'> {
-  /** Where the address says whether it is a stream; null: the body does. */
+  /** Whether the address requests a stream; null if the body decides. */
   isStream: boolean | null
 }
 
 const FORM_TASKS: ReadonlySet<Task> = new Set(['imageEdits', 'transcriptions', 'translations'])
 
-/** Parts of the budget that one token, and all tokens of one user, may hold once half is used. */
+/** Shares of the budget that one token, and all tokens of one user, may hold once half is used. */
 const TOKEN_SHARE = 0.25
 const USER_SHARE = 0.5
 
 /**
- * Reads the body and the model. Throws `relay_body_invalid`, `body_too_large` and their like, and
- * `token_model_not_allowed`.
+ * Reads the body and the model. Throws `relay_body_invalid`, `body_too_large` and other body
+ * errors, and `token_model_not_allowed`.
  */
 export async function readRequest(
   parts: RelayParts,
@@ -48,7 +48,9 @@ export async function readRequest(
   call.input = { surface, framing, isStream, body, form, model }
 }
 
-/** Reads the body within the memory for all bodies; the call holds its part until it has ended. */
+/**
+ * Reads the body within the memory budget for all bodies. The call holds its share until it ends.
+ */
 export async function readCallBody(
   { app, recorder, requestBytes }: RelayParts,
   call: Call,
@@ -66,7 +68,9 @@ export async function readCallBody(
   return body
 }
 
-/** The members of the body; `form`: the form that they were read from, null if it came as JSON. */
+/**
+ * Returns the members of the body. `form` is the form they were read from, null if JSON was sent.
+ */
 function readMembers(
   bytes: Buffer,
   { contentType, task }: { contentType: string; task: Task },
@@ -82,7 +86,7 @@ function readMembers(
   throw new AppError('relay_body_invalid', { detail, offset: scanned.offset })
 }
 
-/** The model as the client named it, in the address or the body; '' if it named none. */
+/** Returns the model that the client named in the address or the body; '' if missing. */
 function requestedModel(body: ScannedBody, inAddress: string | null): string {
   if (inAddress !== null) {
     const repeated = modelInBody(body)
@@ -96,8 +100,8 @@ function requestedModel(body: ScannedBody, inAddress: string | null): string {
 }
 
 /**
- * The model that is meant where none is named: the first that the caller may use and has a channel
- * for, else the usual one. '': one must be named, and the call finds no channel.
+ * Returns the model for a request that names none: the first that the caller may use and that has a
+ * channel, else the default. Returns '' if a model is required; no channel matches that.
  */
 async function defaultModel(
   { channels }: RelayParts,
@@ -113,8 +117,8 @@ async function defaultModel(
 }
 
 /**
- * Reads what decides about the price and the shape of the answer. Throws the refusal of a member
- * that is missing or wrong, and of what no price covers.
+ * Reads the members that determine the price and the response format. Throws the refusal of a
+ * missing or invalid member, and of features that no price covers.
  */
 export function readCallFigures(call: Call): void {
   const { surface, body } = call.input

@@ -7,23 +7,26 @@ import { containerNamed } from '../responses/containers.ts'
 import { findItems, type KnownItem, STORED_ID } from '../responses/response-store.ts'
 
 /**
- * Items of stored responses that a request names instead of saying them, and containers that it
- * names to run in. The upstream gives both to whoever uses its account; here they are only for whom
- * they were made.
+ * Items of stored responses that a request references by id, and containers that it names to run
+ * code in. The upstream gives every user of its account access to both; this server allows them
+ * only for the caller they were created for.
  */
 export interface ReferredItems {
-  /** The first reference that is not the caller's. */
+  /** The first reference that belongs to another caller; null if none. */
   foreign: string | null
-  /** The first bare item (`isBare`) that is another's, or that ran in another's container. */
+  /**
+   * The first bare item (`isBare`) of another caller, or one that ran in another caller's
+   * container.
+   */
   foreignBare: string | null
-  /** Where the caller's last one lies. */
+  /** The location of the last reference that belongs to the caller. */
   last: KnownItem | null
 }
 
 const NONE: ReferredItems = { foreign: null, foreignBare: null, last: null }
 /**
- * Every reference has one of these member names: a body without their bytes holds none, and is not
- * parsed. Names with escapes are refused.
+ * Every reference has one of these member names: a body without these bytes contains none and is
+ * not parsed. Names with escapes are refused.
  */
 const CONTAINER_SIGN = '"container'
 const ITEM_SIGNS = ['"id"', CONTAINER_SIGN]
@@ -56,13 +59,14 @@ export async function referredItems(
 interface Reference {
   id: string
   /**
-   * Said by an item for itself: OpenAI fills it in by its id, and lets code run on in the container
-   * that it names; others do not. Source: OpenAI's guide, "Code Interpreter" (containers, `auto`).
+   * The reference is an item's own id or container. OpenAI completes the item by its id and
+   * continues code in the container that it names; other providers do not. Source: OpenAI's guide,
+   * "Code Interpreter" (containers, `auto`).
    */
   isBare: boolean
 }
 
-/** What tools name comes last: they cannot run elsewhere. */
+/** Returns the references of a request. Those in tools come last: they cannot run elsewhere. */
 function referencesIn(body: ScannedBody): Reference[] {
   const items = recordsIn(body, 'input', ITEM_SIGNS)
   const later = items.flatMap(({ tools }) => arrayOr(tools).map(recordOr))
@@ -70,7 +74,10 @@ function referencesIn(body: ScannedBody): Reference[] {
   return [...items.flatMap(referencesOf), ...tools.flatMap((tool) => containerOf(tool, false))]
 }
 
-/** Most conversations come whole and without names; of those none is parsed in vain. */
+/**
+ * Returns the records of a member. Most conversations contain no references, so bodies without
+ * `signs` are not parsed.
+ */
 function recordsIn(body: ScannedBody, name: string, signs: readonly string[]): JsonRecord[] {
   const bytes = memberBytes(body, name)
   if (bytes === null || !signs.some((sign) => bytes.includes(sign))) return []
@@ -90,13 +97,17 @@ function containerOf(sent: JsonRecord, isBare: boolean): Reference[] {
   return id === undefined ? [] : [{ id, isBare }]
 }
 
-/** The type may be left out. Source: OpenAI's API reference, `ItemReference`. */
+/**
+ * Whether an item is a reference; its type is optional. Source: OpenAI's API reference,
+ * `ItemReference`.
+ */
 const isReference = ({ type, role }: JsonRecord): boolean =>
   type === 'item_reference' || ((type ?? null) === null && (role ?? null) === null)
 
 /**
- * Thoughts without their seal and pictures without their bytes are looked up. Sources: OpenAI's
- * guides, "Reasoning models" and "Image generation" (multi-turn, by image id).
+ * Whether the upstream must look up an item's content: reasoning without its encrypted content, or
+ * an image without its bytes. Sources: OpenAI's guides, "Reasoning models" and "Image generation"
+ * (multi-turn, by image id).
  */
 function lacksContent({ type, encrypted_content, content, result }: JsonRecord): boolean {
   if (type === 'image_generation_call') return (result ?? '') === ''

@@ -13,36 +13,36 @@ import type { ReserveRefusal } from '../../ledger/operations.ts'
 import { budgetRooms, hasBudget, type LimitCheck } from '../../limit/limit.ts'
 import { obeyLimits } from '../../limit/limit-answer.ts'
 
-/** Holds back what a call may cost before its upstream is asked. */
+/** Reserves the possible cost of a call before the upstream is asked. */
 
 export interface Hold {
-  /** Points held back for the call. */
+  /** Points reserved for the call. */
   points: number
   /**
    * The most tokens that each reply may have, because the balance does not cover more; null if it
    * covers all that client and model allow.
    */
   outputLimit: number | null
-  /** Later attempts must do with these points. */
+  /** Later attempts cannot reserve more than these points. */
   isFixed: boolean
 }
 
-/** The reply of a model whose output limit nobody knows is taken to have at most so many tokens. */
+/** Assumed maximum tokens of a reply if the model's output limit is unknown. */
 const UNKNOWN_REPLY_TOKENS = 131_072
 
-/** Up to here a prompt is counted exactly where a balance is short. */
+/** Largest body, in bytes, whose prompt is counted exactly if the balance is short. */
 const EXACT_BYTES_MAX = 64 * 1024
 
 /**
- * Holds back what the call may cost on this channel, or as much of it as balance, token and budgets
- * cover. A call is reserved once: for a dearer channel more is held. Returns null if the balances
- * do not cover that, or the client has left. Throws the refusal that the client is to see.
+ * Reserves the possible cost of the call on this channel, or as much of it as balance, token and
+ * budgets cover. A call has one reservation; a more expensive channel extends it. Returns null if
+ * the balances do not cover that or the client has left. Throws the client's refusal.
  */
 export async function hold(
   parts: RelayParts,
   call: Call,
   attempt: Attempt,
-  /** What an earlier attempt has held; null if this is the first. */
+  /** The reservation of an earlier attempt; null if this is the first. */
   held: Hold | null,
 ): Promise<Hold | null> {
   const costs = costsOf(parts, call, attempt)
@@ -54,7 +54,7 @@ export async function hold(
   return { points, outputLimit, isFixed: reserved.hasBudget || points < costs.full }
 }
 
-/** For a later attempt: extends the reservation, unless the call must do with what it has. */
+/** Extends the reservation for a later attempt, unless it is fixed. */
 async function holdMore(
   parts: RelayParts,
   call: Call,
@@ -67,7 +67,10 @@ async function holdMore(
   return { ...held, points, outputLimit: costs.limitFor(points) }
 }
 
-/** Returns the points held then, as many of `full` as the balances cover; null: it is closed. */
+/**
+ * Extends to as much of `full` as the balances cover. Returns the points reserved then, or null if
+ * the reservation is closed.
+ */
 async function extend(
   parts: RelayParts,
   call: Call,
@@ -85,7 +88,7 @@ async function extend(
 }
 
 interface Costs extends Wanted {
-  /** The most tokens of each reply that so many points pay for; null if they pay for all. */
+  /** Returns the most tokens of each reply that the points pay for; null if they cover all. */
   limitFor(points: number): number | null
 }
 
@@ -112,7 +115,7 @@ function costsOf(parts: RelayParts, call: Call, attempt: Attempt): Costs {
   return { tokens, ...exactly(full), limitFor: () => null }
 }
 
-/** What replies of a text can cost, by how long they may become. */
+/** Returns the possible cost of text replies by their maximum length. */
 function replyCosts(
   { app }: RelayParts,
   { figures, input: { body } }: Call,
@@ -167,72 +170,75 @@ function replyCosts(
     exact: () => (exact ??= amounts()),
     limitFor(points) {
       if (!limitsOutput) return null
-      // Our count of the prompt may be above the upstream's: that must not cut a reply short.
+      // The prompt count here may exceed the upstream's; that must not cut a reply short.
       const limit = longestWithin(points, leastPrompt(promptTokens))
       return limit === most ? null : limit
     },
   }
 }
 
-/** The prompt tokens that the upstream counts at least, where we count so many. */
+/** Returns the least prompt tokens that the upstream may count for a count made here. */
 const leastPrompt = (counted: number): number => Math.max(0, Math.floor(counted * 0.95) - 8)
 
-/** Of a reply that cannot be limited, as much is held as there is. */
+/** Reserves all free points for a reply whose length cannot be limited. */
 const all = (free: number): number => free
 
-/** Holds points back before an upstream is asked, and waits for them if other calls hold them. */
+/** Reserves points before an upstream is asked, and waits for points that other calls hold. */
 
 /** What to reserve, in points; `full` ≥ `enough` ≥ `least`. */
 export interface Amounts {
-  /** All that the call can cost. */
+  /** The maximum cost of the call. */
   full: number
-  /** So much is taken at once; for less, a call waits while other calls of its user are running. */
+  /** Reserved at once if free; for less, a call waits while other calls of its user are running. */
   enough: number
-  /** With less, the call is not worth starting. */
+  /** The minimum; with less, the call is not started. */
   least: number
-  /** The most that is worth holding when so many points are free. */
+  /** Returns the most points worth reserving if this many are free. */
   fit(free: number): number
 }
 
-/** What a call wants, in points. */
+/** The reservation that a call requests, in points. */
 export interface Wanted {
-  /** All that it can cost, by an estimate of its prompt. */
+  /** The maximum cost, with the prompt estimated. */
   full: number
-  /** Tokens that count against limits by the minute. */
+  /** Tokens that count against per-minute limits. */
   tokens: number
-  /** Asked if there is less than `full`: the same with the prompt counted, and how little will do. */
+  /**
+   * Called if fewer than `full` points are free: returns amounts based on the counted prompt, and
+   * the minimum.
+   */
   exact(): Promise<Amounts>
 }
 
 export interface Reserved {
-  /** Points held back. */
+  /** Points reserved. */
   points: number
   /** Whether the token or its owner has a budget. */
   hasBudget: boolean
 }
 
-/** An amount that must be held as it is. */
+/** Requests an amount that must be reserved in full. */
 export const exactly = (full: number): Pick<Wanted, 'full' | 'exact'> => ({
   full,
   exact: () => Promise.resolve({ full, enough: full, least: full, fit: () => full }),
 })
 
-/** A balance or budget that is too small for what was asked. */
+/** A balance or budget that does not cover the requested amount. */
 interface Shortage {
-  /** Points that are free, and that open calls hold. */
+  /** Points that are free, and points that open calls hold. */
   free: number
   held: number
-  /** Throws what the client is to see of a call that takes at least `least` points. */
+  /** Throws the client's error for a call that costs at least `least` points. */
   refuse(least: number): Promise<never>
 }
 
-/** How often a reservation is tried anew because balances changed meanwhile. */
+/** Maximum retries of a reservation after balances changed concurrently. */
 const ROUNDS_MAX = 5
 
 /**
  * Reserves as much of `wanted` as balance, token and budgets cover. Returns null if the client has
- * left. Throws the refusal that the client is to see: 403 if the balances cannot pay the least even
- * after all open calls have ended, 429 if open calls hold the points for longer than a call waits.
+ * left. Throws the client's refusal: 403 if the balances cannot pay the minimum even after all open
+ * calls have ended, 429 if open calls hold the points for longer than a call waits.
  */
 export async function reservePoints(
   parts: RelayParts,
@@ -251,7 +257,7 @@ export async function reservePoints(
   throw new AppError('quota_held')
 }
 
-/** Null if the call must wait until other calls give points back. */
+/** Tries one reservation. Returns null if the call must wait until other calls release points. */
 async function tryReserve(parts: RelayParts, call: Call, wanted: Wanted): Promise<Reserved | null> {
   let points = wanted.full
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -262,11 +268,11 @@ async function tryReserve(parts: RelayParts, call: Call, wanted: Wanted): Promis
     points = Math.min(points, full)
     const shortages = outcome.filter(({ free }) => free < points)
     for (const { free, held, refuse } of shortages) {
-      // Refuses for good: the points do not even come back when all open calls have ended.
+      // Final refusal: the points do not suffice even after all open calls have ended.
       if (free + held < least) return refuse(least)
     }
     if (shortages.some(({ free, held }) => held > 0 && free < enough)) return null
-    // Balances may have changed meanwhile, so the reservation decides again.
+    // Balances may have changed meanwhile, so the reservation is tried again.
     points = shortages.reduce((lowest, { free }) => Math.min(lowest, fit(free)), points)
   }
   return null
@@ -277,7 +283,7 @@ interface Ask {
   tokens: number
 }
 
-/** Reserves, or says which balances or budgets are too small. */
+/** Reserves the points, or returns the balances or budgets that are too small. */
 async function reserveOnce(
   parts: RelayParts,
   call: Call,
@@ -313,7 +319,7 @@ async function reserveOnce(
   return { points: ask.points, hasBudget: result.facts.some(hasBudget) }
 }
 
-/** The budgets that a call does not fit; null if it does not fit another limit either. */
+/** Returns the budgets that the call exceeds; null if it exceeds another limit too. */
 function budgetShortages(
   check: LimitCheck,
   { points, tokens }: Ask,
@@ -339,7 +345,7 @@ async function balanceShortages(
 ): Promise<Shortage[]> {
   const { caller } = call
   const refuseToken = async (): Promise<never> => {
-    // The rows have changed since they were read: say what they say now.
+    // The rows have changed since they were read: report their current state.
     const reason = await callers.recheck(caller, () => app.addressOf(call.request))
     throw reason ?? new AppError('token_quota_insufficient')
   }

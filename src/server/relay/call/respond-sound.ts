@@ -17,21 +17,21 @@ import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-ca
 import { isGood, refusedAnswer, relayAnswer } from './respond-whole.ts'
 
 /**
- * A recording that goes on as it comes: nothing of it says what it cost, which is known from the
- * request. Kept here is one piece at a time. What looks like words in place of sound is read whole
- * first, because it may be an error in a good status, and until the first sound another channel may
- * be asked. The last byte waits until the call is settled.
+ * Passes audio through as it arrives. The response does not report its cost, which is known from
+ * the request. One chunk at a time is kept in memory. A response that looks like text instead of
+ * audio is read whole first, because it may be an error with a success status. Until the first
+ * audio arrives, another channel may be asked. The last byte is sent after the call is settled.
  */
 export function relayRecording(
   parts: RelayParts,
   call: Call,
-  /** Called when the channel has begun to answer. */
+  /** Called when the channel has started to respond. */
   onBegin: () => void,
 ): Promise<AttemptOutcome> {
   return new RecordingRelay(parts, call, onBegin).run()
 }
 
-/** JSON or a page, behind blanks perhaps. */
+/** Matches JSON or an HTML page, possibly after whitespace. */
 const WORDS = /^\s*[{<]/
 
 class RecordingRelay {
@@ -44,9 +44,9 @@ class RecordingRelay {
   private readonly flow: ClientFlow
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
-  /** What is read whole; null: it is passed on. */
+  /** The response body if it is read whole; null if it is passed through. */
   private words: Buffer[] | null = null
-  /** Where the bytes of what is read whole are counted. */
+  /** Counts the bytes of a response that is read whole. */
   private room: AnswerRoom | null = null
   private hasBegun = false
   private isEnding = false
@@ -104,7 +104,7 @@ class RecordingRelay {
     else this.onEnd()
   }
 
-  /** Why no more of what is read whole is taken. Null: it may grow on. */
+  /** Returns why a response that is read whole may not grow further; null if it may. */
   private wordsFault(): BodyFault | null {
     if (!isGood(this.status)) return this.length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
     const { parts, call, attempt } = this
@@ -115,7 +115,7 @@ class RecordingRelay {
     return answerFault(this.room, this.length)
   }
 
-  /** Commits to this channel: the head goes out, and with it the right to try another. */
+  /** Commits to this channel: sends the head, after which no other channel can be tried. */
   private begin(): void {
     if (this.hasBegun) return
     this.hasBegun = true
@@ -141,7 +141,7 @@ class RecordingRelay {
     return typeof type === 'string' ? type : 'application/octet-stream'
   }
 
-  /** Everything but the last byte, which leaves when the call is settled. */
+  /** Sends everything but the last byte, which is sent when the call is settled. */
   private pass(chunk: Buffer): void {
     const { call, lastByte } = this
     this.lastByte = Buffer.from(chunk.subarray(-1))
@@ -162,7 +162,7 @@ class RecordingRelay {
     if (this.isEnding) return
     const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.words !== null && !isGood(this.status)) {
-      // Its status says what went wrong, even if its words did not all arrive.
+      // The status of an error reports the cause even if its body is incomplete.
       this.conclude(this.finishWords(this.words))
     } else if (isLeft || this.hasBegun) {
       const by = failure === 'timeout' ? 'timeout' : 'network'
@@ -175,7 +175,7 @@ class RecordingRelay {
     finishing.then(this.outcome.resolve, this.outcome.reject)
   }
 
-  /** Before anything has reached the client. */
+  /** Ends an attempt before anything has reached the client. */
   private fail(failure: AttemptFailure): void {
     this.isEnding = true
     this.outcome.resolve(failedAttempt(this.call.language, failure))
@@ -202,7 +202,7 @@ class RecordingRelay {
     call.capture?.addUnreadable(this.mediaType, this.length)
     if (call.isGone) return { kind: 'abandoned' }
     if (ending === 'whole') call.response.end(this.lastByte)
-    // Nobody is to take it for complete.
+    // Closes the connection so that the client does not take the audio for complete.
     else call.response.destroy()
     return { kind: 'answered', broken: this.flow.brokenOff === null ? by : null }
   }

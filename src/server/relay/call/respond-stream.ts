@@ -27,37 +27,38 @@ import { relayJsonAsStream } from './json-as-stream.ts'
 import { refusedAnswer, saysSomething } from './respond-whole.ts'
 
 /**
- * A call whose answer is streamed. The upstream's events go on byte for byte as they come; what is
- * looked at is only copied out of them. Three things are held back:
+ * Relays a call whose response is streamed. The upstream's events pass through byte for byte as
+ * they arrive; only the inspected parts are copied. Three things are held back:
  *
- * - everything before the first event that is an answer, because until then another channel may be
- *   asked; a client that waits for long hears signs of life of our own;
- * - the usage chunk, when the client did not ask for it and we did;
+ * - everything before the first event with content, because until then another channel may be
+ *   asked; a client that waits long receives keep-alive events of this server;
+ * - the usage chunk, if the client did not ask for it and this server did;
  * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
  *
- * Back-pressure is the sockets' own: while the client's buffer is full, the upstream is not read.
- * The connection of a client that takes nothing for a minute is closed (`http/connections.ts`).
+ * Back-pressure is left to the sockets: while the client's buffer is full, the upstream is not
+ * read. The connection of a client that reads nothing for a minute is closed
+ * (`http/connections.ts`).
  */
 
-/** What was produced is stored at least this often, so that a crash costs at most one interval. */
+/** Longest time between checkpoints of the usage: a crash loses at most one interval. */
 const CHECKPOINT_INTERVAL_MS = 2000
 const CHECKPOINT_BYTES = 16 * 1024
-/** How much higher our count of a reply may be than the upstream's. */
+/** How far the token count made here may exceed the upstream's for a reply. */
 const COUNT_SLACK_FACTOR = 1.25
 const COUNT_SLACK_TOKENS = 64
 
 export interface StreamPlan {
   attempt: AttemptPlan
   prompt: Prompt
-  /** A cheap figure for checkpoints. */
+  /** A cheap estimate of the prompt tokens, for checkpoints. */
   promptEstimate: number
-  /** The client wants the final cost as a comment. */
+  /** The client requested the final cost as an SSE comment. */
   wantsCost: boolean
-  /** Points held back for this call. */
+  /** Points reserved for this call. */
   reserved: number
-  /** How many replies the call asks for. */
+  /** Number of replies that the call requests. */
   replies: number
-  /** Hears that the channel has begun to answer. */
+  /** Called when the channel has started to respond. */
   onBegin(): void
 }
 
@@ -85,29 +86,31 @@ class StreamRelay {
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
   private isEventStream = false
-  /** The answer is no event stream, or a packed one: its bytes, to be read whole. */
+  /** The body of a response that is not an event stream or is compressed, to be read whole. */
   private plainBody: Buffer[] | null = null
   private plainLength = 0
-  /** Where its bytes are counted; null: it is not read whole, or is an error. */
+  /** Counts the bytes of a body that is read whole; null for event streams and errors. */
   private room: AnswerRoom | null = null
-  /** What a client does to the stream by leaving it, while it may be one under another name. */
+  /**
+   * Handles a client that leaves while the response may be an event stream of another content type.
+   */
   private onGone: (() => void) | null = null
   private hasBegun = false
   private isEnding = false
-  /** A stop text has come that the upstream was not told: the client has the whole answer. */
+  /** A stop sequence occurred that was not sent upstream: the client has the whole response. */
   private isCut = false
-  /** The upstream's own error behind the beginning of its answer. */
+  /** The upstream's own error after the start of its response. */
   private said: RelayError | null = null
-  /** Runs while the client hears nothing. */
+  /** Timer that runs while the client receives nothing. */
   private silence: NodeJS.Timeout | null = null
-  /** It has run out, and there was nothing yet that a client could be told of. */
+  /** The timer expired before there was anything to send to the client. */
   private isOverdue = false
   private sentMs = 0
   private checkpointMs = 0
   private bytesSinceCheckpoint = 0
-  /** Tokens of the replies by our count with which the upstream has ignored its limit. */
+  /** Tokens of the replies, counted here, above which the upstream has ignored its limit. */
   private readonly repliesMost: number
-  /** Of the prompt as it is counted here; null: not counted yet. */
+  /** Counted prompt tokens; null if not counted yet. */
   private promptTokens: number | null = null
 
   constructor(parts: RelayParts, call: RelayCall, charge: Charge, plan: StreamPlan) {
@@ -147,7 +150,7 @@ class StreamRelay {
     this.status = status
     this.headers = headers
     this.isEventStream = this.plan.attempt.wire.isStream(String(headers['content-type'] ?? ''))
-    // What has come together with the head is looked at first: it may be an error.
+    // Data that arrived together with the head is read first: it may be an error.
     if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
     if (saysSomething(status) && this.isEventStream && !isPacked) return
@@ -159,13 +162,13 @@ class StreamRelay {
       bytesMax: () => plan.attempt.answerBytesMax(isEventStream),
     })
     if (!isPacked) this.onGone = this.call.onGone
-    // The answer has been made and will be paid for: take it, whoever is still there.
+    // The upstream charges for its response now: read it even if the client leaves.
     stayForAnswer(this.call)
   }
 
   private onData(chunk: Buffer): void {
     if (this.isEnding) {
-      // Whatever follows the end of the answer is not the client's.
+      // Data after the end of the response is not sent to the client.
       this.flow.abort()
       return
     }
@@ -186,7 +189,7 @@ class StreamRelay {
       return
     }
     if (this.stream.isDone) {
-      // Some upstreams leave the connection open behind their last word.
+      // Some upstreams leave the connection open after their last event.
       this.onEnd('end')
       return
     }
@@ -197,8 +200,8 @@ class StreamRelay {
   }
 
   /**
-   * A reply that seems longer than the limit its upstream was told is not read on until it is
-   * counted exactly: the estimate so far may be too high by a few hundred tokens.
+   * Pauses a reply that seems longer than the limit sent upstream until it is counted exactly: the
+   * estimate so far may be too high by a few hundred tokens.
    */
   private holdBack(): void {
     this.flow.pause()
@@ -226,7 +229,7 @@ class StreamRelay {
     else this.onEnd('end')
   }
 
-  /** Some upstreams call a stream of events JSON, plain text, or nothing at all. */
+  /** Some upstreams label an event stream as JSON, as plain text, or not at all. */
   private followUnnamed(onGone: () => void): void {
     const begun = Buffer.concat(this.plainBody ?? [])
     const isStream = beginAsEvents(this.plan.attempt.wire, begun)
@@ -239,14 +242,14 @@ class StreamRelay {
     this.onData(begun)
   }
 
-  /** Looks at events and writes those that are the client's in one piece. */
+  /** Reads events and writes those for the client in one chunk. */
   private forward(events: readonly SseEvent[]): void {
     const out: Buffer[] = []
     for (const event of events) {
       if (this.isEnding || this.stream.isDone) break
       const read = event.data === null ? null : this.stream.read(event)
       if (read === null || read.kind === 'idle') {
-        // A sign of life is no answer: nothing is committed to by it.
+        // A keep-alive event is no response and does not commit to the channel.
         const idle = this.hasBegun ? this.output.idle(event) : null
         if (idle !== null) out.push(idle)
         continue
@@ -268,13 +271,13 @@ class StreamRelay {
     this.write(out)
   }
 
-  /** Counts and captures what the model has written. */
+  /** Counts and captures the text that the model has written. */
   private note(events: readonly ChatEvent[]): void {
     this.completion.addAll(events)
     this.call.capture?.addTexts(textsOf(events))
   }
 
-  /** What the client gets of an event: of an error its cleaned words. */
+  /** Returns the bytes of an event for the client; an error's message is cleaned. */
   private bytesOf(event: SseEvent, read: ReadEvent): Buffer | null {
     if (read.kind === 'malformed') return null
     if (read.kind !== 'error') return this.output.take(event, read)
@@ -282,7 +285,7 @@ class StreamRelay {
     return this.output.error(toldError(this.said), this.call.requestId)
   }
 
-  /** An error before anything else: this channel has failed, and another may be asked. */
+  /** Handles an error before any content: this channel has failed, and another may be asked. */
   private isRefusal({ kind, error }: ReadEvent): boolean {
     if (kind !== 'error' && kind !== 'malformed') return false
     this.flow.abort()
@@ -298,7 +301,7 @@ class StreamRelay {
     return true
   }
 
-  /** Commits to this channel: the head goes out, and the right to try another is gone. */
+  /** Commits to this channel: sends the head, after which no other channel can be tried. */
   private begin(): void {
     if (this.hasBegun) return
     this.hasBegun = true
@@ -318,9 +321,10 @@ class StreamRelay {
   }
 
   /**
-   * Proxies on the way cut what is silent for a minute, and models may think for longer. Before an
-   * answer has begun this costs a later refusal its status, so that it waits for an upstream that
-   * has taken the call, unless an earlier one had.
+   * Sends a keep-alive event. Proxies close connections that are silent for a minute, and models
+   * may reason for longer. Before the response has started, a keep-alive fixes the status, so that
+   * a later refusal cannot set it. It is therefore sent only after an upstream has accepted the
+   * call, or if an earlier keep-alive was sent.
    */
   private keepAlive(): void {
     const { call, output } = this
@@ -351,13 +355,14 @@ class StreamRelay {
     checkpointCall(this.parts, this.call, this.charge, { used, onShort })
   }
 
-  /** Ends a stream whose reply costs more than is held, and more than the balance can add. */
+  /** Ends a stream whose reply costs more than is reserved and more than the balance can add. */
   private async endIfOutgrown(held: number): Promise<void> {
     const { prompt } = this.plan
     if (prompt.estimate !== null) return
     this.promptTokens ??= await prompt.count()
     const counted = await this.completion.total()
-    // An upstream that obeyed its limit must not be cut because it counts fewer tokens than we do.
+    // An upstream that kept its limit must not be cut because it counts fewer tokens than this
+    // server.
     const written = Math.max(0, Math.floor((counted - COUNT_SLACK_TOKENS) / COUNT_SLACK_FACTOR))
     const cost = costOf(this.charge.price, countedUsage(this.promptTokens, written))
     if (cost > held && !this.isEnding) this.call.breakOff('quota_used_up')
@@ -374,21 +379,21 @@ class StreamRelay {
 
   private onFailure(failure: UpstreamFailure): void {
     if (this.isEnding) return
-    // An error's status says what went wrong, even if its words did not all arrive. A client that
-    // left while the upstream was at work is charged for what it has caused.
+    // The status of an error reports the cause even if its body is incomplete. A client that left
+    // while the upstream was at work is charged for the cost it caused.
     const isError = this.plainBody !== null && !saysSomething(this.status)
     const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
     else this.fail(this.flow.brokenOff ?? failure)
   }
 
-  /** Nothing more is read. */
+  /** Stops reading. */
   private stop(): void {
     this.isEnding = true
     if (this.silence !== null) clearTimeout(this.silence)
   }
 
-  /** Before anything of an answer has reached the client. */
+  /** Ends an attempt before any content has reached the client. */
   private fail(failure: AttemptFailure): void {
     this.stop()
     this.outcome.resolve(failedAttempt(this.call.language, failure))
@@ -398,7 +403,7 @@ class StreamRelay {
     if (this.plainBody !== null) return this.finishPlain(Buffer.concat(this.plainBody))
     const last = this.reader.end()
     if (last !== null && this.hasBegun) this.takeLast(last)
-    // An event stream without a single event.
+    // An event stream without any event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
     const rest = this.stream.end()
     this.note(rest)
@@ -424,7 +429,7 @@ class StreamRelay {
     return { kind: 'answered', broken, said: this.said }
   }
 
-  /** What the stream ended in without its blank line: readers drop it, but its figures count. */
+  /** Reads a last event without its blank line: clients drop it, but its usage counts. */
   private takeLast(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
     const read = this.stream.read(event)
@@ -450,7 +455,7 @@ class StreamRelay {
     response.end(Buffer.concat(words))
   }
 
-  /** The upstream answered a stream request with one JSON text, with an error, or packed. */
+  /** Handles a stream request that was answered with JSON, with an error, or compressed. */
   private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
     const answer = { status: this.status, headers: this.headers, body, room: this.room }
     if (!saysSomething(this.status)) return refusedAnswer(this.call, this.charge, answer)

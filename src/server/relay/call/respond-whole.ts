@@ -32,11 +32,11 @@ import { streamAsJson } from '../gathering/stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**
- * What every kind of answer needs: fetching one whole, reading its errors, measuring what it used,
- * settling it. And the calls whose answer comes in one piece.
+ * The steps that all responses share: fetching a whole response, reading its errors, measuring its
+ * usage and settling it. Also relays the calls whose response comes in one piece.
  */
 
-/** Sends the request, waits for the whole answer, settles, and only then answers the client. */
+/** Sends the request, waits for the whole response, settles, and then responds to the client. */
 export async function relayWhole(
   parts: RelayParts,
   call: RelayCall,
@@ -57,7 +57,7 @@ export async function relayWhole(
   return relayAnswer(parts, call, charge, { ...whole, prompt })
 }
 
-/** Settles a whole answer with a good status, and only then answers the client. */
+/** Settles a whole response with a success status, and then responds to the client. */
 export async function relayAnswer(
   parts: RelayParts,
   call: RelayCall,
@@ -77,7 +77,7 @@ export interface MeasuredAnswer extends WholeAnswer {
   source: UsageSource
 }
 
-/** What a whole answer with a good status holds and what it used, or why it is none. */
+/** Returns the content and usage of a whole response with a success status, or its error. */
 export async function measureAnswer(
   parts: RelayParts,
   call: RelayCall,
@@ -90,7 +90,7 @@ export async function measureAnswer(
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
   const error = errorOf(reading, plan)
   if (reading.kind === 'error' || error !== undefined) {
-    // HTTP 200 with an error inside is a failure like any other.
+    // An error with HTTP 200 is a failure like any other.
     const refusal = hiddenRefusal(error, plan.upstream)
     return refusedAttempt({ ...answer, ...refusal }, call.language, charge.channel)
   }
@@ -116,7 +116,7 @@ export async function measureAnswer(
   return { body, events, used, source: 'counted' }
 }
 
-/** What went wrong, for this client; undefined: nothing. */
+/** Returns the error for this client; undefined if there is none. */
 function errorOf(
   reading: Extract<AnswerReading, { kind: 'ok' | 'error' }>,
   { convert }: Pick<AttemptPlan, 'convert'>,
@@ -125,7 +125,7 @@ function errorOf(
   return convert === null ? undefined : reading.failure
 }
 
-/** Who says how many calls it was, where these have the price; null: nobody is asked for them. */
+/** Returns the source of the number of searches if they have a price; null if it is not needed. */
 function sourceOfCalls(
   { price }: Charge,
   { estimate }: Prompt,
@@ -140,19 +140,19 @@ const withExtras = (usage: TokenUsage, extras: UsedExtras | undefined): TokenUsa
 
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
-/** Of a stream, or a test's answer. Some frameworks say 201 to whatever is posted, as NestJS does. */
+/** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
 export const saysSomething = (status: number): boolean => status === 200 || status === 201
 
 interface WholeRequest {
   request: UpstreamRequest
   channelId: number
-  /** The largest response in bytes, by its `Content-Type`; looked up only if it is large. */
+  /** Returns the largest response in bytes for a `Content-Type`; called only if it is large. */
   bytesMax(contentType: string): number
 }
 
 /**
- * The answer, or why there is none. A client that goes away gives up the upstream while it is
- * silent.
+ * Fetches the response, or returns why there is none. A client that leaves aborts the upstream
+ * request as long as the upstream has not responded.
  */
 export function fetchWhole(
   parts: RelayParts,
@@ -176,7 +176,7 @@ export function fetchWhole(
   const upstream = callUpstream(egress, request, {
     onHead(status, headers) {
       head = { status, headers }
-      // The answer has been made and will be paid for: take it, whoever is still there.
+      // The upstream charges for its response now: read it even if the client leaves.
       if (isGood(status)) stayForAnswer(call)
     },
     onData(chunk) {
@@ -196,7 +196,7 @@ export function fetchWhole(
       resolve(head === null ? 'cut' : { ...head, body: bodyOf(), room })
     },
     onFailure(failure) {
-      // Its status says what went wrong, even if its words did not all arrive.
+      // The status of an error reports the cause even if its body is incomplete.
       const isError = head !== null && !isGood(head.status)
       resolve(head !== null && isError ? { ...head, body: bodyOf(), room } : (reason ?? failure))
     },
@@ -213,8 +213,8 @@ export function fetchWhole(
 const goOn = (): void => {}
 
 /**
- * No answer. Nothing has reached the client, so another channel may be asked. What a client has
- * caused that left while the upstream was at work is its own: the prompt is charged.
+ * Handles a missing response. Nothing has reached the client, so another channel may be asked. A
+ * client that left while the upstream was at work is charged for the prompt.
  */
 async function failed(
   parts: RelayParts,
@@ -233,7 +233,7 @@ async function failed(
   return failedAttempt(call.language, failure)
 }
 
-/** An answer with a bad status; its words may be packed. */
+/** Handles a response with an error status; its body may be compressed. */
 export async function refusedAnswer(
   call: RelayCall,
   charge: Pick<Charge, 'channel'>,
@@ -251,7 +251,10 @@ interface ClientAnswer {
   sent: Buffer
 }
 
-/** What the client gets: the upstream's bytes, or their meaning in its dialect; null: neither. */
+/**
+ * Returns the body for the client: the upstream's bytes, or converted to the client's dialect; null
+ * if it can be neither.
+ */
 function clientAnswer(
   { convert }: AttemptPlan,
   answer: Answer,
@@ -274,7 +277,9 @@ async function settleAndSend(
   sendAnswer(parts, call, charge, { contentType, body: sent, ...paid })
 }
 
-/** Settles a call whose answer is whole. `remaining`: what a header tells the client of. */
+/**
+ * Settles a call whose response is whole. `remaining`: the quota that a response header reports.
+ */
 export async function settleWhole(
   parts: RelayParts,
   call: RelayCall,
@@ -288,8 +293,8 @@ export async function settleWhole(
 }
 
 /**
- * What the token may still spend, or what its owner has where the billing calls tell that; null:
- * nobody knows now.
+ * Returns what the token may still spend, or what its owner has left if the billing endpoints
+ * report that; null if unknown.
  */
 function remainingOf(
   { app }: RelayParts,

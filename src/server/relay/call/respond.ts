@@ -14,7 +14,7 @@ import {
   type UpstreamRequest,
 } from '../transport/upstream-call.ts'
 
-/** Of every answer that is a stream, also through proxies that like to collect. */
+/** Headers of every streamed response; they also keep proxies from buffering it. */
 const streamHeaders = (contentType: string): string[] => [
   'Content-Type',
   contentType,
@@ -25,15 +25,15 @@ const streamHeaders = (contentType: string): string[] => [
 ]
 
 /**
- * Shows a client that something will come, before there is an answer, and before it is known who
- * gives it and what it costs. What becomes of the call is told in the stream from here on.
+ * Opens a stream for the client before there is a response, and before its channel and cost are
+ * known. From here on, errors are sent in the stream.
  */
 export function openStream(call: Call, output: StreamOutput): void {
   if (!call.response.headersSent) writeHead(call, 200, streamHeaders(output.contentType))
   call.opened = output
 }
 
-/** Begins an answer that is a stream; who has waited for long has its head already. */
+/** Begins a streamed response, unless keep-alives have already sent its head. */
 export function beginStream(
   call: Call,
   { contentType }: Pick<StreamOutput, 'contentType'>,
@@ -44,10 +44,10 @@ export function beginStream(
   writeHead(call, 200, [...streamHeaders(contentType), ...headers])
 }
 
-/** Up to here copying the body is cheaper than writing it apart. */
+/** Largest body, in bytes, for which copying is cheaper than a separate write. */
 const TEXT_BYTES_MAX = 16 * 1024
 
-/** Headers that tell a client what its call came to. */
+/** Headers that report the cost of a call. */
 export function costHeaders(
   { app }: RelayParts,
   call: Call,
@@ -62,7 +62,7 @@ export function costHeaders(
   return headers
 }
 
-/** The upstream's answer. Of its headers only the content type goes on. */
+/** Sends the upstream's response. Of its headers only the content type is passed on. */
 export function sendAnswer(
   parts: RelayParts,
   call: Call,
@@ -84,14 +84,14 @@ export function sendAnswer(
     String(body.length),
     ...costHeaders(parts, call, attempt, { quota: charged, remaining }),
   ])
-  // A text leaves in one piece with the head; bytes are a second piece and a dearer system call.
+  // A text is sent in one piece with the head; bytes need a second, slower system call.
   if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
   else call.response.end(body)
 }
 
 /**
- * Answers with an error, in the stream if there is nothing else in it; or, if the answer has begun,
- * breaks it off so that nobody takes it for complete.
+ * Responds with an error, in the stream if it is open but has no content. If the response has
+ * already begun, closes the connection so that the client does not take it for complete.
  */
 export function sendError(call: Call, upstreamOrOwn: RelayError): void {
   const { response, opened } = call
@@ -115,7 +115,7 @@ export function sendJson(call: Call, value: unknown): void {
   sendText(call, 200, JSON.stringify(value))
 }
 
-/** JSON that is text already. */
+/** Sends JSON that is already serialized. */
 export function sendText(call: Call, status: number, body: string): void {
   sendWhole(call, status, textHeaders(body), body)
 }
@@ -142,7 +142,7 @@ export function sendWhole(
   dropRest(request, call.restLimits, () => response.end())
 }
 
-/** For nobody but the caller: a cache on the way heeds the key in `Authorization`, no other. */
+/** Forbids caching: shared caches respect a key in `Authorization`, but not in other headers. */
 export const NOT_STORED = ['Cache-Control', 'no-store'] as const
 
 const textHeaders = (body: string): string[] => [
@@ -154,20 +154,20 @@ const textHeaders = (body: string): string[] => [
 ]
 
 /**
- * Writes the head of an answer: what every answer carries, what was left out of the request, then
- * these, names and values in turn. A flat list because it is written for every call: headers set
- * one by one cost three times as much.
+ * Writes the head of a response: the common headers, the headers about changed request members,
+ * then `headers`, names and values alternating. A flat list, because it is written for every call:
+ * headers set one by one cost three times as much.
  */
 export function writeHead(call: Call, status: number, headers: readonly string[]): void {
   call.response.writeHead(status, [...call.headers, ...noteHeaders(call.notes), ...headers])
 }
 
 /**
- * Passes an upstream's response on to the client as it comes: the upstream is read as fast as the
- * client takes it and no faster.
+ * Passes an upstream's response to the client as it arrives. The upstream is read no faster than
+ * the client reads.
  */
 export class ClientFlow {
-  /** Why we gave the upstream up before it was done. */
+  /** Why this server aborted the upstream before its end; null if it did not. */
   brokenOff: BreakReason | null = null
   /** The client's buffer is full, and the upstream is paused. */
   isStuck = false
@@ -178,7 +178,7 @@ export class ClientFlow {
     this.call = call
   }
 
-  /** `finishes`: the answer is read to its end even when the client has gone. */
+  /** `finishes`: the response is read to its end even after the client has left. */
   start(
     { egress, abortLater }: RelayParts,
     request: UpstreamRequest,
@@ -205,7 +205,7 @@ export class ClientFlow {
     this.upstream?.pause()
   }
 
-  /** The client takes what there is, or has gone: the upstream is read on. */
+  /** Resumes the upstream: the client's buffer has drained or the client has left. */
   readOn(): void {
     this.isStuck = false
     this.upstream?.resume()

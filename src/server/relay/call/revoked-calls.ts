@@ -7,17 +7,16 @@ import { findTokenByKey } from '../../token/token-store.ts'
 import { findUser } from '../../user/user-store.ts'
 import type { Caller } from '../routing/caller.ts'
 
-/** A call under way, as far as it matters here. */
+/** The fields of a running call that this file needs. */
 interface CallOf {
-  /** Null: not known yet. */
+  /** The authenticated caller; null if not known yet. */
   readonly knownCaller: Caller | null
   breakOff(reason: BreakReason): void
 }
 
 /**
- * Breaks off running calls, in every process, when their token or its user is disabled or deleted:
- * what a leaked key has begun ends with it. A token that expires or is used up meanwhile lets its
- * calls finish.
+ * Breaks off running calls, in every process, when their token or its user is disabled or deleted,
+ * so that calls of a leaked key end. Calls of a token that expires or is used up meanwhile finish.
  */
 export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>): void {
   database.onAnnouncement((message) => {
@@ -47,7 +46,7 @@ export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>
 
 const byKey = ({ knownCaller }: CallOf): string => knownCaller?.token.key ?? ''
 
-/** Whose calls an announcement may be about; null: nobody's. */
+/** Returns a test for the callers that an announcement is about; null if it is about none. */
 function concerned(message: string): ((caller: Caller) => boolean) | null {
   const [noun, id] = message.split(':')
   if (noun === 'everything') return () => true

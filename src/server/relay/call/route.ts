@@ -16,27 +16,27 @@ import {
 import { all, type Admits, type Staying } from '../routing/key-turns.ts'
 import { trailOf } from '../routing/trail.ts'
 
-/** Where a call may go, and where it goes next. */
+/** The channels that may serve a call, and the next one to ask. */
 
 export interface Route {
   group: string
-  /** Empty: only disabled channels serve it, and one may be due for a trial. */
+  /** Empty if only disabled channels serve the call; one of them may be due for a trial. */
   tiers: Tiers
   paused: readonly PausedChannel[]
-  /** An admin has named the channel, or the call goes on from what is stored there. */
+  /** The channel is fixed: an admin named it, or the call continues a response stored there. */
   isPinned: boolean
-  /** See `Affinity`; null: it is of none. */
+  /** The conversation's key, see `Affinity`; null if the call belongs to none. */
   conversation: string | null
-  /** Stored items that a request of the Responses API names; null: another API. */
+  /** Stored items that a Responses API request references; null for another API. */
   referred: ReferredItems | null
   /** Prompt tokens that the upstream reads again from a stored response. */
   earlierTokens: number
 }
 
-/** Which channels of which group. */
+/** The channels that may serve a call, and their group. */
 type Destination = Pick<Route, 'group' | 'tiers' | 'paused' | 'isPinned'>
 
-/** Finds where the call may go. Throws `no_channel` and its like. */
+/** Finds the channels for the call. Throws `no_channel` and other routing errors. */
 export async function findRoute(parts: RelayParts, call: Call): Promise<void> {
   const { caller, input } = call
   refusePin(caller)
@@ -47,20 +47,20 @@ export async function findRoute(parts: RelayParts, call: Call): Promise<void> {
     noteNoChannel(parts, call, error)
     throw error
   }
-  // Only a pinned channel lets a call without a model come this far.
+  // Only a call with a pinned channel reaches this line without a model.
   if (input.model === '') throw new AppError('relay_field_required', { field: 'model' })
   if (call.attempted !== null) call.attempted.modelName = input.model
   call.route = { ...destination, conversation: null, referred: null, earlierTokens: 0 }
 }
 
-/** Where the call may go: the pinned channel, or the first of the caller's groups that has one. */
+/** Returns the pinned channel, or the channels of the caller's first group that has any. */
 async function destinationOf(
   { channels }: RelayParts,
   caller: Caller,
   model: string,
 ): Promise<Destination> {
   const current = channels.current()
-  // A promise only after a change: the usual call goes on without a turn of the event loop.
+  // A promise only after a change: other calls continue without a turn of the event loop.
   const map = current instanceof Promise ? await current : current
   if (caller.pinnedChannel !== null) {
     const channel = /^\d{1,15}$/.test(caller.pinnedChannel)
@@ -89,10 +89,10 @@ export const noChannel = ({ groups }: Caller, model: string): AppError =>
   new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
 
 /**
- * The channel to ask next, with the key to use, or null: none is left. If every circuit breaker is
- * open, one channel is asked once all the same, but none before the time that its upstream named by
- * `Retry-After`. A conversation keeps its channel if that could be drawn, and one that is not known
- * is drawn by its name.
+ * Returns the channel to ask next, with its key, or null if none is left. If every circuit breaker
+ * is open, one channel is still asked once, but not before its upstream's `Retry-After`. A
+ * conversation keeps its channel if that is among the candidates; a new conversation gets one by
+ * its hash.
  */
 export function nextChannel(
   { health, keys, random, affinity }: RelayParts,
@@ -102,18 +102,18 @@ export function nextChannel(
   const { tiers, isPinned, conversation } = call.route
   const { model } = call.input
   const used = call.trail?.usedKeys ?? NONE
-  // Later attempts are about being served at all.
+  // Later attempts only aim at being served at all.
   const place = isFirst ? affinity.placeOf(conversation) : null
   const wish = { preferred: place?.channelId, conversation }
   const staying: Staying = { place, conversation }
   if (isPinned || health.isCalm()) {
     const channel = chooseChannel(tiers, tried, random, wish)
     if (channel === null) return null
-    // Where all of its keys are set aside, others are looked for.
+    // If all of its keys are paused, other channels are considered.
     if (isPinned || keys.hasNext(channel, used, all)) return keys.next(channel, used, all, staying)
   }
   const isWell: Admits = (one) => health.admits(one, sentModel(one, model))
-  // Broken connections are counted for the channel and not for the key, so both are asked.
+  // Broken connections count for the channel, refusals for the key, so both are checked.
   const isOpen: Admits = (one) => isWell(one) && keys.hasNext(one, used, isWell)
   const isOpenOrTold: Admits = (one) => {
     if (isOpen(one)) return true
@@ -121,8 +121,8 @@ export function nextChannel(
     return false
   }
   const isSure: Admits = (one) => isOpen(one) && !health.isSuspect(one, sentModel(one, model))
-  // A first attempt may go to a suspect channel, to find out whether it is well again. A retry
-  // takes one whose last call went well, if the priority has one.
+  // A first attempt may go to a suspect channel, to test whether it has recovered. A retry takes a
+  // channel whose last call succeeded, if the priority has one.
   const channel = isFirst
     ? chooseChannel(tiers, tried, random, { admits: isOpenOrTold, ...wish })
     : firstOf(
@@ -149,7 +149,7 @@ function firstOf<T, R>(values: readonly T[], look: (value: T) => R | null): R | 
 
 const NONE: readonly RoutableChannel[] = []
 
-/** A disabled channel that this call is to try before all others, or null. */
+/** Returns a disabled channel that this call tests before all others, or null. */
 export async function trialOf(
   { liveStatus, keys }: RelayParts,
   paused: readonly PausedChannel[],
@@ -158,7 +158,7 @@ export async function trialOf(
   return channel === null ? null : keys.next(channel, NONE)
 }
 
-/** Seconds until the channel may be asked again by any of its keys; 0: now. */
+/** Returns the seconds until any key of the channel may be used again; 0 if one may be now. */
 export function waitOf(
   health: RelayParts['health'],
   channel: RoutableChannel,
@@ -170,7 +170,7 @@ export function waitOf(
   return inUse.length === 0 ? 0 : Math.min(...inUse.map((one) => health.waitSeconds(one, sent)))
 }
 
-/** The refusal while every upstream wants to be left alone, with the shortest time; null: none does. */
+/** Returns the error with the shortest wait if every upstream has requested one; null otherwise. */
 export function waitError({ health }: RelayParts, call: Call): RelayError | null {
   const waits = call.route.tiers
     .flat()
@@ -181,11 +181,11 @@ export function waitError({ health }: RelayParts, call: Call): RelayError | null
   return { ...error, retryAfter: String(Math.min(...waits)) }
 }
 
-/** The channel with the key of this name, if it still holds it and nobody has paused it. */
+/** Returns the channel with the named key if the channel still has it and it is not paused. */
 export const withKey = (channel: RoutableChannel, keyId: string): RoutableChannel =>
   channel.keyed.find((one) => one.keyId === keyId && !isKeyOff(one)) ?? channel
 
-/** The one channel, in the first of the caller's groups that it serves; null: in none. */
+/** Returns the channel in the caller's first group that has it; null if no group has it. */
 export async function routeAt(
   { channels }: RelayParts,
   { caller, input, route }: Call,

@@ -21,8 +21,8 @@ import { followStored } from './stored-responses.ts'
 import { keepTrace, noteFailure } from './watch.ts'
 
 /**
- * The life of a call that is metered and charged, whatever it carries. The same in words:
- * docs/architecture.md, "The life of a call".
+ * Runs a call that is metered and charged, whatever its task. Described in docs/architecture.md,
+ * "The life of a call".
  */
 export async function runCall(parts: RelayParts, call: Call, asked: SurfaceCall): Promise<void> {
   await receiveCall(parts, call, asked)
@@ -31,7 +31,7 @@ export async function runCall(parts: RelayParts, call: Call, asked: SurfaceCall)
   await tryChannels(parts, call)
 }
 
-/** Who asks for what, and where it may go. Throws the first refusal. */
+/** Authenticates the caller, reads the request and finds its channels. Throws the first refusal. */
 export async function receiveCall(
   parts: RelayParts,
   call: Call,
@@ -54,8 +54,8 @@ const attemptedBy = ({ user, token }: KeyOwner): FailedCall => ({
 })
 
 /**
- * Ties the call to where its conversation was served last, or to the channel that keeps what it
- * goes on from.
+ * Binds the call to the channel that last served its conversation, or to the channel that stores
+ * the response it continues.
  */
 async function keepPlace(parts: RelayParts, call: Call): Promise<void> {
   const { input, caller } = call
@@ -65,29 +65,29 @@ async function keepPlace(parts: RelayParts, call: Call): Promise<void> {
     call.route = { ...call.route, ...place, ...followed }
   }
   const { group, isPinned } = call.route
-  // Where the channel is given, nothing is to be chosen or learnt.
+  // If the channel is fixed, there is nothing to choose or learn.
   if (isPinned) return
   const owner = { userId: caller.user.id, group, model }
   call.route.conversation = conversationOf(surface.dialect, body, owner)
 }
 
-/** How far the call has come with its channels. */
+/** The progress of a call through its channels. */
 interface Progress {
-  /** Channels that are not asked again. */
+  /** Ids of channels that are not asked again. */
   tried: Set<number>
-  /** Attempts of the client's own. */
+  /** Number of attempts, without trials. */
   attempts: number
-  /** What is reserved; null: nothing, or the call is settled. */
+  /** The reservation; null if nothing is reserved or the call is settled. */
   held: Hold | null
-  /** Why the last channel has not answered. */
+  /** The error of the last channel; null if none has failed. */
   last: RelayError | null
-  /** Every channel refuses because of its key, account or address: asking again soon is no use. */
+  /** Every channel refused because of its key, account or address: retrying soon does not help. */
   isRefusedByAll: boolean
 }
 
 /**
- * Plans, reserves and sends, channel after channel, until one answers. The quota is reserved once,
- * whatever the number of attempts. A client that got nothing is sent the last refusal.
+ * Plans, reserves and sends, channel after channel, until one responds. The quota is reserved once,
+ * whatever the number of attempts. If no channel responds, the client receives the last refusal.
  */
 async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
   const { app } = parts
@@ -115,7 +115,7 @@ async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
       if (call.isGone) break
       if (attempt === null) continue
       call.attempt = { ...attempt, isTrial }
-      // A trial is our wish and not the client's: it takes none of its attempts.
+      // A trial serves the operator and does not count as one of the client's attempts.
       if (!isTrial) progress.attempts += 1
       const outcome = await sendAttempt(parts, call)
       if (outcome.kind !== 'failed') {
@@ -125,7 +125,7 @@ async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
       if (!mayGoOn(parts, call, outcome, progress)) break
     }
   } finally {
-    // Whatever went wrong before an answer: the reservation goes back. Closed calls are left alone.
+    // The reservation of a call without a response is released. Closed calls are not changed.
     if (progress.held !== null) await app.ledger.release(call.requestId)
     if (call.trail !== null) keepTrace(parts, call, call.trail)
   }
@@ -133,8 +133,8 @@ async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
 }
 
 /**
- * The attempt with what it costs held back; null: this channel is passed over, because it has no
- * price for the call or no words for it, or what is held does not cover it.
+ * Plans the attempt and reserves its cost. Returns null if this channel is skipped, because it has
+ * no price for the call, does not support it, or costs more than the reservation covers.
  */
 async function prepare(
   parts: RelayParts,
@@ -144,7 +144,7 @@ async function prepare(
 ): Promise<Attempt | null> {
   const pass = (refusal: AppError): null => {
     trailOf(call).skip(channel, refusal.code === 'model_unpriced' ? 'price' : 'protocol')
-    // Another channel may have a price for it, or the words.
+    // Another channel may have a price for the call or support it.
     progress.last ??= refusalOf(call, refusal)
     return null
   }
@@ -167,7 +167,7 @@ function refusalOf(call: Call, refusal: AppError): RelayError {
   return ownError(refusal, call.language)
 }
 
-/** Notes that the attempt has failed. Returns whether another channel, or key, is to be asked. */
+/** Records a failed attempt. Returns whether to try another channel or key. */
 function mayGoOn(
   parts: RelayParts,
   call: Call,
@@ -191,7 +191,7 @@ function mayGoOn(
   return true
 }
 
-/** Tells the client why no channel has answered. */
+/** Sends the client the reason why no channel responded. */
 function refuse(parts: RelayParts, call: Call, { last, isRefusedByAll }: Progress): void {
   if (call.route.tiers.length === 0) throw noChannel(call.caller, call.input.model)
   const error = last ?? waitError(parts, call)

@@ -6,12 +6,12 @@ import type { Call, RelayParts } from './call.ts'
 import { planRequest, type PlanChanges } from './plan.ts'
 
 /**
- * A second request to the same channel, in the form that its refusal of the first asks for:
+ * A second request to the same channel, in the form that its refusal of the first calls for:
  *
- * - chat where the server has no Responses API or the model takes chat only, and the reverse;
- * - without thoughts where it refuses a converted one (another account has sealed it, or its
+ * - chat if the server has no Responses API or the model supports chat only, and the reverse;
+ * - without reasoning if it refuses converted reasoning (another account has encrypted it, or the
  *   conversation has changed, which a client of another dialect cannot know);
- * - with a placeholder or without thinking where it misses reasoning of an earlier turn.
+ * - with a placeholder or without reasoning if it misses reasoning of an earlier turn.
  */
 interface SecondForm extends PlanChanges {
   isChat: boolean
@@ -32,15 +32,16 @@ function secondFormOf({ attempt }: Call, refusal: FailedAttempt): SecondForm {
   }
 }
 
-/** Whether the refusal asks for another form of the request. */
+/** Whether the refusal calls for another form of the request. */
 export function mayHaveSecondForm(call: Call, refusal: FailedAttempt): boolean {
   if (call.isGone || call.figures.isRecording === true) return false
   return Object.values(secondFormOf(call, refusal)).includes(true)
 }
 
 /**
- * Plans and sends the second form. If chat cannot say what is asked, the client is told which field
- * that is; otherwise the first refusal stands where the second form cannot say it.
+ * Plans and sends the second form. If chat does not support a field of the request, the client
+ * receives an error that names the field. Otherwise the first refusal stands if the second form
+ * cannot express the request.
  */
 export async function sendSecondForm(
   parts: RelayParts,
@@ -63,7 +64,7 @@ export async function sendSecondForm(
     parts.chatOnly.add(channel, input.model)
     return { ...refusal, error: { ...ownError(plan, call.language), kind: 'address' } }
   }
-  // Its provider may have no such call.
+  // The provider may not support this form.
   if (isResponse && plan.task !== 'responses') return refusal
   if (isReasoningMissing && isSameBody(attempt.request.body, plan.request.body)) return refusal
   call.attempt = { ...attempt, ...plan }
@@ -72,7 +73,7 @@ export async function sendSecondForm(
     if (isChat) parts.chatOnly.add(channel, input.model)
     if (isResponse && lacksAddress(refusal)) parts.responsesOnly.add(channel, input.model)
   }
-  // Neither has the address: the call that was asked for is the one to tell of.
+  // If the server has neither endpoint, report the one that was requested.
   const hasNeither = isResponse && answered.kind === 'failed' && lacksAddress(answered)
   return hasNeither ? refusal : answered
 }
@@ -80,7 +81,7 @@ export async function sendSecondForm(
 const isSameBody = (first: Buffer | null, second: Buffer | null): boolean =>
   first !== null && second !== null && first.equals(second)
 
-/** A server with the API answers with 404, too, if what the client refers to is not there. */
+/** A server with the Responses API also returns 404 if a referenced item does not exist. */
 const isReference = ({ code, params }: AppError): boolean =>
   code === 'relay_items_not_kept' ||
   /(?:^previous_response|\.file)_id$/.test(String(params['field']))

@@ -5,7 +5,7 @@ import { beginStream, sendError } from './respond.ts'
 import { toldError, type RelayError } from '../dialect/relay-error.ts'
 import { responsesClient } from '../responses/client.ts'
 
-/** Tells a client why no channel has answered. */
+/** Sends a client the reason why no channel responded. */
 export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number): void {
   const { surface, body, model } = call.input
   const error = toldError(refusal)
@@ -16,8 +16,8 @@ export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number)
   }
   call.refusal = error
   call.isRefusedInStream = true
-  // Codex reads of a stream no other event that tells an error, and shortens a conversation only if
-  // the stream itself says that it is too long.
+  // In a stream, Codex reads errors from no other event, and it shortens a conversation only if the
+  // stream itself reports that it is too long.
   const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
   const head = { id: `resp_${call.requestId}`, model, nowSeconds }
   const response: JsonRecord = {

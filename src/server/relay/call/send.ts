@@ -9,7 +9,7 @@ import { relayRecording } from './respond-sound.ts'
 import { mayHaveSecondForm, sendSecondForm } from './second-form.ts'
 import { noteAnswer, noteAttempt, noteBroken } from './watch.ts'
 
-/** Sends the attempt, and lets those know who watch how channels fare. */
+/** Sends the attempt and records its result for channel health, metrics and trace. */
 export async function sendAttempt(parts: RelayParts, call: Call): Promise<AttemptOutcome> {
   const { attempt } = call
   const { channel, modelName, isTrial } = attempt
@@ -30,7 +30,7 @@ export async function sendAttempt(parts: RelayParts, call: Call): Promise<Attemp
   return outcome
 }
 
-/** The parts with which this attempt is recorded. */
+/** Returns the relay parts that record this attempt. */
 function withRecording(parts: RelayParts, call: Call): RelayParts {
   const { caller, input, attempt } = call
   const egress = parts.recorder.tapped(parts.egress, call, {
@@ -43,7 +43,7 @@ function withRecording(parts: RelayParts, call: Call): RelayParts {
   return { ...parts, egress }
 }
 
-/** Asks the channel, and once more in another form where its refusal shows that it wants one. */
+/** Asks the channel, and once more in another form if its refusal calls for one. */
 async function answered(
   parts: RelayParts,
   call: Call,
@@ -55,7 +55,7 @@ async function answered(
   return sendSecondForm(parts, call, outcome, send)
 }
 
-/** Sends the request as it is planned; passes the answer on. */
+/** Sends the planned request and relays the response. */
 async function respond(
   parts: RelayParts,
   call: Call,

@@ -12,28 +12,28 @@ import { countedUsage, type TokenUsage, type UsageReading } from '../canonical/t
 import type { Call, RelayParts } from './call.ts'
 import { noteSpent } from '../routing/caller.ts'
 
-/** Where the token figures of a settlement come from. */
+/** The source of the token figures of a settlement. */
 export type UsageSource = 'upstream' | 'counted' | 'estimated'
 
 /**
- * What an answer that did not end well costs: `RELAY_CLIENT_GONE`, `RELAY_BROKEN_ANSWER` and
- * `RELAY_MISSING_USAGE`, whatever the surface. The policy in words: docs/manual/en/billing.md.
+ * How a response ended, which decides what it costs with `RELAY_CLIENT_GONE`, `RELAY_BROKEN_ANSWER`
+ * and `RELAY_MISSING_USAGE`, for every surface. Policy: docs/manual/en/billing.md.
  */
 export type Ending =
-  /** The client has all of it, or would have. */
+  /** The client has the whole response, or would have without leaving. */
   | 'whole'
-  /** The upstream, or we, broke it off behind its beginning. */
+  /** The upstream or this server broke it off after its start. */
   | 'broken'
-  /** The client went away, and the upstream was stopped. */
+  /** The client left and the upstream was stopped. */
   | 'left'
-  /** The balance did not cover more, and the upstream was stopped. */
+  /** The balance did not cover more and the upstream was stopped. */
   | 'unpaid'
 
 type Policy = Pick<Config, 'RELAY_BROKEN_ANSWER' | 'RELAY_MISSING_USAGE'>
 
 /**
- * Whether the operator does not charge such an answer. One whose client has left is always charged:
- * else people would read for nothing by leaving before the end.
+ * Whether the operator's policy leaves this response uncharged. A response whose client left is
+ * always charged: otherwise clients could read for free by leaving before the end.
  */
 function isGivenAway(
   policy: Policy,
@@ -43,7 +43,7 @@ function isGivenAway(
   return ending === 'whole' && source === 'counted' && policy.RELAY_MISSING_USAGE === 'free'
 }
 
-/** What the ledger is told when a call is settled, or would be if the process died now. */
+/** Returns the settlement of a call, as booked at its end, or if the process died now. */
 export function settlementOf(
   { app }: RelayParts,
   call: Call,
@@ -83,19 +83,19 @@ export function settlementOf(
   }
 }
 
-/** What a call came to in the end. */
+/** The final cost of a call. */
 interface SettledCall {
-  /** Points. */
+  /** Points charged. */
   charged: number
-  /** What the user has left; null: nothing was booked. */
+  /** The user's remaining quota; null if nothing was booked. */
   userQuota: number | null
 }
 
 const GIVEN_AWAY: SettledCall = { charged: 0, userQuota: null }
 
 /**
- * Settles a call, or releases one that the operator gives away, and stores what must be stored
- * before its client has the last byte. Null when it had been closed before.
+ * Settles a call, or releases one that the policy leaves uncharged, and stores what must be stored
+ * before its client has the last byte. Returns null if the call had already been closed.
  */
 export async function settleCall(
   parts: RelayParts,
@@ -115,11 +115,11 @@ export async function settleCall(
   return settled
 }
 
-/** Remembers a stored response, which must be found as soon as the client has its last byte. */
+/** Stores a response's owner, which must be found as soon as the client has the last byte. */
 const remembered = (parts: RelayParts, call: Call): Promise<void> | null =>
   call.figures.seen === undefined ? null : rememberResponse(parts, call, call.attempt.channel)
 
-/** For the operator: what another process has booked, where it is not what the call came to. */
+/** Logs what another process has booked, if it differs from the cost of the call. */
 async function tellOfClosed({ app }: RelayParts, { requestId, cost }: Settlement): Promise<void> {
   try {
     const booked = await bookedFor(app.database.read, requestId)
@@ -131,10 +131,10 @@ async function tellOfClosed({ app }: RelayParts, { requestId, cost }: Settlement
 }
 
 /**
- * Stores what the call came to so far, should this process die. A checkpoint that cannot be stored
+ * Stores the cost of the call so far, in case this process dies. A checkpoint that cannot be stored
  * stops nothing: the settlement does not depend on it. A call that another process has closed,
- * because it took this one for dead, is broken off: nobody would pay for what comes next. `onShort`
- * is called with the points held if the balances do not cover what the call has come to.
+ * because it assumed this process dead, is broken off, as its further cost could not be charged.
+ * `onShort` is called with the points reserved if the balances do not cover the cost so far.
  */
 export function checkpointCall(
   parts: RelayParts,
@@ -153,17 +153,17 @@ export function checkpointCall(
   )
 }
 
-/** Figures that agree with each other. */
+/** Usage whose figures are consistent. */
 export type ToldUsage = Extract<UsageReading, { fault: null }>
 
-/** So few tokens may be the upstream's own words, as a refusal, which no model has written. */
+/** Up to so many tokens may be the upstream's own text, such as a refusal, not the model's. */
 const OWN_WORDS_MAX = 16
 
 /**
- * The usage that an upstream told, checked against the answer's text. Where it claims that nothing
- * was written and there are more than `OWN_WORDS_MAX` tokens of text, or where only the first event
- * of a stream told a completion, the prompt stays as it was told and the completion is counted
- * here. `completion` holds the answer's text, and is asked for only then.
+ * Checks the usage that an upstream reported against the response's text. If the upstream reports
+ * no completion but there are more than `OWN_WORDS_MAX` tokens of text, or if only the first event
+ * of a stream reported a completion, the reported prompt is kept and the completion is counted
+ * here. `completion` returns the response's text and is called only then.
  */
 export async function measureTold(
   { usage, notes }: ToldUsage,
@@ -175,7 +175,7 @@ export async function measureTold(
     return asTold
   const counted = await completion().total()
   if (counted <= (isBegun ? usage.completionTokens : OWN_WORDS_MAX)) return asTold
-  // A total alone covers the answer too.
+  // A total alone covers the response too.
   const isTotalAlone = notes.includes('prompt-from-total')
   const used = isTotalAlone
     ? countedUsage(await prompt.count(), counted)

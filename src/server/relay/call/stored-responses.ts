@@ -19,18 +19,18 @@ import {
 } from '../responses/response-store.ts'
 
 /**
- * Responses stay with the upstream that made them. Whatever refers to one goes to the same channel,
- * and to whose it is not there is no such response.
+ * Responses stay with the upstream that made them. A request that refers to one goes to the same
+ * channel; for other callers the response does not exist.
  */
 
-/** Upstreams keep responses for thirty days. */
+/** Time for which upstreams keep responses: thirty days. */
 const KEPT_SECONDS = 30 * 86_400
-/** One of so many rows is followed by clearing away what has expired. */
+/** Share of inserts that are followed by a deletion of expired rows. */
 const CLEARING_SHARE = 1 / 256
-/** Items of one response that can be referred to; none has so many. */
+/** Maximum number of items of one response that can be referenced; real responses have fewer. */
 const ITEMS_MAX = 1000
 
-/** Throws `response_unknown` for one that is not this caller's to use. */
+/** Throws `response_unknown` for a response that does not belong to this caller. */
 export async function knownResponse(
   { app }: RelayParts,
   { user, token }: Caller,
@@ -49,7 +49,7 @@ export async function knownResponse(
   return found
 }
 
-/** What the request goes on from; null: it begins anew. */
+/** Returns the response that the request continues; null if it continues none. */
 async function earlierResponse(
   parts: RelayParts,
   caller: Caller,
@@ -57,24 +57,25 @@ async function earlierResponse(
 ): Promise<KnownResponse | null> {
   const id = memberValue(body, 'previous_response_id') ?? null
   if (id === null) return null
-  // Where no channel of the route keeps responses, the member is unsupported, not the id unknown.
+  // If no channel of the route keeps responses, the member is unsupported, not the id unknown.
   if (!isKept()) throw unsupportedField('previous_response_id')
   if (typeof id !== 'string')
     throw new AppError('relay_field_invalid', { field: 'previous_response_id' })
   return knownResponse(parts, caller, id)
 }
 
-/** What a call goes on from, and where that is kept. */
+/** The stored items that a call continues, and the channel that stores them. */
 interface Followed {
-  /** Null: it may go anywhere. */
+  /** The channel that the call must use; null if it may use any. */
   place: Awaited<ReturnType<typeof routeAt>>
   referred: ReferredItems
   earlierTokens: number
 }
 
 /**
- * What goes on from a stored response goes where it is stored, and reads all that came before. What
- * names items of one goes there if it can.
+ * Routes a call that continues a stored response to the channel that stores it; the upstream reads
+ * the whole earlier conversation again. A call that references items goes to their channel if
+ * possible.
  */
 export async function followStored(parts: RelayParts, call: Call): Promise<Followed> {
   const { caller, input, route } = call
@@ -96,7 +97,7 @@ export async function followStored(parts: RelayParts, call: Call): Promise<Follo
   return { place, referred, earlierTokens: 0 }
 }
 
-/** Where a channel keeps its responses. */
+/** The endpoint where a channel keeps its responses. */
 export interface ResponseHome {
   channel: RoutableChannel
   provider: Provider
@@ -104,7 +105,7 @@ export interface ResponseHome {
   url: string
 }
 
-/** Whether the channel keeps responses, so that one can be gone on from. */
+/** Whether the channel keeps responses, so that a request can continue one. */
 const keepsResponses = (
   parts: RelayParts,
   call: Call,
@@ -112,7 +113,7 @@ const keepsResponses = (
   model: string,
 ): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
 
-/** Null: it has no such address. */
+/** Returns the endpoint of a channel's stored responses; null if it has none. */
 export function homeOf(
   { app }: RelayParts,
   call: Call,
@@ -132,7 +133,10 @@ export function homeOf(
   return provider === null || url === null ? null : { channel, provider, to, url }
 }
 
-/** Remembers who made it. An answer is not held up by a database in trouble: it is only not found. */
+/**
+ * Stores the owner of a response. A database failure does not delay the response; it only cannot be
+ * found later.
+ */
 export async function rememberResponse(
   { app, random }: RelayParts,
   { caller, input, figures }: Call,

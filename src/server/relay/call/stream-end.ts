@@ -14,9 +14,11 @@ import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
 import { measureTold } from './settle.ts'
 
-/** How the end of a stream becomes an error for its client, and usage to be charged. */
+/** Converts the end of a stream to an error for the client and usage to charge. */
 
-/** How a stream that is not whole ended; null: the upstream's own error has told it already. */
+/**
+ * Returns the error for an incomplete stream; null if the upstream's own error was already sent.
+ */
 export function endingError(
   result: StreamOutcome,
   { brokenOff, language }: { brokenOff: BreakReason | null; language: Language },
@@ -29,7 +31,7 @@ export function endingError(
 export const isWhole = (result: StreamOutcome): boolean =>
   result === 'clean' || result === 'usage-missing'
 
-/** An error inside an upstream's stream as the client may see it. */
+/** Returns an error inside an upstream's stream, cleaned for the client. */
 export function cleanError(
   error: unknown,
   { upstream, convert }: Pick<AttemptPlan, 'upstream' | 'convert'>,
@@ -49,7 +51,7 @@ export function endingOf(
   return brokenOff === 'quota_used_up' ? 'unpaid' : 'broken'
 }
 
-/** What a stream has used, and who says so. */
+/** Returns the usage of a stream and its source. */
 export async function measureStream(
   stream: FollowedStream,
   result: StreamOutcome,
@@ -57,7 +59,7 @@ export async function measureStream(
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
   const said = stream.usage
   const { usage } = said
-  // Usage in the middle of an answer that broke off covers only a part of it.
+  // Usage in the middle of a response that broke off covers only a part of it.
   if (said.usage !== null && (result === 'clean' || stream.isDone)) {
     return measureTold(said, { prompt, completion: () => completion })
   }

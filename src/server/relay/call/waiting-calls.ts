@@ -1,45 +1,45 @@
 import type { Clock } from '../../clock.ts'
 
-/** Whose call waits. */
+/** The caller of a waiting call. */
 export interface WaitingCaller {
   userId: number
   tokenId: number
-  /** Whether its client has left meanwhile. */
+  /** Whether the client has left meanwhile. */
   isGone(): boolean
 }
 
 interface Waiter extends WaitingCaller {
   endsAtMs: number
-  /** Tries once more; false if the call must go on waiting. Never rejects. */
+  /** Tries once more. Returns false if the call must keep waiting. Never rejects. */
   attempt(): Promise<boolean>
   giveUp(): void
 }
 
 interface WaitingUser {
-  /** In the order of their turns. No list is empty. */
+  /** Waiting calls in the order of their turns. No list is empty. */
   byToken: Map<number, Waiter[]>
   isRunning: boolean
-  /** Points may have come back while an attempt was running. */
+  /** Points may have been released while an attempt was running. */
   isWoken: boolean
   poll: NodeJS.Timeout
 }
 
-/** Calls of one token that may wait at a time. */
+/** Maximum number of waiting calls of one token. */
 const WAITERS_MAX = 100
 const POLL_MS = 250
 
 /**
- * Calls that wait until other calls of the same user give points back. Tokens take turns and the
- * calls of one token go in their order, so that newer calls do not overtake. They are tried when a
- * call of the user ends in this process, and every quarter of a second, because other processes
- * and credits free points too.
+ * Calls that wait until other calls of the same user release points. Tokens take turns and the
+ * calls of one token keep their order, so that newer calls do not overtake. They are tried when a
+ * call of the user ends in this process, and every quarter of a second, because other processes and
+ * credits free points too.
  */
 export class WaitingCalls {
   private readonly users = new Map<number, WaitingUser>()
   private readonly clock: Pick<Clock, 'monotonicMs'>
   private readonly limitMs: number
 
-  /** `limitMs`: how long a call waits at most; 0: it does not wait. */
+  /** `limitMs`: the longest wait of a call; 0 disables waiting. */
   constructor(clock: Pick<Clock, 'monotonicMs'>, limitMs: number) {
     this.clock = clock
     this.limitMs = limitMs
@@ -51,9 +51,9 @@ export class WaitingCalls {
   }
 
   /**
-   * Runs `attempt` whenever points may have come back, until it returns more than null. Returns
-   * null if the time is up, too many calls wait already or the client has left. Rejects as
-   * `attempt` does.
+   * Runs `attempt` whenever points may have been released, until it returns a value other than
+   * null. Returns null if the time is up, too many calls wait already or the client has left.
+   * Rejects with the error of `attempt`.
    */
   take<T>(caller: WaitingCaller, attempt: () => Promise<T | null>): Promise<T | null> {
     const { promise, resolve, reject } = Promise.withResolvers<T | null>()
@@ -77,7 +77,7 @@ export class WaitingCalls {
     return promise
   }
 
-  /** Tries the waiting calls of a user: points of its may have come back. */
+  /** Tries the waiting calls of a user whose points may have been released. */
   wake(userId: number): void {
     const user = this.users.size === 0 ? undefined : this.users.get(userId)
     if (user === undefined) return
@@ -123,7 +123,7 @@ export class WaitingCalls {
     else if (!(await first.attempt())) return
     waiters.shift()
     user.byToken.delete(tokenId)
-    // Set anew, it stands at the end, and the loop over the keys comes to it again.
+    // Setting the key anew moves it to the end, so the loop over the keys reaches it again.
     if (waiters.length > 0) user.byToken.set(tokenId, waiters)
   }
 }

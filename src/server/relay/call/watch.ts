@@ -12,7 +12,7 @@ import { disabledChannels, traceOf } from '../routing/trace.ts'
 import { Trail, trailOf } from '../routing/trail.ts'
 import { endCall, type Call, type RelayParts } from './call.ts'
 
-/** Who hears of it when a channel was asked: the call's trail, the channel's state, the metrics. */
+/** Records an attempt in the call's trail, the channel's health and the metrics. */
 
 export function noteAttempt(
   { app, affinity }: RelayParts,
@@ -43,8 +43,8 @@ export function noteFailure(parts: RelayParts, call: Call, { cause, error }: Fai
 }
 
 /**
- * Writes to the program's output that an answer broke off after it had begun. `said`: the
- * upstream's own error; null: it broke off without a word.
+ * Logs that a response broke off after it had begun. `said`: the upstream's own error; null if it
+ * sent none.
  */
 export function noteBroken(
   parts: RelayParts,
@@ -54,7 +54,9 @@ export function noteBroken(
   logFailure(parts, call, { cause: broken, error: said })
 }
 
-/** One line for each channel that failed. What the client's request caused is no warning. */
+/**
+ * Logs one line for each failed channel. Failures caused by the client's request are no warnings.
+ */
 function logFailure(
   { app }: RelayParts,
   { requestId, caller, input, attempt }: Call,
@@ -62,7 +64,7 @@ function logFailure(
 ): void {
   const { user, token } = caller
   const { channel } = attempt
-  // Only an upstream's own error has words of its own.
+  // Only an upstream's own error has `ownWords`.
   const isSaid = error?.ownWords !== undefined
   const fault = isSaid ? verdictOfError(error).fault : 'upstream'
   const line = {
@@ -81,10 +83,10 @@ function logFailure(
   else app.trace.warn(line, 'a channel failed')
 }
 
-/** Characters of an upstream's words in the program's output. */
+/** Maximum characters of an upstream's message in the log. */
 const LOGGED_MAX = 500
 
-/** Keeps how a call went; nobody waits for it. */
+/** Stores the call's trace in the background. */
 export function keepTrace(parts: RelayParts, call: Call, trail: Trail): void {
   const { group, tiers } = call.route
   keepTraceOf(parts, call, { trail, group, tiers })
@@ -111,8 +113,8 @@ function keepTraceOf(
 }
 
 /**
- * Keeps that a call found no channel, if that is what it met, and tells clients that ask again by
- * themselves not to: nobody serves such a model.
+ * Records that a call found no channel, and tells clients not to retry automatically, because no
+ * channel serves the model.
  */
 export function noteNoChannel(parts: RelayParts, call: Call, error: unknown): void {
   if (!(error instanceof AppError) || error.code !== 'no_channel') return

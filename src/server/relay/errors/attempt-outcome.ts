@@ -4,41 +4,41 @@ import { ownError, type RelayError } from '../dialect/relay-error.ts'
 import type { BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure } from '../transport/upstream-call.ts'
 
-/** How trying one channel ended. */
+/** The outcome of an attempt at one channel. */
 export type AttemptOutcome =
   /**
-   * The client has its answer (or as much of it as there was: `broken` says by what), and the call
+   * The client has its response, or the part that arrived (`broken` holds the cause), and the call
    * is settled. `said`: the upstream's own error, if it broke off with one.
    */
   | { kind: 'answered'; broken?: BrokenBy | null; said?: RelayError | null }
   | FailedAttempt
-  /** The client went away while the upstream was at work; the call is settled. */
+  /** The client left while the upstream was at work; the call is settled. */
   | { kind: 'abandoned' }
 
-/** Nothing has reached the client. What follows from it: `verdictOf`. */
+/** A failed attempt: nothing has reached the client. `verdictOf` returns its consequences. */
 export interface FailedAttempt {
   kind: 'failed'
   error: RelayError
   cause: FailureCause
 }
 
-/** What an answer broke off by in the middle. */
+/** The cause of a response that broke off in the middle. */
 export type BrokenBy = Extract<FailureCause, 'network' | 'timeout'>
 
-/** Answered to the end. */
+/** Whether the response arrived to its end. */
 export const isWell = (outcome: AttemptOutcome): boolean =>
   outcome.kind === 'answered' && (outcome.broken ?? null) === null
 
-/** Typed causes; a channel's health is judged by these and never by an upstream's words. */
+/** Typed causes. A channel's health depends on these and never on an upstream's message. */
 export type FailureCause =
   | 'network'
   | 'timeout'
   | 'status'
   | 'answer'
-  /** We ended the call ourselves; that says nothing about the channel. */
+  /** This server ended the call; that says nothing about the channel. */
   | 'ended'
 
-/** What can go wrong without the upstream saying so. `unreadable`: no JSON. */
+/** Failures without an error from the upstream. `unreadable`: the body is not JSON. */
 export type AttemptFailure = UpstreamFailure | BodyFault | BreakReason
 
 const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }> = {
@@ -49,7 +49,7 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   cut: { code: 'upstream_cut', cause: 'network' },
   unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },
   oversized: { code: 'upstream_answer_too_large', cause: 'answer' },
-  // Other responses take the memory: that says nothing about this channel.
+  // Other responses use the memory: that says nothing about this channel.
   'no-room': { code: 'relay_answers_full', cause: 'ended' },
   unsent: { code: 'upstream_unreachable', cause: 'ended' },
   aborted: { code: 'upstream_cut', cause: 'ended' },
@@ -61,7 +61,7 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   token_owner_disabled: { code: 'token_owner_disabled', cause: 'ended' },
 }
 
-/** A failure before anything has reached the client. */
+/** Returns the outcome of a failure before anything has reached the client. */
 export function failedAttempt(language: Language, failure: AttemptFailure): FailedAttempt {
   const { code, cause } = FAILURES[failure]
   const error = ownError(new AppError(code), language)
@@ -69,8 +69,8 @@ export function failedAttempt(language: Language, failure: AttemptFailure): Fail
 }
 
 /**
- * Why we end a call ourselves: it has taken too long; the server stops, or was taken for dead; the
- * balance does not cover what the answer has come to; its caller may call no more.
+ * Why this server ends a call: the call took too long; the server stops or was assumed dead; the
+ * balance does not cover the response; the caller's access was revoked.
  */
 export type BreakReason =
   | 'upstream_timeout'

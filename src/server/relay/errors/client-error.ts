@@ -1,15 +1,14 @@
 import type { DialectName } from '../canonical/chat-request.ts'
 import type { RelayError, TooLong } from '../dialect/relay-error.ts'
 
-/** An upstream's error in the words by which the programs of another dialect know it. */
+/** Converts an upstream's error to the form that clients of another dialect recognize. */
 
-/** Google's word for an error, beside a number that is only its status. */
+/** Matches Google's error name; its number only repeats the HTTP status. */
 const GOOGLES_WORD = /^[A-Z]+(?:_[A-Z]+)*$/
 
 /**
- * The error of an upstream whose clients know codes that are numbers. OpenAI's never are, and for a
- * number its SDKs for Java and .NET lose the whole error: openai/openai-java#609,
- * openai/openai-dotnet#669.
+ * Converts a numeric error code to a string. OpenAI's codes are never numbers, and its SDKs for
+ * Java and .NET lose the whole error on a number: openai/openai-java#609, openai/openai-dotnet#669.
  */
 export function withCodeAsText(error: RelayError): RelayError {
   const { type, code } = error
@@ -18,9 +17,9 @@ export function withCodeAsText(error: RelayError): RelayError {
 }
 
 /**
- * The refusal in the words by which clients of a dialect know that they must shorten the
- * conversation, the vendor's own behind them. Source: what Claude Code and Codex look for (the
- * latter: `is_context_window_error`), and the vendors' own refusals.
+ * Returns the refusal with the message by which clients of a dialect detect that they must shorten
+ * the conversation, followed by the vendor's message. Sources: the checks in Claude Code and Codex
+ * (the latter: `is_context_window_error`), and the vendors' own refusals.
  */
 export function inWordsOf(dialect: DialectName, error: RelayError): RelayError {
   const { tooLong, message } = error
@@ -34,7 +33,7 @@ export function inWordsOf(dialect: DialectName, error: RelayError): RelayError {
   return { ...error, status: 400, message: isSaid ? message : `${begun}. ${message}` }
 }
 
-/** Claude Code asks for a shorter answer by itself, if as much as this is left for it. */
+/** Tokens left for the response above which Claude Code retries with a shorter one by itself. */
 const ANSWER_ROOM = 4000
 
 function anthropicWords({ total, answer, max }: TooLong): string {
@@ -52,8 +51,8 @@ function geminiWords({ total, max }: TooLong): string {
 }
 
 /**
- * The error as a program of this dialect is told of it, where the upstream spoke another one. Where
- * both speak one dialect the upstream's words are what the program knows.
+ * Converts an error of an upstream with another dialect for a client of this dialect. If both use
+ * one dialect, the client already knows the upstream's message.
  */
 export const convertedError = (error: RelayError, dialect: DialectName): RelayError =>
   inWordsOf(dialect, withCodeAsText(error))

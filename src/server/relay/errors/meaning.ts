@@ -5,11 +5,11 @@ import type { Meaning, SaidRefusal, VendorRefusals } from '../vendors/refusals.t
 import { tooLongIn } from '../vendors/too-long.ts'
 
 /**
- * What upstream errors mean whose status says something else. The channel's vendor decides first
- * (\`refusals\` of its declaration); the rest is what an error means from any upstream.
+ * Corrects the status of upstream errors whose status does not match their meaning. The channel's
+ * vendor decides first (\`refusals\` of its declaration); the rest applies to every upstream.
  */
 
-/** Where the channel's calls go. */
+/** The channel's type and base URL. */
 export interface RefusedChannel {
   type: number
   baseUrl: string
@@ -24,14 +24,17 @@ export function meantBy(channel: RefusedChannel, said: SaidRefusal): Meaning | n
   return BLAMED.has(code) || BLAMED.has(type) || FILTERED.test(code) ? { status: 400 } : null
 }
 
-/** What a refusal means whoever passes it on; null: no more than it says. */
+/**
+ * Returns the meaning of a refusal that is the same for every upstream; null if the status is
+ * right.
+ */
 function meantByAll({ status, code, type, message }: SaidRefusal): Meaning | null {
   const known = ACCOUNT_STATUSES.get(code) ?? ACCOUNT_STATUSES.get(type)
   if (known !== undefined && status !== 429) return { status: known, isOurs: true }
   if (status === GROQ_CAPACITY) return { status: 503 }
   const isClientError = status >= 400 && status < 500
   if (isClientError && (RATE_LIMITED.has(code) || RATE_LIMITED.has(type))) {
-    // The request alone exceeds what this account may send in a minute: a smaller one is served.
+    // The request alone exceeds this account's tokens per minute: a smaller request is served.
     if (status === 413) return { status, isAboveAccountLimit: true }
     return status === 429 ? null : { status: 429 }
   }
@@ -46,14 +49,14 @@ function meantByAll({ status, code, type, message }: SaidRefusal): Meaning | nul
   return null
 }
 
-/** Characters in which a sentence has said it; behind them it may repeat the client's words. */
+/** Characters searched for known sentences; the text after them may quote the client's request. */
 const BEGINNING_MAX = 200
 
 /**
- * Codes and types of refused keys and accounts, with the status they stand for. A bill or key that
- * a gateway of our family names is that of its customer, who is our operator: another channel is
- * asked, and this one is not disabled for it. Sources: OpenAI, "Error codes"; One API and New API,
- * `relay/controller`; Alibaba, Baidu, StepFun, "Error codes".
+ * Codes and types of refused keys and accounts, with the status they stand for. A bill or key error
+ * from a gateway of the One API family concerns that gateway's customer, who is the operator here:
+ * another channel is asked, and this one is not disabled for it. Sources: OpenAI, "Error codes";
+ * One API and New API, `relay/controller`; Alibaba, Baidu, StepFun, "Error codes".
  */
 const ACCOUNT_STATUSES: ReadonlyMap<string, number> = new Map([
   ['billing_hard_limit_reached', 402],
@@ -69,7 +72,9 @@ const ACCOUNT_STATUSES: ReadonlyMap<string, number> = new Map([
   ['token_quota_insufficient', 403],
 ])
 
-/** Words for too many requests or tokens, which some send with another status than 429. */
+/**
+ * Codes for too many requests or tokens, which some upstreams send with a status other than 429.
+ */
 const RATE_LIMITED: ReadonlySet<string> = new Set([
   'rate_limit_exceeded',
   'rate_limit_error',
@@ -79,27 +84,27 @@ const RATE_LIMITED: ReadonlySet<string> = new Set([
   'TooManyRequestsException',
 ])
 
-/** Source: Groq, "Error codes": 498, "Flex Tier Capacity Exceeded". */
+/** Status of "Flex Tier Capacity Exceeded". Source: Groq, "Error codes": 498. */
 const GROQ_CAPACITY = 498
 
 const WRONG_KEY = /^(?:Incorrect|Invalid) API key\b|^API key not valid\b/i
 
-/** An account or token that cannot pay, in the words of vendors and gateways. */
+/** Messages of vendors and gateways about an account or token with an insufficient balance. */
 const UNPAID: readonly RegExp[] = [
   /^(?:用户|账户|账号|您的账户|预扣费|令牌|该令牌|此令牌|余额|额度).{0,16}(?:不足|失败|用尽|欠费)/,
   /^(?:insufficient (?:account |user )?(?:balance|quota|credits?|funds)|your (?:credit |account )?balance is (?:too low|insufficient|not enough)|you have (?:insufficient|run out of) credits|billing hard limit)/i,
 ]
 
-/** One API and its relatives: no channel for the model in a group of theirs. */
+/** Messages of One API and its forks: their group has no channel for the model. */
 const NO_CHANNEL =
   /^当前分组 ?.{0,80}?下?对于模型 ?.{0,100}?无可用渠道|^No available channel for model/
 
-/** Statuses under which vendors say that they do not have a model. */
+/** Statuses that vendors use for an unknown model. */
 const MAY_MEAN_MODEL: ReadonlySet<number> = new Set([400, 403, 404, 422])
 
 /**
- * Sources: Mistral and Perplexity (`invalid_model`), GitHub Models, Together, Groq, Hugging Face,
- * Alibaba, Novita, Tencent Hunyuan: their pages of error codes.
+ * Codes for an unknown model. Sources: Mistral and Perplexity (`invalid_model`), GitHub Models,
+ * Together, Groq, Hugging Face, Alibaba, Novita, Tencent Hunyuan: their pages of error codes.
  */
 const MODEL_CODES: ReadonlySet<string> = new Set([
   'invalid_model',
@@ -115,9 +120,9 @@ const MODEL_CODES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Sentences for a model that the upstream does not have, from their beginning. In this order:
- * DeepSeek and Alibaba, SiliconFlow, OpenRouter (two), LiteLLM, MiniMax, GitHub, Mistral and
- * Perplexity, OpenAI, vLLM and Groq and Hugging Face, Voyage, Zhipu and others.
+ * Beginnings of messages about an unknown model. In this order: DeepSeek and Alibaba, SiliconFlow,
+ * OpenRouter (two), LiteLLM, MiniMax, GitHub, Mistral and Perplexity, OpenAI, vLLM and Groq and
+ * Hugging Face, Voyage, Zhipu and others.
  */
 const MODEL_SENTENCES: readonly RegExp[] = [
   /^Model Not Exist\b/i,
@@ -137,16 +142,17 @@ const isModelMissing = (code: string, type: string, begun: string): boolean =>
   MODEL_CODES.has(code) ||
   MODEL_CODES.has(type) ||
   MODEL_SENTENCES.some((sentence) => sentence.test(begun)) ||
-  // Zhipu's number, which means nothing else with these words.
+  // Zhipu's code, which is unambiguous together with this message.
   (code === '1211' && /模型|model/i.test(begun))
 
-/** DeepL's own number for an account whose characters are spent. */
+/** DeepL's status for an account whose character quota is used up. */
 const DEEPL_SPENT = 456
 
 /**
- * Gemini answers 400 where the key is wrong, or the account may not be used from here, which is not
- * the client's fault and may go better elsewhere. It says so by a name, not only in words. Source:
- * Google's API design guide, "ErrorInfo".
+ * Returns the corrected status. Gemini returns 400 for an invalid key or an account that may not be
+ * used from this region, which is not the client's fault and may succeed on another channel. It
+ * names the reason in `ErrorInfo`, not only in the message. Source: Google's API design guide,
+ * "ErrorInfo".
  */
 export function truerStatus(status: number, error: JsonRecord | null): number {
   if (status === DEEPL_SPENT) return 402
@@ -157,10 +163,10 @@ export function truerStatus(status: number, error: JsonRecord | null): number {
 }
 
 /**
- * Filters and failed calls, which mean the same whoever passes them on. Sources: Alibaba Cloud
- * Model Studio, "Error messages"; Azure OpenAI, "Content filtering", and Moonshot; OpenAI,
- * "Images"; Groq, "Error Codes". Bills are not among them: those that a reseller passes on are its
- * own.
+ * Codes of content filters and failed requests, which mean the same from every upstream. Sources:
+ * Alibaba Cloud Model Studio, "Error messages"; Azure OpenAI, "Content filtering", and Moonshot;
+ * OpenAI, "Images"; Groq, "Error Codes". Billing codes are not included: a reseller's billing error
+ * concerns the reseller's own account.
  */
 const BLAMED: ReadonlySet<string> = new Set([
   'data_inspection_failed',
@@ -171,14 +177,17 @@ const BLAMED: ReadonlySet<string> = new Set([
   'tool_use_failed',
 ])
 
-/** Volcano Ark's names of texts and pictures that its filter found, in questions and answers. */
+/** Volcano Ark's codes for filtered texts and images, in requests and responses. */
 const FILTERED = /(?:SensitiveContentDetected|RiskDetection)\b/
 
 const withHosts: readonly VendorRefusals[] = vendors.flatMap(({ refusals }) =>
   refusals?.hosts === undefined ? [] : [refusals],
 )
 
-/** Many vendors are reached by a channel of OpenAI's type or a compatible one: the host tells. */
+/**
+ * Returns the vendor's refusals. Many vendors are reached by a channel of OpenAI's type or a
+ * compatible one, so the host decides.
+ */
 function refusalsOf({ type, baseUrl }: RefusedChannel): VendorRefusals | undefined {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : ''
   return withHosts.find(({ hosts }) => hosts?.test(host)) ?? vendorOf(type).refusals

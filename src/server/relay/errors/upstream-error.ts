@@ -17,14 +17,14 @@ import type { FailedAttempt } from './attempt-outcome.ts'
 import { meantBy, truerStatus } from './meaning.ts'
 import { kindOf, verdictOfError } from './verdict.ts'
 
-/** Characters of an upstream's message that are passed on, and of its type, code and parameter. */
+/** Maximum characters passed on of an upstream's message, and of its type, code and parameter. */
 const MESSAGE_MAX = 2000
 const WORD_MAX = 200
 
 /**
- * Reads an upstream's error: its status, type and code as they are or are meant, and its words
- * without secrets. Where it speaks of the channel's key, account or address, `told` holds what the
- * client gets instead.
+ * Reads an upstream's error: its status (corrected), type and code, and its message without
+ * secrets. If the error concerns the channel's key, account or address, `told` holds the message
+ * that the client receives instead.
  */
 export function upstreamError(
   refusal: UpstreamRefusal,
@@ -54,7 +54,7 @@ function readError(
   const { answered, error } = readRefusal(refusal)
   const said = messageOf(answered, error)
   const code = codeOf(answered, error)
-  // Gemini calls it a status.
+  // Gemini names the type in `status`.
   const named = error?.['type'] ?? error?.['status']
   const type = typeof named === 'string' ? named : 'upstream_error'
   const meant = meantBy(channel, {
@@ -64,7 +64,7 @@ function readError(
     message: said,
   })
   const status = meant?.status ?? truerStatus(refusal.status, error)
-  // Cut afterwards: half a secret would not be recognised.
+  // Truncated afterwards: half a secret would not be recognized.
   const clean = (text: string, lengthMax: number): string =>
     withoutSecrets(text, secrets).slice(0, lengthMax)
   const words = {
@@ -96,28 +96,29 @@ function readError(
   }
 }
 
-/** The attempt that an upstream refused with these headers and this body. */
+/** Returns the failed attempt for an upstream's refusal with these headers and this body. */
 export function refusedAttempt(
   answer: { status: number; headers: UpstreamHeaders; body: Buffer },
   language: Language,
   channel: ChannelWithSecrets,
 ): FailedAttempt {
   const said = upstreamError(refusalOf(answer), language, channel)
-  // A redirect is no answer to a client of ours, who could not follow it; and there are no others.
+  // A redirect is no valid response: clients of this server could not follow it. Other statuses
+  // below 400 or from 600 are invalid too.
   const isAnswer = said.status >= 400 && said.status < 600
   return { kind: 'failed', error: isAnswer ? said : { ...said, status: 502 }, cause: 'status' }
 }
 
-/** Status of an error that an upstream hides in a good answer, and does not number. */
+/** Status of an error inside a success response that contains no status. */
 const HIDDEN_STATUS = 502
 
-/** The status that an error inside a good answer would have had by itself. */
+/** Returns the status that an error inside a success response stands for. */
 export function hiddenStatus(error: unknown, upstream: Pick<AnswerReader, 'statusOf'>): number {
   const told = isRecord(error) ? upstream.statusOf?.(error) : undefined
   return told ?? HIDDEN_STATUS
 }
 
-/** An error inside a good answer as it would have come by itself. */
+/** Returns an error inside a success response in the form of a separate error response. */
 export const hiddenRefusal = (
   error: unknown,
   upstream: Pick<AnswerReader, 'statusOf'>,
@@ -127,8 +128,8 @@ export const hiddenRefusal = (
 })
 
 /**
- * Whether a refusal is that of a web server which has no such address: a page instead of JSON, or
- * the sentence of a framework. No request can cause it, the channel's base URL does.
+ * Whether a refusal comes from a web server without this endpoint: a page instead of JSON, or a
+ * framework's standard message. The channel's base URL causes it, never a request.
  */
 const isAboutAddress = (status: number, answered: unknown, said: string): boolean =>
   (status === 404 || status === 405) && (!isRecord(answered) || NO_ADDRESS.test(said))
@@ -136,33 +137,35 @@ const isAboutAddress = (status: number, answered: unknown, said: string): boolea
 const NO_ADDRESS =
   /^(?:(?:resource )?not found\.?$|method not allowed\.?$|404 page not found|Invalid URL \(|no route matched|Cannot (?:POST|GET) |Unknown request URL)/i
 
-/** Of Google's details those that tell when to try again: others tell the account's limits. */
+/**
+ * Returns Google's details that contain the retry delay; the others reveal the account's limits.
+ */
 const retryInfoIn = (details: unknown): unknown =>
   Array.isArray(details)
     ? details.filter((one) => textOr(recordOr(one)['@type']).endsWith('RetryInfo'))
     : undefined
 
 /**
- * The upstream's own words for its operator, who must tell a limit from a bill that is not paid;
- * without what they must not tell. '': it has said nothing.
+ * Returns the upstream's own message for the operator, who must tell a rate limit from an unpaid
+ * bill, without secrets. '' if there is none.
  */
 export function ownWords(refusal: UpstreamRefusal, channel: ChannelWithSecrets): string {
   const { answered, error } = readRefusal(refusal)
   const said = messageOf(answered, error)
-  // OpenRouter passes on what its own upstream said.
+  // OpenRouter passes on its own upstream's message.
   const raw = textOr(recordOr(error?.['metadata'])['raw'])
   const words = raw === '' ? said : `${said}: ${raw}`
   return withoutSecrets(words, secretsOf(channel)).slice(0, MESSAGE_MAX)
 }
 
-/** Characters of an upstream's details that are passed on, and how deep they may stand. */
+/** Limits of the details passed on: characters, and nesting depth. */
 const DETAILS_MAX = 4000
 const DETAILS_DEPTH_MAX = 8
 
 /**
- * What an upstream tells programs about its error, whole or not at all: an object of Anthropic's, a
- * list of Google's. Sources: Anthropic's SDK, `ErrorDetails`; Google's API design guide, "Error
- * details".
+ * Returns the machine-readable error details, complete or not at all: an object in Anthropic's
+ * format, a list in Google's. Sources: Anthropic's SDK, `ErrorDetails`; Google's API design guide,
+ * "Error details".
  */
 function detailsOf(sent: unknown, secrets: readonly string[]): unknown {
   const isKnown = Array.isArray(sent)
@@ -174,7 +177,7 @@ function detailsOf(sent: unknown, secrets: readonly string[]): unknown {
   return JSON.stringify(details).length <= DETAILS_MAX ? details : undefined
 }
 
-/** The value with every text in it cleaned, and without what stands deeper than so many levels. */
+/** Returns the value with every string in it cleaned, without levels deeper than `levels`. */
 function cleanDeep(value: unknown, clean: (text: string) => string, levels: number): unknown {
   if (typeof value === 'string') return clean(value)
   if (typeof value !== 'object' || value === null) return value

@@ -6,20 +6,22 @@ import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import type { FailedAttempt } from './attempt-outcome.ts'
 
 /**
- * What follows from a failed attempt: whether another channel is asked, what it says of this one,
- * and whose words the client gets. `meaning.ts` finds out what an upstream means by its codes and
- * sentences, `kindOf` below what its error is about, and the table of kinds decides the rest.
+ * The consequences of a failed attempt: whether another channel is asked, what the failure means
+ * for this channel, and which error the client receives. `meaning.ts` interprets an upstream's
+ * codes and messages, `kindOf` below classifies its error, and the table of kinds decides the rest.
  */
 export interface Verdict {
-  /** Another channel may do better, and is asked. */
+  /** Another channel may succeed and is asked. */
   retry: boolean
-  /** Another key of the same channel may do better. */
+  /** Another key of the same channel may succeed. */
   otherKey: boolean
-  /** It counts as a failure of the channel with this model. Otherwise it shows that it is well. */
+  /** Counts as a failure of the channel with this model; otherwise the channel is healthy. */
   isTrouble: boolean
-  /** Who must act: the client, the channel's operator, or nobody because it passes. */
+  /** Who must act: the client or the channel's operator; `upstream` if the problem is temporary. */
   fault: 'request' | 'channel' | 'upstream'
-  /** Our refusal that the client gets in place of the upstream's error; null: the error itself. */
+  /**
+   * This server's error that replaces the upstream's for the client; null if it is not replaced.
+   */
   told: Extract<
     ErrorCode,
     'channel_account_refused' | 'upstream_request_too_large' | 'upstream_status'
@@ -42,7 +44,7 @@ const upstream: Verdict = {
 }
 
 /**
- * By what an upstream's error is about. The same in words: docs/manual/en/routing.md, "When a call
+ * The verdict for each kind of upstream error. Described in docs/manual/en/routing.md, "When a call
  * fails".
  */
 const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
@@ -65,9 +67,9 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
   request,
 }
 
-/** The connection, silence, or an answer that cannot be read. */
+/** A connection error, a timeout, or an unreadable response. */
 const BROKEN: Verdict = upstream
-/** We ended the call ourselves: that says nothing about the channel. */
+/** This server ended the call: that says nothing about the channel. */
 const ENDED: Verdict = { ...request, fault: 'upstream' }
 
 export function verdictOf({ cause, error }: Pick<FailedAttempt, 'cause' | 'error'>): Verdict {
@@ -79,8 +81,8 @@ export const verdictOfError = ({ kind = 'request' }: Pick<RelayError, 'kind'>): 
   VERDICTS[kind]
 
 /**
- * Whether the refusal disables the channel or pauses its key: at once if it names the reason, after
- * several users or calls have met it if it does not.
+ * Whether the refusal disables the channel or pauses its key: at once if it names the reason;
+ * otherwise after several users or calls have met it.
  */
 export function disablingOf({ status, type, code }: RelayError): 'at once' | 'repeated' | 'never' {
   const said = { status, type, code: String(code) }
@@ -88,17 +90,17 @@ export function disablingOf({ status, type, code }: RelayError): 'at once' | 're
   return isCertainRefusal(said) ? 'at once' : 'repeated'
 }
 
-/** What is known of an upstream's error when its kind is decided. */
+/** The properties of an upstream's error from which its kind is derived. */
 type KnownError = Pick<RelayError, 'status' | 'type' | 'code' | 'message' | 'param'> & {
-  /** It speaks of its operator's account, whatever its status. */
+  /** It concerns the operator's account, whatever its status. */
   isOurs: boolean
-  /** The request alone exceeds what the account may send in a minute. */
+  /** The request alone exceeds the account's limit per minute. */
   isAboveAccountLimit: boolean
-  /** It is that of a web server which has no such address. */
+  /** It comes from a web server without this endpoint. */
   isMisplaced: boolean
 }
 
-/** What an upstream's error is about. The status has been put right before. */
+/** Returns the kind of an upstream's error. The status has already been corrected. */
 export function kindOf(error: KnownError): ErrorKind {
   const { status, isOurs, isAboveAccountLimit, isMisplaced } = error
   if (isAboveAccountLimit) return 'account-limit'
@@ -108,7 +110,7 @@ export function kindOf(error: KnownError): ErrorKind {
   if (isMisplaced) return 'address'
   if (status === 404 && saysModelMissing(error)) return 'model'
   if (status === 429) return 'rate-limit'
-  // What is no error, such as a redirect, is no answer to a call.
+  // A status below 400, such as a redirect, is not a valid error of the upstream's API.
   if (status >= 500 || status < 400) return 'upstream'
   if (status !== 400) return 'request'
   if (THOUGHT_REFUSED.test(error.message)) return 'thought-refused'
@@ -118,34 +120,34 @@ export function kindOf(error: KnownError): ErrorKind {
 
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403])
 
-/** A 404 that is about the model and not about the path. */
+/** Whether a 404 is about the model and not about the path. */
 const saysModelMissing = ({ code, message }: KnownError): boolean =>
   code === 'model_not_found' || /model|模型/i.test(message)
 
 /**
- * What the request goes on from lies with another account: an item of an earlier response, or a
- * thought that only its organization can read. OpenAI's words.
+ * Whether the request refers to something of another account: an item of an earlier response, or
+ * reasoning that only its organization can decrypt. OpenAI's messages.
  */
 const liesElsewhere = ({ status, code, message }: KnownError): boolean =>
   (status === 404 && /^Item with id\b/.test(message)) ||
   (status === 400 && code === 'invalid_encrypted_content')
 
 /**
- * A thought that came back is refused because something before it has changed, which makes another
- * conversation of it to Claude since Fable 5.1. Every channel would refuse it, and none the same
- * request without thoughts. Anthropic's `block_binding` would drop the thoughts there, but it needs
- * a beta and has accounts checked that are spared without it. Sources: Anthropic's documentation,
- * "Prefix checks on thinking blocks", "Fix a thinking block bound to a different conversation";
- * Amazon Bedrock user guide, "Preserved thinking".
+ * Matches the refusal of returned reasoning because something before it has changed. Claude since
+ * Fable 5.1 treats that as another conversation. Every channel would refuse the same request, and
+ * none would refuse it without reasoning. Anthropic's `block_binding` would drop the reasoning
+ * upstream, but it needs a beta and enables the check for accounts that are exempt without it.
+ * Sources: Anthropic's documentation, "Prefix checks on thinking blocks", "Fix a thinking block
+ * bound to a different conversation"; Amazon Bedrock user guide, "Preserved thinking".
  */
 const THOUGHT_REFUSED =
   /Invalid `(?:signature|data)` in `(?:redacted_)?thinking` block|blocks in the latest assistant message cannot be modified/
 
-/** The words of DeepSeek, Kimi and, in `param`, of MiMo for reasoning that must come back. */
+/** Messages of DeepSeek, Kimi and (in `param`) MiMo about reasoning that must be sent back. */
 const REASONING_MISSING =
   /(?:reasoning_content|\.thinking\b|`thinking`)[^]*must be passed back|reasoning_content is missing/
 
-/** The server has no such address: not that it has no such model. */
+/** Whether the server lacks the endpoint, as opposed to the model. */
 export function lacksAddress({ cause, error }: Pick<FailedAttempt, 'cause' | 'error'>): boolean {
   const { status, kind } = error
   if (cause !== 'status') return false
@@ -154,18 +156,18 @@ export function lacksAddress({ cause, error }: Pick<FailedAttempt, 'cause' | 'er
 }
 
 /**
- * The model takes this call by the Responses API and not by chat: "This model is only supported in
- * v1/responses and not in v1/chat/completions", "To use function tools, use /v1/responses".
- * OpenAI's words, which other gateways pass on.
+ * Whether the model supports this call in the Responses API but not in chat completions: "This
+ * model is only supported in v1/responses and not in v1/chat/completions", "To use function tools,
+ * use /v1/responses". OpenAI's messages, which other gateways pass on.
  */
 export const pointsToResponses = ({ error }: Pick<FailedAttempt, 'error'>): boolean =>
   (error.status === 400 || error.status === 404) && error.message.includes('v1/responses')
 
 /**
- * Whether what was asked for may have been made and charged although it did not come: pictures and
- * recordings cost as much each time, so no other channel is asked for them. Speech is made while it
- * is heard: where it broke off before that, there is none. But a call of several requests (`via`)
- * passes on what is whole.
+ * Whether the upstream may have produced and charged the result although it did not arrive. Images
+ * and audio cost as much each time, so no other channel is asked for them. Speech is synthesized
+ * while it is streamed: if the connection broke before the first audio, nothing was produced. But a
+ * call of several requests (`via`) passes on a finished result.
  */
 export const mayHaveBeenCharged = (
   task: Task,
@@ -178,7 +180,7 @@ export const mayHaveBeenCharged = (
     (error.code === 'upstream_cut' && (task !== 'speech' || via !== undefined)))
 
 /**
- * By a server in front of the upstream, which has answered: without a credential nothing was asked,
- * and the client is told the same. The second is Cloudflare's, after 100 seconds.
+ * Statuses of a proxy in front of the upstream that has timed out. Without a credential nothing was
+ * requested, and the client receives the same error. 524 is Cloudflare's, after 100 seconds.
  */
 const GAVE_UP_WAITING: ReadonlySet<number> = new Set([504, 524])

@@ -21,10 +21,12 @@ import { waitOf } from '../call/route.ts'
 import { candidate, candidatesOf, disabledChannels } from '../routing/trace.ts'
 import { limitsRefusalOf, refusalOf, whoAsks, type Asker } from './who-asks.ts'
 
-/** Channels that a forecast names. */
+/** Maximum number of channels in a forecast. */
 const CANDIDATES_MAX = 100
 
-/** What would become of a call: who would be asked how likely, at what price, or why nobody. */
+/**
+ * Returns the forecast of a call: the channels with their probabilities and prices, or the refusal.
+ */
 export async function forecastOf(
   parts: RelayParts,
   question: RouteQuestion,
@@ -79,7 +81,7 @@ export async function forecastOf(
 
 const USUAL_PATH = '/v1/chat/completions'
 
-/** What the question asks for. Throws what keeps it from being a call. */
+/** Returns the call that the question describes. Throws the error if it describes none. */
 function callOf(question: RouteQuestion): { asked: SurfaceCall; model: string } {
   const [path = ''] = (question.path?.trim() || USUAL_PATH).split('?')
   const asked = surfaceOf(path, new URLSearchParams())
@@ -100,7 +102,7 @@ interface Call {
   group: string
 }
 
-/** How a channel stands to a call, were it enabled and of its group. */
+/** Returns the state of a channel for a call, assuming that it is enabled and in the group. */
 function lookAt(parts: RelayParts, { asked, model, group }: Call) {
   const { app, health, keys } = parts
   return (channel: RoutableChannel): Looked => {
@@ -120,7 +122,7 @@ function lookAt(parts: RelayParts, { asked, model, group }: Call) {
   }
 }
 
-/** Whether the channel's provider has such a call, or one that it can be converted to. */
+/** Whether the channel's provider supports the call, directly or converted. */
 function hasAddress(
   { app }: RelayParts,
   channel: RoutableChannel,
@@ -133,7 +135,10 @@ function hasAddress(
 
 type States = Map<number, RouteState>
 
-/** In which state each channel is, the first tier with one that may be asked before all others. */
+/**
+ * Returns each channel's state. In the first tier with an available channel, those are chosen
+ * first.
+ */
 function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): States {
   const states: States = new Map()
   let isFound = false
@@ -147,10 +152,10 @@ function statesOf(tiers: Tiers, look: (channel: RoutableChannel) => Looked): Sta
   return states
 }
 
-/** A call is tried with these rather than refused. */
+/** States of channels that are tried as a last resort before the call is refused. */
 const TRIED_AT_LAST: readonly string[] = ['circuit', 'keys']
 
-/** The conversation that is asked about; null: none. */
+/** Returns the conversation that the question names; null if none. */
 function conversationIn(
   { user }: Asker,
   { question, group, model }: { question: RouteQuestion; group: string; model: string },
@@ -159,7 +164,7 @@ function conversationIn(
   return user === null ? null : conversationNamed(name, { userId: user.id, group, model })
 }
 
-/** How often each is the first. */
+/** Returns the probability of each channel to be chosen first. */
 function sharesOf(
   tiers: Tiers,
   states: States,
@@ -219,8 +224,8 @@ function priceText(price: Price | null, question: RouteQuestion) {
 }
 
 /**
- * What a balance must cover for the call to run on the most expensive of the channels that may be
- * asked first: the prompt and one token, because the reply is limited to what the balance covers.
+ * Returns the minimum balance with which the call can run on the most expensive channel that may be
+ * chosen first: the prompt and one token, because the reply is limited to the balance.
  */
 function leastCost(
   { app }: RelayParts,
@@ -242,7 +247,7 @@ function leastCost(
   return Math.max(0, ...costs)
 }
 
-/** Why nobody would be asked; null: somebody would. */
+/** Returns the reason why no channel would be asked; null if one would be. */
 function routeRefusal(
   states: States,
   { groups, model }: { groups: readonly string[]; model: string },

@@ -5,7 +5,7 @@ import type { StoredChannel } from '../../channel/channel-store.ts'
 import type { RelayParts } from '../call/call.ts'
 import { sentModel } from '../routing/choose-channel.ts'
 
-/** How the keys of a channel fare: what is stored, and what this process has met lately. */
+/** Returns the health of a channel's keys: the stored state and this process's recent results. */
 export async function keyHealth(parts: RelayParts, channel: StoredChannel): Promise<ChannelKey[]> {
   const { app, channels, health } = parts
   const [map, pauses] = await Promise.all([

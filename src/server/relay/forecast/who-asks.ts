@@ -12,17 +12,17 @@ import { allowsModel, tokenRefusal } from '../../token/token.ts'
 import { findTokenById, findTokenByName, type StoredToken } from '../../token/token-store.ts'
 import { findUser, findUserByName, type StoredUser } from '../../user/user-store.ts'
 
-/** Whose call is asked about. */
+/** The caller that a route question is about. */
 export interface Asker {
-  /** Null: anybody's. */
+  /** The user; null for an arbitrary caller. */
   user: StoredUser | null
   token: StoredToken | null
   groups: readonly string[]
-  /** Why the token may not call for the group it was given. */
+  /** The refusal if the token may not use its group; null if it may. */
   groupRefusal: Refusal | null
 }
 
-/** Throws `route_user_unknown` or `route_token_unknown`. */
+/** Finds the caller. Throws `route_user_unknown` or `route_token_unknown`. */
 export async function whoAsks({ database, options }: App, question: RouteQuestion): Promise<Asker> {
   const named = await namedUser(database, question.user?.trim() ?? '')
   const token = await namedToken(database, question.token?.trim() ?? '', named)
@@ -37,7 +37,7 @@ export async function whoAsks({ database, options }: App, question: RouteQuestio
   }
 }
 
-/** An id, as far as a text can be one. */
+/** Parses an id; returns null if the text is not one. */
 const idOf = (text: string): number | null => (/^\d{1,15}$/.test(text) ? Number(text) : null)
 
 async function namedUser(database: App['database'], text: string): Promise<StoredUser | null> {
@@ -64,7 +64,7 @@ async function namedToken(
   return token
 }
 
-/** Whether limits of the token and its user would refuse a call that may take so much. */
+/** Returns the refusal if limits of the token or its user reject a call of this size. */
 export async function limitsRefusalOf(
   { database, clock, options }: App,
   { user, token }: Asker,
@@ -81,7 +81,10 @@ export async function limitsRefusalOf(
   return limitRefusalAt(facts, { ask, nowSeconds, zone })
 }
 
-/** The first refusal that such a call would meet before a channel is chosen, in the relay's order. */
+/**
+ * Returns the first refusal that such a call meets before a channel is chosen, in the relay's
+ * order.
+ */
 export function refusalOf(
   { clock }: Pick<App, 'clock'>,
   { user, token, groupRefusal: ofGroup }: Asker,

@@ -10,8 +10,8 @@ import { receiveCall } from '../call/run-call.ts'
 import { fetchWhole } from '../call/respond-whole.ts'
 
 /**
- * How many tokens a prompt has, for clients that want to know before they ask. Costs nothing. The
- * provider of the model is asked where it counts; where it does not, or fails, we count ourselves.
+ * Returns the number of tokens of a prompt, free of charge. The model's provider is asked if it has
+ * such an endpoint; if it has none or fails, this server counts.
  */
 export async function countTokens(
   parts: RelayParts,
@@ -39,7 +39,9 @@ export async function countTokens(
   )
 }
 
-/** The answer of the first channel that speaks the client's dialect; null: there is none. */
+/**
+ * Returns the response of the first channel that uses the client's dialect; null if there is none.
+ */
 async function askProvider(parts: RelayParts, call: Call): Promise<string | null> {
   const { surface, model } = call.input
   const speaks = (channel: RoutableChannel): boolean =>

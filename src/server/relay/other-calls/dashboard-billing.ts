@@ -7,12 +7,12 @@ import { sendJson } from '../call/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
 
 /**
- * OpenAI's old billing calls, by which clients show a key's balance: hard limit minus usage ÷ 100.
- * Figures are the token's or the owner's, in dollars or points, as the operator has set; the limit
- * includes what is used.
+ * OpenAI's legacy billing endpoints, with which clients show a key's balance: hard limit minus
+ * usage ÷ 100. Figures are the token's or the owner's, in dollars or points, as the operator has
+ * set; the limit includes the used amount.
  */
 
-/** What clients are told of a token that nothing limits. */
+/** The hard limit reported for an unlimited token. */
 const UNLIMITED_LIMIT = 100_000_000
 const CENTS = 100
 
@@ -20,7 +20,7 @@ interface Figures {
   remaining: number
   used: number
   isUnlimited: boolean
-  /** Seconds; 0 never. */
+  /** Expiry in Unix seconds; 0 for never. */
   accessUntil: number
 }
 

@@ -10,11 +10,14 @@ import type { Call, RelayParts } from '../call/call.ts'
 import { ownError } from '../dialect/relay-error.ts'
 
 /**
- * Which models a token may use, in the words of whoever asks: by the path for Gemini's clients, by
- * their headers for Anthropic's, else in OpenAI's.
+ * Lists the models that a token may use, in the client's format: Gemini's by the path, Anthropic's
+ * by the headers, otherwise OpenAI's.
  */
 
-/** `GET /v1/models`: what the token may name, else what the channels of the owner's groups serve. */
+/**
+ * Serves `GET /v1/models`: the token's allowed models, or else the models that the channels of the
+ * owner's groups serve.
+ */
 export async function listModels(parts: RelayParts, call: Call): Promise<void> {
   call.dialect = dialectOf(call)
   const models = describeModels(await usableModels(parts, call))
@@ -37,8 +40,8 @@ export async function listModels(parts: RelayParts, call: Call): Promise<void> {
 }
 
 /**
- * `GET /v1/models/:model`: a model we know, or one that this token can use. In OpenAI's dialect the
- * wire answers 200 for others too.
+ * Serves `GET /v1/models/:model`: a known model, or one that this token can use. In OpenAI's
+ * format, other models return 200 too, for compatibility with One API.
  */
 export async function retrieveModel(parts: RelayParts, call: Call, model: string): Promise<void> {
   call.dialect = dialectOf(call)
@@ -87,7 +90,7 @@ const geminiModel = ({ id }: ModelDescription) => ({
   supportedGenerationMethods: methodsOf(id),
 })
 
-/** What this dialect can ask of a model, as far as its name tells what it is for. */
+/** Returns the methods of this API for a model, derived from its name. */
 function methodsOf(id: string): string[] {
   const { embeds, writes_text: writesText } = capabilitiesOf({ model: id })
   if (embeds === true) return ['embedContent', 'batchEmbedContents']

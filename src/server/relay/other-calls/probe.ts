@@ -38,13 +38,13 @@ type Judged =
       ok: false
       code: ErrorCode
       params: ErrorParams
-      /** How the upstream named its refusal, where it answered with one. */
+      /** Status, type and code of the upstream's refusal, if it responded with one. */
       verdict?: { status: number; type: string; code: string }
     }
 
 export type ProbeResult = Judged & { elapsedMs: number }
 
-/** One real chat call through a channel, charged to nobody. */
+/** Sends one real chat call through a channel; no user is charged. */
 export type Probe = (
   channel: ChannelRow,
   model: string,
@@ -54,7 +54,7 @@ export type Probe = (
 const TIMEOUT_MS = 60_000
 const COMPLETION_TOKENS = 16
 const ANSWER_BYTES_MAX = 1024 * 1024
-/** Characters of the model's answer that are shown. */
+/** Maximum characters of the model's response that are shown. */
 const SHOWN_MAX = 200
 
 export function createProbe(parts: RelayParts): Probe {
@@ -87,7 +87,7 @@ export function createProbe(parts: RelayParts): Probe {
   }
 }
 
-/** Nobody could be asked. */
+/** Returns the result if no request could be sent. */
 function unasked(type: number, provider: Provider | null): ProbeResult {
   const { label, retired } = channelType(type)
   const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
@@ -102,8 +102,8 @@ interface Probed {
 }
 
 /**
- * What the answer says of the channel, or what kept it from coming. One that was streamed is put
- * together: the channel's clients get it so too.
+ * Returns the result for a response, or the error that prevented one. A streamed response is
+ * assembled as it is for the channel's clients.
  */
 async function judgedAnswer(heard: UpstreamRefusal | AppError, probed: Probed): Promise<Judged> {
   if (heard instanceof AppError) return failed((language) => heard.text(language))
@@ -146,13 +146,13 @@ const failed = (say: (language: Language) => string) => ({
   params: { detailZh: say('zh'), detailEn: say('en') },
 })
 
-/** An error in a good answer, as it would have come by itself. */
+/** Converts an error inside a success response to a separate error response. */
 const hidden = (error: unknown, dialect: UpstreamDialect): UpstreamRefusal => ({
   status: hiddenStatus(error, dialect),
   body: Buffer.from(JSON.stringify({ error })),
 })
 
-/** A model that reasons before it answers needs room for it. */
+/** Returns the test request. A model that reasons before it responds needs tokens for it. */
 function questionOf(dialect: UpstreamDialect, { channel, to }: Sent, prompt: string): Buffer {
   const { type } = channel
   const reasons = capabilitiesOf(to).reasoning === true
@@ -200,10 +200,12 @@ function ask(
   return promise
 }
 
-/** Why there is no answer; of a connection that was never made by the system's word for it. */
+/**
+ * Returns the error for a missing response; a failed connection includes the system's error code.
+ */
 function unanswered(failure: UpstreamFailure, error: Error): AppError {
   if (failure !== 'unreachable') return new AppError(FAILURES[failure])
-  // A proxy's status is in the library's sentence and nowhere else.
+  // A proxy's status is only available in the library's message.
   const status = /^Proxy response \((\d{3})\)/.exec(error.message)?.[1]
   if (status !== undefined) return new AppError('proxy_refused', { status })
   const reason = 'code' in error ? String(error.code) : ''
@@ -212,7 +214,7 @@ function unanswered(failure: UpstreamFailure, error: Error): AppError {
     : new AppError('upstream_unreachable_by', { reason })
 }
 
-/** Of a connection that ended without a word. */
+/** Error codes of a connection that closed without a response. */
 const BROKEN: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 
 const FAILURES = {

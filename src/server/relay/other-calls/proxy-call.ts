@@ -20,12 +20,12 @@ import type { UpstreamFailure, UpstreamRequest } from '../transport/upstream-cal
 import { answeredHeaders, proxyHeaders, proxyUrl, type ProxyCall } from './proxy-place.ts'
 
 /**
- * A raw call to a proxy channel: method, path, query and body as they are, with the channel's key.
- * Nobody here understands what it does, so it is for administrators, costs what the operator has
- * set for every call, and is charged when the upstream has begun to answer.
+ * A raw call to a proxy channel: method, path, query and body unchanged, with the channel's key.
+ * The server does not interpret the call, so it is restricted to administrators, costs the fixed
+ * amount that the operator has set, and is charged when the upstream starts to respond.
  */
 
-/** What a token that is limited to models must be allowed, and what the log calls it. */
+/** The name that a token limited to certain models must allow, also used in the log. */
 const MODEL = 'proxy'
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 type Method = (typeof METHODS)[number]
@@ -77,10 +77,10 @@ function requestOf(
     method: to.method,
     headers: proxyHeaders(call.request.headers, to.channel.key),
     body: to.body.length === 0 ? null : to.body,
-    // What comes back is not known here, and is asked for once.
+    // The response format is unknown, and the request is sent once.
     ...silenceLimits(app.config, { isWhole: true }),
   }
-  // What a raw call says in its body is its own affair.
+  // Body overrides do not apply to a raw call.
   const { overrides, key } = to.channel
   return overridden(request, { key, overrides: { ...overrides, params: {} } })
 }
@@ -91,8 +91,8 @@ interface Proxied {
 }
 
 /**
- * One answer on its way through. What it costs is known before it begins, so it is settled then,
- * and every piece goes on as it comes.
+ * Relays one response. Its cost is known in advance, so it is settled when the response begins, and
+ * every chunk is passed on as it arrives.
  */
 class ProxyRelay {
   private readonly parts: RelayParts
@@ -100,7 +100,7 @@ class ProxyRelay {
   private readonly proxied: Proxied
   private readonly outcome = Promise.withResolvers<void>()
   private readonly flow: ClientFlow
-  /** What came while the call was being settled; null: it has been. */
+  /** Data that arrived while the call was being settled; null once it is settled. */
   private waiting: Buffer[] | null = []
   private settling: Promise<void> | null = null
 
@@ -131,7 +131,7 @@ class ProxyRelay {
     const { waiting } = this
     this.waiting = null
     if (call.isGone) return
-    // A redirect would lead the client past us, and its target tells where the upstream is.
+    // A redirect would lead the client past this server, and its target reveals the upstream.
     const isRedirect = status >= 300 && status < 400 && status !== 304
     writeHead(call, isRedirect ? 502 : status, answeredHeaders(headers))
     call.response.flushHeaders()
@@ -155,7 +155,7 @@ class ProxyRelay {
   private async conclude(failure: UpstreamFailure | null): Promise<void> {
     const { parts, call } = this
     if (this.settling !== null) await this.settling
-    // What a client has caused that left while the upstream was at work is its own.
+    // A client that left while the upstream was at work is charged for the cost it caused.
     else if (failure === 'aborted' && this.flow.brokenOff === null) {
       await this.settle('abandoned')
     } else await parts.app.ledger.release(call.requestId)
@@ -167,7 +167,8 @@ class ProxyRelay {
     const failed = failedAttempt(call.language, this.flow.brokenOff ?? failure)
     const outcome = this.settling === null ? failed.cause : 'broken'
     endCall(call, { outcome, channelId: this.proxied.channel.id, quota: call.end?.quota ?? 0 })
-    // Once the head is out this breaks the answer off, so that nobody takes it for complete.
+    // Once the head is sent, this closes the connection so that the response is not taken for
+    // complete.
     sendError(call, failed.error)
   }
 

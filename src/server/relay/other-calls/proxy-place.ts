@@ -2,12 +2,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { withoutTrailing } from '../../../contract/text.ts'
 
 /**
- * Where a proxied call goes and what goes with it. The path is the client's, the host is the
- * channel's: nothing that the client writes may lead to another place of the upstream than below
- * the channel's address, and nothing of ours (keys, cookies, who called) may leave.
+ * Builds the target URL and the headers of a proxied call. The path is the client's, the host is
+ * the channel's: no client input may lead outside the channel's base URL, and this server's own
+ * data (keys, cookies, the caller's identity) must not leave.
  */
 
-/** The target's path and query as the client spelled them; null: no such call. */
+/** The target's path and query as the client sent them; null if the call is invalid. */
 export interface ProxyCall {
   channelId: string
   path: string
@@ -20,12 +20,12 @@ export function proxyCallOf(url: string): ProxyCall | null {
   return channelId === undefined ? null : { channelId, path: path + query }
 }
 
-/** How often a path may be decoded by those behind us. */
+/** How often upstream servers may decode a path. */
 const DECODINGS = 3
 
 /**
- * The address below `baseUrl`, or null for a path that some server on the way could take for one
- * outside of it: with `..` in any spelling, backslashes, control characters, or two slashes at its
+ * Returns the URL below `baseUrl`, or null for a path that some upstream server could resolve
+ * outside of it: with `..` in any encoding, backslashes, control characters, or two slashes at its
  * beginning.
  */
 export function proxyUrl(baseUrl: string, path: string): string | null {
@@ -42,7 +42,7 @@ export function proxyUrl(baseUrl: string, path: string): string | null {
 }
 
 function isPlainPath(path: string): boolean {
-  // A percent sign that spells nothing is refused as the client wrote it, and a character later.
+  // An invalid percent escape is rejected in the original path; after decoding it is plain text.
   let text: string | null = decoded1(path) === null ? null : path
   for (let round = 0; round <= DECODINGS; round += 1) {
     if (text === null || /\\|\p{Cc}|^\/\/|(?:^|\/)\.{1,2}(?:[/;]|$)/u.test(text)) return false
@@ -61,11 +61,11 @@ function decoded1(text: string): string | null {
   }
 }
 
-/** Of the connection, of the caller's identity, or ours. */
+/** Headers about the connection or the caller's identity, and headers that this server sets. */
 const NOT_PASSED: ReadonlySet<string> = new Set([
   'host',
   'content-length',
-  // What came packed has been unpacked.
+  // A compressed response has been decompressed.
   'content-encoding',
   'accept-encoding',
   'connection',
@@ -93,7 +93,7 @@ const NOT_PASSED: ReadonlySet<string> = new Set([
 ])
 const NOT_PASSED_PREFIX = /^(?:x-forwarded-|x-gatehouse-|x-oneapi-|x-original-|cf-|sec-|:)/
 
-/** The client's headers that go on, and the channel's key as it is stored. */
+/** Returns the client's headers to pass on, and the channel's key as it is stored. */
 export function proxyHeaders(headers: IncomingHttpHeaders, key: string): Record<string, string> {
   const named = new Set(
     String(headers.connection ?? '')
@@ -109,7 +109,7 @@ export function proxyHeaders(headers: IncomingHttpHeaders, key: string): Record<
   return { ...passed, 'accept-encoding': 'identity', authorization: key }
 }
 
-/** Headers of the answer that the client gets. */
+/** Response headers that the client receives. */
 const ANSWERED = [
   'content-type',
   'content-disposition',
@@ -130,7 +130,7 @@ export function answeredHeaders(
     const value = headers[name]
     return typeof value === 'string' ? [name, value] : []
   })
-  // Who asked may not have named its key where caches on the way look for one.
+  // The caller's key may not be in `Authorization`, which is the only place that caches check.
   return headers['cache-control'] === undefined
     ? [...answered, 'cache-control', 'private']
     : answered

@@ -14,11 +14,11 @@ import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { deleteResponse } from '../responses/response-store.ts'
 import { knownResponse, homeOf, type ResponseHome } from '../call/stored-responses.ts'
 
-/** Looking at, deleting and breaking off a stored response: nothing of it costs anything. */
+/** Retrieves, deletes or cancels a stored response, free of charge. */
 export interface ResponseCall {
   method: (typeof METHODS)[number]
   responseId: string
-  /** Behind the response: '', `/input_items` or `/cancel`. */
+  /** The path after the response id: '', `/input_items` or `/cancel`. */
   rest: string
 }
 
@@ -26,7 +26,7 @@ const METHODS = ['GET', 'POST', 'DELETE'] as const
 
 const PATH = /^\/v1\/responses\/([^/]+)(|\/input_items|\/cancel)$/
 
-/** Null: no such call. */
+/** Parses the call; returns null if it is none. */
 export function responseCallOf(asked: string, path: string): ResponseCall | null {
   const [, responseId, rest = ''] = PATH.exec(path) ?? []
   const method = METHODS.find((name) => name === asked)
@@ -38,7 +38,7 @@ export function responseCallOf(asked: string, path: string): ResponseCall | null
   return isFine ? { method, responseId, rest } : null
 }
 
-/** Query members that go on to the upstream. A stream of an old answer is not among them. */
+/** Query parameters that are passed on. Streaming a stored response is not supported. */
 const QUERY = ['include', 'include[]', 'after', 'before', 'limit', 'order'] as const
 
 export async function relayStoredResponse(
@@ -60,7 +60,7 @@ export async function relayStoredResponse(
   const answer = await fetchWhole(parts, call, {
     request: requestFor(parts, call, asked, home),
     channelId: home.channel.id,
-    // A stored response may hold images.
+    // A stored response may contain images.
     bytesMax: () => LARGE_ANSWER_BYTES_MAX,
   })
   if (call.isGone) return
@@ -111,7 +111,7 @@ function requestFor(
       ...provider.headers(channel, to),
     },
     body: null,
-    // The response has been made.
+    // The response already exists.
     ...silenceLimits(app.config, { isWhole: false }),
   }
   return readyToSend(provider, { channel, to }, request, app.clock)

@@ -8,30 +8,30 @@ import { findTokenByKey, markToken, type StoredToken } from '../../token/token-s
 import { findUser, type StoredUser } from '../../user/user-store.ts'
 import { shown } from '../dialect/relay-error.ts'
 
-/** Whose call it is. */
+/** The authenticated caller of a request. */
 export interface Caller {
   token: StoredToken
   user: StoredUser
-  /** The token's own, else its owner's in the order they are tried. */
+  /** The token's own group, otherwise its owner's groups in the order they are tried. */
   groups: readonly string[]
-  /** Channel that an admin has named behind the key, or null. */
+  /** Channel id that an admin appended to the key; null if not set. */
   pinnedChannel: string | null
 }
 
-/** Whose key it is. */
+/** The token and user of a key. */
 export type KeyOwner = Pick<Caller, 'token' | 'user'>
 
 /**
- * Rows in memory are used this long; changes made here or announced by other processes count at
- * once.
+ * Lifetime of cached rows. Changes made in this process or announced by other processes take effect
+ * at once.
  */
 const ROW_LIFE_MS = 2000
-/** Tokens whose rows are kept in memory. */
+/** Maximum number of tokens whose rows are cached. */
 const ROWS_MAX = 20_000
 
 /**
- * Takes what a call came to off the row in memory, so that its headers need no reading. What other
- * processes spend, and calls under way hold back, shows when the row is read again.
+ * Subtracts the cost of a call from the cached row, so that response headers need no query.
+ * Spending of other processes and open reservations become visible when the row is read again.
  */
 export function noteSpent({ token }: Caller, charged: number): void {
   token.remain_quota = Math.max(0, token.remain_quota - charged)
@@ -46,14 +46,14 @@ interface Rows {
 }
 
 /**
- * Who calls, by the token's key. Rows are kept in memory for moments only, and money never depends
- * on them: the reservation checks status and balance again where they are stored. No call is
- * refused from memory: the rows are read again first.
+ * Authenticates callers by the token's key. Rows are cached briefly, and money never depends on the
+ * cache: the reservation checks status and balance again in the database. No call is refused
+ * because of cached rows: they are read again first.
  */
 export interface Callers {
   /**
-   * Throws the first refusal of the wire's order. `onRefused` is told whose key was refused; of a
-   * key that nobody has it is told nothing.
+   * Throws the first refusal, in the order of the One API protocol. `onRefused` receives the owner
+   * of a refused key; it is not called for an unknown key.
    */
   authenticate(
     authorization: string | undefined,
@@ -61,8 +61,8 @@ export interface Callers {
     onRefused?: (owner: KeyOwner) => void,
   ): Promise<Caller>
   /**
-   * Why a reservation found token or owner unusable, looked up afresh; null when nothing is wrong
-   * now.
+   * Returns why a reservation found token or owner unusable, read again from the database; null if
+   * nothing is wrong now.
    */
   recheck(caller: Caller, address: () => string): Promise<AppError | null>
 }
@@ -79,7 +79,7 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     }
   })
 
-  /** The rows of the first of the keys that there is. */
+  /** Returns the rows of the first key that exists. */
   async function read(keys: readonly string[]): Promise<Rows | null> {
     const token = await findTokenByKey(database.read, ...keys)
     const user = token === null ? undefined : await findUser(database.read, token.user_id)
@@ -96,13 +96,13 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     return rows
   }
 
-  /** The first refusal in the wire's order, or null. */
+  /** Returns the first refusal, in the order of the One API protocol, or null. */
   function refusal({ token, user, ownersGroups }: Rows, address: () => string): ErrorCode | null {
     const ofToken = tokenRefusal(token, clock.nowSeconds())
     if (ofToken !== null) return ofToken
     if (token.subnet && !allowsAddress(token, address())) return 'token_address_not_allowed'
     if (user.status !== UserStatus.enabled) return 'token_owner_disabled'
-    // Options change at any time: they are asked at each call.
+    // Options may change at any time, so they are read for each call.
     const isOpen = token.group === '' || mayUseGroup(options, ownersGroups, token.group)
     return isOpen ? null : 'token_group_not_allowed'
   }
@@ -121,7 +121,7 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     if (status !== null) byKey.delete(rows.token.key)
     const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
-    // What calls under way hold back is not used up yet, and some of it will come back.
+    // Reserved quota is not used up yet, and part of it will be released.
     const isHeld = !isTrue && reason === 'token_exhausted'
     const params = { group: shown(rows.token.group) }
     throw new AppError(isHeld ? 'token_quota_insufficient' : reason, params)
@@ -153,16 +153,17 @@ export function createCallers({ database, clock, trace, options }: App): Callers
   }
 }
 
-/** How a credential may be meant. */
+/** A possible interpretation of a credential. */
 interface Reading {
   key: string
   pinnedChannel: string | null
 }
 
 /**
- * `Bearer sk-<key>-<channel id>`; prefix, word and channel are optional. Our keys hold no dash, but
- * those of One Hub, which are adopted, may: what no key begins with up to its first dash is looked
- * for whole, and without a channel at its end. The usual reading is the first.
+ * Parses `Bearer sk-<key>-<channel id>`; prefix, scheme and channel are optional. This server's
+ * keys contain no dash, but imported One Hub keys may: if the text before the first dash is no
+ * known key, the whole text is looked up, then the text without a channel id at its end. The usual
+ * reading comes first.
  */
 function parseCredential(authorization: string | undefined): Reading[] {
   if (authorization === undefined) throw new AppError('token_missing')
@@ -185,7 +186,7 @@ function parseCredential(authorization: string | undefined): Reading[] {
 
 const USUAL_START = 'Bearer sk-'
 
-/** A channel named behind the key is for admins. */
+/** Throws unless the caller may name a channel after the key, which only admins may. */
 export function refusePin(caller: Caller): void {
   if (caller.pinnedChannel !== null && !isAdmin(caller.user.role)) {
     throw new AppError('channel_pin_not_allowed')

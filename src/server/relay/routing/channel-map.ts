@@ -11,34 +11,41 @@ import { sha256 } from '../../secrets.ts'
 import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { isKeyOff, tiersOf, type RoutableChannel, type Tiers } from './choose-channel.ts'
 
-/** Where calls can go, as the database had it at one moment. */
+/** The channels that calls can use, as stored in the database at one moment. */
 export interface ChannelMap {
-  /** Channels of a group for a model, by priority. Empty: none. */
+  /** Returns the channels of a group for a model, by priority. Empty if there are none. */
   tiers(group: string, model: string): Tiers
-  /** Channels that the program has disabled and that would serve the model to the group. */
+  /** Returns channels that were disabled automatically and would serve the model to the group. */
   paused(group: string, model: string): readonly PausedChannel[]
   find(id: number): RoutableChannel | undefined
-  /** Every channel that names the model, enabled or not, whatever its groups. Looks at all of them. */
+  /**
+   * Returns every channel that lists the model, enabled or not, in any group. Scans all channels.
+   */
   naming(model: string): RoutableChannel[]
-  /** Models that the enabled channels of these groups serve. */
+  /** Returns the models that the enabled channels of these groups serve. */
   models(groups: readonly string[]): string[]
-  /** Of every channel that is in it. */
+  /** Returns the ids of all channels in the map. */
   ids(): number[]
-  /** The map with these channels as they are now; those that `now` leaves out are gone. */
+  /**
+   * Returns a map in which these channels have their state in `now`; those missing there are
+   * removed.
+   */
   with(ids: readonly number[], now: ReadonlyMap<number, ChannelEntry>): ChannelMap
 }
 
-/** A channel that the program has disabled. */
+/** A channel that was disabled automatically. */
 export interface PausedChannel {
   channel: RoutableChannel
-  /** When a real call may try it again, seconds; moves on when one has. */
+  /** Unix time in seconds when a real call may try it again; moved on by each trial. */
   nextTrialSeconds: number
 }
 
-/** A channel, and where it belongs. */
+/** A channel with its groups and models. */
 export interface ChannelEntry {
   channel: RoutableChannel
-  /** What it serves to each group; of a paused channel: would serve. Models with commas between. */
+  /**
+   * Models, comma-separated, that the channel serves to each group, or would serve if not paused.
+   */
   served: readonly { group: string; models: string }[]
   paused: PausedChannel | null
 }
@@ -48,12 +55,15 @@ const NO_PAUSED: readonly PausedChannel[] = []
 
 type Entries = ReadonlyMap<number, ChannelEntry>
 type PausedLists = ReadonlyMap<string, PausedChannel[]>
-/** By group and model. */
+/** Tiers by group and model. */
 type Routes = ReadonlyMap<string, ReadonlyMap<string, Tiers>>
 
 export const emptyMap: ChannelMap = mapOf(new Map(), new Map())
 
-/** A map of thousands of channels shares all that has not changed with the one before it. */
+/**
+ * Returns a map. In a map of thousands of channels, unchanged parts are shared with the previous
+ * map.
+ */
 function mapOf(entries: Entries, routes: Routes): ChannelMap {
   let lists: PausedLists | null = null
   return {
@@ -85,7 +95,7 @@ function mapOf(entries: Entries, routes: Routes): ChannelMap {
   }
 }
 
-/** What counts what a channel has done, or was found to be, says nothing of where calls go. */
+/** Columns with statistics and test results, which do not affect routing. */
 const FIGURES: ReadonlySet<string> = new Set([
   'test_time',
   'response_time',
@@ -95,13 +105,13 @@ const FIGURES: ReadonlySet<string> = new Set([
 ] satisfies (keyof ChannelRow)[])
 
 /**
- * Whether nothing has changed. Calls note in channels with pauses what may not have been stored:
- * where the two differ, the database has the last word.
+ * Whether an entry is unchanged. Calls update pauses of channels in memory, possibly without
+ * storing them: if memory and database differ, the database wins.
  */
 function isSame(before: ChannelEntry | undefined, now: ChannelEntry | undefined): boolean {
   if (before === undefined || now === undefined) return before === now
   if (!isPausedAlike(before, now)) return false
-  // The columns of a row are all the members it has.
+  // A row object has exactly the table's columns as members.
   const columns = Object.keys(now.channel.row) as (keyof ChannelRow)[]
   return (
     columns.every(
@@ -114,7 +124,7 @@ function isSame(before: ChannelEntry | undefined, now: ChannelEntry | undefined)
   )
 }
 
-/** Whether channel and keys are set aside, or in use, as they were. */
+/** Whether the pauses of channel and keys are unchanged. */
 function isPausedAlike(before: ChannelEntry, now: ChannelEntry): boolean {
   const trialsOf = ({ channel, paused }: ChannelEntry): (number | undefined)[] => [
     paused?.nextTrialSeconds,
@@ -122,13 +132,16 @@ function isPausedAlike(before: ChannelEntry, now: ChannelEntry): boolean {
   ]
   const trials = trialsOf(before)
   return (
-    // Of several keys the first that was in use.
+    // If there are several keys, `key` is the first one in use.
     before.channel.key === now.channel.key &&
     trialsOf(now).every((trial, index) => trial === trials[index])
   )
 }
 
-/** The routes after some channels have changed; only what those serve, or have served, is made anew. */
+/**
+ * Returns the routes after some channels have changed. Only routes of models that those channels
+ * serve, or served before, are rebuilt.
+ */
 function routesWith(
   routes: Routes,
   changed: readonly number[],
@@ -190,7 +203,7 @@ function pausedListsOf(entries: Entries): PausedLists {
   return lists
 }
 
-/** Stored channels as calls know them, each once with each of its keys. */
+/** Returns stored channels in the form used for routing, each with one entry per key. */
 export function routablesOf(
   rows: readonly ChannelRow[],
   keyPauses: readonly KeyPause[],
@@ -201,12 +214,12 @@ export function routablesOf(
   )
   return rows.map((row) => {
     const channel = routableOf(row)
-    // Nearly every channel has one key, which needs no name.
+    // Nearly every channel has one key, which needs no id.
     const keys = row.key.includes('\n') ? heldKeys(row) : []
     const [first] = keys
     if (first !== undefined) channel.key = first.key
     if (keys.length < 2) return channel
-    // One key more or less says nothing of the others.
+    // The account identity excludes the keys: adding or removing one does not affect the others.
     channel.account = accountOf({ ...row, key: '' })
     channel.keyed = keys.map(({ id, key }) => {
       const nextTrialSeconds = pauses.get(nameOf(row.id, id))
@@ -219,7 +232,9 @@ export function routablesOf(
   })
 }
 
-/** A stored channel as calls know it; of several keys the stored text. */
+/**
+ * Returns a stored channel in the form used for routing; `key` holds the stored text of all keys.
+ */
 export function routableOf(row: ChannelRow): RoutableChannel {
   return {
     id: row.id,
@@ -248,8 +263,8 @@ const accountOf = (row: ChannelRow): string =>
   sha256(JSON.stringify(ACCOUNT.map((member) => row[member])))
 
 /**
- * What a channel's `config` holds. Older servers keep one member in `other`, where its type says
- * so.
+ * Returns a channel's `config` members. Older servers store one member in `other`, if the channel's
+ * type says so.
  */
 function configOf({ type, config, other }: ChannelRow): JsonRecord {
   const members = recordOr(parseJson(config ?? ''))
@@ -258,7 +273,10 @@ function configOf({ type, config, other }: ChannelRow): JsonRecord {
   return { [elsewhere.config]: other.trim(), ...members }
 }
 
-/** The version in a channel's `config`; older servers keep it in `other`, where that means it. */
+/**
+ * Returns the API version in a channel's `config`; older servers store it in `other`, for types
+ * that have a version.
+ */
 function apiVersionOf({ type, config, other }: ChannelRow): string {
   const asksForVersion = channelType(type).fields.some((field) => field.config === 'api_version')
   if (!asksForVersion) return ''
@@ -266,7 +284,7 @@ function apiVersionOf({ type, config, other }: ChannelRow): string {
   return (typeof version === 'string' && version !== '' ? version : (other ?? '')).trim()
 }
 
-/** An adopted mapping that is no JSON object of texts maps nothing. */
+/** Parses a model mapping. An imported mapping that is not a JSON object of strings is empty. */
 function mappingOf(json: string | null): ReadonlyMap<string, string> {
   if (json === null || json === '') return new Map()
   try {

@@ -5,27 +5,30 @@ import type { JsonRecord } from '../json/json-value.ts'
 import { homeOf } from './conversation/home.ts'
 
 /**
- * Which channel gets a call: among those that serve the model to the group, of the highest priority
- * that still has one untried, one by weight. A channel that has failed in this call is not asked
- * again; a lower priority is asked when the higher one has none left.
+ * Chooses the channel for a call: among the channels that serve the model to the group, from the
+ * highest priority with an untried channel, one by weight. A channel that has failed in this call
+ * is not asked again; a lower priority is asked if the higher one has no channel left.
  *
- * Weights are shares: 30 gets three times the calls of 10. Where all are 0 the shares are equal;
- * where only some are, those get none until the others have failed. A call of no conversation is
- * drawn by chance, one of a conversation by that: see `homeOf`.
+ * Weights are shares: 30 gets three times the calls of 10. If all are 0, the shares are equal; if
+ * only some are 0, those get no calls until the others have failed. A call without a conversation
+ * is assigned at random, a call of a conversation by the conversation's hash: see `homeOf`.
  */
 
 export interface RoutableChannel {
   id: number
   type: number
-  /** Of several the first that nobody has paused, until one is chosen. */
+  /** If the channel has several keys, the first one that is not paused, until a key is chosen. */
   key: string
-  /** Names the key among several; '': the channel has one, or none has been chosen yet. */
+  /** Id of the chosen key; '' if the channel has one key, or none has been chosen yet. */
   keyId: string
-  /** Stands for where it calls and as whom, however many keys it has. Another one: news to all. */
+  /**
+   * Identifies the upstream address and account, regardless of the number of keys. If it changes,
+   * all recorded health is reset.
+   */
   account: string
-  /** The channel once with each of its keys, if it has several. */
+  /** One copy of the channel for each key, if it has several. */
   keyed: readonly RoutableChannel[]
-  /** Set while this key is set aside; null: it is in use. */
+  /** The pause of this key; null if it is in use. */
   pause: KeyPause | null
   name: string
   baseUrl: string
@@ -35,51 +38,51 @@ export interface RoutableChannel {
   /** Requested model → model sent upstream. */
   modelMapping: ReadonlyMap<string, string>
   systemPrompt: string
-  /** Version of the upstream's API, where its type has one; or ''. */
+  /** Version of the upstream's API; '' if its type has none. */
   apiVersion: string
-  /** Members that its type's form asks for, as they are stored. */
+  /** Members of `config`, as stored; the type's form defines them. */
   config: JsonRecord
-  /** What it changes in every request. */
+  /** Changes applied to every request. */
   overrides: Overrides
   models: readonly string[]
   row: ChannelRow
 }
 
-/** A key that the upstream has refused, or that a person has paused. */
+/** The pause of a key that the upstream has refused or that was paused manually. */
 export interface KeyPause {
-  /** When a real call may try it again; moves on when one does. */
+  /** Unix time in seconds when a real call may try it again; moved on by each trial. */
   nextTrialSeconds: number
 }
 
-/** Whether a person has paused this key: no call goes out with it. */
+/** Whether this key was paused manually: no call uses it. */
 export const isKeyOff = ({ pause }: RoutableChannel): boolean =>
   pause?.nextTrialSeconds === NEVER_TRIED_SECONDS
 
-/** As the upstream will know it. */
+/** Returns the model name that is sent upstream. */
 export const sentModel = ({ modelMapping }: RoutableChannel, model: string): string =>
   modelMapping.get(model) ?? model
 
-/** Channels of one group and model in tiers, highest priority first. */
+/** Channels of one group and model by priority, highest first. */
 export type Tiers = readonly (readonly RoutableChannel[])[]
 
-/** Groups by priority, highest first; the order within a tier does not matter. */
+/** Groups channels by priority, highest first; the order within a tier does not matter. */
 export function tiersOf(channels: readonly RoutableChannel[]): Tiers {
   const byPriority = Map.groupBy(channels, (channel) => channel.priority)
   return [...byPriority.entries()].toSorted(([a], [b]) => b - a).map(([, tier]) => tier)
 }
 
 interface Wish {
-  /** Whether a channel may be asked now; absent: all may. */
+  /** Whether a channel may be asked now; if absent, all may. */
   admits?: (channel: RoutableChannel) => boolean
-  /** It is taken wherever it could be drawn. */
+  /** Id of the channel to choose if it is among the candidates. */
   preferred?: number | undefined
-  /** Whose call it is; null: it is of no conversation. */
+  /** The conversation's key; null if the call belongs to none. */
   conversation?: string | null
 }
 
 /**
- * `random` answers a number from 0 to below 1. Null when every channel that may be asked has been
- * tried.
+ * Chooses a channel. `random` returns a number in [0, 1). Returns null if every channel that may be
+ * asked has been tried.
  */
 export function chooseChannel(
   tiers: Tiers,
@@ -125,7 +128,7 @@ const shareIn =
   ({ weight }: RoutableChannel): number =>
     total === 0 ? 1 : weight
 
-/** The channel that a conversation goes to which has not been served by any. */
+/** Returns the channel for a conversation that no channel has served yet. */
 export const homeAmong = (
   channels: readonly RoutableChannel[],
   conversation: string,

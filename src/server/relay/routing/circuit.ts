@@ -1,13 +1,14 @@
 /**
- * A circuit breaker over real calls. Closed, it counts; when failures are many and at least half of
- * the calls since the first of them, it opens and calls go elsewhere. When its time is over it lets
- * one real call through: that one's success closes it, its failure opens it for twice as long.
+ * A circuit breaker that observes real calls. Closed, it counts; if there are many failures and
+ * they are at least half of the calls since the first of them, it opens and calls use other
+ * channels. When its time is over it admits one real call: that call's success closes it, its
+ * failure opens it for twice as long.
  *
- * A call goes well as soon as it begins to be answered. One that breaks off afterwards is a failure
- * in place of that; if it was the one that closed the circuit, its failure opens it again.
+ * A call counts as a success as soon as its response begins. If the response breaks off later, the
+ * success becomes a failure; if that call had closed the circuit, its failure opens it again.
  *
- * Times are milliseconds of a clock that never jumps. A call counts by when it began: the late news
- * of calls from before an opening neither closes nor prolongs it.
+ * Times are milliseconds of a monotonic clock. A call counts by its start: late results of calls
+ * from before an opening neither close nor prolong it.
  */
 export class Circuit {
   private failures = 0
@@ -18,21 +19,21 @@ export class Circuit {
   private openForMs = OPEN_MS
   private probeUntilMs = 0
   private hasFailedLast = false
-  /** When the call began that closed it. */
+  /** Start time of the call that closed the circuit. */
   private closedByMs: number | null = null
 
-  /** Open, or the last that was heard is a failure: a call that has a choice goes elsewhere. */
+  /** Open, or the last result is a failure: a call that can choose uses another channel. */
   get isSuspect(): boolean {
     return this.openedMs !== null || this.hasFailedLast
   }
 
-  /** Whether a call may go this way now. */
+  /** Whether a call may be sent now. */
   admits(nowMs: number): boolean {
     if (this.openedMs === null) return true
     return nowMs >= this.untilMs && nowMs >= this.probeUntilMs
   }
 
-  /** A call goes this way; while half open it is the only one for a while. */
+  /** Records the start of a call; while half open it is the only one for a while. */
   begin(nowMs: number): void {
     if (this.openedMs !== null && nowMs >= this.untilMs) this.probeUntilMs = nowMs + PROBE_MS
   }
@@ -46,7 +47,7 @@ export class Circuit {
     this.hasFailedLast = false
   }
 
-  /** `wasWell`: that it goes well has been told. */
+  /** Records a failure. `wasWell`: the call was already recorded as a success. */
   fail(beganMs: number, nowMs: number, { wasWell = false } = {}): void {
     if (this.openedMs !== null || beganMs === this.closedByMs) {
       if (beganMs < this.untilMs) return
@@ -64,12 +65,15 @@ export class Circuit {
     if (this.failures >= FAILURES_TO_OPEN && this.failures >= this.successes) this.open(nowMs)
   }
 
-  /** The one call that was let through said nothing of the channel (its client left): the next may. */
+  /**
+   * Releases the trial of a call that showed nothing about the channel (its client left), so that
+   * the next call may try.
+   */
   giveBack(): void {
     this.probeUntilMs = 0
   }
 
-  /** Nothing of late: it can be forgotten. An open one, when nobody has wanted to close it. */
+  /** Whether the circuit can be dropped: no recent failures, or open but no longer used. */
   isIdle(nowMs: number): boolean {
     if (this.openedMs === null) return nowMs - this.windowMs > WINDOW_MS
     return nowMs - Math.max(this.untilMs, this.probeUntilMs) > OPEN_MS_MAX
@@ -101,12 +105,12 @@ export class Circuit {
   }
 }
 
-/** Failures within the window that open it. */
+/** Failures within the window that open the circuit. */
 export const FAILURES_TO_OPEN = 5
-/** Calls are counted together for this long. */
+/** Length of the counting window, in milliseconds. */
 export const WINDOW_MS = 60_000
-/** How long it stays open at first, and at most. */
+/** How long the circuit stays open at first, and at most, in milliseconds. */
 export const OPEN_MS = 10_000
 export const OPEN_MS_MAX = 300_000
-/** How long a probe is waited for before another call may go. */
+/** Longest wait for a probe's result before another call may be sent, in milliseconds. */
 export const PROBE_MS = 30_000

@@ -7,53 +7,53 @@ import type { RoutableChannel } from './choose-channel.ts'
 import { retryAfterSeconds } from '../transport/retry-after.ts'
 
 /**
- * How channels fare, learnt from the calls themselves and by typed causes, never by an upstream's
- * words. Per process: every process makes its own experience within a few calls.
+ * Channel health, learned from real calls by typed causes, never from an upstream's messages. Per
+ * process: each process learns it within a few calls.
  *
- * - What an upstream asked for by `Retry-After` is kept for channel and model: nobody asks before.
- * - Where a channel has several keys, `Retry-After` is kept for each: they may belong to different
+ * - `Retry-After` of an upstream is stored for channel and model: no call is sent before it ends.
+ * - If a channel has several keys, `Retry-After` is stored for each: they may belong to different
  *   accounts.
- * - A channel that is sent elsewhere, or given another key, is another one.
- * - Unreachable and cut connections speak of the whole channel; bad statuses, silence, unreadable
- *   answers and errors in the middle of one speak of the channel with this model. Each has its
- *   circuit breaker.
- * - A request that the upstream finds fault with, even amid an answer, shows that the channel is
- *   well.
+ * - A channel whose address or key changes counts as a new channel.
+ * - Unreachable upstreams and cut connections affect the whole channel. Error statuses, timeouts,
+ *   unreadable responses and errors in the middle of a response affect the channel with this model.
+ *   Each has its own circuit breaker.
+ * - A request error reported by the upstream, even in the middle of a response, shows that the
+ *   channel is healthy.
  */
 export interface ChannelHealth {
-  /** Whether calls may go there now. `model`: as it is sent upstream. */
+  /** Whether calls may be sent there now. `model`: the name sent upstream. */
   admits(channel: RoutableChannel, model: string): boolean
-  /** What was heard of it last was trouble: a call that has failed once rather goes elsewhere. */
+  /** Whether the last result was a failure: a retry uses other channels if possible. */
   isSuspect(channel: RoutableChannel, model: string): boolean
-  /** Seconds until the upstream wants to be asked again; 0: now. */
+  /** Seconds until the upstream accepts requests again; 0 if it does now. */
   waitSeconds(channel: RoutableChannel, model: string): number
   /**
-   * A call goes there, now on the clock that never jumps. Answers how to tell what became of it:
-   * that it goes well as soon as it is answered, and how it ended.
+   * Records the start of a call, `beganMs` on the monotonic clock. Returns a function to report its
+   * results: success as soon as the response begins, and how it ended.
    */
   begin(channel: RoutableChannel, model: string, beganMs: number): (result: AttemptResult) => void
-  /** No channel has had any trouble of late, so that nobody needs to be asked. */
+  /** No channel has had any recent failure, so that no checks are needed. */
   isCalm(): boolean
-  /** Somebody knows better than the calls that came before: their troubles are over. */
+  /** Drops recorded failures after a successful test or a change of the channel. */
   forget(news: GoodNews): void
 }
 
 export type AttemptResult =
   | { kind: 'well' }
   | { kind: 'failed'; cause: FailureCause; error: RelayError }
-  /** It began well and broke off in the middle without a word. */
+  /** The response began and broke off in the middle without an error from the upstream. */
   | { kind: 'broken'; by: BrokenBy }
-  /** Nothing was learnt: the client left, or we ended it. */
+  /** Nothing was learned: the client left, or this server ended the call. */
   | { kind: 'unknown' }
 
-/** What an attempt tells about the channel's health. */
+/** Returns what an attempt shows about the channel's health. */
 export function resultOf(outcome: AttemptOutcome): AttemptResult {
   if (outcome.kind === 'failed') return outcome
   if (outcome.kind === 'abandoned') return { kind: 'unknown' }
   const { broken: by = null, said: error = null } = outcome
   if (by === null) return { kind: 'well' }
   if (error === null) return { kind: 'broken', by }
-  // In the middle an error says the same as at the beginning: it may be about what was asked.
+  // An error in the middle of a response counts like one at its start: it may be a request error.
   return { kind: 'failed', cause: 'status', error }
 }
 
@@ -61,13 +61,13 @@ type Failure = Extract<AttemptResult, { kind: 'failed' }>
 
 interface ToldCall {
   beganMs: number
-  /** That it goes well has been told. */
+  /** Success has already been reported. */
   wasWell: boolean
 }
 
-/** Troubles that are kept; the oldest go first. */
+/** Maximum number of stored failures; the oldest are dropped. */
 const TROUBLES_MAX = 10_000
-/** As long as there are any, what is over is looked for so often. */
+/** Interval in milliseconds between removals of expired entries, while there are any. */
 const FORGET_EVERY_MS = 10_000
 
 interface Clocks {
@@ -77,7 +77,7 @@ interface Clocks {
 
 export function createChannelHealth(clock: Clocks): ChannelHealth {
   const circuits = new Map<string, Circuit>()
-  /** Until when, by channel and model. */
+  /** End of the throttling by channel and model. */
   const throttled = new Map<string, number>()
   let forgotMs = clock.monotonicMs()
 
@@ -103,7 +103,7 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
     return made
   }
 
-  /** What nobody has asked about since it was over, as of a channel that is gone. */
+  /** Drops expired entries that no call has looked up, such as those of a deleted channel. */
   function forgetOld(): void {
     const nowMs = clock.monotonicMs()
     forgotMs = nowMs
@@ -122,14 +122,14 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
       if (throttled.size >= TROUBLES_MAX) dropOldest(throttled)
       throttled.set(ofModel, nowMs + seconds * 1000)
       if (!wasWell) circuits.get(whole)?.succeed(beganMs)
-      // It has said when it will be well: there is nothing left to find out.
+      // The upstream has named the end of the throttling, so no probe is needed.
       circuits.get(ofModel)?.giveBack()
       return
     }
     const isOfChannel = cause === 'network'
     circuitOf(isOfChannel ? whole : ofModel).fail(beganMs, nowMs, { wasWell })
     if (isOfChannel) circuits.get(ofModel)?.giveBack()
-    // Who takes a call and is silent may be at work on it, or be gone.
+    // An upstream that accepts a call and times out may be working on it or be down.
     else if (cause === 'timeout') circuits.get(whole)?.giveBack()
     else if (!wasWell) circuits.get(whole)?.succeed(beganMs)
   }
@@ -190,8 +190,8 @@ export function createChannelHealth(clock: Clocks): ChannelHealth {
 }
 
 /**
- * What is known of the whole channel is about each of its keys and models. The only key has no
- * name.
+ * Whether an entry concerns the news. An entry of the whole channel concerns each of its keys and
+ * models. A channel's only key has no id.
  */
 function isAbout(key: string, { ids, keyId, model }: GoodNews): boolean {
   const [id, , itsKey, ...itsModel] = key.split(' ')
@@ -205,7 +205,7 @@ function isAbout(key: string, { ids, keyId, model }: GoodNews): boolean {
 
 const isEnded = ({ cause }: { cause: FailureCause }): boolean => cause === 'ended'
 
-/** Statuses that speak of the moment: too many calls, unavailable, overloaded. */
+/** Statuses of temporary conditions: rate limited, unavailable, overloaded. */
 const THROTTLING: ReadonlySet<number> = new Set([429, 503, 529])
 
 function dropOldest(map: Map<string, unknown>): void {

@@ -15,7 +15,7 @@ import { insertLog } from '../../log/log-store.ts'
 import type { RelayError } from '../dialect/relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 
-/** Whether what a call went out with is what the channel has now. */
+/** Whether the channel still has the address and key that a call used. */
 export const isSameAccount = (
   stored: RoutableChannel['row'],
   { row }: Pick<RoutableChannel, 'row'>,
@@ -27,12 +27,12 @@ interface Refused {
   requestId: string
 }
 
-/** Characters of a cause that is kept. */
+/** Maximum stored characters of a cause. */
 const CAUSE_MAX = 100
 
 /**
- * Sets one of a channel's keys aside. Answers how many are left in use; null: the channel has been
- * changed since, and nothing happens.
+ * Pauses one of a channel's keys. Returns how many are left in use; null if the channel has been
+ * changed since, in which case nothing is stored.
  */
 export async function setKeyAside(
   { database, clock }: Pick<App, 'database' | 'clock'>,
@@ -43,7 +43,7 @@ export async function setKeyAside(
   const { status } = error
   const cause = (String(error.code) || error.type).slice(0, CAUSE_MAX)
   const result = await database.write.transaction().execute(async (trx) => {
-    // Held, so that of two that set the last two aside one sees that none is left.
+    // Locked, so that of two transactions that pause the last two keys one finds no key left.
     const channel = await lockChannel(trx, used.id)
     if (channel === null || !isSameAccount(channel, used)) return null
     const paused = new Set((await keyPausesOf(trx, used.id)).map(({ key_id }) => key_id))
@@ -56,7 +56,7 @@ export async function setKeyAside(
       const place = { name: withoutKeys(channel.name ?? '', channel), id: used.id, tail }
       const told = withoutChannelSecrets(`${status} ${cause}`, channel)
       await insertLog(trx, {
-        // Nobody's row: only administrators see it.
+        // The entry belongs to no user: only administrators see it.
         userId: 0,
         username: '',
         type: LogType.system,
@@ -72,7 +72,7 @@ export async function setKeyAside(
   return result?.left ?? null
 }
 
-/** The upstream has taken a key that was set aside: it is in use again. */
+/** Resumes a paused key that the upstream has accepted. */
 export async function takeKeyBack(
   { database, clock }: Pick<App, 'database' | 'clock'>,
   used: RoutableChannel,
@@ -99,7 +99,7 @@ export async function takeKeyBack(
   if (isTaken) await announceChannels(database, [used.id])
 }
 
-/** Notes that a call tries a key which is set aside; the call does not wait for it. */
+/** Stores that a call tries a paused key; the call does not wait for it. */
 export const keyTrials =
   ({ database, clock, background }: Pick<App, 'database' | 'clock' | 'background'>) =>
   ({ id: channelId, keyId }: RoutableChannel, dueAt: number): void => {

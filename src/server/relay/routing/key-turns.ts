@@ -8,31 +8,31 @@ import { homeOf } from './conversation/home.ts'
 /** Whether a channel with this key may be asked now. */
 export type Admits = (keyed: RoutableChannel) => boolean
 
-/** Whose call a key is for, where it goes on from others. */
+/** The conversation of a call and the place that last served it. */
 export interface Staying {
-  /** Where the conversation was served last; null: nowhere that is known. */
+  /** The place that last served the conversation; null if unknown. */
   place: Place | null
-  /** Null: the call is of none. */
+  /** The conversation's key; null if the call belongs to none. */
   conversation: string | null
 }
 
 /**
- * Chooses which key of a channel a call is sent with: the keys in use take turns, and a
- * conversation always has the same one. A key that was set aside gets one real call when its trial
- * is due. If all keys are set aside and the channel is still enabled, they are used all the same:
- * nothing is gained by refusing. Keys that a person has paused are never used.
+ * Chooses the key of a channel for a call: the keys in use take turns, and a conversation keeps its
+ * key. A paused key gets one real call when its trial is due. If all keys are paused and the
+ * channel is still enabled, they are used anyway, because refusing would gain nothing. Keys that
+ * were paused manually are never used.
  */
 export interface KeyTurns {
   /**
-   * Whether a key is there that may be used; of a channel with one key, whether it is admitted.
-   * `used`: keys that the call has tried already.
+   * Whether a usable key exists; for a channel with one key, whether it is admitted. `used`: keys
+   * that the call has tried already.
    */
   hasNext(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
-  /** The same where nobody else is left to ask. */
+  /** Like `hasNext`, if no other channel is left. */
   hasLast(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
   /**
-   * The channel with the key to use, or null: there is none. A channel with one key is that. The
-   * key of `staying` is taken if it could be its turn.
+   * Returns the channel with the key to use, or null if there is none. A channel with one key is
+   * returned as it is. The key of `staying` is preferred if it could be next.
    */
   next(
     channel: RoutableChannel,
@@ -43,25 +43,25 @@ export interface KeyTurns {
 }
 
 /**
- * `onTrial`: a key that is set aside is given to a call; its pause has been moved on in memory, and
- * was due at `dueAt`, seconds. `trialDelaySeconds`: by how much.
+ * Creates the key rotation. `onTrial` is called when a paused key is used for a call; its pause has
+ * been moved on in memory by `trialDelaySeconds` and was due at `dueAt` (Unix seconds).
  */
 export function createKeyTurns(
   nowSeconds: () => number,
   trialDelaySeconds: number,
   onTrial: (keyed: RoutableChannel, dueAt: number) => void,
 ): KeyTurns {
-  /** Where in the list the next call begins, by channel. Never loses an entry. */
+  /** Start index of the next call in the key list, by channel id. Entries are never removed. */
   const turns = new Map<number, number>()
 
-  /** In use, or due, and not tried yet. */
+  /** Whether a key is in use, or due for a trial, and not tried yet by this call. */
   function isNext(one: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean {
     if (isUsed(used, one)) return false
     const { pause } = one
     return pause === null ? admits(one) : isTrialDue(pause.nextTrialSeconds, nowSeconds())
   }
 
-  /** Place of the next key in the list; -1: none. */
+  /** Returns the index of the next key in the list; -1 if there is none. */
   function find(
     { id, keyed }: RoutableChannel,
     used: readonly RoutableChannel[],
@@ -76,7 +76,7 @@ export function createKeyTurns(
     return -1
   }
 
-  /** The same where nobody else is left: one that the upstream refused, if all are set aside. */
+  /** Like `find`, if no other channel is left: also a refused key, if all are paused. */
   function findLast(
     channel: RoutableChannel,
     used: readonly RoutableChannel[],
@@ -91,7 +91,7 @@ export function createKeyTurns(
     return places.find((place) => keyed[place] !== undefined && !isKeyOff(keyed[place])) ?? -1
   }
 
-  /** The next in turn, which ends its turn. */
+  /** Returns the next key in turn and advances the turn. */
   function takeTurn(
     channel: RoutableChannel,
     used: readonly RoutableChannel[],
@@ -104,13 +104,13 @@ export function createKeyTurns(
     return one
   }
 
-  /** A key that is set aside is given to a call, if its time has come. */
+  /** Records the trial of a paused key that is due. */
   function noteTrial(one: RoutableChannel): void {
     const { pause } = one
     const now = nowSeconds()
     if (pause === null || !isTrialDue(pause.nextTrialSeconds, now)) return
     const dueAt = pause.nextTrialSeconds
-    // Moved on first, so that no other call of this process is given it meanwhile.
+    // Moved on first, so that no other call of this process uses it meanwhile.
     pause.nextTrialSeconds = now + trialDelaySeconds
     onTrial(one, dueAt)
   }
@@ -141,7 +141,9 @@ export function createKeyTurns(
 
 const OF_NONE: Staying = { place: null, conversation: null }
 
-/** Names of keys are beginnings of their hashes; all have the same share. */
+/**
+ * Returns a conversation's key. Ids of keys are prefixes of their hashes; all have the same share.
+ */
 const homeAmong = (
   keyed: readonly RoutableChannel[],
   conversation: string,
@@ -154,7 +156,7 @@ const homeAmong = (
 const isAt = ({ id, keyId }: RoutableChannel, place: Place): boolean =>
   id === place.channelId && keyId === place.keyId
 
-/** For whoever asks for nothing more. */
+/** Admits every channel. */
 export const all: Admits = () => true
 
 const isUsed = (used: readonly RoutableChannel[], { id, keyId }: RoutableChannel): boolean =>
@@ -164,9 +166,9 @@ const isUsed = (used: readonly RoutableChannel[], { id, keyId }: RoutableChannel
 const KEYS_AT_ONCE = 2
 
 /**
- * Whether a call that failed in this way may go on with another key of the same channel. Whatever
- * is not about the key it would meet there again; and a channel full of dead keys must not take all
- * attempts of a call that others could serve.
+ * Whether a call that failed in this way may try another key of the same channel. An error that is
+ * not about the key would occur again there, and a channel full of invalid keys must not use up the
+ * attempts of a call that other channels could serve.
  */
 export function mayUseOtherKey(
   { id, keyId }: RoutableChannel,
@@ -184,7 +186,7 @@ export function mayUseOtherKey(
 
 interface AttemptsSoFar {
   tiers: Tiers
-  /** Channels, this one among them. */
+  /** Ids of the channels tried, including this one. */
   tried: ReadonlySet<number>
   used: readonly RoutableChannel[] | undefined
 }

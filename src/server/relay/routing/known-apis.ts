@@ -1,22 +1,22 @@
 import { sentModel, type RoutableChannel } from './choose-channel.ts'
 
 /**
- * Servers that imitate OpenAI and have turned out to have no Responses API: by channel and model,
- * since one address may forward different models to different servers. Their calls are converted to
- * chat, and after a while they are asked anew, should they have learnt it.
+ * Remembers OpenAI-compatible servers that turned out to have no Responses API, by channel and
+ * model, since one address may forward different models to different servers. Their calls are
+ * converted to chat, and after a while the API is tried again in case it was added.
  */
 export interface ChatOnly {
-  /** `model`: as the client named it. */
+  /** `model`: the name in the client's request. */
   has(channel: RoutableChannel, model: string): boolean
   add(channel: RoutableChannel, model: string): void
 }
 
 const BELIEVED_MS = 3_600_000
-/** Entries that are kept; the oldest go first. */
+/** Maximum number of entries; the oldest are dropped. */
 const ENTRIES_MAX = 10_000
 
 export function createChatOnly(nowMs: () => number): ChatOnly {
-  /** Until when. */
+  /** Expiry time by entry. */
   const known = new Map<string, number>()
   const keyOf = (channel: RoutableChannel, model: string): string =>
     `${channel.id} ${channel.baseUrl} ${sentModel(channel, model)}`

@@ -5,37 +5,34 @@ import { keyPausesIn } from '../../channel/key/channel-key-store.ts'
 import { changedChannelsIn } from '../../channel/notice/channel-news.ts'
 import { emptyMap, routablesOf, type ChannelEntry, type ChannelMap } from './channel-map.ts'
 
-/** The map in memory, which follows the database. */
+/** The channel map in memory, kept in sync with the database. */
 export interface LiveChannelMap {
-  /** The map with every change that has been answered so far. */
+  /** Returns the map with every change that has been acknowledged so far. */
   current(): ChannelMap | Promise<ChannelMap>
 }
 
-/**
- * All of it is read again this often even without an announcement: somebody may have edited the
- * database by hand.
- */
+/** Interval of full reloads without an announcement, in case the database was edited directly. */
 const MAP_LIFE_MS = 30_000
-/** Channels that are read at once: between two readings the storage and the calls get a turn. */
+/** Channels per query; between two queries other database users and calls get a turn. */
 const CHANNELS_AT_ONCE = 50
 
 /**
- * Of many changes in a row two readings are made: the one under way, and one that begins when it
- * has ended, for all who must see what has changed since it began. A reading is of the channels
- * that have changed; calls wait for nothing else.
+ * Creates the channel map. Many changes in a row cause two reloads: the running one, and one that
+ * starts after it for all callers that need the changes made since. A reload reads only the changed
+ * channels; calls wait for nothing else.
  */
 export function createChannelMap(database: Database, monotonicMs: () => number): LiveChannelMap {
   let map = emptyMap
-  /** Announced, and in no reading yet. */
+  /** Ids of changed channels that no reload has read yet. */
   let changed: Set<number> | 'all' = 'all'
   let generation = 1
-  /** Of which generation the map is. */
+  /** The generation that the map contains. */
   let mapOf = 0
   let reading: { of: number; map: Promise<ChannelMap> } | null = null
   let following: Promise<ChannelMap> | null = null
   let allReadAtMs = 0
   let isReadingAll = false
-  /** Parts are read one after the other: an older look must not replace a newer one. */
+  /** Parts are read one after the other: an older result must not replace a newer one. */
   let part: Promise<unknown> = Promise.resolve()
 
   database.onAnnouncement((message) => {
@@ -61,7 +58,7 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
     }
   }
 
-  /** In order: a map that is read for the first time lists models as the database has them. */
+  /** Reads in order, so that the first map lists models in the order of the database. */
   async function readAll(): Promise<void> {
     const ids = new Set([...(await channelIdsIn(database.read, 'all')), ...map.ids()])
     await readParts([...ids].toSorted((a, b) => a - b))
@@ -88,7 +85,9 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
     return loaded
   }
 
-  /** The old map serves meanwhile; a failed reading leaves it in place. */
+  /**
+   * Reloads everything in the background. The old map stays in use meanwhile and after a failure.
+   */
   function readAllBeside(): void {
     isReadingAll = true
     readAll()
@@ -115,7 +114,7 @@ export function createChannelMap(database: Database, monotonicMs: () => number):
 
 const ignore = (): void => {}
 
-/** Those of the channels that are there. */
+/** Returns the entries of those channels that exist. */
 async function readEntries(
   { read }: Database,
   ids: readonly number[],

@@ -16,26 +16,26 @@ import type { RoutableChannel } from './choose-channel.ts'
 import { isSameAccount, setKeyAside, takeKeyBack } from './key-status.ts'
 
 /**
- * Disables channels whose account or key is refused, and enables them again, both from the calls
- * that people make.
+ * Disables channels whose account or key is refused, and enables them again, both based on real
+ * calls.
  *
- * - A refusal that names such a reason counts at once. One that does not (a bare 401) counts after
- *   two users, or one user five times, met it within five minutes and no call went well between; it
- *   never takes the last channel that serves some model to some group.
+ * - A refusal that names such a reason counts at once. A refusal without a reason (a bare 401)
+ *   counts after two users, or one user five times, met it within five minutes without a successful
+ *   call between; it never disables the last channel that serves some model to some group.
  * - A disabled channel is tried by one real call after five minutes, then after twice as long each
- *   time. If the upstream answers, it is enabled; if not, the call goes on to other channels.
+ *   time. If the upstream responds, it is enabled; if not, the call continues on other channels.
  *
- * Of a channel with several keys only the refused one is set aside, and tried again in the same
- * way; the channel goes when none is left.
+ * If a channel has several keys, only the refused one is paused, and tried again in the same way;
+ * the channel is disabled when no key is left.
  *
- * Overload, silence and broken connections disable nothing: they pass, and circuit breakers keep
+ * Overload, timeouts and broken connections disable nothing: they pass, and circuit breakers keep
  * calls away meanwhile.
  */
 export interface LiveStatus {
   refused(channel: RoutableChannel, error: RelayError, by: Cause): void
-  /** `isTrial`: the channel or its key was out of use when this call was sent by it. */
+  /** `isTrial`: the channel or its key was disabled when this call was sent to it. */
   answered(channel: RoutableChannel, by: Cause & { isTrial: boolean }): void
-  /** A disabled channel that this call is to try before all others, or null. */
+  /** Returns a disabled channel that this call tries before all others, or null. */
   trial(paused: readonly PausedChannel[]): Promise<RoutableChannel | null>
 }
 
@@ -90,7 +90,7 @@ export function createLiveStatus(app: App): LiveStatus {
     { error, isCertain, requestId }: { error: RelayError; isCertain: boolean; requestId: string },
   ): Promise<void> {
     const channel = await findChannel(database.read, used.id)
-    // Entered anew or sent elsewhere since: what was refused is not what is there now.
+    // The key or address was changed since: the refusal does not concern the current ones.
     if (channel === null || !isSameAccount(channel, used)) return
     if (channel.status !== ChannelStatus.enabled) return
     if (!isCertain && (await isLastOfSomething(database.read, used.id))) return
@@ -128,7 +128,7 @@ export function createLiveStatus(app: App): LiveStatus {
     const isCertain = disabling === 'at once'
     if (!isCertain && !isConfirmed(channel, by.userId)) return
     const { requestId } = by
-    // Other calls of this process keep away at once.
+    // Other calls of this process avoid the key at once.
     channel.pause ??= { nextTrialSeconds: clock.nowSeconds() + trialDelaySeconds(0) }
     once('setting a key aside', channel, async () => {
       suspicions.delete(nameOf(channel))
@@ -171,7 +171,7 @@ export function createLiveStatus(app: App): LiveStatus {
       if (due === undefined) return null
       const dueAt = due.nextTrialSeconds
       const channelId = due.channel.id
-      // Moved on first, so that no other call of this process asks for it meanwhile.
+      // Moved on first, so that no other call of this process tries it meanwhile.
       due.nextTrialSeconds = nowSeconds + trialDelaySeconds(0)
       try {
         const taken = await takeTrial(database.write, { channelId, dueAt, nowSeconds })
@@ -179,7 +179,7 @@ export function createLiveStatus(app: App): LiveStatus {
         due.nextTrialSeconds = taken.nextTrialAt
         return taken.isOurs ? due.channel : null
       } catch (error) {
-        // The call itself does not depend on it.
+        // The call itself does not depend on the trial.
         trace.warn({ err: error, channelId }, 'a disabled channel was not tried')
         return null
       }

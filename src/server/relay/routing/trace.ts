@@ -7,7 +7,7 @@ import type { Caller } from './caller.ts'
 import type { RoutableChannel, Tiers } from './choose-channel.ts'
 import type { Trail } from './trail.ts'
 
-/** Channels that a trace names: many traces are kept. */
+/** Maximum number of channels in a trace, because many traces are stored. */
 const CANDIDATES_MAX = 20
 
 interface Traced {
@@ -20,7 +20,7 @@ interface Traced {
   nowSeconds: number
 }
 
-/** What is kept of a call. */
+/** Returns the stored trace of a call. */
 export function traceOf(trail: Trail, traced: Traced): RouteTrace {
   const { caller, model, group, nowSeconds } = traced
   const channels = candidatesOf(traced, stateIn(trail, traced))
@@ -39,7 +39,10 @@ export function traceOf(trail: Trail, traced: Traced): RouteTrace {
 
 type Stated = Pick<RouteCandidate, 'state' | 'until'>
 
-/** By what the call noted; what it did not note was as well as those it asked, or came later. */
+/**
+ * Returns a channel's state from the call's trail. A channel without an entry was as healthy as
+ * those that were asked, or came later in order.
+ */
 function stateIn(trail: Trail, { tiers, nowSeconds }: Traced) {
   const asked = new Set(trail.attempts.map(({ channel_id }) => channel_id))
   const isReached = ({ id }: RoutableChannel): boolean => asked.has(id) || trail.skipped.has(id)
@@ -54,8 +57,8 @@ function stateIn(trail: Trail, { tiers, nowSeconds }: Traced) {
 }
 
 /**
- * The channels of a group for a model, in the order they are tried, then those that are disabled.
- * `stateOf` tells of the first; tiers count from 1.
+ * Returns the channels of a group for a model in the order they are tried, then the disabled ones.
+ * `stateOf` returns the state of a channel in a tier; tiers count from 1.
  */
 export function candidatesOf(
   { tiers, disabled }: Pick<Traced, 'tiers' | 'disabled'>,
@@ -64,7 +67,7 @@ export function candidatesOf(
   const served = tiers.flatMap((channels, index) =>
     channels.map((channel) => candidate(channel, index + 1, stateOf(channel, index + 1))),
   )
-  // One that was tried is among those that are disabled.
+  // A disabled channel that was tried has an entry in the trail.
   const out = disabled.map((channel) => {
     const { state, until } = stateOf(channel, 1)
     return candidate(channel, 0, { state: state === 'asked' ? state : outState(channel), until })
@@ -75,14 +78,14 @@ export function candidatesOf(
 const outState = ({ row }: RoutableChannel): RouteState =>
   row.status === ChannelStatus.autoDisabled ? 'auto_disabled' : 'disabled'
 
-/** How a channel is listed. */
+/** Returns the list entry of a channel. */
 export const candidate = (
   { id, name, priority, weight }: RoutableChannel,
   tier: number,
   stated: Stated,
 ): RouteCandidate => ({ channel_id: id, name, tier, priority, weight, ...stated })
 
-/** Channels that would serve the model to one of the groups if they were enabled. */
+/** Returns channels that would serve the model to one of the groups if they were enabled. */
 export const disabledChannels = (
   map: ChannelMap,
   groups: readonly string[],

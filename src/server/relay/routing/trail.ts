@@ -4,9 +4,9 @@ import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attem
 import type { RoutableChannel } from './choose-channel.ts'
 
 /**
- * What happened to a call on its way to a channel. Made only once something other than an answer of
- * the first choice happens: most calls have none. Of what was asked or answered nothing is in it
- * but the words of upstreams that refused it.
+ * Records the routing events of a call. Created only if something other than a response of the
+ * first choice happens: most calls have none. It contains no request or response content except the
+ * messages of upstreams that refused the call.
  */
 export class Trail {
   /** Keys that the call has used, of channels that have several. */
@@ -19,7 +19,10 @@ export class Trail {
     this.outcome = outcome
   }
 
-  /** A channel was passed over: because of its health, for so many seconds, or for another reason. */
+  /**
+   * Records a skipped channel: because of its health, with the seconds to wait, or for another
+   * reason.
+   */
   skip(channel: RoutableChannel, why: number | RouteState): void {
     if (typeof why === 'string') this.skipped.set(channel.id, { state: why, waitSeconds: 0 })
     else this.skipped.set(channel.id, { state: stateOf(channel, why), waitSeconds: why })
@@ -54,7 +57,7 @@ interface Attempted {
   channel: RoutableChannel
   outcome: AttemptOutcome
   isTrial: boolean
-  /** Its conversation was served there last. */
+  /** The channel last served the call's conversation. */
   stays: boolean
   elapsedMs: number
 }
@@ -67,17 +70,17 @@ function stateOf({ keyed }: RoutableChannel, waitSeconds: number): RouteState {
 const resultOf = (outcome: Exclude<AttemptOutcome, FailedAttempt>) =>
   outcome.kind === 'abandoned' ? 'abandoned' : isWell(outcome) ? 'answered' : 'broken'
 
-/** Characters of an upstream's word that are kept. */
+/** Maximum stored characters of an upstream's error code. */
 const CODE_MAX = 100
 
 const codeOf = ({ error }: FailedAttempt): string =>
   (String(error.code) || error.type).slice(0, CODE_MAX)
 
-/** Characters of an upstream's own words that are kept. */
+/** Maximum stored characters of an upstream's message. */
 const WORDS_MAX = 500
 
 const wordsOf = ({ error: { ownWords = '' } }: FailedAttempt) =>
   ownWords === '' ? {} : { message: ownWords.slice(0, WORDS_MAX) }
 
-/** The call's trail; begun if there is none. */
+/** Returns the call's trail and creates it if missing. */
 export const trailOf = (call: { trail: Trail | null }): Trail => (call.trail ??= new Trail())

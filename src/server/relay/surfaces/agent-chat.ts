@@ -12,10 +12,10 @@ import { inputOf, StreamedInput } from '../responses/tools/custom-tools.ts'
 import { ToolNames } from '../responses/tools/tool-names.ts'
 
 /**
- * What Cursor's agent posts to an address of OpenAI's chat: a body of the Responses API, for an
- * answer of chat. Each tool called is a function to it, also one that takes a bare text, which it
- * wants as the function's arguments. Sources: what it was seen to send and to take
- * (BerriAI/litellm#34029, icebear0828/codex-proxy#708, router-for-me/CLIProxyAPI#658).
+ * Requests of Cursor's agent to a chat completions endpoint: a Responses API body for which it
+ * expects a chat response. It treats each called tool as a function, also a custom tool that takes
+ * plain text, which it expects as the function's arguments. Sources: observed requests and
+ * responses (BerriAI/litellm#34029, icebear0828/codex-proxy#708, router-for-me/CLIProxyAPI#658).
  */
 const AGENT_CHAT: Surface = {
   task: 'chat',
@@ -29,11 +29,11 @@ const AGENT_CHAT: Surface = {
   client: (body) => agentClient(body),
 }
 
-/** The surface for a body of the Responses API at an address of chat; null: it is none. */
+/** Returns the surface for a Responses API body at a chat endpoint; null for any other body. */
 export const agentChatFor = (body: ScannedBody): Surface | null =>
   isEmpty(body, 'input') ? null : AGENT_CHAT
 
-/** The limit as either API calls it. */
+/** The names of the output limit in both APIs. */
 const LIMITS = ['max_output_tokens', 'max_completion_tokens', 'max_tokens'] as const
 
 function agentFigures(body: ScannedBody): RequestFigures | FieldProblem {
@@ -53,7 +53,7 @@ function agentFigures(body: ScannedBody): RequestFigures | FieldProblem {
   }
 }
 
-/** The client of one such call. */
+/** Returns the client dialect of one such call. */
 export function agentClient(body: JsonRecord): ClientDialect {
   const names = new ToolNames(body)
   const client = dialects.openai
@@ -65,14 +65,14 @@ export function agentClient(body: JsonRecord): ClientDialect {
   }
 }
 
-/** The body without what belongs to chat, or to responses that are found again by their names. */
+/** Returns the body without members of chat completions or of stored responses. */
 function responsesBody(sent: JsonRecord): JsonRecord {
   const { messages: _none, store: _kept, ...body } = sent
   const { max_completion_tokens: newer, max_tokens: older, ...rest } = body
   return { ...rest, max_output_tokens: body.max_output_tokens ?? newer ?? older ?? null }
 }
 
-/** Whether it takes a text as it is. */
+/** Whether a tool takes plain text. */
 const isCustom = (names: ToolNames, name: string): boolean => names.toolOf(name)?.type === 'custom'
 
 const withInputs = (answer: ChatAnswer, names: ToolNames): ChatAnswer => ({
@@ -90,7 +90,7 @@ const withInputs = (answer: ChatAnswer, names: ToolNames): ChatAnswer => ({
 class AgentWriter implements StreamWriter {
   private readonly writer: StreamWriter
   private readonly names: ToolNames
-  /** Calls with a bare text, by their number. */
+  /** Calls with plain text input, by their index. */
   private readonly inputs = new Map<number, StreamedInput>()
 
   constructor(writer: StreamWriter, names: ToolNames) {

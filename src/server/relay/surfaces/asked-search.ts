@@ -1,21 +1,25 @@
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 
-/** How a chat of OpenAI's dialect asks for a search of the web, and how its upstream tells of it. */
+/** How a chat in OpenAI's dialect requests a web search, and how its upstream reports it. */
 export interface AskedSearch {
-  /** What has the price, as `ToolPrice` names it. */
+  /** The tool that has the price, named as in `ToolPrice`. */
   tool: string
-  /** How often that is to be paid for one search. */
+  /** Number of priced units for one search. */
   apiece: number
-  /** The searches that were made, in the usage of the answer. */
+  /** Returns the number of searches from the usage of the response. */
   told(usage: JsonRecord): unknown
-  /** What the model calls to search, where that is a tool like the client's own. */
+  /** The name of the search tool that the model calls, if it is called like a client's tool. */
   called?: string
-  /** Models whose answers do not show that something was found: where nobody counts, it was. */
+  /**
+   * Models whose responses do not show search results: if searches are not counted, one is assumed.
+   */
   hiddenBy?: RegExp
 }
 
-/** Null: the request asks for none, though its model may search of itself. */
+/**
+ * Returns the requested search; null if none is requested. The model may still search by itself.
+ */
 export function askedSearch(body: ScannedBody): AskedSearch | null {
   const tools = searchTools(body)
   return (
@@ -27,13 +31,13 @@ export function askedSearch(body: ScannedBody): AskedSearch | null {
   )
 }
 
-/** The same for the Responses API, whose other searches are items of its answers. */
+/** Like `askedSearch`, for the Responses API, whose other searches are items of its responses. */
 export const routedSearch = (body: ScannedBody): AskedSearch | null =>
   openrouterSearch(body, searchTools(body))
 
 const SEARCHES_MAX = 1000
 
-/** The searches that an answer's usage tells of; null: it does not count them. */
+/** Returns the searches that a response's usage reports; null if it does not count them. */
 export function searchesTold({ told }: AskedSearch, usage: JsonRecord): number | null {
   const count = told(usage)
   const isCount = typeof count === 'number' && Number.isInteger(count) && count >= 0
@@ -47,9 +51,9 @@ export const WEB_SEARCH: AskedSearch = {
 }
 
 /**
- * OpenRouter's plugin, which searches before it asks, and its tool. Both are sold by the result,
- * $4 a thousand, of which a search brings five where nobody says otherwise; the search of the
- * model's own maker, which it prefers where there is one, costs half of that. Source: its
+ * OpenRouter's web search plugin, which searches before the model is called, and its tool. Both are
+ * priced per result at $4 per thousand, with five results per search by default. The search of the
+ * model's own vendor, which OpenRouter prefers if it exists, costs half of that. Source: its
  * documentation, "Web search" as plugin and as server tool.
  */
 function openrouterSearch(body: ScannedBody, tools: readonly JsonRecord[]): AskedSearch | null {
@@ -63,7 +67,10 @@ function openrouterSearch(body: ScannedBody, tools: readonly JsonRecord[]): Aske
 
 const OPENROUTER = 'openrouter_search'
 
-/** The same where the end of a model's name asks for it, of which the plugin may say more. */
+/**
+ * Adds the search that a model name ending in `:online` requests; the plugin's settings take
+ * precedence.
+ */
 export const orOnline = (asked: AskedSearch | null, model: string): AskedSearch | null =>
   model.endsWith(':online') && asked?.tool !== OPENROUTER ? searchOfResults([]) : asked
 
@@ -81,10 +88,7 @@ function openrouterCount(usage: JsonRecord): unknown {
   return recordOr(usage.server_tool_use).web_search_requests
 }
 
-/**
- * xAI's, sold by the kind of source that was searched: $25 a thousand. Source: its guide, "Live
- * Search".
- */
+/** xAI's search, priced per source searched: $25 per thousand. Source: its guide, "Live Search". */
 function liveSearch(body: ScannedBody, tools: readonly JsonRecord[]): AskedSearch | null {
   const sent: unknown = memberValue(body, 'search_parameters')
   const isAsked = isRecord(sent) && sent.mode !== 'off'
@@ -93,8 +97,8 @@ function liveSearch(body: ScannedBody, tools: readonly JsonRecord[]): AskedSearc
 }
 
 /**
- * Kimi's, paid for with each call of it, which the client answers with what the call holds. Source:
- * the Kimi API platform, "WebSearch Pricing": $0.005 a call.
+ * Kimi's search, priced per tool call, which the client answers with the call's own arguments.
+ * Source: the Kimi API platform, "WebSearch Pricing": $0.005 a call.
  */
 function kimiSearch(tools: readonly JsonRecord[]): AskedSearch | null {
   const isAsked = tools.some(
@@ -108,8 +112,8 @@ function kimiSearch(tools: readonly JsonRecord[]): AskedSearch | null {
 const KIMI_SEARCH = '$web_search'
 
 /**
- * Qwen's, which counts among the plugins of the usage, and of which its chat of this dialect names
- * no page. Source: Alibaba Cloud Model Studio, "Web search". Other models know no such member.
+ * Qwen's search, counted among the plugins of the usage. Its OpenAI-compatible chat returns no page
+ * found. Source: Alibaba Cloud Model Studio, "Web search". Other models have no such member.
  */
 function qwenSearch(body: ScannedBody): AskedSearch | null {
   if (memberValue(body, 'enable_search') !== true) return null
@@ -121,17 +125,22 @@ function qwenSearch(body: ScannedBody): AskedSearch | null {
   }
 }
 
-/** What must stand in such tools, or an escape that could hide it. */
+/** Bytes that search tools must contain, or an escape that could hide them. */
 const SEARCH_SIGNS = ['_search', '\\u00']
 
-/** Of the many tools that an agent brings none is parsed in vain. */
+/**
+ * Returns the search tools. Agents send many tools; they are parsed only if `SEARCH_SIGNS` occur.
+ */
 function searchTools(body: ScannedBody): JsonRecord[] {
   const bytes = memberBytes(body, 'tools')
   if (bytes === null || !SEARCH_SIGNS.some((sign) => bytes.includes(sign))) return []
   return arrayOr(memberValue(body, 'tools')).map(recordOr)
 }
 
-/** Zhipu's tool, which can be declared and switched off. Source: its guide, "Web search in chat". */
+/**
+ * Whether Zhipu's search tool is on; a declared tool can be disabled. Source: its guide, "Web
+ * search in chat".
+ */
 const isOn = ({ type, web_search }: JsonRecord): boolean =>
   wordOf(type).startsWith('web_search') && recordOr(web_search).enable !== false
 

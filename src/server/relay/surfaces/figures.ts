@@ -12,7 +12,7 @@ import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
 const CHOICES_MAX = 128
 
-/** Reads the figures of an OpenAI or Anthropic body, or says what is wrong. */
+/** Reads the figures of an OpenAI or Anthropic body. Returns the problem if a member is invalid. */
 export function readFigures(
   body: ScannedBody,
   { dialect, required, mayStream }: Pick<Surface, 'dialect' | 'required' | 'mayStream'>,
@@ -24,7 +24,7 @@ export function readFigures(
   if (!(choices >= 1 && choices <= CHOICES_MAX)) return { field: 'n', isMissing: false }
   if (!(bestOf >= 1 && bestOf <= CHOICES_MAX)) return { field: 'best_of', isMissing: false }
   if (isEmpty(body, required)) return { field: required, isMissing: true }
-  // What an upstream made of another kind would have neither the channel's prompt nor a price.
+  // If an upstream accepted another type, the channel's prompt and the price would not apply.
   if (required === 'messages' && !isList(body, required)) {
     return { field: required, isMissing: false }
   }
@@ -46,7 +46,7 @@ export function readFigures(
   }
 }
 
-/** Members by which some vendor is asked to search. */
+/** Members that request a web search from some vendor. */
 const SEARCH_MEMBERS = [
   'tools',
   'plugins',
@@ -54,10 +54,10 @@ const SEARCH_MEMBERS = [
   'enable_search',
   'web_search_options',
 ] as const
-/** Parts of names of models that search unasked: OpenAI's, and OpenRouter's ending. */
+/** Parts of names of models that search unasked: OpenAI's models, and OpenRouter's suffix. */
 const SEARCH_NAMES = ['-search-', ':online'] as const
 
-/** How a chat is measured that may search the web; most cannot, which is seen at a glance. */
+/** Returns how a chat that may search the web is measured; a cheap check excludes most chats. */
 function searchedIfAsked(body: ScannedBody): NonNullable<RequestFigures['searched']> {
   const isAsked = SEARCH_MEMBERS.some((name) => memberRange(body, name) !== null)
   const isNamed = (model: string): boolean => SEARCH_NAMES.some((part) => model.includes(part))
@@ -72,7 +72,10 @@ const LIST_START = 0x5b
 const isList = (body: ScannedBody, name: string): boolean =>
   memberBytes(body, name)?.[0] === LIST_START
 
-/** Prompts that each get a completion. A list of numbers is one, in the model's own tokens. */
+/**
+ * Returns the number of prompts, each of which gets a completion. A list of numbers is one prompt,
+ * in the model's own tokens.
+ */
 function promptCount(body: ScannedBody, required: string): number {
   if (required !== 'prompt' || !isList(body, 'prompt')) return 1
   const prompts = arrayOr(memberValue(body, 'prompt'))
@@ -80,12 +83,12 @@ function promptCount(body: ScannedBody, required: string): number {
 }
 
 const SEARCHES_MAX = 1000
-/** The word, or an escape that could hide it. */
+/** The tool's name, or an escape that could hide it. */
 const SEARCH_SIGNS = ['web_search_', '\\u00']
 
-/** Searches that Anthropic may make itself: as many as allowed, else one; null: none. */
+/** Returns the searches that Anthropic may run itself: `max_uses`, otherwise one; null if none. */
 function searchesIn(body: ScannedBody): Record<string, number> | null {
-  // Of the many tools that an agent brings none is parsed in vain.
+  // Agents send many tools; they are parsed only if one may be a search.
   const bytes = memberBytes(body, 'tools')
   if (bytes === null || !SEARCH_SIGNS.some((sign) => bytes.includes(sign))) return null
   const search = arrayOr(memberValue(body, 'tools'))
@@ -97,7 +100,9 @@ function searchesIn(body: ScannedBody): Record<string, number> | null {
   return { web_search: isCount ? Math.min(uses, SEARCHES_MAX) : 1 }
 }
 
-/** The larger of the two names for the limit; a limit that is no whole number ≥ 0 is refused. */
+/**
+ * Returns the larger of the two limit members. A limit that is not a whole number ≥ 0 is rejected.
+ */
 function tokenLimit(body: ScannedBody): number | null | FieldProblem {
   let limit: number | null = null
   for (const field of ['max_tokens', 'max_completion_tokens']) {
@@ -111,11 +116,13 @@ function tokenLimit(body: ScannedBody): number | null | FieldProblem {
     if (!isCount) return { field, isMissing: false }
     limit = Math.max(limit ?? 0, value)
   }
-  // 0 is how some clients spell "no limit".
+  // Some clients send 0 for "no limit".
   return limit === 0 ? null : limit
 }
 
-/** A count; 1 when absent, or 0, which is how some clients spell that; NaN when it is none. */
+/**
+ * Returns a count; 1 if missing or 0, which some clients send for a missing value; NaN if invalid.
+ */
 function countMember(body: ScannedBody, name: string): number {
   const value = memberValue(body, name) ?? 0
   if (value === 0) return 1
@@ -123,10 +130,10 @@ function countMember(body: ScannedBody, name: string): number {
 }
 
 const EMPTY_VALUES = new Set(['null', '""', '[]', '{}'])
-/** No empty value is longer, spaces inside considered. */
+/** Maximum length of an empty value with whitespace inside. */
 const EMPTY_BYTES_MAX = 64
 
-/** Whether a member is absent or holds nothing, without decoding what it holds. */
+/** Whether a member is missing or empty, without decoding its value. */
 export function isEmpty(body: ScannedBody, name: string): boolean {
   const range = memberRange(body, name)
   if (range === null) return true

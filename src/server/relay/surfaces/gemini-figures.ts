@@ -7,7 +7,7 @@ import { TWICE, spelling } from '../gemini/figures.ts'
 import type { RequestFigures, FieldProblem } from '../dialect/surface.ts'
 import { type ScannedBody, memberObject, memberValue } from '../json/body-scan.ts'
 
-/** What of a Gemini request decides about price and shape of the answer. */
+/** The parts of a Gemini request that determine the price and the response format. */
 
 const CANDIDATES_MAX = 8
 
@@ -31,7 +31,7 @@ export function geminiFigures(
   if (isEmptyMember(body, required)) return { field: required, isMissing: true }
   const declared = declaredSearch(body, model)
   return {
-    // 0 is how some clients spell "no limit".
+    // Some clients send 0 for "no limit".
     maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
     ...(choices === null || choices <= 1 ? {} : { replies: choices }),
     isStream: false,
@@ -40,7 +40,7 @@ export function geminiFigures(
   }
 }
 
-/** What an answer does not say of its searches is known from the request. */
+/** Measures searches; data missing from the response is taken from the request. */
 function searchedBy({ asked, extras }: DeclaredSearch): Metering {
   const { gemini } = dialects
   const reading: Metering['reading'] = {

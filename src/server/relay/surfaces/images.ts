@@ -24,30 +24,33 @@ import { ANY_COUNT, groupOf, ownPictureCount } from '../images/picture-count.ts'
 import { sentPictureTokens } from '../images/sent-pictures.ts'
 
 /**
- * Pictures made from words, and pictures changed by words. Models that count tokens are charged by
- * what the upstream says it used; all others, and those when it says nothing, by the picture: how
- * many came, of which size and quality. Source: OpenAI's API reference, "Images".
+ * Image generation and image editing. Models that count tokens are charged by the usage that the
+ * upstream reports. All others, and those without reported usage, are charged by the image: the
+ * number received, their size and quality. Source: OpenAI's API reference, "Images".
  */
 interface Wish {
-  /** As OpenAI's word for it says: so many last events end a stream. */
+  /** Number of images, as in OpenAI's `n`: a stream ends after this many completed events. */
   count: number
-  /** What can come at most. */
+  /** Maximum number of images that can be returned. */
   countMax: number
   size: string
   quality: string
-  /** Tokens of one, where the model sells them by these alone; 0: by the piece, if nobody counts. */
+  /**
+   * Tokens of one image, if the model is priced only by tokens; 0 if priced by the image when no
+   * tokens are reported.
+   */
   tokensApiece: number
 }
 
 const PICTURES_MAX = 10
 
-/** What OpenAI charges for a picture that is shown before it is done. */
+/** Output tokens that OpenAI charges for each partial image of a stream. */
 const PARTIAL_PICTURE_TOKENS = 100
 
-/** The last event of each picture: of one that is made, and of one that is changed. */
+/** The last event of each image, generated or edited. */
 type Completed = 'image_generation.completed' | 'image_edit.completed'
 
-/** What a request for pictures asks for, or what is wrong with it. */
+/** Returns the figures of an image request, or the problem if it is invalid. */
 export function pictureFigures(
   request: SurfaceRequest,
   completed: Completed = 'image_generation.completed',
@@ -59,7 +62,7 @@ export function pictureFigures(
   const said = countMember(body, 'n', { min: -Infinity, max: Infinity, otherwise: 1 })
   const isText = form === null && typeof memberValue(body, 'n') === 'string'
   if (said === null || isText) return invalid('n')
-  // 0 is how some clients spell that they do not say.
+  // Some clients send 0 for a missing value.
   const count = said === 0 ? 1 : said
   if (count < 1 || count > PICTURES_MAX) {
     throw new AppError('picture_count_out_of_range', { model: shown(model), max: PICTURES_MAX })
@@ -91,7 +94,7 @@ export function pictureFigures(
   }
 }
 
-/** The size that has the price; '': nobody knows. xAI draws by `resolution`, and knows no `size`. */
+/** Returns the size that has the price; '' if unknown. xAI uses `resolution` and has no `size`. */
 function drawnSize(body: ScannedBody, size: string, pricedAs: string): string {
   const { image_resolutions: resolutions } = meteringFigures(pricedAs)
   if (resolutions !== undefined) {
@@ -103,8 +106,8 @@ function drawnSize(body: ScannedBody, size: string, pricedAs: string): string {
 }
 
 /**
- * Pieces with what is read to draw them, by models that sell that by the token: each of several is
- * drawn from the prompt anew.
+ * Returns images with their input tokens, for models priced by the token: each of several images
+ * reads the prompt again.
  */
 function tokensOf(
   { body, form }: SurfaceRequest,
@@ -119,7 +122,7 @@ function tokensOf(
   return { ...pieces, promptTokens, extras: { ...pieces.extras, imagePromptTokens } }
 }
 
-/** Pictures that nobody has counted the tokens of. */
+/** Returns the usage of images without reported tokens. */
 function piecesOf(
   pictures: { count: number; size: string; quality: string; partialTokens?: number },
   tokensApiece: number,
@@ -162,12 +165,16 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
 }
 
 /**
- * A picture of several, by Ark and by MiniMax, who edits several, too; with them, what ends a
- * picture elsewhere ends the call. Source: MiniMax's API reference, "Streaming Events".
+ * The event of one of several images, from Ark and MiniMax, whose image editing also returns
+ * several. For them, the event that ends an image elsewhere ends the call. Source: MiniMax's API
+ * reference, "Streaming Events".
  */
 const ONE_OF_SEVERAL = /^image_(?:generation|edit)\.partial_succeeded$/
 
-/** How many an upstream says that it has made; null: it does not, or more than it was asked for. */
+/**
+ * Returns the number of images that an upstream reports; null if missing or above the number
+ * requested.
+ */
 function toldPictures(usage: unknown, { countMax }: Wish): number | null {
   const told = recordOr(usage).generated_images
   const isCount = typeof told === 'number' && Number.isInteger(told) && told >= 0
@@ -182,14 +189,14 @@ function read(bytes: Buffer, wish: Wish): AnswerReading {
   if (answer === null || data === null) return { kind: 'malformed' }
   const usage = memberValue(answer, 'usage')
   const pictures = picturesIn(data)
-  // Somebody else may draw it.
+  // Another channel may generate the image.
   if (pictures === 0) return { kind: 'malformed' }
   return { ...reading, usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
 }
 
 const picturesIn = (data: Buffer): number => elementsOf(data).filter(isPicture).length
 
-/** Below it an element is short enough to be read; above it, it holds a picture's bytes. */
+/** Elements up to this size are parsed; larger ones hold an image's bytes. */
 const ELEMENT_BYTES_MAX = 64 * 1024
 
 function isPicture(element: Buffer): boolean {
@@ -203,7 +210,7 @@ const BACKSLASH = 0x5c
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b])
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d])
 
-/** The objects of a JSON list, found without decoding the megabytes that stand in them. */
+/** Returns the objects of a JSON list without decoding the megabytes of text inside them. */
 function elementsOf(list: Buffer): Buffer[] {
   const elements: Buffer[] = []
   let depth = 0
@@ -222,7 +229,7 @@ function elementsOf(list: Buffer): Buffer[] {
   return elements
 }
 
-/** Where the quote is that ends the text which begins here. */
+/** Returns the offset of the quote that ends the string which begins here. */
 function endOfText(list: Buffer, from: number): number {
   for (let at = list.indexOf(QUOTE, from + 1); at >= 0; at = list.indexOf(QUOTE, at + 1)) {
     let slashes = 0
@@ -233,8 +240,8 @@ function endOfText(list: Buffer, from: number): number {
 }
 
 /**
- * The pictures, and beside them the tokens if the upstream counts any; the price decides which of
- * them it is about. Completion tokens are the picture's unless the upstream says otherwise.
+ * Returns the images, and the tokens if the upstream counts any; the price decides which are
+ * charged. Completion tokens are image tokens unless the upstream says otherwise.
  */
 function withPictures(
   reading: UsageReading,
@@ -243,7 +250,7 @@ function withPictures(
 ): UsageReading {
   const came = { count: pictures, size, quality }
   if (reading.usage === null) {
-    // What came is known: an upstream whose figures say nothing leaves nothing to guess.
+    // The number of images is known, so usage without any figures needs no estimate.
     return { usage: piecesOf(came, tokensApiece), fault: null, notes: [] }
   }
   const { usage } = reading
@@ -251,7 +258,7 @@ function withPictures(
     { tokens: detailsOf(sent).text_tokens },
     () => usage.completionTokens,
   )
-  // A figure that cannot be is none.
+  // An invalid figure is ignored.
   const textTokens = typeof texts === 'string' ? 0 : (texts.tokens ?? 0)
   const imageCompletionTokens = usage.completionTokens - textTokens
   const extras = { ...usage.extras, imageCompletionTokens, pictures: came }

@@ -16,10 +16,10 @@ import { readOpenaiAnswer } from '../openai/openai-answer.ts'
 import { readUsage } from '../openai/usage.ts'
 
 /**
- * Documents put into order by how well they answer a question. There is no standard; the shape is
- * Cohere's, which Jina, Voyage, SiliconFlow and most others took over. Sold by the token, or by the
- * search, which is a question about at most a hundred documents. Sources: the API references of
- * Cohere ("Rerank") and Jina ("Reranker").
+ * Reranking: orders documents by their relevance to a query. There is no standard; the format is
+ * Cohere's, which Jina, Voyage, SiliconFlow and most others adopted. Priced by the token, or by the
+ * search, which is a query over at most a hundred documents. Sources: the API references of Cohere
+ * ("Rerank") and Jina ("Reranker").
  */
 const DOCUMENTS_PER_SEARCH = 100
 const DOCUMENTS_MAX = 10_000
@@ -33,7 +33,7 @@ export function rankingFigures(body: ScannedBody): RequestFigures | FieldProblem
   if (!Array.isArray(documents) || documents.length > DOCUMENTS_MAX) return invalid('documents')
   if (documents.length === 0) return missing('documents')
   const bytes = memberBytes(body, 'documents')?.length ?? 0
-  // The question is read again with each document.
+  // The query is read again with each document.
   const tokens = approximateTokens(bytes + Buffer.byteLength(query) * documents.length)
   const calls = Math.ceil(documents.length / DOCUMENTS_PER_SEARCH)
   const { openai } = dialects
@@ -63,7 +63,7 @@ function read(bytes: Buffer, calls: number): AnswerReading {
     reading.usage.fault === NO_USAGE.fault
       ? readUsage(ofMeta(recordOr(meta.tokens), billed), USAGE_TOKENS_MAX)
       : reading.usage
-  // Cohere counts searches and no tokens, which are then estimated. OpenRouter counts both.
+  // Cohere reports searches but no tokens, which are then estimated. OpenRouter reports both.
   const { search_units } = recordOr(memberValue(answer, 'usage'))
   const told = searchesOf(billed.search_units ?? search_units)
   return {
@@ -73,14 +73,14 @@ function read(bytes: Buffer, calls: number): AnswerReading {
   }
 }
 
-/** Cohere's figures under the names of the others; undefined when it gives none. */
+/** Returns Cohere's token figures under the other vendors' names; undefined if missing. */
 function ofMeta(tokens: Record<string, unknown>, billed: Record<string, unknown>): unknown {
   const input = billed.input_tokens ?? tokens.input_tokens
   const output = billed.output_tokens ?? tokens.output_tokens ?? 0
   return input === undefined ? undefined : { input_tokens: input, output_tokens: output }
 }
 
-/** What the upstream calls a search; null where it is no plausible number of them. */
+/** Returns the reported number of searches; null if it is not plausible. */
 const searchesOf = (sent: unknown): number | null =>
   typeof sent === 'number' && Number.isInteger(sent) && sent >= 1 && sent <= DOCUMENTS_MAX
     ? sent

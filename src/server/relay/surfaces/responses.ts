@@ -41,18 +41,18 @@ import { eventsOfResponse, ResponsesStreamReader } from '../responses/upstream/r
 import { drawnTokens, withBilledSearches, withToldCounts } from '../responses/tools/told-usage.ts'
 
 /**
- * The Responses API as it passes from client to upstream. Source: OpenAI's API reference,
- * "Responses" and "Streaming events".
+ * The Responses API, passed from client to upstream. Source: OpenAI's API reference, "Responses"
+ * and "Streaming events".
  */
 
 const TOOL_CALLS_MAX = 1000
 
-/** What the reading of an answer takes from its call. */
+/** The data of a call that reading its response needs. */
 interface ReadFor {
   containers: ContainerPrices
   seen: SeenResponse
   isStored: boolean
-  /** What was asked for of whoever passes the call on to others; null: nothing. */
+  /** The search that an aggregator such as OpenRouter was asked for; null if none. */
   search: AskedSearch | null
 }
 
@@ -61,7 +61,10 @@ export function responseFigures(body: ScannedBody): RequestFigures | FieldProble
   return isAbsent(body, 'input') ? missing('input') : figuresOf(body)
 }
 
-/** A compaction is not stored: no later request can go on from it by its id. */
+/**
+ * Returns the figures of a compaction. It is not stored: no later request can continue it by its
+ * id.
+ */
 export function compactionFigures(body: ScannedBody): RequestFigures | FieldProblem {
   refuseElsewhere(body)
   if (isAbsent(body, 'input') && isAbsent(body, 'previous_response_id')) return missing('input')
@@ -105,8 +108,8 @@ function figuresOf(body: ScannedBody): RequestFigures | FieldProblem {
 }
 
 /**
- * What lives where this server cannot see it: an answer that is made later is charged by nobody,
- * and a conversation or a stored prompt belongs to whoever made it.
+ * Rejects state that this server cannot see: a background response could not be charged, and a
+ * conversation or a stored prompt belongs to the user who created it.
  */
 function refuseElsewhere(body: ScannedBody): void {
   const isIn = (field: string): boolean => isAskedFor(memberValue(body, field))
@@ -114,7 +117,7 @@ function refuseElsewhere(body: ScannedBody): void {
   if (field !== undefined) throw new AppError('relay_feature_not_offered', { field })
 }
 
-/** Tools that the upstream runs itself, for holding back what they can cost. */
+/** Returns the maximum calls of tools that the upstream runs itself, to reserve their cost. */
 function declaredTools(
   tools: readonly unknown[],
   { calls, containers, search }: Pick<ReadFor, 'containers' | 'search'> & { calls: number },
@@ -124,7 +127,7 @@ function declaredTools(
     const name = toolOfType(wordOf(recordOr(tool).type))
     if (name !== null) counts[name] = calls
   }
-  // A container is paid for once, however often it is used.
+  // A container is charged once, however often it is used.
   for (const name of containers.values()) counts[name] = (counts[name] ?? 0) + 1
   if (search !== null) counts[search.tool] = search.apiece * Math.max(1, calls)
   return Object.keys(counts).length === 0 ? {} : { tools: counts }
@@ -133,12 +136,12 @@ function declaredTools(
 function toolOfType(type: string): string | null {
   if (type.startsWith('web_search_preview')) return 'web_search_preview'
   if (type.startsWith('web_search')) return 'web_search'
-  // xAI's, which is paid for by the post.
+  // xAI's tool, which is charged by the post.
   if (type === 'x_search') return 'x_posts'
   return ['file_search', 'image_generation'].includes(type) ? type : null
 }
 
-/** A reading of its own for each call, because it remembers what it has seen. */
+/** Creates the reader of one call. Each call has its own, because it keeps state. */
 function responseReading(call: ReadFor): Metering['reading'] {
   const numbers: EventNumbers = { next: 0 }
   return {
@@ -164,7 +167,7 @@ function responseReading(call: ReadFor): Metering['reading'] {
           return tools === null ? null : { tools }
         },
         note({ type, item, response, sequence_number: number }) {
-          // An error goes on in our words, under its number.
+          // Errors are rewritten and keep their sequence number.
           if (Number.isSafeInteger(number) && type !== 'error') numbers.next = Number(number) + 1
           if (type === 'response.output_item.done') {
             done.push(item)
@@ -185,13 +188,15 @@ function noteResponse(response: JsonRecord, call: ReadFor): void {
   const total = recordOr(response.usage).total_tokens
   if (typeof response.id !== 'string') return
   const isCount = typeof total === 'number' && Number.isInteger(total) && total >= 0
-  // What is not stored cannot be gone on from.
+  // A response that is not stored cannot be continued.
   if (call.isStored) call.seen.id = response.id
   call.seen.totalTokens = isCount ? Math.min(total, ASKED_TOKENS_MAX) : 0
   noteItems(arrayOr(response.output), call)
 }
 
-/** A stream tells its items twice. Their containers live on though nothing is stored. */
+/**
+ * Records items; a stream contains each twice. Their containers persist even if nothing is stored.
+ */
 function noteItems(items: readonly unknown[], { seen, isStored }: ReadFor): void {
   for (const item of items.map(recordOr)) {
     if (isStored) seen.itemIds.push(wordOf(item.id))
@@ -203,7 +208,7 @@ function read(bytes: Buffer, call: ReadFor): AnswerReading {
   const value = parseJson(bytes.toString('utf8'))
   if (!isRecord(value)) return { kind: 'malformed' }
   const hasUsage = isRecord(value.usage)
-  // A failed response that reports usage is charged; its client hears the error that is in it.
+  // A failed response with usage is charged; the client receives the error in it.
   const error = errorOf(value)
   if (error !== undefined && !(value.object === 'response' && hasUsage)) {
     return { kind: 'error', error }
@@ -213,7 +218,7 @@ function read(bytes: Buffer, call: ReadFor): AnswerReading {
   return { kind: 'ok', usage: usageOf(value, call), events: () => eventsOfResponse(value) }
 }
 
-/** Tokens, and the tools that were run: what is only declared costs nothing. */
+/** Returns tokens and tool calls that were run: a tool that is only declared costs nothing. */
 function usageOf(response: JsonRecord, call: ReadFor): UsageReading {
   const reading = readUsage(response.usage, USAGE_TOKENS_MAX)
   const tools = toolsRun(response, reading.usage?.reasoningTokens ?? 0, call)
@@ -236,7 +241,7 @@ const ITEMS: ReadonlyMap<unknown, string> = new Map([
   ['image_generation_call', 'image_generation'],
 ])
 
-/** Calls by tool; null: none was run. */
+/** Returns the number of calls by tool; null if none was run. */
 function toolsRun(
   response: JsonRecord,
   reasoningTokens: number,
@@ -245,7 +250,7 @@ function toolsRun(
   const isPreview = arrayOr(response.tools).some((tool) =>
     wordOf(recordOr(tool).type).startsWith('web_search_preview'),
   )
-  // The older search is dearer, but not with models that reason.
+  // The older search costs more, except with reasoning models.
   const searching = isPreview && reasoningTokens === 0 ? 'web_search_preview' : 'web_search'
   const counts: Record<string, number> = {}
   const paid = new Set<unknown>()
@@ -269,7 +274,7 @@ function toolsRun(
   return Object.keys(paidFor).length === 0 ? null : paidFor
 }
 
-/** The searches under the name that they were asked for by, as chat has them counted. */
+/** Counts searches under the name with which they were requested, as chat does. */
 function routed(
   { web_search: ran = 0, web_search_preview: ranSo = 0, ...others }: Record<string, number>,
   { usage, output }: JsonRecord,

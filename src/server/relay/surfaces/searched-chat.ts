@@ -17,10 +17,10 @@ import {
 } from './asked-search.ts'
 
 /**
- * How chat of OpenAI's dialect is measured that may search the web before it answers; undefined: it
- * does not. What the model is sent as tells too whether it searches. Where the upstream does not
- * count, an answer that shows what was found is one search. Source: OpenAI's API reference, "Create
- * chat completion", and its price list.
+ * Returns the metering of a chat in OpenAI's dialect that may search the web; undefined if it does
+ * not. The model name sent upstream also decides whether it searches. If the upstream does not
+ * count searches, a response with search results counts as one. Source: OpenAI's API reference,
+ * "Create chat completion", and its price list.
  */
 export function searchedChat(
   body: ScannedBody,
@@ -29,7 +29,7 @@ export function searchedChat(
   return (pricedAs, sentAs) => meteringOf(asked, pricedAs, sentAs)
 }
 
-/** The same of a chat that was asked for in other words, of which only the name can say it. */
+/** Like `searchedChat`, for a chat in another dialect: only the model name decides. */
 export const searchedByName = (pricedAs: string, sentAs: string): Metering | undefined =>
   meteringOf(null, pricedAs, sentAs)
 
@@ -38,18 +38,18 @@ function meteringOf(
   pricedAs: string,
   sentAs: string,
 ): Metering | undefined {
-  // OpenAI's models that always search; the first of them at an older, dearer price.
+  // OpenAI's models that always search; the first of them at an older, higher price.
   const tool = meteringFigures(pricedAs).search_tool ?? meteringFigures(sentAs).search_tool
   const search = tool === undefined ? orOnline(asked, sentAs) : { ...WEB_SEARCH, tool }
   if (search === null) return undefined
-  // One search is held back.
+  // One search is reserved.
   const isHidden = search.hiddenBy?.test(sentAs) === true
   const reading = readingWith({ ...search, least: isHidden ? 1 : 0 })
   return { estimate: null, extras: extrasOf(search, 1), reading }
 }
 
 interface Search extends AskedSearch {
-  /** How many it is taken for where the upstream does not count. */
+  /** Number of searches that is assumed if the upstream does not count them. */
   least: number
 }
 
@@ -70,11 +70,11 @@ function read(bytes: Buffer, search: Search): AnswerReading {
 }
 
 interface Signs {
-  /** How many the upstream says they were; null: it does not. */
+  /** Number of searches that the upstream reports; null if missing. */
   told: number | null
-  /** The answer shows what was found. */
+  /** The response contains search results. */
   isShown: boolean
-  /** The places of its calls of the tool that searches. */
+  /** Positions of the calls of the search tool. */
   calls: Set<string>
 }
 
@@ -87,7 +87,7 @@ const extrasOf = ({ tool, apiece }: AskedSearch, count: number): UsedExtras =>
 const toldIn = (search: AskedSearch, answer: JsonRecord): number | null =>
   searchesTold(search, recordOr(usageOfChunk(answer)))
 
-/** The calls in an answer, or in an event of one: which of them, of which choice. */
+/** Returns the search tool calls in a response or a stream event, by choice and index. */
 function callsIn({ called }: AskedSearch, { choices }: JsonRecord): string[] {
   if (called === undefined) return []
   return arrayOr(choices)
@@ -100,7 +100,7 @@ function callsIn({ called }: AskedSearch, { choices }: JsonRecord): string[] {
     )
 }
 
-/** Whether an answer, or an event of one, names a page that was found; Zhipu's stand beside it. */
+/** Whether a response or a stream event cites a page found; Zhipu lists pages beside `choices`. */
 function isShownIn({ choices, web_search }: JsonRecord): boolean {
   const annotations = arrayOr(choices)
     .map(recordOr)

@@ -31,14 +31,17 @@ import { errorOf } from '../openai/answer-error.ts'
 import { readUsage } from '../openai/usage.ts'
 
 /**
- * Text read aloud. Older models are sold by the character (a code point, not a byte), newer ones by
- * the token, of which a plain recording says nothing: they are estimated from the text. Source:
+ * Text-to-speech. Older models are priced by the character (a code point, not a byte), newer ones
+ * by the token, which plain audio does not report: tokens are estimated from the text. Source:
  * OpenAI's API reference, "Create speech".
  */
 
 const WIDE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/gu
 
-/** Of models that their maker serves: hosts put the maker before the name, and have own rules. */
+/**
+ * Returns the figures of models that their vendor serves. Other hosts put the vendor before the
+ * name, and have their own rules.
+ */
 const ownFigures = (model: string): MeteringFigures =>
   model.includes('/') ? {} : meteringFigures(model)
 
@@ -68,16 +71,16 @@ export function spokenFigures(body: ScannedBody, model: string): RequestFigures 
 
 interface Asked {
   input: string
-  /** How it is to be read. */
+  /** The instructions for the voice. */
   instructions: string
   isStream: boolean
-  /** How many characters a Han character counts, of a model that is sold by these. */
+  /** Number of characters that a Han character counts as, for a model priced by characters. */
   hanCharacters: number
 }
 
 type Pace = NonNullable<MeteringFigures['speech_tokens']>
 
-/** `pace`: null for what is sold by the character. */
+/** `pace`: null if priced by the character. */
 const meteringOf = (asked: Asked, pace: Pace | null): Metering => ({
   estimate: pace === null ? charactersOf(asked) : tokensOf(asked, pace),
   reading: {
@@ -98,8 +101,8 @@ const DELTA = 'speech.audio.delta'
 const DONE = 'speech.audio.done'
 
 /**
- * Of a model that is sold by the character tokens are no measure of what was read, but characters
- * that somebody has counted are. Null: nobody has.
+ * Returns the reported usage; null if missing. For a model priced by the character, reported tokens
+ * are ignored but reported characters count.
  */
 function spokenUsage(sent: unknown, pace: Pace | null): UsageReading | null {
   if (pace === null) return readCharacters(sent, USAGE_TOKENS_MAX)
@@ -107,7 +110,7 @@ function spokenUsage(sent: unknown, pace: Pace | null): UsageReading | null {
   return reading.usage === null ? reading : { ...reading, usage: allSpoken(reading.usage) }
 }
 
-/** A text that was read has some. */
+/** Reads the reported characters; a text that was read has at least one. */
 function readCharacters(sent: unknown, charactersMax: number): UsageReading | null {
   const figures = checkedFigures({ characters: recordOr(sent).characters }, () => charactersMax)
   if (typeof figures === 'string') return usageRefused(figures)
@@ -134,7 +137,7 @@ function tokensOf(
   return allSpoken(countedUsage(read, spoken))
 }
 
-/** What it produces is speech and nothing else. */
+/** Marks all output tokens as audio. */
 const allSpoken = (usage: TokenUsage): TokenUsage => ({
   ...usage,
   extras: { ...usage.extras, audioCompletionTokens: usage.completionTokens },
@@ -142,13 +145,13 @@ const allSpoken = (usage: TokenUsage): TokenUsage => ({
 
 const noText = () => []
 
-/** Bytes at the beginning by which words are told from sound. */
+/** Number of first bytes that distinguish text from audio. */
 const HEAD_BYTES = 64
 
 /**
- * A recording, unless it is words or a page in its place. It never says what it used, but where a
- * walk has put it into an object beside its usage. Where a stream was asked for, it is put into
- * one, from which its events are made.
+ * Reads audio, unless the body is JSON or a page. Plain audio contains no usage; a multi-step call
+ * puts the audio into an object with its usage. If a stream was requested, the audio is put into
+ * such an object, from which the stream's events are made.
  */
 function readSpoken(bytes: Buffer, { isStream }: Asked, pace: Pace | null): AnswerReading {
   const head = bytes.toString('latin1', 0, HEAD_BYTES)
@@ -168,7 +171,7 @@ function readSpoken(bytes: Buffer, { isStream }: Asked, pace: Pace | null): Answ
   return { kind: 'ok', usage: NO_USAGE, body, events: noText }
 }
 
-/** Base64 in whole groups of four, as one event holds it: many readers have a bound for a line. */
+/** Base64 in whole groups of four for one event: many readers limit the length of a line. */
 const PIECES = /.{1,32768}/g
 
 function soundAsEvents({ [SOUND]: sound, usage }: JsonRecord): StreamPiece[] {

@@ -130,11 +130,13 @@ const ACTIONS: ReadonlyMap<string, Surface> = new Map([
   ['batchEmbedContents', gemini('batchEmbedContents', 'requests')],
 ])
 
-/** `/v1beta/models/gemini-2.5-pro:generateContent`; names may hold slashes and colons. */
+/**
+ * Matches `/v1beta/models/gemini-2.5-pro:generateContent`; names may contain slashes and colons.
+ */
 const ACTION_PATH = /^\/v1(?:alpha|beta)?\/models\/(.+):([A-Za-z]+)$/
 
 /**
- * Calls of Gemini's API that clients know and this server does not answer yet. Source: Google's
+ * Endpoints of Gemini's API that clients use and this server does not support yet. Source: Google's
  * SDK, `@google/genai`.
  */
 const GEMINI_MISSING = [
@@ -145,7 +147,7 @@ const GEMINI_MISSING = [
 export const isMissingOfGemini = (path: string): boolean =>
   GEMINI_MISSING.some((pattern) => pattern.test(path))
 
-/** Paths of OpenAI's API that clients know and this server does not answer yet: 501, not 404. */
+/** Endpoints of OpenAI's API that this server does not support yet: 501 instead of 404. */
 const NOT_IMPLEMENTED =
   /^\/v1\/(edits|engines|images\/variations|files(\/.*)?|fine_tuning\/jobs(\/.*)?|assistants(\/.*)?|threads(\/.*)?|responses\/.*|conversations(\/.*)?|messages\/batches(\/.*)?|realtime(\/.*)?|videos(\/.*)?|vector_stores(\/.*)?|batches(\/.*)?)$/
 
@@ -154,13 +156,13 @@ export const isKnownButMissing = (method: string, path: string): boolean =>
 
 const ENGINE_PATH = /^\/v1\/engines\/([^/]+)\/embeddings$/
 
-/** What a POST to this path asks for; null: nothing we answer. */
+/** Returns the surface of a POST to this path; null if it is not supported. */
 export function surfaceOf(path: string, query: URLSearchParams): SurfaceCall | null {
   const plain = PATHS.get(path)
   if (plain !== undefined) {
     return { surface: plain, model: null, isStream: null, framing: 'events' }
   }
-  // The oldest way to ask for vectors names the model in the address.
+  // The oldest embeddings endpoint names the model in the path.
   const engine = ENGINE_PATH.exec(path)?.[1]
   if (engine !== undefined) {
     return { surface: EMBEDDINGS, model: decodedName(engine), isStream: null, framing: 'events' }
@@ -176,7 +178,7 @@ export function surfaceOf(path: string, query: URLSearchParams): SurfaceCall | n
   }
 }
 
-/** A name that is not properly encoded is taken as it stands. */
+/** Decodes a name; an invalid encoding is kept unchanged. */
 export function decodedName(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -185,7 +187,7 @@ export function decodedName(text: string): string {
   }
 }
 
-/** Whose dialect errors on this path are told in. */
+/** Returns the dialect in which errors on this path are sent. */
 export function dialectOfPath(path: string): DialectName {
   if (path.startsWith('/v1/messages')) return 'anthropic'
   if (/^\/v1(?:alpha|beta)(?:\/|$)/.test(path)) return 'gemini'

@@ -23,14 +23,13 @@ import { readUsage } from '../openai/usage.ts'
 import { recordedSeconds } from '../audio/duration.ts'
 
 /**
- * Recorded speech written down, or translated. Sold by the second, or by the token where the
- * upstream counts tokens. The length is what the upstream says, else what the recording says of
- * itself. Sources: the API references of OpenAI ("Create transcription") and Mistral ("Audio
+ * Transcription and translation of speech. Priced by the second, or by the token if the upstream
+ * counts tokens. The duration is the upstream's figure, otherwise read from the audio file.
+ * Sources: the API references of OpenAI ("Create transcription") and Mistral ("Audio
  * transcriptions").
  */
 
-/** Of models that count tokens: heard in a second, by OpenAI's and by Gemini's. */
-/** Written for a second of quick speech. */
+/** Output tokens for a second of quick speech, to estimate a response. */
 const WRITTEN_TOKENS_PER_SECOND = 5
 const SECONDS_MAX = 86_400
 
@@ -52,7 +51,7 @@ export function transcriptFigures(form: Form | null): RequestFigures | FieldProb
   }
 }
 
-/** What Groq and Mistral take in the place of a file. */
+/** Members for a URL that Groq and Mistral accept instead of a file. */
 const ADDRESSES = ['url', 'file_url']
 
 function withoutFile({ fields }: Form): FieldProblem {
@@ -63,15 +62,15 @@ function withoutFile({ fields }: Form): FieldProblem {
   return missing('file')
 }
 
-/** In which silence is a blank line. */
+/** Formats in which silence produces a blank body. */
 const BLANK_FORMATS: ReadonlySet<unknown> = new Set(['text', 'srt'])
 
 interface Heard {
-  /** Tokens, of a model that is sold by these; null: it is sold by the second. */
+  /** Tokens per second, if the model is priced by tokens; null if it is priced by the second. */
   heardPerSecond: number | null
-  /** Of the recording as it was sent. */
+  /** Duration of the uploaded audio, in seconds. */
   seconds: number
-  /** An answer without a word may be one. */
+  /** A response without any text may be valid. */
   mayBeBlank: boolean
   isStream: boolean
 }
@@ -95,15 +94,18 @@ const meteringOf = (heard: Heard): Metering => ({
 })
 
 const DONE = 'transcript.text.done'
-/** OpenAI's word, and Mistral's. */
+/** The last events of OpenAI and of Mistral. */
 const LAST_WORDS: ReadonlySet<unknown> = new Set([DONE, 'transcription.done'])
 const DELTAS: ReadonlySet<unknown> = new Set(['transcript.text.delta', 'transcription.text.delta'])
 
-/** Of `gpt-4o-transcribe` and its like; `whisper` and its like are sold by the second. */
+/**
+ * Returns the tokens per second of `gpt-4o-transcribe` and similar models; null for `whisper` and
+ * similar ones, which are priced by the second.
+ */
 const heardPerSecond = (model: string): number | null =>
   meteringFigures(model).heard_tokens_per_second ?? null
 
-/** What a recording of this length takes: of models sold by the token an estimate. */
+/** Returns the usage of audio of this length; an estimate for models priced by the token. */
 function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsage {
   if (pace === null) return { ...countedUsage(0, 0), extras: { seconds } }
   const heard = seconds * pace
@@ -116,8 +118,8 @@ function heardUsage({ heardPerSecond: pace }: Heard, seconds: number): TokenUsag
 const noText = () => []
 
 /**
- * JSON, plain text or subtitles, as the client asked for. Where a stream was asked for, which
- * `whisper-1` does not make, texts are put into an object, from which its event is made.
+ * Reads JSON, plain text or subtitles, as the client requested. If a stream was requested, which
+ * `whisper-1` does not support, text is put into an object, from which the event is made.
  */
 function read(bytes: Buffer, heard: Heard): AnswerReading {
   const text = bytes.toString('utf8')
@@ -144,26 +146,26 @@ function read(bytes: Buffer, heard: Heard): AnswerReading {
 function usageOf(answer: JsonRecord, heard: Heard): UsageReading {
   const usage = recordOr(answer.usage)
   const hasTokens = usage.input_tokens !== undefined || usage.prompt_tokens !== undefined
-  // Of a model that is sold by the second they are no measure of what was heard.
+  // Tokens are ignored for a model priced by the second.
   const isByToken = heard.heardPerSecond !== null
   if (isByToken && hasTokens) {
     return heardReading(readUsage(normalised(usage), USAGE_TOKENS_MAX))
   }
-  // In this order: OpenAI, Mistral, those who tell it of whole answers.
+  // In this order: OpenAI, Mistral, and vendors that report the duration in whole responses.
   const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration
   const said = plausibleSeconds(length)
-  // Tokens that nobody has counted are estimated; a length is known.
+  // Missing token counts are estimated; a duration is known.
   if (said === null && isByToken) return NO_USAGE
   return { usage: heardUsage(heard, said ?? heard.seconds), fault: null, notes: [] }
 }
 
-/** Details stand under another name here than elsewhere. */
+/** Token details have another name here than in other APIs. */
 const normalised = ({ input_token_details, ...usage }: JsonRecord): JsonRecord => ({
   ...(input_token_details === undefined ? {} : { input_tokens_details: input_token_details }),
   ...usage,
 })
 
-/** Without details, all that was heard is sound. */
+/** Without details, all input tokens are audio. */
 function heardReading(reading: UsageReading): UsageReading {
   if (reading.usage === null || reading.usage.extras !== undefined) return reading
   const { promptTokens } = reading.usage

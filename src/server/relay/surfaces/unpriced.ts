@@ -7,10 +7,10 @@ import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
 /**
- * Refuses what would make a call cost something that its price does not cover: a second model,
- * which the token was not asked about and nobody has priced, other tiers of the same model, and
- * conversations that are kept at the provider. (Converters refuse the same members by themselves:
- * no other dialect has them.)
+ * Rejects members that make a call cost something its price does not cover: a second model, which
+ * the token's restrictions and the prices do not cover, other service tiers of the same model, and
+ * conversations that are stored at the provider. (Converters reject the same members themselves: no
+ * other dialect has them.)
  */
 export function refuseUnpriced({ surface, body, model }: AskedCall): void {
   const { task, dialect } = surface
@@ -27,7 +27,7 @@ export function refuseUnpriced({ surface, body, model }: AskedCall): void {
 interface AskedCall {
   surface: Pick<Surface, 'task' | 'dialect'>
   body: ScannedBody
-  /** As the client named it. */
+  /** The model name in the client's request. */
   model: string
 }
 
@@ -41,8 +41,8 @@ const PRICED_BY_TOKENS: ReadonlySet<string> = new Set([
 const PICTURES: ReadonlySet<string> = new Set(['images', 'imageEdits'])
 
 /**
- * A picture in vectors is written by a model of its own, whose tokens stand apart. Source: OpenAI's
- * SDK, `svg` and `svg_usage`.
+ * Rejects vector images, which a separate model writes; its tokens are reported separately. Source:
+ * OpenAI's SDK, `svg` and `svg_usage`.
  */
 function refuseAuthored(body: ScannedBody): void {
   const format: unknown = memberValue(body, 'output_format')
@@ -50,16 +50,16 @@ function refuseAuthored(body: ScannedBody): void {
   throw refusal('relay_field_other_model', 'output_format')
 }
 
-/** Characters of a place that a refusal repeats. */
+/** Maximum characters of a member's path in an error. */
 const PLACE_MAX = 128
 
 const refusal = (code: ErrorCode, field: string): AppError =>
   new AppError(code, { field: field.slice(0, PLACE_MAX) })
 
 /**
- * Values that cost what the price list says. Sources: the API references of OpenAI (`auto`,
- * `default`), Anthropic (`auto`, `standard_only`, `speed`, `inference_geo`), Gemini (`unspecified`,
- * `standard`) and Groq (`on_demand`).
+ * Values that cost the list price. Sources: the API references of OpenAI (`auto`, `default`),
+ * Anthropic (`auto`, `standard_only`, `speed`, `inference_geo`), Gemini (`unspecified`, `standard`)
+ * and Groq (`on_demand`).
  */
 const ORDINARY_TIERS = ['auto', 'default', 'standard', 'standard_only', 'on_demand', 'unspecified']
 const ORDINARY: Readonly<Record<string, readonly unknown[]>> = {
@@ -78,10 +78,10 @@ function refuseOtherTiers(body: ScannedBody): void {
 }
 
 /**
- * A conversation that the provider holds is paid for again with every turn, belongs to whoever
- * knows its id, and lies with one account; nothing here knows any of it. Anthropic's SDK, whose
- * tool runner asks for one, sends the whole conversation instead when it hears this code. Source:
- * its `ThreadState`.
+ * Rejects a conversation that the provider stores. It is charged again with every turn, is open to
+ * every user who knows its id, and exists in one account only; this server tracks none of this.
+ * Anthropic's SDK, whose tool runner requests one, sends the whole conversation instead if it
+ * receives this code. Source: its `ThreadState`.
  */
 function refuseThread(body: ScannedBody): void {
   if ((memberValue(body, 'thread') ?? null) === null) return
@@ -89,7 +89,9 @@ function refuseThread(body: ScannedBody): void {
   throw unsupportedField('thread').with({ details })
 }
 
-/** Searches of others, which Vertex has the operator's project pay for. Source: `Tool` of its SDK. */
+/**
+ * Third-party searches, which Vertex charges to the operator's project. Source: `Tool` of its SDK.
+ */
 const FOREIGN_SEARCHES: ReadonlySet<string> = new Set(['exaAiSearch', 'parallelAiSearch'])
 
 function refuseForeignSearch(body: ScannedBody): void {
@@ -103,11 +105,11 @@ function refuseForeignSearch(body: ScannedBody): void {
 
 interface NamedModel {
   field: string
-  /** Undefined: it names none, and the provider chooses. */
+  /** The model; undefined if none is named and the provider chooses. */
   name: unknown
 }
 
-/** Models that a body names beside its own. */
+/** Returns the models that a body names in addition to its own. */
 function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel[] {
   if (dialect === 'gemini') return GEMINI_CONFIGS.flatMap((name) => modelsInConfig(body, name))
   const substitutes = ['fallbacks', 'models'].flatMap((field) => substitutesIn(body, field))
@@ -124,8 +126,8 @@ function namedModels(body: ScannedBody, dialect: Surface['dialect']): NamedModel
 const GEMINI_CONFIGS = ['generationConfig', 'generation_config']
 
 /**
- * Vertex' ways to have another model chosen, by name or by the question. Source: `GenerationConfig`
- * of its SDK.
+ * Returns the models in Vertex' routing options, which choose a model by name or by the prompt.
+ * Source: `GenerationConfig` of its SDK.
  */
 function modelsInConfig(body: ScannedBody, config: string): NamedModel[] {
   return Object.entries(recordOr(memberValue(body, config))).flatMap(([key, value]) => {
@@ -136,8 +138,8 @@ function modelsInConfig(body: ScannedBody, config: string): NamedModel[] {
 }
 
 /**
- * Who answers when the model does not: a list of names, or of objects with a `model`, or a word
- * that leaves the choice to the provider. Sources: Anthropic's `fallbacks`, OpenRouter's `models`.
+ * Returns the fallback models: a list of names, or of objects with a `model`, or a keyword that
+ * leaves the choice to the provider. Sources: Anthropic's `fallbacks`, OpenRouter's `models`.
  */
 function substitutesIn(body: ScannedBody, field: string): NamedModel[] {
   const value = memberValue(body, field) ?? null
@@ -150,14 +152,15 @@ function substitutesIn(body: ScannedBody, field: string): NamedModel[] {
 }
 
 /**
- * OpenRouter's tools that run models, of its own choice where none is named; `fusion` is a plugin
- * too. Source: OpenRouter's documentation, "Server tools" and "Fusion router".
+ * OpenRouter's tools that run models, of its own choice if none is named; `fusion` is a plugin too.
+ * Source: OpenRouter's documentation, "Server tools" and "Fusion router".
  */
 const MODEL_TOOLS = /^openrouter:(?:advisor|fusion|image_generation|subagent)$/
 
 /**
- * Tools that another model answers, as Anthropic's advisor. What a client calls a tool's own
- * argument stands deeper; OpenAI's picture tool has a price of its own, whichever model draws.
+ * Returns the models of tools that another model executes, such as Anthropic's advisor. A client's
+ * own tool parameter named `model` is nested deeper; OpenAI's image tool has its own price,
+ * whichever model generates the image.
  */
 function modelOfTool(sent: unknown, field: string): NamedModel[] {
   const tool = recordOr(sent)
@@ -167,13 +170,13 @@ function modelOfTool(sent: unknown, field: string): NamedModel[] {
   return [{ field: `${field}.model`, name: tool.model }]
 }
 
-/** What must stand in tools that run a model, and in messages that define a tool. */
+/** Bytes that tools running a model must contain, and messages that define a tool. */
 const TOOL_SIGNS = ['"model"', 'openrouter:']
 const DEFINITION_SIGNS = ['tool_definition']
 /** An escape that could hide them. */
 const ESCAPE = '\\u00'
 
-/** The elements of a list; none, and nothing parsed, where none of the signs stands in it. */
+/** Returns the elements of a list; empty, without parsing, if none of the signs occurs in it. */
 function parsedWhere(
   body: ScannedBody,
   name: string,
@@ -185,8 +188,8 @@ function parsedWhere(
 }
 
 /**
- * Anthropic lets tools be added in the middle of a conversation. Source: its SDK,
- * `BetaRequestToolAdditionBlock` and `BetaCompactionBlockParam`.
+ * Returns tools that are added in the middle of a conversation, which Anthropic allows. Source: its
+ * SDK, `BetaRequestToolAdditionBlock` and `BetaCompactionBlockParam`.
  */
 function toolsInMessages(body: ScannedBody): NamedModel[] {
   return parsedWhere(body, 'messages', DEFINITION_SIGNS).flatMap((message, at) =>

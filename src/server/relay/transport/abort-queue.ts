@@ -1,9 +1,9 @@
-/** Milliseconds that aborting may take before the event loop gets its turn. */
+/** Milliseconds of aborting after which the event loop gets its turn. */
 const BUDGET_MS = 4
 
 /**
- * Spreads aborts over time. When thousands of clients vanish at once, aborting their upstreams on
- * the spot stops everybody else for seconds.
+ * Spreads aborts over time. If thousands of clients disconnect at once, aborting their upstream
+ * requests immediately would block all other calls for seconds.
  */
 export function createAbortQueue(): (abort: () => void) => void {
   const queue: (() => void)[] = []

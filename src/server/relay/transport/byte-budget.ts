@@ -1,26 +1,26 @@
 import { inflate, type InflateFault } from '../../http/input/inflate.ts'
 
-/** A body takes nothing from a budget up to this size: a connection takes as much memory. */
+/** Bodies up to this size are not counted: a connection takes as much memory anyway. */
 const FREE_BYTES = 64 * 1024
 
-/** Whom bytes are held for, and which part of the budget (0 to 1) all that is its may take. */
+/** An owner of bytes, and the share of the budget (0 to 1) that all its bytes may take. */
 export interface Owner {
   name: string
   share: number
 }
 
-/** Why bytes are refused: the budget is used up, or an owner has its share. */
+/** Why bytes are refused: the budget is used up, or an owner has reached its share. */
 export type NoRoom = 'full' | 'share'
 
 /**
- * Limits how many bytes all bodies of one kind take in memory together. While at least half of the
- * budget is free, an owner may take any of it; beyond that, no more than its share.
+ * Limits the memory that all bodies of one kind take together. While at least half of the budget is
+ * free, an owner may take any of it; beyond that, no more than its share.
  */
 export class ByteBudget {
   readonly bytesMax: number
-  /** Bytes that are held now. */
+  /** Bytes in use. */
   held = 0
-  /** How often bytes were refused. */
+  /** Number of refusals. */
   refusals = 0
   private readonly heldBy = new Map<string, number>()
 
@@ -28,12 +28,12 @@ export class ByteBudget {
     this.bytesMax = bytesMax
   }
 
-  /** Opens a lease of no bytes; whoever opens it releases it. */
+  /** Opens an empty lease; the caller must release it. */
   lease(owners: readonly Owner[]): Lease {
     return new Lease(this, owners)
   }
 
-  /** Adds `bytes` to what the owners hold, or changes nothing and returns why not. */
+  /** Adds `bytes` to the owners' use, or changes nothing and returns the reason. */
   add(owners: readonly Owner[], bytes: number): NoRoom | null {
     const noRoom = bytes > 0 ? this.roomFor(owners, bytes) : null
     if (noRoom !== null) {
@@ -58,7 +58,7 @@ export class ByteBudget {
   }
 }
 
-/** The bytes that one body holds of a budget. */
+/** The bytes of a budget that one body uses. */
 export class Lease {
   private readonly budget: ByteBudget
   private readonly owners: readonly Owner[]
@@ -70,7 +70,7 @@ export class Lease {
     this.owners = owners
   }
 
-  /** Holds room for a body of `length` bytes; what it held before stays if there is no room. */
+  /** Reserves memory for a body of `length` bytes; the previous size stays if there is no room. */
   resize(length: number): NoRoom | null {
     const bytes = Math.max(0, length - FREE_BYTES)
     if (bytes === this.bytes || this.isReleased) return null
@@ -79,26 +79,26 @@ export class Lease {
     return noRoom
   }
 
-  /** It holds bytes that must be given back. */
+  /** The lease has bytes that must be released. */
   get holds(): boolean {
     return this.bytes > 0
   }
 
-  /** Gives everything back for good. */
+  /** Releases all bytes for good. */
   release(): void {
     this.resize(0)
     this.isReleased = true
   }
 }
 
-/** A first attempt at unpacking allows this many times the packed size. */
+/** The first attempt at decompression allows this many times the compressed size. */
 const USUAL_RATIO = 10
-/** A body that turns out to be larger is unpacked again, with this many times the limit. */
+/** A larger body is decompressed again, with this many times the limit. */
 const LIMIT_STEP = 4
 
 /**
- * Undoes a `Content-Encoding` of a body up to `bytesMax`. The lease, which holds the packed bytes,
- * holds the limit of each attempt while it runs, and then the unpacked bytes.
+ * Decodes the `Content-Encoding` of a body up to `bytesMax`. The lease, which covers the compressed
+ * bytes, covers the limit of each attempt while it runs, and then the decoded bytes.
  */
 export async function unpackInto(
   lease: Lease,

@@ -3,17 +3,17 @@ import { AppError } from '../../app-error.ts'
 import { scanBody, type ScannedBody } from '../json/body-scan.ts'
 
 /**
- * A multipart form, read once and strictly (RFC 7578): what decides about the call is read from the
- * same bytes that go upstream. A form that two parsers could take for two different ones (a field
- * twice, an escaped name, a part that is encoded again) is refused.
+ * A multipart form, parsed once and strictly (RFC 7578): the members that decide about the call are
+ * read from the same bytes that go upstream. A form that two parsers could read differently (a
+ * duplicate field, an escaped name, a part with a transfer encoding) is rejected.
  */
 export interface Form {
   bytes: Buffer
   contentType: string
-  /** Its text fields as a body of their own, so that they are checked and read like any other. */
+  /** The text fields as a scanned body, so that they are checked and read like JSON members. */
   fields: ScannedBody
   files: readonly FormFile[]
-  /** The same form with this model. */
+  /** Returns the same form with this model. */
   withModel(model: string): Buffer
 }
 
@@ -25,7 +25,7 @@ export interface FormFile {
 
 interface Part {
   name: string
-  /** Null: a text field. */
+  /** Null for a text field. */
   fileName: string | null
   start: number
   end: number
@@ -33,7 +33,7 @@ interface Part {
 
 const PARTS_MAX = 128
 const HEAD_BYTES_MAX = 4096
-/** The longest are voices to be recognised, ten seconds each, in base64. */
+/** The longest text fields are reference voices, ten seconds each, in base64. */
 const TEXT_BYTES_MAX = 8 * 1024 * 1024
 
 const refuse = (detail: string, offset: number): AppError =>
@@ -42,7 +42,7 @@ const refuse = (detail: string, offset: number): AppError =>
 export const isForm = (contentType: string | undefined): boolean =>
   /^multipart\/form-data\b/i.test(contentType ?? '')
 
-/** Throws `relay_body_invalid` or `form_file_unnamed` for what is no such form. */
+/** Parses a form. Throws `relay_body_invalid` or `form_file_unnamed` if it is invalid. */
 export function readForm(sent: Buffer, contentType: string): Form {
   const boundary = boundaryOf(contentType)
   const { bytes, parts } = partsOf(sent, boundary)
@@ -54,7 +54,7 @@ export function readForm(sent: Buffer, contentType: string): Form {
     if (!isText && FILES.test(name)) throw new AppError('form_file_unnamed', { field: name })
     if (text.length > TEXT_BYTES_MAX) throw refuse(`field ${name}: too long`, start)
     if (!isText) throw refuse(`field ${name}: not UTF-8`, start)
-    // `include[]` and its like are lists; everything else is said once.
+    // `include[]` and similar fields are lists; every other field may occur once.
     if (texts.has(name) && !name.endsWith('[]')) throw refuse(`field ${name}: twice`, start)
     texts.set(name, text.toString('utf8'))
   }
@@ -64,7 +64,7 @@ export function readForm(sent: Buffer, contentType: string): Form {
   const files = parts.flatMap(({ name, fileName, start, end }): FormFile[] =>
     fileName === null ? [] : [{ name, fileName, bytes: bytes.subarray(start, end) }],
   )
-  // A file in the place of a text would be read as one by lenient parsers.
+  // Lenient parsers would read a file part with this name as a text field.
   const disguised = files.find(({ name }) => GUARDED.has(name.toLowerCase()))
   if (disguised !== undefined) throw refuse(`field ${disguised.name}: is a file`, 0)
   return {
@@ -86,7 +86,7 @@ export function readForm(sent: Buffer, contentType: string): Form {
   }
 }
 
-/** What is sent as a file, and only by its file name told from a text. */
+/** Fields that must be files; only the file name distinguishes them from text fields. */
 const FILES = /^(?:file|image(?:\[\d*\])?|mask)$/
 
 const GUARDED: ReadonlySet<string> = new Set([
@@ -99,7 +99,7 @@ const GUARDED: ReadonlySet<string> = new Set([
   'response_format',
 ])
 
-/** Characters that need no quotes, or stand in them. */
+/** Returns the boundary. It allows characters that need no quotes, or any in quotes. */
 function boundaryOf(contentType: string): string {
   const match = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i.exec(contentType)
   const boundary = match?.[1] ?? match?.[2] ?? ''
@@ -110,8 +110,8 @@ function boundaryOf(contentType: string): string {
 }
 
 /**
- * The parts, and the form without what stands before and behind it: line breaks, and an epilogue
- * that nobody is to read.
+ * Returns the parts, and the form without the bytes before and after it: line breaks, and an
+ * epilogue, which must not be read.
  */
 function partsOf(sent: Buffer, boundary: string): { bytes: Buffer; parts: Part[] } {
   const opening = Buffer.from(`--${boundary}`)
@@ -128,7 +128,7 @@ function partsOf(sent: Buffer, boundary: string): { bytes: Buffer; parts: Part[]
     const headEnd = bytes.indexOf('\r\n\r\n', at)
     if (headEnd < 0 || headEnd - at > HEAD_BYTES_MAX) throw refuse('a part without an end', at)
     const start = headEnd + 4
-    // An empty part ends where it begins: its line break is the head's.
+    // An empty part ends where it begins: its line break is the one of the header.
     const end = bytes.indexOf(delimiter, headEnd + 2)
     if (end < 0) throw refuse('a part without an end', start)
     parts.push({
@@ -146,11 +146,11 @@ const CR = 13
 const LF = 10
 const DASH = 0x2d
 
-/** The last boundary. */
+/** Whether the boundary is the closing one. */
 const isClosing = (bytes: Buffer, at: number): boolean =>
   bytes[at] === DASH && bytes[at + 1] === DASH
 
-/** Name and file name of a part. */
+/** Returns name and file name of a part. */
 function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
   const lines = head.split('\r\n')
   const dispositions = lines.filter((line) => /^content-disposition\s*:/i.test(line))
@@ -164,7 +164,7 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
     /^content-disposition:\s*form-data((?:\s*;\s*[a-z*]+=(?:"(?:[^"\\]|\\.)*"|[^\s;"\\]*))*)\s*;?$/i.exec(
       disposition,
     )
-  // A parser without escapes would end the name at the quote and take the rest for parameters.
+  // A parser without escapes would end the name at the quote and read the rest as parameters.
   const escaped = disposition.indexOf('\\"')
   const isAmbiguous = escaped >= 0 && disposition.includes(';', escaped)
   if (match === null || isAmbiguous) throw refuse('a head of a part', offset)
@@ -175,7 +175,7 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
     parameters.set(name, quoted ?? bare)
   }
   const name = parameters.get('name') ?? ''
-  // An extended name beside the plain one is another name for some parsers.
+  // Some parsers prefer an extended name to the plain one.
   if (!/^[\w.[\]-]{1,100}$/.test(name) || parameters.has('name*')) {
     throw refuse('the name of a part', offset)
   }
@@ -183,5 +183,5 @@ function headOf(head: string, offset: number): Pick<Part, 'name' | 'fileName'> {
 }
 
 const PARAMETER = /;\s*([a-z*]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/gi
-/** Encodings that change nothing. */
+/** Transfer encodings that leave the bytes unchanged. */
 const AS_IT_IS = /:\s*(?:7bit|8bit|binary)\s*$/i

@@ -2,9 +2,9 @@ import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { UpstreamRequest } from './upstream-call.ts'
 import type { StepAnswer, Steps } from './upstream-steps.ts'
 
-/** Requests and answers of a walk's steps, as JSON. */
+/** Helpers for the JSON requests and responses of a multi-step call. */
 
-/** What a request or an answer says; nothing, where it is no object. */
+/** Returns the JSON object in a request or response; an empty one if the body is no object. */
 export const recordIn = ({ body }: { body: Buffer | null }): JsonRecord =>
   recordOr(body === null ? null : parseJson(body.toString('utf8')))
 
@@ -19,19 +19,19 @@ export const jsonAnswer = (value: JsonRecord, status = 200): StepAnswer => ({
   body: Buffer.from(JSON.stringify(value)),
 })
 
-/** An answer with a good status that is not what was asked for. */
+/** Returns an error for a success response with unexpected content. */
 export const unusable = (message: string): StepAnswer =>
   jsonAnswer({ error: { message, type: 'upstream_error', code: 'bad_response' } }, 502)
 
 const MS_PER_SECOND = 1000
 
-/** When an answer was sent, by its own head; 0: it does not say. */
+/** Returns when a response was sent, in Unix seconds, from its `Date` header; 0 if missing. */
 export function sentSeconds({ headers }: StepAnswer): number {
   const ms = Date.parse(String(headers.date))
   return Number.isNaN(ms) ? 0 : Math.floor(ms / MS_PER_SECOND)
 }
 
-/** One request after the other; the first that is refused is the answer to all. */
+/** Sends one request after the other; the first refusal is returned for all. */
 export async function fetchEach(
   steps: Steps,
   request: UpstreamRequest,

@@ -4,8 +4,8 @@ import { splice, type MemberEdit } from '../json/body-splice.ts'
 import type { UpstreamRequest } from './upstream-call.ts'
 
 /**
- * The request as the channel wants it otherwise: by its proxy, with its headers and members of the
- * body. A body that is no JSON object stays as it is.
+ * Applies the channel's overrides to a request: proxy, headers and body members. A body that is not
+ * a JSON object stays unchanged.
  */
 export function overridden(
   request: UpstreamRequest,

@@ -3,16 +3,16 @@ import { AppError } from '../../app-error.ts'
 import { sizeText } from '../../http/body-limit.ts'
 import { unpackInto, type Lease, type NoRoom } from './byte-budget.ts'
 
-/** What a request body may take: its largest size in bytes, and where its bytes are counted. */
+/** Limits of a request body: its largest size in bytes, and the lease that counts its bytes. */
 export interface BodyRoom {
   bytesMax: number
   lease: Lease
 }
 
 /**
- * Reads a relayed request's body, unpacked if it came packed. Throws `body_too_large` if either
- * size exceeds the room's, `relay_requests_full` or `relay_requests_of_token` if the lease has no
- * room, `body_slow` after `timeoutMs`, and `relay_body_invalid` for a broken packing.
+ * Reads a relayed request's body and decompresses it. Throws `body_too_large` if either size
+ * exceeds the limit, `relay_requests_full` or `relay_requests_of_token` if the lease has no room,
+ * `body_slow` after `timeoutMs`, and `relay_body_invalid` for invalid compressed data.
  */
 export async function readBody(
   request: IncomingMessage,
@@ -62,7 +62,7 @@ async function collect(
   return body
 }
 
-/** `read` gives one piece at a time, of which a body has as many as it took reads of the socket. */
+/** Reads all buffered chunks. `read` returns one chunk at a time, one for each socket read. */
 function allThere(request: IncomingMessage): Buffer {
   const pieces: Buffer[] = []
   for (let piece = pieceOf(request); piece !== null; piece = pieceOf(request)) pieces.push(piece)
@@ -70,7 +70,7 @@ function allThere(request: IncomingMessage): Buffer {
   return pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)
 }
 
-/** Without an encoding a stream gives bytes. */
+/** A stream without an encoding returns bytes. */
 const pieceOf = (request: IncomingMessage): Buffer | null => request.read() as Buffer | null
 
 function collectLater(
@@ -82,7 +82,7 @@ function collectLater(
   const chunks: Buffer[] = []
   let length = 0
   let hasEnded = false
-  /** What comes from now on is nobody's, and what has come need not be kept. */
+  /** From now on data is discarded, including the data received so far. */
   const refuse = (error: AppError): void => {
     hasEnded = true
     clearTimeout(timer)
@@ -114,13 +114,13 @@ function collectLater(
     resolve(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
   })
   const giveUp = (): void => {
-    // Nearly every call ends here after its whole body has come: an error would be made for nobody.
+    // Nearly every call ends here after its whole body has come: no error object is needed then.
     if (hasEnded) return
     clearTimeout(timer)
     reject(new AppError('relay_body_invalid', { detail: 'incomplete', offset: length }))
   }
   request.on('close', giveUp)
-  // A client that left while its token was looked up: no event will tell.
+  // If the client left during the token lookup, no further event is emitted.
   if (request.destroyed) giveUp()
   return promise
 }

@@ -1,11 +1,11 @@
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
-/** Longest that an upstream is believed. */
+/** Longest delay that is accepted from an upstream, in seconds. */
 export const RETRY_AFTER_SECONDS_MAX = 3600
 
 /**
- * Seconds that a `Retry-After` header asks for, as a number or a date, or 0. Source: RFC 9110,
- * section 10.2.3.
+ * Returns the seconds of a `Retry-After` header, given as a number or a date, or 0. Source: RFC
+ * 9110, section 10.2.3.
  */
 export function retryAfterSeconds(header: string | undefined, nowMs: number): number {
   const text = (header ?? '').trim()
@@ -17,8 +17,8 @@ export function retryAfterSeconds(header: string | undefined, nowMs: number): nu
 }
 
 /**
- * What an answer's headers ask for, as a `Retry-After`. Source of the other one: OpenAI's SDK,
- * which hears both.
+ * Returns the delay in a response's headers, as a `Retry-After` value. Source of the other header:
+ * OpenAI's SDK, which supports both.
  */
 export function retryAfterOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
@@ -30,8 +30,8 @@ export function retryAfterOf(
 }
 
 /**
- * The same in an error's details, where Gemini says it and nowhere else. Sources: Google's API
- * design guide, "RetryInfo"; Protocol Buffers, "JSON Mapping" of `Duration`.
+ * Returns the delay in an error's details, the only place where Gemini reports it. Sources:
+ * Google's API design guide, "RetryInfo"; Protocol Buffers, "JSON Mapping" of `Duration`.
  */
 export function retryDelayOf(details: unknown): string | undefined {
   const info = arrayOr(details)

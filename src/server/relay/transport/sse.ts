@@ -1,46 +1,45 @@
 /*
- * Server-sent events as bytes: the event stream of the WHATWG HTML standard (§9.2), read so that
- * each event can be passed on, or dropped, exactly as it came.
+ * Parses server-sent events as bytes: the event stream of the WHATWG HTML standard (§9.2), read so
+ * that each event can be passed on, or dropped, exactly as it was received.
  *
- * What must stay true
+ * Invariants:
  *
- * - The `raw` slices of all events and of `end()`, one after the other, are the input, byte for
- *   byte. A slice reaches to the end of the blank line that ends its event, and carries comments
- *   and unknown fields with it.
- * - How the input was cut into chunks changes nothing. That is why a chunk that ends in CR is not
- *   decided until the next byte: CR LF is one line end.
- * - Work and memory are linear. Only new bytes are searched; an unfinished event is kept in one
- *   buffer that doubles, so that neither 16 MiB in single bytes nor in one chunk is copied over and
- *   over. An event that lies in one chunk is not copied at all: its slice shares the chunk's
- *   memory.
- * - A line, or the lines of an event together, may not exceed the bounds below; one more byte and
- *   the reader stops for good, whatever follows. Real events get long (images, tool arguments),
+ * - The `raw` slices of all events and of `end()`, concatenated, are the input, byte for byte. A
+ *   slice extends to the end of the blank line that ends its event, and includes comments and
+ *   unknown fields.
+ * - The result does not depend on how the input was split into chunks. Therefore a chunk that ends
+ *   in CR is not decided until the next byte: CR LF is one line end.
+ * - Time and memory are linear. Only new bytes are searched; an unfinished event is kept in one
+ *   buffer that doubles, so that 16 MiB, in single bytes or in one chunk, are not copied
+ *   repeatedly. An event that lies in one chunk is not copied: its slice shares the chunk's memory.
+ * - A line, or all lines of an event together, must not exceed the limits below. One more byte
+ *   stops the reader for good, whatever follows. Real events are long (images, tool arguments):
  *   64 KiB is not enough.
  *
- * Text is never decoded here, so that a code point cut by a chunk, or bytes that are no UTF-8,
- * pass as they are.
+ * Text is never decoded here, so that a code point split between chunks, or bytes that are not
+ * UTF-8, pass unchanged.
  */
 
-/** Without its line end. */
+/** Maximum bytes of a line, without its line end. */
 export const SSE_LINE_BYTES_MAX = 16 * 1024 * 1024
-/** All lines of one event, without their line ends. */
+/** Maximum bytes of all lines of one event, without their line ends. */
 export const SSE_EVENT_BYTES_MAX = 16 * 1024 * 1024
 
 export type SseFault = 'line-too-long' | 'event-too-long'
 
 export interface SseEvent {
-  /** The event's bytes as they came, its final blank line included. */
+  /** The event's bytes as received, including its final blank line. */
   raw: Buffer
   /**
-   * The `data` lines joined by LF. Null without any: a keep-alive comment, a stray blank line;
-   * nothing that an event source would report.
+   * The `data` lines joined by LF. Null if there are none, as in a keep-alive comment or a stray
+   * blank line: an `EventSource` would not dispatch such an event.
    */
   data: Buffer | null
-  /** The `event` field; '' when absent. */
+  /** The `event` field; '' if missing. */
   name: string
   /**
-   * False only from `end()`: the input stopped before the blank line, and the standard drops such
-   * an event.
+   * False only from `end()`: the input ended before the blank line, and the standard drops such an
+   * event.
    */
   isTerminated: boolean
 }
@@ -55,10 +54,7 @@ const BOM_LENGTH = 3
 const startsWithBom = (bytes: Buffer) => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 
 export class SseReader {
-  /**
-   * Why the reader stopped; null while all is well. What was held back is lost then, nothing
-   * else.
-   */
+  /** Why the reader stopped; null if it did not. Only the unfinished event is lost then. */
   fault: SseFault | null = null
 
   /** The unfinished event from earlier chunks: the first `heldLength` bytes. */
@@ -67,12 +63,12 @@ export class SseReader {
   /** Bytes of the unfinished line, and of the finished lines of this event. */
   private lineLength = 0
   private eventLength = 0
-  /** The last byte so far was CR: its line has ended, an LF that follows belongs to it. */
+  /** The last byte so far was CR: its line has ended, and an LF that follows belongs to it. */
   private endsInCr = false
   private isFirstLine = true
   private isFirstEvent = true
 
-  /** The events that this chunk completes. The chunk must not be written to afterwards. */
+  /** Returns the events that this chunk completes. The chunk must not be written to afterwards. */
   push(chunk: Buffer): SseEvent[] {
     const events: SseEvent[] = []
     if (this.fault !== null || chunk.length === 0) return events
@@ -90,7 +86,7 @@ export class SseReader {
     let nextCr = nextOf(chunk, CR, at)
     let nextLf = nextOf(chunk, LF, at)
     while (at < length) {
-      // Searched again only once passed: a chunk that has none of a kind is searched for it once.
+      // Searched again only once passed: a chunk without CR (or LF) is searched for it once.
       if (nextCr < at) nextCr = nextOf(chunk, CR, at)
       if (nextLf < at) nextLf = nextOf(chunk, LF, at)
       const lineEnd = Math.min(nextLf, nextCr)
@@ -113,14 +109,14 @@ export class SseReader {
     return events
   }
 
-  /** What is left when the input is over, or null. Call once. */
+  /** Returns the rest when the input has ended, or null. Call once. */
   end(): SseEvent | null {
     if (this.fault !== null || this.heldLength === 0) return null
     const isTerminated = this.endsInCr && this.endLine(NOTHING, 0)
     return { ...this.take(NOTHING, 0, 0), isTerminated }
   }
 
-  /** False, with the fault noted, when the line or the event outgrows its bound. */
+  /** Returns false, with `fault` set, if the line or the event exceeds its limit. */
   private growLine(byteCount: number): boolean {
     this.lineLength += byteCount
     if (this.lineLength > SSE_LINE_BYTES_MAX) this.fault = 'line-too-long'
@@ -129,9 +125,9 @@ export class SseReader {
     return this.fault === null
   }
 
-  /** Whether the line that ends before `at` was blank, and so ended the event. */
+  /** Whether the line that ends before `at` was blank and so ended the event. */
   private endLine(chunk: Buffer, at: number): boolean {
-    // A byte order mark is no part of the first line, so that alone on it, it leaves a blank one.
+    // A byte order mark is not part of the first line: a line with nothing else is blank.
     const isBlank =
       this.lineLength === 0 ||
       (this.isFirstLine && this.lineLength === BOM_LENGTH && startsWithBom(this.head(chunk, at)))
@@ -141,7 +137,7 @@ export class SseReader {
     return isBlank
   }
 
-  /** The input up to `at`, as long as nothing of it has been taken. */
+  /** Returns the input up to `at`; valid while no event has been taken from it. */
   private head(chunk: Buffer, at: number): Buffer {
     return Buffer.concat([this.held.subarray(0, this.heldLength), chunk.subarray(0, at)])
   }
@@ -150,7 +146,7 @@ export class SseReader {
     let raw = chunk.subarray(from, to)
     if (this.heldLength > 0) {
       this.hold(raw, 0)
-      // The buffer now belongs to the event; the next one to be held gets its own.
+      // The buffer now belongs to the event; the next unfinished event gets its own.
       raw = this.held.subarray(0, this.heldLength)
       this.held = NOTHING
       this.heldLength = 0
@@ -163,7 +159,7 @@ export class SseReader {
   private hold(chunk: Buffer, from: number): void {
     const needed = this.heldLength + chunk.length - from
     if (needed > this.held.length) {
-      // A buffer of its own, never the shared pool's: it may live as long as the stream is silent.
+      // A separate buffer, not from the shared pool: it may live as long as the stream is silent.
       const larger = Buffer.allocUnsafeSlow(this.heldLength === 0 ? needed : needed * 2)
       this.held.copy(larger, 0, 0, this.heldLength)
       this.held = larger
@@ -173,13 +169,13 @@ export class SseReader {
   }
 }
 
-/** Offset of the next such byte, or the chunk's length. */
+/** Returns the offset of the next such byte, or the chunk's length. */
 function nextOf(chunk: Buffer, byte: number, from: number): number {
   const at = chunk.indexOf(byte, from)
   return at < 0 ? chunk.length : at
 }
 
-/** The fields of one whole event. Lines end in LF, CR LF or CR, mixed as they like. */
+/** Parses the fields of one whole event. Lines end in LF, CR LF or CR, in any mixture. */
 function readEvent(raw: Buffer, start: number): SseEvent {
   let data: Buffer | null = null
   let laterLines: Buffer[] | null = null
@@ -197,7 +193,8 @@ function readEvent(raw: Buffer, start: number): SseEvent {
     } else if (isField(raw, at, end, 'event')) {
       name = fieldValue(raw, at + 5, end).toString()
     }
-    // Comments, `id`, `retry` and unknown fields matter to the client only, who gets them in `raw`.
+    // Comments, `id`, `retry` and unknown fields only matter to the client, which gets them in
+    // `raw`.
     at = end + (raw[end] === CR && raw[end + 1] === LF ? 2 : 1)
   }
   if (data !== null && laterLines !== null) data = Buffer.concat([data, ...laterLines])
@@ -206,7 +203,7 @@ function readEvent(raw: Buffer, start: number): SseEvent {
 
 const LINE_FEED = Buffer.from('\n')
 
-/** Whether a line is that field, with a value or (no colon) without. */
+/** Whether a line contains the field, with a value or (no colon) without. */
 function isField(raw: Buffer, at: number, end: number, field: string): boolean {
   const after = at + field.length
   if (after > end || (after < end && raw[after] !== COLON)) return false
@@ -216,7 +213,7 @@ function isField(raw: Buffer, at: number, end: number, field: string): boolean {
   return true
 }
 
-/** What follows the colon at `at`, without one leading space. */
+/** Returns the value after the colon at `at`, without one leading space. */
 function fieldValue(raw: Buffer, at: number, end: number): Buffer {
   if (at >= end) return NOTHING
   return raw.subarray(raw[at + 1] === SPACE && at + 1 < end ? at + 2 : at + 1, end)

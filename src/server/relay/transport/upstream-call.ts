@@ -2,45 +2,47 @@ import type { Dispatcher } from 'undici'
 import type { Config } from '../../config.ts'
 import type { Egress } from '../../egress/egress.ts'
 
-/** One HTTP call to an upstream, as callbacks: no stream objects between the two sockets. */
+/** One HTTP request to an upstream, with callbacks: no stream objects between the two sockets. */
 export interface UpstreamRequest {
   url: string
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD'
   headers: Record<string, string>
   body: Buffer | null
-  /** Until the answer's headers. */
+  /** Timeout until the response headers, in milliseconds. */
   firstByteTimeoutMs: number
-  /** Between two pieces of the answer. */
+  /** Timeout between two chunks of the response, in milliseconds. */
   idleTimeoutMs: number
-  /** Address of the HTTP proxy to take; absent: the usual way. */
+  /** Address of the HTTP proxy to use; if absent, the default route. */
   proxy?: string
-  /** Signs the request, or fetches the credential it needs, right before it goes out. */
+  /** Signs the request, or fetches its credential, right before it is sent. */
   seal?: Seal
-  /** How the call is made where one request and its answer are not all; absent: they are. */
+  /** Performs a call that takes more than one request; absent if one request is enough. */
   via?: Via
 }
 
-/** Makes a call in a way of its own; it owes the listener what `callUpstream` does. */
+/** Performs a call in its own way; it must call the listener as `callUpstream` does. */
 export type Via = (
   egress: Egress,
   request: UpstreamRequest,
   listener: UpstreamListener,
 ) => UpstreamCall
 
-/** `request`: what goes out, which in a call of several steps is not always the first. */
+/** `request`: the request to be sent, which in a multi-step call is not always the first. */
 export type Seal = (egress: Egress, request: UpstreamRequest) => Sealed | Promise<Sealed>
 
 export type Sealed =
-  /** Headers beside those of the request, and a query for an address that has none. */
+  /** Headers to add to the request, and a query for an address that has none. */
   | { kind: 'sealed'; headers: Record<string, string>; query?: string }
-  /** There is no credential: what was said instead is the answer to the call. */
+  /**
+   * There is no credential: the authentication server's response becomes the response of the call.
+   */
   | { kind: 'refused'; status: number; body: Buffer }
   | { kind: 'failed'; reason: 'unreachable' | 'timeout' }
 
 /**
- * Why there is no (whole) answer. `unsealed`: the credential did not come in time, so that the
- * upstream did not get the request; `garbled`: what came is no head of an answer, as far as the
- * HTTP library reads one; `unsent`: given up before it got it; `aborted`: given up afterwards.
+ * Why there is no (complete) response. `unsealed`: the credential did not arrive in time, so the
+ * upstream did not get the request; `garbled`: the HTTP library could not parse the response head;
+ * `unsent`: aborted before the upstream got the request; `aborted`: aborted afterwards.
  */
 export type UpstreamFailure =
   | 'unreachable'
@@ -54,24 +56,24 @@ export type UpstreamFailure =
 export interface UpstreamListener {
   onHead(status: number, headers: Record<string, string | string[] | undefined>): void
   onData(chunk: Buffer): void
-  /** A call of several requests has read so many bytes, which have not been passed on yet. */
+  /** A multi-step call has read so many bytes, which have not been passed on yet. */
   onHeld?(bytes: number): void
   onEnd(): void
-  /** After it nothing else is called. */
+  /** Called last: no other callback follows. */
   onFailure(failure: UpstreamFailure, error: Error): void
 }
 
-/** Control over a call under way. */
+/** Controls a running call. */
 export interface UpstreamCall {
   abort(): void
   pause(): void
   resume(): void
 }
 
-/** How many times as long as the beginning of a stream an answer may take that comes whole. */
+/** Factor of the first-byte timeout for a response that is sent only when it is complete. */
 const WHOLE_ANSWER_TIMES = 5
 
-/** How long an upstream may be silent. `isWhole`: nothing comes before the whole answer is made. */
+/** Returns the upstream timeouts. `isWhole`: nothing is sent before the whole response is ready. */
 export function silenceLimits(
   {
     RELAY_FIRST_BYTE_TIMEOUT: first,
@@ -88,11 +90,11 @@ interface Place {
   path: string
 }
 
-/** Parsed addresses; a server calls the same few over and over. */
+/** Cache of parsed addresses; a server calls the same few repeatedly. */
 const places = new Map<string, Place>()
 const PLACES_MAX = 5000
 
-/** Throws for what is no address. */
+/** Parses an address. Throws if it is invalid. */
 function placeOf(url: string): Place {
   const known = places.get(url)
   if (known !== undefined) return known
@@ -103,7 +105,7 @@ function placeOf(url: string): Place {
   return place
 }
 
-/** What a request needs on the way, such as a credential, is fetched by the same way. */
+/** Returns the egress for auxiliary requests, such as for a credential: the request's own proxy. */
 const throughProxy = (egress: Egress, proxy: string | undefined): Egress =>
   proxy === undefined
     ? egress
@@ -112,7 +114,9 @@ const throughProxy = (egress: Egress, proxy: string | undefined): Egress =>
 const ABORTED = new Error('the call was given up')
 const UNSEALED = new Error('no credential in time')
 
-/** Starts a call. Exactly one of `onEnd` and `onFailure` is called in the end, never synchronously. */
+/**
+ * Starts a call. Exactly one of `onEnd` and `onFailure` is called at the end, never synchronously.
+ */
 export function callUpstream(
   egress: Egress,
   request: UpstreamRequest,
@@ -171,7 +175,8 @@ function callOnce(
           listener.onEnd()
         },
         onResponseError(_controller, error) {
-          // undici reports an abort inside `abort()`, in the middle of whatever its caller does.
+          // undici reports an abort synchronously inside `abort()`, in the middle of its caller's
+          // code.
           if (isAborted) queueMicrotask(() => fail(error))
           else fail(error)
         },
@@ -182,7 +187,7 @@ function callOnce(
   const failSoon = (error: unknown): void =>
     queueMicrotask(() => fail(error instanceof Error ? error : new Error(String(error))))
 
-  /** What has been said instead of a credential, as the answer that it stands for. */
+  /** Delivers the authentication server's response as the response of the call. */
   const answerInstead = (status: number, body: Buffer): void => {
     if (isOver) return
     hasHead = true
@@ -204,8 +209,8 @@ function callOnce(
   }
 
   try {
-    // Refused addresses and malformed URLs throw at once; the caller hears of them like of all
-    // others.
+    // Refused addresses and malformed URLs throw at once; they are reported like all other
+    // failures.
     if (request.seal === undefined) dispatch(request.headers)
     else sealAndDispatch(request.seal).catch(failSoon)
   } catch (error) {
@@ -216,7 +221,7 @@ function callOnce(
     abort() {
       isAborted = true
       controller?.abort(ABORTED)
-      // Not started yet: it never will, as far as the caller is concerned.
+      // The request has not started and never will.
       if (controller === null) queueMicrotask(() => fail(ABORTED))
     },
     pause: () => controller?.pause(),
@@ -237,8 +242,8 @@ function failureOf(
 }
 
 /**
- * The parser's own errors, and undici's for a head that it does not go on from: 100, which servers
- * may send unasked (RFC 9110, section 15.2), and 101.
+ * Whether the response head is invalid: the parser's own errors, and undici's for a status that it
+ * does not continue from: 100, which servers may send unasked (RFC 9110, section 15.2), and 101.
  */
 const isGarbled = (code: string, { name, message }: Error): boolean =>
   name === 'HTTPParserError' ||

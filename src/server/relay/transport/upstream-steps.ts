@@ -9,28 +9,27 @@ import {
 } from './upstream-call.ts'
 
 /**
- * A call that takes several requests: one that starts the work, some that ask whether it is done,
- * one that fetches or streams the result. A provider says what follows what as a walk; whoever
- * waits for the answer sees one call.
+ * A call that takes several requests: one that starts the job, some that poll it, and one that
+ * fetches or streams the result. A provider defines the sequence as a walk; the listener sees one
+ * call.
  *
- * Whatever fails on the way, or is given up, fails the call: a walk is told by an exception and
- * need not look.
+ * Any failure or abort fails the call: the walk receives an exception and needs no checks.
  */
 export interface Steps {
-  /** A whole answer, whatever its status. Throws when there is none. */
+  /** Returns a whole response, whatever its status. Throws if there is none. */
   fetch(request: UpstreamRequest): Promise<StepAnswer>
-  /** Throws when the call is given up meanwhile. */
+  /** Throws if the call is aborted meanwhile. */
   wait(ms: number): Promise<void>
   /**
-   * Passes an answer on as it comes. It is over at its end, or as soon as `isLast` says so of a
-   * chunk; what follows that is left unread.
+   * Passes a response on as it arrives. It ends at its end, or as soon as `isLast` returns true for
+   * a chunk; data after that is not read.
    */
   pass(request: UpstreamRequest, isLast: (chunk: Buffer) => boolean): Promise<void>
-  /** Adds to what has been passed on. */
+  /** Appends to the data passed on. */
   add(bytes: Buffer): void
-  /** Sends a request that nobody waits for. */
+  /** Sends a request without waiting for its response. */
   tell(request: UpstreamRequest): void
-  /** Whoever waited for the answer does no longer. */
+  /** The listener has aborted the call. */
   readonly isAborted: boolean
 }
 
@@ -40,10 +39,10 @@ export interface StepAnswer {
   body: Buffer
 }
 
-/** Answers the call's answer; null: it has been passed on. */
+/** The steps of a call. Returns the call's response; null if it has been passed on. */
 export type Walk = (steps: Steps, request: UpstreamRequest) => Promise<StepAnswer | null>
 
-/** Ends a walk. */
+/** Ends a walk with a failure. */
 export class StepFailed extends Error {
   readonly failure: UpstreamFailure
 
@@ -53,10 +52,10 @@ export class StepFailed extends Error {
   }
 }
 
-/** Bytes of one step's answer; pictures are fetched by it. */
+/** Maximum bytes of one step's response; images are fetched this way. */
 const STEP_BYTES_MAX = 64 * 1024 * 1024
 
-/** Makes the call by this walk. */
+/** Returns a `via` that performs the call by this walk. */
 export const inSteps =
   (walk: Walk): Via =>
   (egress, request, listener) => {
@@ -73,14 +72,14 @@ class StepsUnderWay implements Steps, UpstreamCall {
   private readonly egress: Egress
   private readonly listener: UpstreamListener
   private current: UpstreamCall | null = null
-  /** Ends the wait that is under way. */
+  /** Ends the current wait. */
   private wake: (() => void) | null = null
-  /** Bytes of all whole answers so far. */
+  /** Bytes of all whole responses so far. */
   private held = 0
   private hasHead = false
-  /** An answer has come: the upstream is at work. */
+  /** A response has arrived: the upstream is working on the call. */
   private hasBegun = false
-  /** Whoever waits has been told how it ended. */
+  /** The listener has been called with the end of the call. */
   private isOver = false
 
   constructor(egress: Egress, listener: UpstreamListener) {
@@ -177,7 +176,7 @@ class StepsUnderWay implements Steps, UpstreamCall {
       this.hasHead = true
       this.listener.onHead(answer.status, answer.headers)
       this.listener.onData(answer.body)
-      // Whoever listens may have given up at what it heard.
+      // The listener may have aborted the call in its callback.
       if (this.isAborted) {
         this.fail(new StepFailed('aborted'))
         return
@@ -214,19 +213,19 @@ class StepsUnderWay implements Steps, UpstreamCall {
     if (this.isAborted) this.current.abort()
   }
 
-  /** What a failure of one step is for the call as a whole. */
+  /** Returns the failure of the whole call for a failed step. */
   private failureOf(error: Error): UpstreamFailure {
     const failure = error instanceof StepFailed ? error.failure : 'unreachable'
     if (this.isAborted) return this.hasBegun || failure !== 'unsent' ? 'aborted' : 'unsent'
     if (failure === 'timeout') return failure
-    // Whoever cannot be reached any more has been asked, and was at work.
+    // An upstream that has become unreachable has already been working on the call.
     const isGone = failure === 'unreachable' || failure === 'garbled'
     const isBrokenOff = this.hasHead || (this.hasBegun && isGone)
     return isBrokenOff ? 'cut' : failure
   }
 }
 
-/** Of what nobody waits for; the connection of a longer answer is not worth keeping. */
+/** Bytes read of a response that is not needed; a connection with a longer one is closed. */
 const UNHEARD_BYTES_MAX = 64 * 1024
 
 const UNHEARD: UpstreamListener = {

@@ -3,27 +3,27 @@ import { SseReader, type SseEvent } from './sse.ts'
 export type { SseEvent } from './sse.ts'
 
 /**
- * How an upstream lays out a stream's events. Whatever the layout, its reader gives events as
- * server-sent ones: what is read of them is `data`, and `raw` is what a client would get.
+ * The framing of an upstream's event stream. Whatever the framing, its reader returns server-sent
+ * events: `data` is parsed, and `raw` is what a client would receive.
  */
 export interface Wire {
-  /** What the upstream is told that we take. */
+  /** The `Accept` header sent upstream. */
   accept: string
-  /** Whether an answer of this media type is a stream of events. */
+  /** Whether a response with this media type is an event stream. */
   isStream(contentType: string): boolean
   reader(): EventReader
 }
 
 export interface EventReader {
-  /** The events that this chunk completes. The chunk must not be written to afterwards. */
+  /** Returns the events that this chunk completes. The chunk must not be written to afterwards. */
   push(chunk: Buffer): SseEvent[]
-  /** What is left when the input is over, or null. Call once. */
+  /** Returns the rest when the input has ended, or null. Call once. */
   end(): SseEvent | null
-  /** Why the reader stopped for good; null while all is well. */
+  /** Why the reader stopped; null if it did not. */
   readonly fault: string | null
 }
 
-/** The usual layout. */
+/** The standard framing. */
 export const serverSentEvents: Wire = {
   accept: 'text/event-stream',
   isStream: (contentType) => /^text\/event-stream/i.test(contentType),
@@ -31,12 +31,12 @@ export const serverSentEvents: Wire = {
 }
 
 const FIRST_FIELD = /^(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:/
-/** Bytes in which the name of the first field ends. */
+/** Number of bytes within which the name of the first field ends. */
 const FIRST_FIELD_BYTES = 12
 
 /**
- * Whether the bytes that have come of an answer, whatever it is called, begin a stream of events in
- * the usual layout; null: they are too few to tell.
+ * Whether the first bytes of a response, whatever its media type, start a stream of server-sent
+ * events; null if there are too few to decide.
  */
 export function beginAsEvents(wire: Wire, bytes: Buffer): boolean | null {
   if (!wire.isStream('text/event-stream')) return false
@@ -44,7 +44,7 @@ export function beginAsEvents(wire: Wire, bytes: Buffer): boolean | null {
   return bytes.length < FIRST_FIELD_BYTES ? null : false
 }
 
-/** The same layout, with each event changed before anybody reads it. */
+/** The same framing, with each event changed before it is read. */
 export const changedEvents = (wire: Wire, change: (event: SseEvent) => SseEvent): Wire => ({
   ...wire,
   reader() {
@@ -62,7 +62,7 @@ export const changedEvents = (wire: Wire, change: (event: SseEvent) => SseEvent)
   },
 })
 
-/** An event of another layout as a server-sent one. */
+/** Returns an event of another framing as a server-sent event. */
 export function eventOf(data: Buffer, name = '', isTerminated = true): SseEvent {
   const head = name === '' ? 'data: ' : `event: ${name}\ndata: `
   const raw = Buffer.concat([Buffer.from(head), data, Buffer.from(isTerminated ? '\n\n' : '')])

@@ -12,31 +12,36 @@ import { itemStarts, memberStart, valueEnd } from '../../json/json-walk.ts'
 import type { RoutableChannel } from '../choose-channel.ts'
 
 /**
- * Where conversations were served last. Upstreams keep the beginnings of prompts by account: who
- * goes on with another channel or key pays for all that was said once more. Per process, and never
- * more than a wish: see `chooseChannel`. Of a conversation that is not known, its name decides
- * (`homeOf`), so that all processes begin it at the same place.
+ * Remembers which channel last served a conversation. Upstreams cache prompt prefixes by account: a
+ * conversation that moves to another channel or key pays for its whole prompt again. Per process,
+ * and only a preference: see `chooseChannel`. An unknown conversation is assigned by the hash of
+ * its name (`homeOf`), so that all processes choose the same channel.
  */
 export interface Affinity {
-  /** Null: nowhere that is known, or too long ago. `conversation` null: the call is of none. */
+  /**
+   * Returns the place that last served the conversation; null if unknown or expired, or if
+   * `conversation` is null (the call belongs to none).
+   */
   placeOf(conversation: string | null): Place | null
-  /** The channel, with the key that was used, has served the conversation. */
+  /** Records that the channel, with its chosen key, has served the conversation. */
   remember(conversation: string | null, channel: RoutableChannel): void
 }
 
 export interface Place {
   channelId: number
-  /** Empty: the channel has one key. */
+  /** Id of the key; '' if the channel has one key. */
   keyId: string
 }
 
-/** Conversations that are kept, some 200 bytes each; those not heard of longest go first. */
+/**
+ * Maximum number of conversations, at about 200 bytes each; the least recently used are dropped.
+ */
 export const CONVERSATIONS_MAX = 100_000
-/** Since the last call that was served. */
+/** Lifetime in milliseconds since the last served call. */
 export const KEPT_MS = 3_600_000
 
 export function createAffinity(nowMs: () => number): Affinity {
-  /** In the order of their last use. */
+  /** Places in the order of their last use. */
   const places = new Map<string, Place & { usedMs: number }>()
 
   const isOver = ({ usedMs }: { usedMs: number }): boolean => nowMs() - usedMs >= KEPT_MS
@@ -63,8 +68,8 @@ export function createAffinity(nowMs: () => number): Affinity {
 }
 
 /**
- * How the conversation is known here that such a call belongs to, by the name that its client gave
- * it or else by its beginning; null: to none.
+ * Returns the key of the call's conversation, from the client's conversation id or else from its
+ * beginning; null if the call belongs to none.
  */
 export function conversationOf(
   dialect: DialectName,
@@ -77,14 +82,14 @@ export function conversationOf(
   return beginning === null ? null : sha256(`${ownerText(owner)}${beginning}`)
 }
 
-/** Nobody steers another's conversations, and caches are by model. */
+/** Part of the key: users cannot affect each other's conversations, and caches are per model. */
 interface Owner {
   userId: number
   group: string
   model: string
 }
 
-/** The same by its client's own name. */
+/** Returns the key of a conversation that has a client-supplied id. */
 export function conversationNamed(name: unknown, owner: Owner): string | null {
   if (typeof name !== 'string' || name === '') return null
   return sha256(`${ownerText(owner)}${JSON.stringify({ name })}`)
@@ -93,15 +98,15 @@ export function conversationNamed(name: unknown, owner: Owner): string | null {
 const ownerText = ({ userId, group, model }: Owner): string =>
   JSON.stringify([userId, group, model])
 
-/** Names are far shorter; what is longer is not read. */
+/** Longest id that is read, in bytes; real ids are far shorter. */
 const NAME_BYTES_MAX = 4096
 
 /**
- * What the client calls the conversation. OpenAI's dialect has a member for just this; its older
- * `user` may name a whole program, whose calls are to be spread. In Anthropic's it is where Claude
- * Code writes its session. Gemini's requests name nothing of the kind. Sources: OpenAI's guide,
- * "Prompt caching", which is about Chat Completions too; New API's default rules for channel
- * affinity; `GenerateContentConfig` of `@google/genai`.
+ * Returns the client's conversation id. OpenAI's dialect has a member for this; its older `user`
+ * may name a whole program, whose calls should be spread. In Anthropic's dialect it is where Claude
+ * Code writes its session. Gemini's requests contain no id. Sources: OpenAI's guide, "Prompt
+ * caching", which covers Chat Completions too; New API's default rules for channel affinity;
+ * `GenerateContentConfig` of `@google/genai`.
  */
 function nameIn(dialect: DialectName, body: ScannedBody): unknown {
   if (dialect === 'openai' && isShort(memberRange(body, 'prompt_cache_key'))) {
@@ -118,34 +123,37 @@ const isShort = (range: ByteRange | null): boolean =>
   range !== null && range.end - range.start <= NAME_BYTES_MAX
 
 /**
- * What a conversation that its client gives no name begins with: its instructions and the first
- * message of its user, which are the same in every turn. Not the tools, which come and go. Read
- * from the bytes as they lie there, and of each text only the beginning: upstreams keep beginnings.
- * OpenRouter and NVIDIA's NeMo Switchyard tell conversations apart in the same way ("Prompt
- * Caching", "Provider Sticky Routing"; "Sticky Routing").
+ * Identifies a conversation without an id by its beginning: its instructions and the first user
+ * message, which are the same in every turn. Tools are excluded because they change. Read directly
+ * from the bytes, and only the beginning of each text, because upstreams cache prefixes. OpenRouter
+ * and NVIDIA's NeMo Switchyard identify conversations in the same way ("Prompt Caching", "Provider
+ * Sticky Routing"; "Sticky Routing").
  */
 
-/** Bytes of each text; what the user says is what differs most between conversations. */
+/** Bytes read of each text; the user's message is what differs most between conversations. */
 const INSTRUCTION_BYTES_MAX = 512
 const USER_BYTES_MAX = 1024
-/** Parts of a turn that are looked at for its text. */
+/** Maximum number of parts of a turn that are searched for its text. */
 const PARTS_MAX = 8
 
 /** Members that hold the turns, and those that hold instructions, on any surface. */
 const TURNS = ['messages', 'input', 'contents'] as const
 const INSTRUCTIONS = ['system', 'instructions', 'systemInstruction', 'system_instruction'] as const
-/** Whoever marks what is to be cached will go on from there. In a text the quotes are escaped. */
+/**
+ * A client that marks a cache prefix will continue the conversation. In a text the quotes would be
+ * escaped.
+ */
 const CACHE_MARK = '"cache_control"'
 
 /**
- * The beginning; null: the body is no conversation. A single question is none, and goes to
- * whichever channel is its turn.
+ * Returns the beginning of a conversation; null if the body is none. A single question is no
+ * conversation and may use any channel.
  */
 export function beginningOf(dialect: DialectName, body: ScannedBody): string | null {
   const { bytes } = body
   const list = rangeOf(body, TURNS)
   const turns = list === null ? [] : itemsOf(body, list)
-  // Nearly all of those that are no conversation are told by this.
+  // Excludes nearly all bodies that are no conversation.
   if (turns.length < 2 && dialect !== 'anthropic') return null
   const first = turns.findIndex((turn) => roleOf(bytes, turn) === '"user"')
   if (first < 0) return null
@@ -171,7 +179,7 @@ function rangeOf(body: ScannedBody, names: readonly string[]): ByteRange | null 
   return null
 }
 
-/** Whose turns ask; all others are the model's, or answer its calls. */
+/** Roles of turns that prompt the model; all others are the model's or answer its tool calls. */
 const PROMPTING: ReadonlySet<string> = new Set(['"user"', '"system"', '"developer"'])
 
 function roleOf(bytes: Buffer, turnStart: number): string {
@@ -180,9 +188,9 @@ function roleOf(bytes: Buffer, turnStart: number): string {
 }
 
 /**
- * The beginning of what a turn or instructions say: of their first text alone, because clients move
- * their cache marks on from turn to turn, and write one text now as such and now as a part. Where
- * there is no text, of what there is, as it is spelled.
+ * Returns the beginning of a turn's or an instruction's text. Only the first text part is read,
+ * because clients move their cache marks from turn to turn, and write a text sometimes as a string
+ * and sometimes as a part. If there is no text, the raw content is used.
  */
 function spokenIn(bytes: Buffer, itemStart: number, bytesMax: number): string {
   const content = memberStart(bytes, itemStart, 'content')

@@ -1,17 +1,20 @@
 /**
- * Where a name is at home: one of several places, by weighted rendezvous hashing. Every process
- * that knows the same places finds the same one without asking another, names are spread by the
- * places' shares, and when a place comes or goes only the names move that it has won or lost.
+ * Assigns a name to one of several places by weighted rendezvous hashing. Every process that knows
+ * the same places computes the same result without communication, names are distributed by the
+ * places' shares, and if a place is added or removed only the names that it gains or loses move.
  * Source: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", SPAA 2005.
  */
 export interface Places<P> {
-  /** Names a place by a whole number below 2^32. */
+  /** Identifies a place by a whole number below 2^32. */
   numberOf(place: P): number
-  /** 0: only where all others are gone, which is the caller's to find out. */
+  /**
+   * Share of the place. A place with share 0 is never returned; the caller handles the case that no
+   * other is left.
+   */
   shareOf(place: P): number
 }
 
-/** `name`: a hash in hexadecimal digits. Null: there is no place with a share. */
+/** Returns the place for `name`, a hash in hexadecimal digits; null if no place has a share. */
 export function homeOf<P>(
   name: string,
   places: readonly P[],
@@ -25,7 +28,7 @@ export function homeOf<P>(
     const share = shareOf(place)
     if (share <= 0) continue
     const drawn = mixed(mixed(numberOf(place) ^ high) ^ low)
-    // The first of exponential times whose rates are the shares.
+    // The minimum of exponentially distributed times whose rates are the shares.
     const time = -Math.log((drawn + 0.5) / 2 ** 32) / share
     if (time >= best) continue
     home = place
@@ -34,7 +37,7 @@ export function homeOf<P>(
   return home
 }
 
-/** The last steps of MurmurHash3: every bit of the answer depends on every bit of the number. */
+/** The final mix of MurmurHash3: every output bit depends on every input bit. */
 function mixed(number: number): number {
   let bits = number
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b)
