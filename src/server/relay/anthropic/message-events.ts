@@ -32,7 +32,10 @@ export function blockAsEvents(block: JsonRecord, index: number): JsonRecord[] {
   ]
 }
 
-/** What a block begins without, and how that follows. Blocks nobody knows come whole. */
+/**
+ * Splits a block into its empty start and the deltas that fill it. Blocks of an unknown type stay
+ * whole.
+ */
 function deltasOf(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
   switch (block.type) {
     case 'text':

@@ -178,8 +178,8 @@ function withExamples(description: string | null, examples: readonly unknown[]):
 }
 
 /**
- * Tools as the conversation has them by now. Those that wait to be added are known from the
- * beginning, since nobody else can be told later of tools; one that is removed is not sent.
+ * Tools available at this point of the conversation. Tools with deferred loading are included from
+ * the beginning, since other dialects cannot add tools later; removed tools are not sent.
  */
 class Tools {
   private readonly known: Map<string, Tool>

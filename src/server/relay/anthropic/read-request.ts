@@ -81,7 +81,7 @@ function readThinking(request: Members, effort: Effort | null): Thinking | null 
   const thinking = request.object('thinking')
   const type = thinking?.text('type') ?? null
   const tokens = thinking?.count('budget_tokens') ?? null
-  // The second says what becomes of Anthropic's own seals, which nobody else is sent.
+  // `block_binding` concerns Anthropic's own signatures, which no other upstream receives.
   thinking?.ignore('display', 'block_binding')
   thinking?.done()
   if (type !== null && !THINKING_TYPES.includes(type)) throw unsupportedField('thinking.type')

@@ -25,13 +25,12 @@ import { dropThinking, adjustThinking, reportSampling } from '../dialect/steerin
 import { present, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * How Claude models are told to think, which has changed with them. Source: Anthropic's
- * documentation, "Extended thinking", "Adaptive thinking" and "Effort", and the migration guides of
- * the models from 4.7 on:
+ * How a Claude model is asked to reason. Source: Anthropic's documentation, "Extended thinking",
+ * "Adaptive thinking" and "Effort", and the migration guides of the models from 4.7 on:
  *
- * - up to 3.5: not at all
+ * - up to 3.5: not supported
  * - 3.7 to 4.5: by a budget of tokens, at least 1024 and less than `max_tokens`
- * - 4.6 and later, and names nobody knows: `adaptive`, with an effort beside it
+ * - 4.6 and later, and unknown models: `adaptive`, with an effort beside it
  */
 type Way = 'none' | 'budget' | 'adaptive'
 
@@ -40,7 +39,7 @@ function wayOf(model: Capabilities): Way {
   return budgetOption(model) === null ? 'adaptive' : 'budget'
 }
 
-/** Whether a model is told how much to think by a budget. */
+/** Whether the model's reasoning is limited by a token budget. */
 export const thinksByBudget = (to: AskedModel): boolean => wayOf(capabilitiesOf(to)) === 'budget'
 
 const isClaude = ({ maker }: Capabilities): boolean => maker === 'anthropic'
@@ -52,7 +51,7 @@ const isClaude = ({ maker }: Capabilities): boolean => maker === 'anthropic'
 const isLaterClaude = (model: Capabilities): boolean =>
   isClaude(model) && model.temperature === false
 
-/** Whether it is told by an effort how much to do. Source: Anthropic's documentation, "Effort". */
+/** Whether the model takes an effort. Source: Anthropic's documentation, "Effort". */
 export function hasEffort(to: AskedModel): boolean {
   const model = capabilitiesOf(to)
   return effortValues(model) !== null || wayOf(model) === 'adaptive'
@@ -69,13 +68,12 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
 }
 
 /**
- * What an answer may be long, thoughts included, when the client does not say, and must. One that
- * comes whole must be there before its client gives up, or we do (`RELAY_WHOLE_ANSWER_TIMEOUT`). A
- * stream
- * may take its time: all models since 4.5 write as much and, before that, the limit had to fit into
- * the window beside the prompt; to names nobody knows Claude Code itself says so much. Sources:
- * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment
- * variables".
+ * Returns `max_tokens`, reasoning included, for a request without a limit, since Anthropic requires
+ * one. A whole answer must arrive before the client or the relay times out
+ * (`RELAY_WHOLE_ANSWER_TIMEOUT`), so its limit is lower. A stream may take longer: all models since
+ * 4.5 write that much; before 4.5, the limit and the prompt had to fit into the context window.
+ * Claude Code itself sends this limit to unknown models. Sources: Anthropic's documentation,
+ * "Models overview" and "Context windows"; Claude Code's, "Environment variables".
  */
 export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
   const { default_output: tokens = UNKNOWN_ANSWER_TOKENS } = capabilitiesOf(to).limit ?? {}
@@ -138,7 +136,7 @@ function thinkingOff(model: Capabilities): JsonRecord | null {
   return isUnasked ? null : { type: 'disabled' }
 }
 
-/** From 4.7 on thoughts are kept back where nobody asks for their summary. */
+/** From 4.7 on, Claude hides its reasoning unless the request asks for a summary. */
 function adaptiveWords(
   request: ChatRequest,
   thinking: Exclude<Thinking, { kind: 'off' }>,
@@ -194,8 +192,8 @@ function lacksReasoning(messages: readonly Message[], model: Capabilities): bool
 }
 
 /**
- * Whether a thought goes back to this model of Anthropic's dialect: Claude takes its own only,
- * others want theirs, which nobody seals.
+ * Whether a thought goes back to this model of Anthropic's dialect: Claude accepts only its own;
+ * other models need theirs, which are not signed.
  */
 export const isThoughtTaken = (part: AssistantPart, to: AskedModel): boolean =>
   isOwnThought(part) ||

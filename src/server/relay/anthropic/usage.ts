@@ -98,10 +98,10 @@ function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
 }
 
 /**
- * The figures of a stream: each event repeats those that have changed since the first. They never
- * shrink: a later zero stands for a figure that whoever passes the stream on did not know. Only
- * figures with `iterations` are complete: their zeros count, because the earlier figure belongs to
- * an iteration that is listed by itself.
+ * Joins the figures of a stream: each event repeats those that have changed since the first.
+ * Figures never shrink: a later zero means that a proxy did not know the figure. Only figures with
+ * `iterations` are complete: their zeros count, because the earlier figure belongs to an iteration
+ * that is listed by itself.
  */
 export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord {
   const { iterations } = later

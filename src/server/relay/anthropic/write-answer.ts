@@ -50,7 +50,7 @@ const stopOf = ({ reason, stopSequence }: Finish): JsonRecord => ({
   stop_sequence: stopSequence,
 })
 
-/** A thought sealed by somebody else keeps its seal, wrapped; one without a seal has an empty one. */
+/** Signature for the client: another provider's is wrapped; a missing one becomes ''. */
 const sealText = (signature: Signature | null): string =>
   signature === null ? '' : wrapSignature(signature, 'anthropic')
 

@@ -51,7 +51,9 @@ export interface ChatRequest {
 
 export type Modality = 'text' | 'image'
 
-/** One that says nothing beyond its messages: for whoever makes one up. */
+/**
+ * Request with these messages and no other parameters, for requests that the gateway makes itself.
+ */
 export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
   spokenIn: 'openai',
   notes: new RequestNotes(),

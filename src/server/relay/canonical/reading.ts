@@ -4,8 +4,8 @@ import { isRecord, roundedNumber, type JsonRecord } from '../json/json-value.ts'
 import { RequestNotes } from './request-notes.ts'
 
 /**
- * Reading somebody's JSON into the canonical form: every accessor names the place when it refuses,
- * and every object says which members are left that nobody has read.
+ * Reads client JSON into the canonical form: every accessor names the member in its error, and
+ * every object reports the members that were not read.
  */
 
 /** Characters of a place that a refusal repeats. */
@@ -150,7 +150,7 @@ export class Members {
     return [...this.unread].filter((name) => (this.value[name] ?? null) !== null)
   }
 
-  /** Refuses what asks for something that nobody here has understood. */
+  /** Rejects the request if a member that was not read has an effect. */
   done(): void {
     for (const name of this.unread) {
       if (isAskedFor(this.value[name])) throw unsupportedField(this.place(name))

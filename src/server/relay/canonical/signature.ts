@@ -1,9 +1,9 @@
 import type { DialectName, Signature } from './chat-request.ts'
 
 /**
- * Signatures travel through clients of other dialects, which hand them back as they got them. So
- * that nobody else's seal is ever sent to a provider, a foreign one is wrapped, with its maker's
- * name, in base64, which is what all of them look like.
+ * Signatures travel through clients of other dialects, which send them back unchanged. A provider
+ * must never receive another provider's signature, so foreign ones are wrapped with their maker's
+ * name, in base64, as all signatures look.
  */
 const MAKERS: Readonly<Record<string, DialectName>> = {
   'gatehouse:openai:': 'openai',

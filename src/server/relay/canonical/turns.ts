@@ -63,7 +63,7 @@ const words = (text: string): TextPart => ({ kind: 'text', text, cache: null })
 
 /** What the user says who says nothing, or who should have begun the conversation. */
 const NOTHING_SAID = words('.')
-/** What the user says where the assistant has spoken last, and its words cannot be gone on with. */
+/** User message added after an assistant turn that the model cannot continue (no prefill). */
 const GO_ON = words('Continue.')
 
 /**

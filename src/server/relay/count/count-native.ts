@@ -9,7 +9,7 @@ import { imageTokens } from './image-tokens.ts'
 
 /** Around each turn, and before the answer. */
 const TURN_TOKENS = 3
-/** A document or recording whose length nobody has measured. */
+/** Tokens of a document or recording of unknown length. */
 const FILE_TOKENS = 255
 
 export function countMessages(counting: Counting, body: JsonRecord): number {

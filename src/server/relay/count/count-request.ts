@@ -25,7 +25,7 @@ const FIRST_TURBO = { model: 'gpt-3.5-turbo-0301', messageTokens: 4, nameTokens:
 /** Input audio costs about ten tokens a second; 16 kB is a second of common MP3. */
 const AUDIO_TOKENS_PER_SECOND = 10
 const AUDIO_BYTES_PER_SECOND = 16_000
-/** A file whose pages nobody has counted. */
+/** Tokens of a file with an unknown number of pages. */
 const FILE_TOKENS = 255
 
 /**

@@ -14,9 +14,9 @@ interface Waiting {
 }
 
 /**
- * The counting thread, seen from the relay. It starts with the first question, does not keep the
- * process alive while nobody waits, and is started anew after it died; the questions it then owed
- * are rejected.
+ * The counting thread, seen from the relay. It starts with the first request, does not keep the
+ * process alive while no request is pending, and is restarted after it died; requests that were
+ * pending then are rejected.
  */
 export class CountThread {
   private worker: Worker | null = null

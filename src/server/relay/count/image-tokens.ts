@@ -25,9 +25,9 @@ export function imageTokens(model: string, url: unknown, detail: unknown): numbe
 }
 
 /**
- * What a picture counts that a model is given to change, or to draw by. `size`: null where nobody
- * knows it. `isFaithful`: the request asks to keep close to it. Models that no maker has published
- * a rule for count it as they would in a prompt.
+ * Tokens of an image that a model edits or uses as a reference. `size`: null if unknown.
+ * `isFaithful`: the request asks to keep close to the image. Models without a published rule count
+ * it as in a prompt.
  */
 export function editedImageTokens(
   model: string,
@@ -87,7 +87,7 @@ const RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
   ['claude', claudeRule],
   ['gemini', geminiRule],
 ]
-/** GPT-4o, 4.1 and 4.5, and whoever has published nothing else. */
+/** GPT-4o, 4.1 and 4.5, and all models without a published rule. */
 const DEFAULT_RULE = tiles(85, 170)
 
 const imageRule = (model: string): ImageRule => ruleIn(RULES, model) ?? DEFAULT_RULE

@@ -91,7 +91,7 @@ export interface Target {
   asksForUsage: boolean
   /** From what on Gemini holds an answer back; absent: as Google has it. */
   safety?: string | undefined
-  /** Of the channel; absent: nobody's in particular. */
+  /** Type of the channel; absent if not set. */
   type?: number | undefined
   /** Of the channel's vendor; absent: none. */
   traits?: UpstreamTraits

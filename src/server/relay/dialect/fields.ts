@@ -7,7 +7,7 @@ import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 export const missing = (field: string): FieldProblem => ({ field, isMissing: true })
 export const invalid = (field: string): FieldProblem => ({ field, isMissing: false })
 
-/** What the client is told of it. */
+/** Error of an invalid field, for the client. */
 export const fieldRefusal = (
   { field, isMissing }: FieldProblem,
   { wrongMember = 'relay_field_invalid' }: Pick<Surface, 'wrongMember'>,

@@ -29,8 +29,8 @@ export interface Sold {
  */
 export interface Metering {
   /**
-   * The most that the call can use, as far as the request tells: it is held back, and it is what
-   * counts when nobody can say what was used. Null: text is counted as for any chat.
+   * Highest usage that the request allows: it is reserved, and it is charged if the real usage is
+   * unknown. Null: text is counted as for any chat.
    */
   estimate: TokenUsage | null
   /** What may be used beside the text that is counted, held back with it. */

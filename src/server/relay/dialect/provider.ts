@@ -31,7 +31,7 @@ export interface Provider {
   lacks?: readonly Steering[]
   /** Rejects reasoning of earlier turns in messages; absent: takes it, or has no member for it. */
   refusesReasoning?: true
-  /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
+  /** Edits that this provider needs in a body of its dialect, from a client or from a converter. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
   /** A form as JSON, for `edits` to change, where the upstream takes none; absent: it passes. */
   ofForm?(form: SentForm): Buffer
@@ -70,7 +70,7 @@ export type Task =
 /** Tasks whose answer is text that a model writes. */
 export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
 
-/** Pictures and recordings: each one that is made costs the same, whoever waits for it. */
+/** Images and recordings: each one costs the same, even if the client has left. */
 export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'images',
   'imageEdits',
@@ -102,7 +102,7 @@ export interface ProviderCall {
   clientHeaders: Readonly<Record<string, string | string[] | undefined>>
   /** Where this server can be found, for providers that show their customers who called; or ''. */
   ownAddress: string
-  /** Collects what is left out of the request; absent: nobody would read it. */
+  /** Collects what is left out of the request; absent: the notes are not needed. */
   notes?: RequestNotes
   /** Version of Gemini's API for channels that name none; absent: the usual one. */
   geminiVersion?: string
@@ -122,7 +122,7 @@ interface AskingClient {
 
 type AskedCall = Pick<ProviderCall, 'task' | 'model' | 'isStream'> & { type: number }
 
-/** What a provider is told of a call; `client`: null where the gateway itself asks. */
+/** Data of a call for its provider; `client`: null for requests of the gateway itself. */
 export function providerCallOf(
   { config, options, models }: Pick<App, 'config' | 'options' | 'models'>,
   { task, model, isStream, type }: AskedCall,

@@ -2,7 +2,7 @@ import type { ErrorSpec } from '../../../contract/error-spec.ts'
 import { errors, type Language } from '../../../contract/errors.ts'
 import type { AppError } from '../../app-error.ts'
 
-/** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
+/** Error for a client, in OpenAI's terms; the other dialects use the members that they have. */
 export interface RelayError {
   status: number
   message: string

@@ -85,8 +85,9 @@ export function dropThinking(request: ChatRequest): void {
 }
 
 /**
- * Notes that a model that always thinks is told to think as little as it can. Clients of Anthropic
- * turn thinking off by habit, and are not refused even if the call is strict.
+ * Notes that reasoning is set to the minimum for a model that cannot turn it off. Clients of
+ * Anthropic turn reasoning off by default, so the request is not rejected even if the call is
+ * strict.
  */
 export function adjustThinking(request: ChatRequest): void {
   const { spokenIn, notes } = request

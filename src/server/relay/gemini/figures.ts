@@ -10,7 +10,7 @@ export const TWICE = [
   ['systemInstruction', 'system_instruction'],
 ] as const
 
-/** The spelling a body uses; both at once are refused, because nobody could say which counts. */
+/** Returns the spelling that a body uses; both at once are rejected, because they are ambiguous. */
 export function spelling(
   body: ScannedBody,
   names: readonly [string, string],

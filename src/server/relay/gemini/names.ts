@@ -3,9 +3,9 @@ import type { RequestNotes } from '../canonical/request-notes.ts'
 import { isRecord, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Gemini takes every name in two spellings, `maxOutputTokens` and `max_output_tokens` (the JSON
- * form of protocol buffers). Here all are the first; a body that holds both is refused, because
- * nobody could say which of them counts.
+ * Gemini accepts every name in two spellings, `maxOutputTokens` and `max_output_tokens` (the JSON
+ * form of protocol buffers). Here all become the first; a body that holds both is rejected, because
+ * it is ambiguous.
  */
 
 export const camelName = (name: string): string =>

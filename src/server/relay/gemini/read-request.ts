@@ -241,7 +241,7 @@ function joined(parts: readonly AssistantPart[]): AssistantPart[] {
   return whole
 }
 
-/** Whether more of the thought may follow: nobody has sealed it. */
+/** Whether more of the thought may follow, because it has no signature yet. */
 const isOpenThought = (part: AssistantPart | undefined): part is ThinkingPart =>
   part?.kind === 'thinking' && part.signature === null && part.redacted === null
 

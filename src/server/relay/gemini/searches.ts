@@ -70,7 +70,7 @@ export class Searches {
     const { asked, queries, hasPages, hasPlaces, hasDocuments, model } = this
     if (queries.size === 0 && !hasPlaces && !hasDocuments) return {}
     const byAnswer = isPaidByAnswer(model)
-    // Queries to the map are told under the same name.
+    // Map queries are reported under the same name as web queries.
     const isMapOnly = hasPlaces && !hasPages
     const tools: Record<string, number> = {}
     if (queries.size > 0 && !isMapOnly) {

@@ -16,8 +16,8 @@ import { adjustThinking, dropThinking } from '../dialect/steering.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
- * How Gemini models are told to think. Source: Gemini API documentation, "Thinking": from 3 on by a
- * level, in 2.5 by a budget of tokens whose bounds depend on the model, before that not at all.
+ * How Gemini models are asked to reason. Source: Gemini API documentation, "Thinking": from 3 on by
+ * a level, in 2.5 by a token budget whose bounds depend on the model; earlier models do not reason.
  */
 const BUDGET_MIN = 1
 const BUDGET_MAX = 32_768
@@ -64,8 +64,8 @@ function levelsOf(model: Capabilities): string[] {
 }
 
 /**
- * Models that always think are told the least. For clients of Anthropic "off" is the ordinary case,
- * and no wish that anything should change.
+ * Models that always reason get the minimum. Clients of Anthropic send "off" by default, without
+ * wanting a change.
  */
 function thinkingOff(request: ChatRequest, model: Capabilities): JsonRecord | null {
   const budget = budgetOption(model)

@@ -131,7 +131,7 @@ function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
  */
 function contentsOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const hasIds = hasFeature(capabilitiesOf(to), 'tool_call_ids')
-  // Of the turns so far: whoever numbers the calls of each anew gives an id to several.
+  // Names of the turns so far: clients that number the calls of each turn anew reuse ids.
   const names = new Map<string, string>()
   return dialogueOf(messages, to).map((turn) => {
     for (const [id, name] of toolNames([turn])) names.set(id, name)

@@ -2,8 +2,8 @@ import { meteringFigures } from '../../model/model-table.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /**
- * Tokens of a picture that Gemini draws, which is sold by these alone: what is held back for it,
- * and charged where nobody says what it took.
+ * Tokens of an image that Gemini generates. Gemini sells images by tokens only: these are reserved
+ * for an image, and charged if the response reports no usage.
  */
 
 const USUAL_SIDE = 1024

@@ -4,9 +4,9 @@ import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.t
 import { countMember, flagMember, invalid } from '../dialect/fields.ts'
 
 /**
- * How many pictures a call can bring. Vendors have words of their own beside OpenAI's `n`, which
- * reach them as the client said them, at times through another server; so the most that any of them
- * asks for is held back, whoever is asked.
+ * Counts the images that a call can produce. Vendors have members of their own beside OpenAI's `n`,
+ * which reach them unchanged, sometimes through another server. So the highest of all of them is
+ * reserved, for every vendor.
  */
 const COUNT_WORDS = [
   // DashScope, among its parameters.

@@ -5,7 +5,7 @@ import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts
 import { listOf, parseJson, recordOr, textOr } from '../json/json-value.ts'
 import type { Form } from '../transport/form.ts'
 
-/** Pictures that come with a request, to be changed or to be drawn by. */
+/** Images in a request, to be edited or used as references. */
 
 /** Their tokens, where the model counts any. */
 export function sentPictureTokens(

@@ -3,10 +3,10 @@ import { MEMBER_STRIDE } from '../../json/json-scan.ts'
 
 /**
  * Changes members of a scanned body and leaves every other byte as the client wrote it: order,
- * spaces, number spellings and members nobody here knows reach the upstream unchanged.
+ * spaces, number spellings and unknown members reach the upstream unchanged.
  *
  * At most one edit per member (and per member inside a member). `json` is JSON text, as
- * `JSON.stringify` gives it.
+ * `JSON.stringify` returns it.
  */
 export type MemberEdit =
   /** Replaces the value, or appends the member. */

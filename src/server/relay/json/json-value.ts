@@ -1,7 +1,4 @@
-/**
- * Looking into values that somebody else's JSON gave: nothing about their shape may be taken for
- * granted.
- */
+/** Helpers for untrusted JSON values: no assumptions about their shape. */
 
 declare global {
   /** Part of the language that TypeScript does not describe yet. */
@@ -49,9 +46,9 @@ export const present = (members: JsonRecord): JsonRecord =>
   )
 
 /**
- * The parsed text, or undefined, which no JSON text spells. A whole number that JavaScript would
- * round keeps its digits, and is written as it came: what tools are told and tell has ids and times
- * of 64 bits.
+ * Returns the parsed text, or undefined (which JSON cannot express) if it is invalid. An integer
+ * that JavaScript would round keeps its digits and is written unchanged: tool arguments and results
+ * contain 64-bit ids and times.
  */
 export function parseJson(text: string): unknown {
   try {

@@ -224,7 +224,9 @@ export class OpenaiStreamReader implements StreamReader {
     }
   }
 
-  /** Keeps the seals of calls until they begin. One that comes later is told by itself. */
+  /**
+   * Keeps the signatures of calls until the calls begin. A later one becomes an event of its own.
+   */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
     const begun = this.calls.of(choice)
     return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {

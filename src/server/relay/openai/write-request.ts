@@ -298,7 +298,7 @@ function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
   return details.length === 0 ? {} : { reasoning_details: details }
 }
 
-/** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
+/** Only Gemini's OpenAI-compatible API needs its signatures back; others do not know them. */
 const sealsCalls = (to: Target): boolean => capabilitiesOf(to).maker === 'google'
 
 /** Whether signatures of calls stand in the message's reasoning instead. */

@@ -41,7 +41,7 @@ function containerOf({ type, container, environment }: JsonRecord): JsonRecord |
 const isContainer = (environment: unknown): boolean =>
   wordOf(recordOr(environment).type).startsWith('container')
 
-/** The place among the sizes; one that nobody knows counts as the dearest. */
+/** Index of the size, smallest first; an unknown size counts as the most expensive. */
 function sizeOf({ memory_limit: limit }: JsonRecord): number {
   if ((limit ?? null) === null || limit === '1g') return 0
   const place = LARGER.indexOf(wordOf(limit))
@@ -56,7 +56,10 @@ interface UsedContainer {
   id: unknown
 }
 
-/** Null: the item ran in none. Of one that the call has not declared nobody knows the size. */
+/**
+ * Container that an item ran in; null if it ran in none. If the call did not declare the container,
+ * its size is unknown and the smallest is charged.
+ */
 export function usedContainer(item: JsonRecord, prices: ContainerPrices): UsedContainer | null {
   const { type, container_id: id, environment } = item
   if (type === 'code_interpreter_call') {

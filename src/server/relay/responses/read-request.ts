@@ -110,7 +110,7 @@ function chosenFunction(choice: Members, names: ToolNames): Members | null {
 function readFormat(request: Members): OutputFormat | null {
   const text = request.object('text')
   if (text === null) return null
-  // How wordy OpenAI's latest models are to be: Codex says so with every call, whoever answers it.
+  // `verbosity` is for OpenAI's latest models, but Codex sends it with every call to any model.
   if ((text.text('verbosity') ?? 'medium') !== 'medium') {
     text.notes.reportDropped(text.place('verbosity'))
   }

@@ -259,7 +259,9 @@ export class ResponseWriter implements StreamWriter {
     ]
   }
 
-  /** Seals the thought that is open; one that nobody shows is an item of its own. */
+  /**
+   * Adds the signature to the open reasoning item, or to a new item without text if none is open.
+   */
   private seal(seal: string): StreamPiece[] {
     if (this.thought !== null) return this.closeThought(seal)
     const pieces = this.closeMessage()

@@ -7,10 +7,10 @@ import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 type At = AskedModel & { traits: UpstreamTraits }
 
 /**
- * Models that call no tools by chat unless they are told not to think, some of them even where
- * nobody said how much: "Function tools with reasoning_effort are not supported for gpt-5.6 in
+ * Models that call no tools in chat completions unless reasoning is turned off, some of them even
+ * without an effort: "Function tools with reasoning_effort are not supported for gpt-5.6 in
  * /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
- * 'none'." Source: OpenAI's refusals, since gpt-5.4.
+ * 'none'." Source: OpenAI's errors, since gpt-5.4.
  */
 export const callsToolsByResponses = (at: At): boolean =>
   isServedByOpenai(at) && capabilitiesOf(at).tools_api === 'responses'

@@ -23,7 +23,10 @@ const MAKERS = new Map<string, DialectName>([
   [FORMATS.openai, 'openai'],
 ])
 
-/** Null: somebody's whose own dialect nobody here speaks. Unnamed it is Anthropic's, who began. */
+/**
+ * Null if the gateway has no dialect of that maker. Without a format it is Anthropic's, which was
+ * first.
+ */
 export const makerOf = (format: string | null): DialectName | null =>
   format === null ? 'anthropic' : (MAKERS.get(format) ?? null)
 

@@ -17,7 +17,7 @@ function refusesSampling(model: Capabilities, effort: string | null): boolean {
   return (effort ?? model.reasoning_default) !== 'none'
 }
 
-/** The figures for sampling that a model takes; `effort`: what it is told to think, null: nothing. */
+/** Sampling parameters that a model accepts; `effort`: the effort that is sent, null if not set. */
 export function openaiSampling(
   request: ChatRequest,
   to: AskedModel,

@@ -55,7 +55,7 @@ type At = Pick<Target, 'model' | 'type' | 'traits' | 'capabilities'>
 const switchOf = (to: At): ReasoningSwitch | undefined =>
   toggleOption(capabilitiesOf(to)) === null ? undefined : to.traits?.reasoningSwitch
 
-/** Whether the model is told by its vendor's own member, which it takes either way. */
+/** Whether the model takes the vendor's own member that turns reasoning on or off. */
 export const canBeSwitched = (to: At): boolean => switchOf(to) !== undefined
 
 /** What tells the model how much to think; `effort`: OpenAI's word for it, null: nothing. */

@@ -12,7 +12,9 @@ import { isRecord, parseJson } from '../../json/json-value.ts'
 /** The function's argument. */
 const INPUT = 'input'
 
-/** Such a tool as a function; no grammar holds a model to its rules, so it is told them. */
+/**
+ * Converts a custom tool to a function. Its grammar cannot be enforced, so the description has it.
+ */
 export function readCustomTool(tool: Members, name: string): Tool {
   const format = tool.object('format')
   const grammar = format?.text('definition') ?? ''

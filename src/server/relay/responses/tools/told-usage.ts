@@ -12,7 +12,7 @@ const toldOf = ({ tool_usage: told }: JsonRecord, tool: string): JsonRecord =>
 
 const DRAWING = 'image_generation'
 
-/** Of the pictures that were drawn: the tokens of the model that drew, where both are told. */
+/** Tokens of the image model, if the response reports both the usage and the model. */
 export function drawnTokens(
   response: JsonRecord,
   tokensMax: number,
@@ -47,7 +47,9 @@ function cachedPictures(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras)
 /** More than a response can have. */
 const COUNT_MAX = 10_000
 
-/** The searches as they are billed, where that is told: one item may stand for several. */
+/**
+ * Uses the billed number of searches if it is reported: one item may stand for several searches.
+ */
 export function withBilledSearches(
   counts: Record<string, number>,
   response: JsonRecord,

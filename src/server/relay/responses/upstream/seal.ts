@@ -11,7 +11,7 @@ export function sealOf({ id, encrypted_content: sealed }: JsonRecord): Signature
   return bytes === '' ? null : { by: 'openai', value: `${textOr(id)} ${bytes}` }
 }
 
-/** The thought as an item of a request; null: another provider has sealed it, or nobody. */
+/** The thought as an item of a request; null if it is not signed, or signed by another provider. */
 export function sealedItem(signature: Signature | null, text: string): JsonRecord | null {
   const value = ownSignature(signature, 'openai')
   if (value === null) return null

@@ -11,8 +11,8 @@ import { forgetBaiduToken } from './access-token.ts'
 import { STALE_CODES } from './errors.ts'
 
 /**
- * A token may be revoked before its time, which the first call afterwards is told. It is then made
- * once more with a fresh one: the channel is not to blame, and its keys are not wrong.
+ * A token may be revoked before it expires; the next request then fails. That request is repeated
+ * once with a fresh token: the channel is not to blame, and its keys are valid.
  */
 export const withFreshToken =
   (channel: ProviderChannel): Via =>

@@ -77,8 +77,8 @@ function toolsOf(request: ChatRequest): JsonRecord {
 }
 
 /**
- * Each call and its result are turns of their own: users and functions ask, the model answers. So
- * results are told with their calls.
+ * Each call and its result are turns of their own: users and functions alternate with the model. So
+ * each result directly follows its call.
  */
 function messagesOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const turns = dialogueOf(messages, to)

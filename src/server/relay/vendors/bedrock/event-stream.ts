@@ -32,7 +32,7 @@ const MESSAGE_BYTES_MAX = 16 * 1024 * 1024 + 128 * 1024
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16]
 const STRING_TYPE = 7
 
-/** Gives each message as the event that `eventOf` makes of it; null: it is nobody's concern. */
+/** Returns each message as the event that `eventOf` makes of it; null if it is to be skipped. */
 export class EventStreamReader implements EventReader {
   fault: string | null = null
 

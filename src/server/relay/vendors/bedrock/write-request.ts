@@ -200,8 +200,8 @@ function messagesOf(request: ChatRequest, to: Target): JsonRecord[] {
 }
 
 /**
- * Converse wants the tools of the calls that it is shown, and has no word for "call none". Where
- * none may be called, calls and results are told as what was said.
+ * Converse requires the tools of all calls in the conversation, and cannot express "call none". If
+ * no tool may be called, calls and results are sent as text.
  */
 function withCallsTold(turns: readonly Message[]): Message[] {
   const names = toolNames(turns)

@@ -12,9 +12,9 @@ import { statedError } from '../../dialect/stated-error.ts'
 import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
 
 /**
- * Coze's answers, which come as named events only. Source: Coze's developer guide, "Chat (v3)",
+ * Reads Coze's answers, which are always named events. Source: Coze's developer guide, "Chat (v3)",
  * "Streaming response". Beside the bot's answer there are messages about its plugins, follow-up
- * questions and the like, which are nobody's answer.
+ * questions and the like, which are not part of the answer.
  */
 const Name = {
   delta: 'conversation.message.delta',

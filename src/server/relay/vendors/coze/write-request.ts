@@ -28,7 +28,7 @@ export const COZE_LACKS: readonly Steering[] = [
   'thinking',
 ]
 
-/** Who talks with the bot when nobody says. */
+/** User id that is sent if the client names no user. */
 const SOMEBODY = 'gatehouse'
 /** Other gateways' users write a bot's id so. */
 const PREFIX = /^bot-/

@@ -62,9 +62,9 @@ function refuseTheUnsayable(request: ChatRequest): void {
 }
 
 /**
- * Models that can think do where nothing is said of it, and all others refuse to be told to ("does
- * not support thinking"): they are told so for those alone who could leave it out. Sources:
- * Ollama's documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
+ * Models that can reason do so by default, and all others reject `think` ("does not support
+ * thinking"). So it is sent only for clients that could leave it out. Sources: Ollama's
+ * documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
  */
 function thinkOf(request: ChatRequest, to: Target): boolean | string | null {
   const { thinking } = request

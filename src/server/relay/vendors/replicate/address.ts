@@ -48,7 +48,7 @@ export function askAbout(request: UpstreamRequest, id: string): UpstreamRequest 
   return { ...request, url, method: 'GET', headers: withoutBody(request.headers), body: null }
 }
 
-/** The request that ends a prediction which nobody waits for any more. */
+/** The request that cancels a prediction after its client has left. */
 export const cancelOf = (asking: UpstreamRequest): UpstreamRequest => ({
   ...asking,
   url: `${asking.url}/cancel`,
@@ -84,7 +84,7 @@ export function fileOf(request: UpstreamRequest, address: string): UpstreamReque
   const place = placeIn(address)
   const isOwn = place?.origin === new URL(request.url).origin
   if (place === null || (!isOwn && !isAt(place, FILE_HOST))) return null
-  // The key is nobody's business there.
+  // The file's address must not receive the key.
   const headers = { accept: '*/*', 'user-agent': 'Gatehouse' }
   return { ...request, url: place.href, method: 'GET', headers, body: null }
 }

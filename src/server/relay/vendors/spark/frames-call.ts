@@ -13,10 +13,9 @@ import type {
 import { isLastFrame, joinedFrames } from './read-answer.ts'
 
 /**
- * A call of Spark: a socket, one frame for the question, frames for the answer. To the relay it is
- * an HTTP call like all others: a stream is told as server-sent events, a whole answer as one JSON
- * text, deadlines run from the start to the first frame and from frame to frame, and giving up
- * closes the socket.
+ * A call of Spark: a socket, one frame for the request, frames for the answer. The relay sees an
+ * HTTP call: a stream becomes server-sent events, a whole answer one JSON text. Timeouts run from
+ * the start to the first frame and from frame to frame; aborting closes the socket.
  */
 export const sparkVia: Via = (egress, request, listener) => {
   const call = new FramesCall(request, listener)

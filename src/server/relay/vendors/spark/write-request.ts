@@ -29,8 +29,8 @@ const CHOSEN_FROM_MAX = 6
 const USER_ID_LENGTH_MAX = 32
 
 /**
- * The one frame that a call of Spark sends. Source: iFlytek Open Platform, Spark "Web API". It has
- * no word for what a function gave back, so calls and results are told as what was said.
+ * Writes the one frame of a Spark request. Source: iFlytek Open Platform, Spark "Web API". The
+ * protocol has no function results, so calls and results are sent as text.
  */
 export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withDemandInWords(withoutLacking(sent, SPARK_LACKS))
