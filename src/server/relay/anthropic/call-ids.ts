@@ -1,4 +1,4 @@
-/** What Anthropic takes: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'". */
+/** Ids that Anthropic accepts: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'". */
 const PLAIN = /^[a-zA-Z0-9_-]*$/
 const WRAPPED = 'toolu_gatehouse_'
 
@@ -11,6 +11,6 @@ const WRAPPED = 'toolu_gatehouse_'
 export const clientCallId = (id: string): string =>
   PLAIN.test(id) ? id : WRAPPED + Buffer.from(id).toString('base64url')
 
-/** The id as its maker wrote it, of one that a client hands back. */
+/** Returns the original id for one that a client sends back. */
 export const ownCallId = (id: string): string =>
   id.startsWith(WRAPPED) ? Buffer.from(id.slice(WRAPPED.length), 'base64url').toString('utf8') : id

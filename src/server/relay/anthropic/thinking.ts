@@ -45,8 +45,8 @@ export const thinksByBudget = (to: AskedModel): boolean => wayOf(capabilitiesOf(
 const isClaude = ({ maker }: Capabilities): boolean => maker === 'anthropic'
 
 /**
- * Claude from 4.7 on refuses figures for sampling, and keeps its thoughts back unless asked for a
- * summary; models that only speak its dialect do neither.
+ * Claude from 4.7 on rejects sampling parameters, and hides its reasoning unless asked for a
+ * summary; other models with this dialect do neither.
  */
 const isLaterClaude = (model: Capabilities): boolean =>
   isClaude(model) && model.temperature === false
@@ -82,7 +82,7 @@ export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
 
 const UNKNOWN_ANSWER_TOKENS = 32_000
 
-/** Of an answer without its thoughts. */
+/** Tokens of an answer without its reasoning. */
 const ANSWER_TOKENS = 8192
 
 export interface ThinkingWords {
@@ -91,7 +91,7 @@ export interface ThinkingWords {
   maxTokens: number
 }
 
-/** The members that say how much to think, and the limit that leaves room for it. */
+/** Returns the members that control reasoning, and a `max_tokens` that leaves room for it. */
 export function thinkingWords(
   request: ChatRequest,
   to: Pick<Target, 'isStream'> & AskedModel,
@@ -104,7 +104,7 @@ export function thinkingWords(
   if (thinking === null) return plain
   if (thinking.kind === 'off') {
     if (!alwaysReasonsMuch(model)) return { ...plain, thinking: thinkingOff(model) }
-    // `disabled` is an error here: the least effort comes nearest to no thought.
+    // `disabled` is an error here: the lowest effort comes closest.
     adjustThinking(request)
     return { ...plain, effort: 'low' }
   }
@@ -126,7 +126,7 @@ export const canBeForced = (to: AskedModel): boolean =>
   capabilitiesOf(to).forced_tool_call !== false
 
 /**
- * Up to 4.8 models think only when told to. "To turn thinking off on this model, send
+ * Up to 4.8, models reason only on request. "To turn thinking off on this model, send
  * `between_tools`." Source: Anthropic's documentation, "What's new in Claude Sonnet 5.5".
  */
 function thinkingOff(model: Capabilities): JsonRecord | null {
@@ -156,16 +156,16 @@ function effortWord(
   if (thinking.kind === 'adaptive') return null
   const asked = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
   const values = effortValues(model)
-  // The least has another name here, and the last but one came with 4.7.
+  // The lowest effort has another name here, and `xhigh` came with 4.7.
   if (asked === 'minimal') return 'low'
   if (asked === 'xhigh' && values?.includes(asked) === false) return 'high'
   return values === null ? asked : nearestEffort(asked, values)
 }
 
 /**
- * A turn whose calls are being answered must have begun with a thought where there is a budget:
- * "Expected `thinking` or `redacted_thinking`, but found `tool_use`". Clients that do not hand
- * thoughts back, as most of OpenAI's, are answered without one until the turn is over.
+ * With a reasoning budget, a turn with pending calls must begin with a thought: "Expected
+ * `thinking` or `redacted_thinking`, but found `tool_use`". Clients that do not send thoughts back,
+ * as most of OpenAI's, get no reasoning until the turn is over.
  */
 function canGoOnThinking(messages: readonly Message[]): boolean {
   let isOpen = false
@@ -178,8 +178,8 @@ function canGoOnThinking(messages: readonly Message[]): boolean {
 }
 
 /**
- * Whether a call was made without a thought, which the model demands back of itself while it
- * thinks: "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
+ * Whether a call has no thought, which the model requires back while it reasons:
+ * "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
  */
 function lacksReasoning(messages: readonly Message[], model: Capabilities): boolean {
   if (interleavedOf(model)?.placeholder === undefined) return false
@@ -199,26 +199,26 @@ export const isThoughtTaken = (part: AssistantPart, to: AskedModel): boolean =>
   isOwnThought(part) ||
   (part.kind === 'thinking' && part.text !== '' && interleavedOf(capabilitiesOf(to)) !== null)
 
-/** One that Anthropic has sealed, or hidden, and so takes back. */
+/** Whether Anthropic signed or hid the thought, and so accepts it back. */
 const isOwnThought = (part: AssistantPart): boolean =>
   part.kind === 'thinking' &&
   (part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null)
 
-/** A limit that the client has set bounds the thinking; one of ours makes room for it. */
+/** A limit of the client includes the reasoning; the gateway's own limit adds room for it. */
 function withBudget(tokens: number, request: ChatRequest, maxTokens: number): ThinkingWords {
   if (request.maxCompletionTokens === null) {
     const thinking = { type: 'enabled', budget_tokens: tokens }
     return { thinking, effort: null, maxTokens: Math.max(maxTokens, ANSWER_TOKENS + tokens) }
   }
   const budget = Math.min(tokens, maxTokens - 1)
-  // There is no room to think in.
+  // There is no room for reasoning.
   if (budget < BUDGET_MIN) return { thinking: null, effort: null, maxTokens }
   return { thinking: { type: 'enabled', budget_tokens: budget }, effort: null, maxTokens }
 }
 
 /**
- * The figures for sampling that a model takes. Sources: "Extended thinking", "Feature
- * compatibility"; the migration guides of 4.5 (not both figures) and 4.7 (none any more).
+ * Sampling parameters that a model accepts. Sources: "Extended thinking", "Feature compatibility";
+ * the migration guides of 4.5 (not both at once) and 4.7 (none).
  */
 export function samplingWords(
   request: ChatRequest,

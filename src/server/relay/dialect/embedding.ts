@@ -1,6 +1,6 @@
 import type { JsonRecord } from '../json/json-value.ts'
 
-/** What is asked of an embedding upstream, in OpenAI's words. */
+/** Request to an embedding upstream, with OpenAI's names. */
 export interface EmbeddingRequest {
   texts: string[]
   dimensions: number | null
@@ -8,7 +8,7 @@ export interface EmbeddingRequest {
   purpose: string | null
 }
 
-/** How an upstream embeds: texts in, a vector for each out, in their order. */
+/** How an upstream embeds: texts in, one vector for each out, in the same order. */
 export interface Embedding {
   request(request: EmbeddingRequest, model: string): JsonRecord
   /**

@@ -30,7 +30,7 @@ export type Steering =
   /** Only clients of OpenAI's chat send these. */
   | OpenaiOnlyField
 
-/** Values that ask for what happens without them. */
+/** Values that equal the default behaviour. */
 const isUsual = {
   temperature: (value: number | null) => value === null || value === 1,
   topP: (value: number | null) => value === null || value === 1,
@@ -45,7 +45,7 @@ type Figure = keyof typeof isUsual
 const isFigure = (field: Steering): field is Figure => Object.hasOwn(isUsual, field)
 
 /**
- * The request without the parameters that the upstream lacks; those that ask for something are
+ * Returns the request without the parameters that the upstream lacks; those with an effect are
  * noted.
  */
 export function withoutLacking(request: ChatRequest, lacks: readonly Steering[]): ChatRequest {
@@ -68,14 +68,14 @@ function withoutField(request: ChatRequest, field: Steering): ChatRequest {
       if (request.userId !== null) request.notes.reportDropped(fieldName(request, 'userId'))
       return { ...request, userId: null }
     default:
-      // Readers have left out what has no place in the canonical form.
+      // Readers have already left out parameters without a canonical field.
       return request
   }
 }
 
 /**
- * Notes that a model does not think. "Do not think" is what it does anyway, and clients that cannot
- * leave thinking out are not refused even if the call is strict.
+ * Notes that a model does not reason. "Do not reason" is its normal behaviour, and clients that
+ * cannot leave the parameter out are not rejected even if the call is strict.
  */
 export function dropThinking(request: ChatRequest): void {
   const { thinking, notes } = request
