@@ -96,8 +96,8 @@ export function adjustThinking(request: ChatRequest): void {
 }
 
 /**
- * Notes figures for sampling that a model does not take, except those that ask for nothing. Clients
- * send them with every model, so they are left out even if the call is strict.
+ * Notes sampling parameters that a model does not accept, except those with the default value.
+ * Clients send them with every model, so they are left out even if the call is strict.
  */
 export function reportSampling(request: ChatRequest, fields: readonly Figure[]): void {
   for (const field of fields) {
@@ -105,7 +105,7 @@ export function reportSampling(request: ChatRequest, fields: readonly Figure[]):
   }
 }
 
-/** Members of a body of OpenAI's chat that are taken out because the upstream lacks them. */
+/** Edits that remove the members of OpenAI's chat that the upstream lacks. */
 export function lackingEdits(
   body: ScannedBody,
   lacks: readonly Steering[],
@@ -123,7 +123,10 @@ export function lackingEdits(
 
 const NAMES_OF_USERS: ReadonlySet<string> = new Set(OPENAI_NAMES.userId)
 
-/** The stop texts that an upstream takes; at longer ones and those beyond `count` we cut. */
+/**
+ * Stop texts that an upstream accepts; the relay itself cuts at longer ones and those beyond
+ * `count`.
+ */
 export function fittingStops(
   request: ChatRequest,
   { count, length = Infinity }: { count: number; length?: number },

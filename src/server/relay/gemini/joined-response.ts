@@ -14,7 +14,9 @@ export function joinedResponse(responses: readonly unknown[]): JsonRecord | null
   return joined.whole()
 }
 
-/** Parts of a candidate follow each other; of everything else the last word counts. */
+/**
+ * Joins responses: parts of a candidate are appended; of every other member the last value counts.
+ */
 export class JoinedResponse implements StreamGatherer {
   private readonly joined: JsonRecord = {}
   private readonly candidates = new Map<unknown, Candidate>()

@@ -22,7 +22,7 @@ import type { JsonRecord } from '../json/json-value.ts'
 const BUDGET_MIN = 1
 const BUDGET_MAX = 32_768
 
-/** Of what the model may think at most. */
+/** Percent of the model's maximum reasoning budget. */
 const PERCENT: Readonly<Record<Effort, number>> = {
   minimal: 5,
   low: 20,
@@ -32,7 +32,7 @@ const PERCENT: Readonly<Record<Effort, number>> = {
   max: 100,
 }
 
-/** `thinkingConfig`, or null when nothing needs to be said. */
+/** Returns `thinkingConfig`; null to use the default. */
 export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord | null {
   const { thinking } = request
   if (thinking === null) return null
@@ -54,10 +54,10 @@ export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord
   return { thinkingLevel: level, includeThoughts: true }
 }
 
-/** From the least to the greatest. */
+/** From lowest to highest. */
 const LEVELS: readonly string[] = ['minimal', 'low', 'medium', 'high']
 
-/** The levels that the model accepts; none if it is not told by a level. */
+/** Levels that the model accepts; empty if it takes no level. */
 function levelsOf(model: Capabilities): string[] {
   const values = effortValues(model) ?? []
   return LEVELS.filter((level) => values.includes(level))
