@@ -211,7 +211,7 @@ function writeModel(parts: readonly AssistantPart[], isNew: boolean): JsonRecord
     }
   }
   const last = written.at(-1)
-  // A signature without a call belongs to the thought behind the answer's text.
+  // A signature without a call is the thought's that led to the answer's text.
   return seal !== null && last !== undefined && 'text' in last
     ? [...written.slice(0, -1), { ...last, thoughtSignature: seal }]
     : written

@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 
-/** What the models that are sold by the picture draw. Sizes: OpenAI's API reference, "Images". */
+/** Limits of models that are sold by the image. Sizes: OpenAI's API reference, "Images". */
 interface Limits {
   sizes: readonly string[]
   promptBytesMax: number

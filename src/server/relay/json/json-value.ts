@@ -17,21 +17,21 @@ export type JsonRecord = Record<string, unknown>
 export const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
-/** The record itself, or an empty one, so that a member of it can be asked for. */
+/** Returns the record itself, or an empty one. */
 export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
 
-/** The array itself, or an empty one. */
+/** Returns the array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** The array itself, one value as the only one of an array, and nothing as an empty one. */
+/** Returns an array itself, a single value as an array, and null or undefined as an empty one. */
 export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 
-/** The text itself, or an empty one. */
+/** Returns the text itself, or ''. */
 export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * A text as it is, a number as it is written; '' for anything else. `String` throws at an object
+ * Returns a text itself, a number as text, '' for anything else. `String` throws for an object
  * whose members are named like its methods.
  */
 export const wordOf = (value: unknown): string => {
@@ -39,7 +39,7 @@ export const wordOf = (value: unknown): string => {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 }
 
-/** The members that have a value: null and undefined are none. */
+/** Returns the members that are neither null nor undefined. */
 export const present = (members: JsonRecord): JsonRecord =>
   Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
@@ -66,6 +66,8 @@ const withDigits = (_name: string, value: unknown, { source }: { source?: string
     ? JSON.rawJSON(source ?? '')
     : value
 
-/** A number that keeps its digits as one to reckon with; anything else as it is. */
+/**
+ * Converts a number that keeps its digits to a JavaScript number; returns anything else unchanged.
+ */
 export const roundedNumber = (value: unknown): unknown =>
   JSON.isRawJSON(value) ? Number(value.rawJSON) : value
