@@ -35,7 +35,7 @@ export const byBudget =
     })
   }
 
-/** Reasoning tokens of each effort; null: no limit. */
+/** Reasoning tokens of each effort; null: the model's maximum. */
 const BUDGETS: Readonly<Record<Effort, number | null>> = {
   minimal: 512,
   low: 2048,

@@ -30,7 +30,7 @@ export const cohereHeaders = ({ key }: ProviderChannel): Record<string, string> 
   'x-client-name': 'Gatehouse',
 })
 
-/** Models that rank, and do nothing else. */
+/** Whether a model only reranks. */
 export const isRanking = (model: string): boolean => model.startsWith('rerank-')
 
 /**
