@@ -20,7 +20,7 @@ import { signedHeaders } from './sigv4.ts'
 /** A region becomes part of a host name, so the pattern is strict. */
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/
 
-/** Calls are signed with the secret key; null: the first part is a key that goes along as it is. */
+/** A signing key; `secretKey` is null for an API key, which is sent as it is in `id`. */
 interface BedrockKey {
   id: string
   secretKey: string | null
@@ -78,7 +78,7 @@ export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[]
   ]
 }
 
-/** What asks for it elsewhere is a member of each tool. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
+/** Elsewhere a member of each tool requests it. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
 const EAGER = 'fine-grained-tool-streaming-2025-05-14'
 
 export function bedrockSeal(

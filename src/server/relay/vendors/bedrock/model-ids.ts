@@ -59,7 +59,7 @@ const IDS: Readonly<Record<string, string>> = {
   'palmyra-vision-7b': 'writer.palmyra-vision-7b',
 }
 
-/** Undated names end as they are, but for this one. */
+/** Undated names need no version suffix, except this one. */
 const FIRST_VERSIONS: ReadonlySet<string> = new Set(['claude-opus-4-6'])
 const DATED_CLAUDE = /^claude-(?:.+)-\d{8}$/
 
@@ -72,10 +72,9 @@ const EUROPE: Profile = [/^eu-/, 'eu']
 const CONTINENTS = [AMERICA, GOVERNMENT, EUROPE, [/^ap-/, 'apac']] satisfies Profile[]
 
 /**
- * Since Claude 4.5 profiles are those of the United States, where Canada is answered too, of the
- * European Union, of Japan and of Australia. Every other region of the world has the global one
- * alone, which also answers where a country's is without the model. Source: Amazon Bedrock user
- * guide, "Regional availability".
+ * Since Claude 4.5 there are profiles of the United States (including Canada), the European Union,
+ * Japan and Australia. All other regions have only the global profile, which is also used if a
+ * country's profile lacks the model. Source: Amazon Bedrock user guide, "Regional availability".
  */
 const COUNTRIES = [
   AMERICA,
