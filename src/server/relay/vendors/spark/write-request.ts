@@ -108,7 +108,7 @@ function mediaText(part: ReturnType<typeof mediaOf>[number]): string {
   throw unsupportedField(part.at)
 }
 
-/** Models that know no system: it is said at the beginning. */
+/** Models without a system role: instructions come at the beginning. */
 const WITHOUT_SYSTEM: ReadonlySet<string> = new Set([
   'lite',
   'general',
@@ -117,7 +117,7 @@ const WITHOUT_SYSTEM: ReadonlySet<string> = new Set([
   'pro-128k',
 ])
 
-/** What only the channel knows: whose call it is, and which version answers. */
+/** Adds the channel's members: the application, and the model version. */
 export function sparkEdits(
   body: ScannedBody,
   { model }: ProviderCall,
