@@ -1,16 +1,16 @@
-/** What Anthropic takes: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'". */
+/** Ids that Anthropic accepts: "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'". */
 const PLAIN = /^[a-zA-Z0-9_-]*$/
 const WRAPPED = 'toolu_gatehouse_'
 
 /**
- * The id of a call as a client of Anthropic is told it. Its conversation may go on with Anthropic
- * itself, word for word, which would refuse ids like Kimi's `functions.read:0`. Kimi in turn must
- * have its own back: it writes its calls as it sees them in the conversation, and those with other
- * ids are not understood as calls. Source: Moonshot AI, "Kimi K2", `tool_call_guidance.md`.
+ * Id of a tool call for a client of Anthropic's dialect. The client may continue the conversation
+ * with Anthropic itself, which refuses ids like Kimi's `functions.read:0`. Kimi needs its own ids
+ * back: it writes its calls as it sees them in the conversation, and does not recognize calls with
+ * other ids. Source: Moonshot AI, "Kimi K2", `tool_call_guidance.md`.
  */
 export const clientCallId = (id: string): string =>
   PLAIN.test(id) ? id : WRAPPED + Buffer.from(id).toString('base64url')
 
-/** The id as its maker wrote it, of one that a client hands back. */
+/** Returns the original id for one that a client sends back. */
 export const ownCallId = (id: string): string =>
   id.startsWith(WRAPPED) ? Buffer.from(id.slice(WRAPPED.length), 'base64url').toString('utf8') : id

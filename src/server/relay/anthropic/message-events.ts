@@ -1,6 +1,6 @@
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 
-/** A whole message as the events it could have come in, but for the last, which says it is whole. */
+/** Returns a whole message as stream events, without the final `message_stop`. */
 export function messageAsEvents(message: JsonRecord): JsonRecord[] {
   const { content, stop_reason, stop_sequence, ...head } = message
   const open = { ...head, content: [], stop_reason: null, stop_sequence: null }
@@ -12,9 +12,9 @@ export function messageAsEvents(message: JsonRecord): JsonRecord[] {
 }
 
 /**
- * The events of a `message_start` that already holds content, as Anthropic sends it for calls of
+ * Returns the events of a `message_start` that already has content, as Anthropic sends it for
  * programmatic tool calling (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`); any
- * other event as it is. The stop reason among them gives way to that of a later `message_delta`.
+ * other event unchanged. A later `message_delta` replaces the stop reason among them.
  */
 export function unfoldedStart(event: JsonRecord): JsonRecord[] {
   if (event.type !== 'message_start') return [event]
@@ -32,7 +32,10 @@ export function blockAsEvents(block: JsonRecord, index: number): JsonRecord[] {
   ]
 }
 
-/** What a block begins without, and how that follows. Blocks nobody knows come whole. */
+/**
+ * Splits a block into its empty start and the deltas that fill it. Blocks of an unknown type stay
+ * whole.
+ */
 function deltasOf(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
   switch (block.type) {
     case 'text':

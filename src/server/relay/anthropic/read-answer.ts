@@ -21,14 +21,14 @@ import { citationsOf, SearchBlocks } from './search-blocks.ts'
 import { joinedUsage, readAnthropicUsage } from './usage.ts'
 
 /**
- * A message, whole or streamed, as events. Source: Anthropic's API reference, "Messages" and
- * "Streaming messages". Of the tools that Anthropic runs itself only its search can have been asked
- * for by those who get a converted answer.
+ * Reads a message, whole or streamed, into events. Source: Anthropic's API reference, "Messages"
+ * and "Streaming messages". Of Anthropic's hosted tools, a converted request can have only web
+ * search.
  */
 
 /**
- * Whether the vendor charges nothing for a message. Of a stream it has the members of the message's
- * end and, unless blocks came one by one, its `content`.
+ * Whether the vendor does not charge for a message. For a stream, `message` has the members of the
+ * message's end and, unless blocks came one by one, its `content`.
  */
 type IsUnbilled = (message: JsonRecord) => boolean
 
@@ -77,11 +77,10 @@ const sealOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? { by: 'anthropic' as const, value } : null
 
 /**
- * Reads a stream event by event. Several blocks may be open at once: pieces name theirs by its
+ * Reads a stream event by event. Several blocks may be open at once: deltas name theirs by its
  * index.
  *
- * The usage of `message_start` grows by that of `message_delta`, whose figures are cumulative: they
- * replace, they do not add.
+ * The figures of `message_delta` are cumulative: they replace those of `message_start`.
  */
 export class AnthropicStreamReader implements StreamReader {
   private readonly isUnbilled: IsUnbilled
@@ -93,18 +92,18 @@ export class AnthropicStreamReader implements StreamReader {
   private opening: JsonRecord | null = null
   private figures: JsonRecord = {}
   private hasFigures = false
-  /** Searches that have brought results: a stream that breaks off never tells their number. */
+  /** Searches with results: a stream that breaks off never reports their number. */
   private foundCount = 0
-  /** The answer's end has told what was written: its beginning knows of the first word. */
+  /** The answer's end has reported the completion tokens; `message_start` counts only the first. */
   private isTold = false
 
   private readonly calls = new CallAssembly()
   private readonly searches = new SearchBlocks()
-  /** The block that searches, and what has come of its input. */
+  /** The open search block, and the part of its input that has arrived. */
   private searching: { block: JsonRecord; input: string } | null = null
-  /** The citations of the open text, which follow it. */
+  /** Citations of the open text, which follow it. */
   private readonly cited: unknown[] = []
-  /** Where the open text begins in the whole text, and how long that is by now. */
+  /** Start of the open text within the whole text, and the length of the whole text so far. */
   private textStart = 0
   private said = 0
   private readonly blocks = new Map<unknown, OpenBlock>()
@@ -143,8 +142,8 @@ export class AnthropicStreamReader implements StreamReader {
   }
 
   /**
-   * The message may already hold content, as Anthropic sends it for calls of programmatic tool
-   * calling (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`).
+   * The message may already have content, as Anthropic sends it for programmatic tool calling
+   * (vercel/ai, `anthropic-programmatic-tool-calling.1.chunks.txt`).
    */
   private open(message: JsonRecord): EventReport {
     this.opening = typeof message.stop_reason === 'string' ? message : null
@@ -161,7 +160,7 @@ export class AnthropicStreamReader implements StreamReader {
     }
   }
 
-  /** Takes what the end of a message says: of `message_delta`, or of a message that came whole. */
+  /** Reads the end of a message: `message_delta`, or a message that came whole. */
   private close(end: JsonRecord): EventReport {
     this.isTold ||= Boolean(recordOr(end.usage).output_tokens)
     const told = this.take(end.usage)
@@ -218,7 +217,7 @@ export class AnthropicStreamReader implements StreamReader {
     if (block.type === 'redacted_thinking') {
       return [...opened, { kind: 'redacted', choice: 0, redacted: textOr(block.data) }]
     }
-    // Usually empty; some servers begin with the first words.
+    // Usually empty; some servers send the first text here.
     const kind = block.type === 'thinking' ? 'thinking' : 'text'
     if (kind === 'text') this.takeText(block.text, arrayOr(block.citations))
     return [...opened, ...textEvent(kind, block[kind]), ...textEvent('hostedTool', calledIn(block))]
@@ -265,7 +264,7 @@ export class AnthropicStreamReader implements StreamReader {
     return typeof index === 'number' ? this.blocks.get(index) : [...this.blocks.values()].at(-1)
   }
 
-  /** A call whose input came in no pieces has the one that it began with. */
+  /** Ends a block. A call without input deltas uses the input of its start. */
   private stopBlock(index: unknown): ChatEvent[] {
     const { searching } = this
     if (searching !== null) {
@@ -284,15 +283,18 @@ export class AnthropicStreamReader implements StreamReader {
   }
 }
 
-/** At its beginning a message says that no tool has run, which only its end can know. */
+/** At its beginning a message reports that no tool has run, which is only known at its end. */
 const withoutTools = (usage: unknown): unknown =>
   isRecord(usage) ? { ...usage, server_tool_use: null } : usage
 
-/** The results of a search; one that failed is not charged. Source: "Web search tool: pricing". */
+/**
+ * Whether a block has search results; a failed search is not charged. Source: "Web search tool:
+ * pricing".
+ */
 const isSearch = ({ type, content }: JsonRecord): boolean =>
   type === 'web_search_tool_result' && Array.isArray(content)
 
-/** The name of a tool, and its input where that does not follow in pieces. */
+/** Name of a tool, and its input unless that follows in deltas. */
 function calledIn({ name, input }: JsonRecord): string {
   const isWhole = isRecord(input) && Object.keys(input).length > 0
   return textOr(name) + (isWhole ? JSON.stringify(input) : '')
@@ -301,6 +303,6 @@ function calledIn({ name, input }: JsonRecord): string {
 /** A block of a tool call. */
 interface OpenBlock {
   call: AssembledCall
-  /** As the block began. */
+  /** Input from the start of the block. */
   input: unknown
 }

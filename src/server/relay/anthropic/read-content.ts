@@ -16,9 +16,11 @@ import {
 import { unwrapSignature } from '../canonical/signature.ts'
 import { ownCallId } from './call-ids.ts'
 
-/** What messages hold. Source: Anthropic's API reference, "Create a message", `messages`. */
+/**
+ * Reads the content of messages. Source: Anthropic's API reference, "Create a message", `messages`.
+ */
 
-/** A text, or text blocks. */
+/** Reads a string or text blocks. */
 export function readTexts(owner: Members, name: string): TextPart[] {
   const value = owner.any(name)
   if (value === null) return []
@@ -43,7 +45,7 @@ export function readText(block: Members): TextPart {
   return read
 }
 
-/** What the user says, shows and has had done. */
+/** Reads a user message: texts, media and tool results. */
 export function readUser(message: Members): UserPart[] {
   const content = message.any('content')
   if (typeof content === 'string') return [plainText(content)]
@@ -54,7 +56,7 @@ export function readUser(message: Members): UserPart[] {
     )
 }
 
-/** What the model is shown: a text, a picture, a document. */
+/** Reads content for the model: a text, an image or a document. */
 function readShown(block: Members): (TextPart | MediaPart)[] {
   const type = block.textOrThrow('type')
   switch (type) {
@@ -72,7 +74,7 @@ function readShown(block: Members): (TextPart | MediaPart)[] {
   }
 }
 
-/** What a search for tools has found: the tool itself is among those of the request. */
+/** Reads a result of tool search: a reference to one of the request's tools. */
 function readToolReference(block: Members): TextPart {
   const text = `Tool available: ${block.textOrThrow('tool_name')}\n`
   const read: TextPart = { kind: 'text', text, cache: readCacheMark(block) }
@@ -90,7 +92,7 @@ function readSearchResult(block: Members): TextPart {
   return read
 }
 
-/** Nobody else says where in a document it has read something. */
+/** Rejects document citations, which no other dialect supports. */
 function refuseCitations(block: Members): void {
   const citations = block.object('citations')
   if (citations?.flag('enabled') === true) throw unsupportedField(block.place('citations'))
@@ -115,7 +117,7 @@ function readMedia(block: Members, type: 'image' | 'document'): (TextPart | Medi
   return [...words.filter((text) => text !== null).map(plainText), read]
 }
 
-/** A document that is texts and pictures, as a user could have shown them. */
+/** Reads a document of texts and images, which become parts of the user message. */
 function readContentDocument(block: Members, source: Members): (TextPart | MediaPart)[] {
   block.ignore('cache_control')
   const words = [block.text('title'), block.text('context')].filter((text) => text !== null)
@@ -123,7 +125,7 @@ function readContentDocument(block: Members, source: Members): (TextPart | Media
   return [...words.map(plainText), ...readContent(source)]
 }
 
-/** A text, or blocks of what can be shown. */
+/** Reads a string or content blocks. */
 function readContent(owner: Members): (TextPart | MediaPart)[] {
   const content = owner.any('content')
   return typeof content === 'string'
@@ -133,7 +135,7 @@ function readContent(owner: Members): (TextPart | MediaPart)[] {
 
 function readSource(source: Members, family: 'image' | 'document'): MediaSource {
   const read = readPlace(source, family)
-  // Of a text it is always the same.
+  // Text sources always have the same media type.
   source.ignore('media_type')
   source.done()
   return read
@@ -152,7 +154,7 @@ function readPlace(source: Members, family: 'image' | 'document'): MediaSource {
     case 'text':
       return { from: 'text', text: source.textOrThrow('data') }
     default:
-      // A file that lies at Anthropic is nothing that another provider can read.
+      // A file stored at Anthropic cannot be read by another provider.
       throw unsupportedField(source.place('type'))
   }
 }
@@ -170,7 +172,7 @@ function readResult(block: Members): ToolResultPart {
   return read
 }
 
-/** What the model has said, thought and called. */
+/** Reads an assistant message: texts, thoughts and tool calls. */
 export function readAssistant(message: Members): AssistantPart[] {
   const content = message.any('content')
   if (typeof content === 'string') return [plainText(content)]
@@ -178,8 +180,8 @@ export function readAssistant(message: Members): AssistantPart[] {
 }
 
 /**
- * Whether it is no part of a search that the vendor has run, for tools or in the web: it is over.
- * The tools that it found are declared, and what it found in the web stands in the text after it.
+ * Whether a block is not part of a finished hosted search, for tools or on the web. Tools that it
+ * found are declared in the request, and the text after it has its web results.
  */
 function isSaid(block: Members): boolean {
   const type = block.text('type')

@@ -24,15 +24,15 @@ import {
 import { readAssistant, readText, readTexts, readUser } from './read-content.ts'
 
 /**
- * A conversation, and what messages of the system change while it goes on: instructions, tools and
- * effort. Source: Anthropic's documentation, "Mid-conversation system messages and tool changes"
- * and "Per-message effort". Claude Code tells by them of tools that connect late.
+ * A conversation with the changes that its system messages make: instructions, tools and effort.
+ * Source: Anthropic's documentation, "Mid-conversation system messages and tool changes" and
+ * "Per-message effort". Claude Code announces tools that connect late this way.
  */
 export interface Conversation extends Pick<ChatRequest, 'system' | 'messages'> {
-  /** What the model may call by now. */
+  /** Tools available at the end of the conversation. */
   tools: readonly Tool[]
   search: WebSearch | undefined
-  /** As the last message has it that says one. */
+  /** Effort of the last message that sets one; null if not set. */
   effort: Effort | null
 }
 
@@ -65,7 +65,7 @@ export function readConversation(request: Members): Conversation {
   }
 }
 
-/** The effort that an `output_config` asks for. */
+/** Effort of an `output_config`; null if not set. */
 export function readEffort(config: Members | null): Effort | null {
   const word = config?.text('effort') ?? null
   if (config === null || word === null) return null
@@ -74,7 +74,7 @@ export function readEffort(config: Members | null): Effort | null {
   return effort
 }
 
-/** Its text is shown for one turn only: "until a later user message exists". */
+/** Whether a text applies to one turn only: "until a later user message exists". */
 function isClearedByUser(message: Members): boolean {
   const until = message.text('clear_at') ?? 'never'
   if (until !== 'never' && until !== 'next_user_message') {
@@ -83,7 +83,7 @@ function isClearedByUser(message: Members): boolean {
   return until === 'next_user_message'
 }
 
-/** The texts of a message of the system; what it says of tools is done to them. */
+/** Returns the texts of a system message, and applies its tool changes. */
 function readSystem(message: Members, tools: Tools): TextPart[] {
   if (typeof message.any('content') === 'string') return readTexts(message, 'content')
   return message.objects('content').flatMap((block): TextPart[] => {
@@ -96,7 +96,7 @@ function readSystem(message: Members, tools: Tools): TextPart[] {
   })
 }
 
-/** A tool of the request by its name, or one that comes with the change. */
+/** Name of a tool of the request, or a tool that comes with the change. */
 type ChangedTool = string | Tool
 
 function readChangedTool(block: Members): ChangedTool {
@@ -109,7 +109,7 @@ function readChangedTool(block: Members): ChangedTool {
     case 'tool_definition':
       return readDefinition(objectOrThrow(tool, 'definition'))
     default:
-      // A tool of a server that only Anthropic itself asks.
+      // Only Anthropic itself can call a tool of an MCP server.
       throw unsupportedField(tool.place('type'))
   }
 }
@@ -142,8 +142,8 @@ function readSearch(tool: Members): WebSearch {
 }
 
 /**
- * Whether the client runs the tool. A hosted search for tools is left out: deferred tools are
- * declared from the beginning, so that it has nothing to find.
+ * Whether the client runs the tool. Hosted tool search is left out: deferred tools are declared
+ * from the beginning, so there is nothing to find.
  */
 function isCallable(tool: Members): boolean {
   const type = tool.text('type') ?? 'custom'
@@ -156,7 +156,7 @@ function isCallable(tool: Members): boolean {
 
 function readTool(tool: Members): Tool {
   tool.ignore('type')
-  // How its calls come, and who may call it.
+  // How calls are delivered, and who may make them.
   tool.ignore('eager_input_streaming', 'defer_loading', 'allowed_callers')
   const read: Tool = {
     name: tool.textOrThrow('name'),
@@ -169,7 +169,7 @@ function readTool(tool: Members): Tool {
   return read
 }
 
-/** By examples the model is taught to call it: others have no place for them but its words. */
+/** Adds examples of calls to the description: other dialects have no member for them. */
 function withExamples(description: string | null, examples: readonly unknown[]): string | null {
   const told = examples.map((example) => `Example of its input: ${JSON.stringify(example)}`)
   return told.length === 0
@@ -178,8 +178,8 @@ function withExamples(description: string | null, examples: readonly unknown[]):
 }
 
 /**
- * Tools as the conversation has them by now. Those that wait to be added are known from the
- * beginning, since nobody else can be told later of tools; one that is removed is not sent.
+ * Tools available at this point of the conversation. Tools with deferred loading are included from
+ * the beginning, since other dialects cannot add tools later; removed tools are not sent.
  */
 class Tools {
   private readonly known: Map<string, Tool>

@@ -12,9 +12,9 @@ import { readTexts } from './read-content.ts'
 import { readConversation, readEffort, type Conversation } from './read-conversation.ts'
 
 /**
- * A Messages request in the canonical form. Source: Anthropic's API reference, "Create a message".
- * Of the tools that Anthropic runs itself others have its search; the rest (`code_execution_…`)
- * are refused.
+ * Reads a Messages request into the canonical form. Source: Anthropic's API reference, "Create a
+ * message". Of Anthropic's hosted tools, other dialects have web search; the rest
+ * (`code_execution_…`) are rejected.
  */
 export function readAnthropicRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(body, '', notes)
@@ -51,17 +51,17 @@ export function readAnthropicRequest(body: JsonRecord, notes = new RequestNotes(
   return read
 }
 
-/** With `max_tokens: 0` Anthropic fills its cache and answers nothing; others cannot do that. */
+/** With `max_tokens: 0` Anthropic only fills its cache; other providers cannot do that. */
 function readLimit(request: Members): number | null {
   const limit = request.count('max_tokens')
   if (limit === 0) throw unsupportedField('max_tokens')
   return limit
 }
 
-/** What changes nothing about the answer: hints about keeping, routing and diagnosing. */
+/** Ignores hints about storage, routing and diagnostics, which do not change the answer. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'cache_control', 'diagnostics', 'user_profile_id')
-  // Allows parts of a long conversation to be dropped; dropping nothing complies with it.
+  // Allows parts of a long conversation to be dropped; keeping all of them complies.
   request.ignore('context_management', 'betas')
   const tier = request.text('service_tier') ?? 'auto'
   if (tier !== 'auto' && tier !== 'standard_only') request.notes.drop('service_tier')
@@ -81,11 +81,11 @@ function readThinking(request: Members, effort: Effort | null): Thinking | null 
   const thinking = request.object('thinking')
   const type = thinking?.text('type') ?? null
   const tokens = thinking?.count('budget_tokens') ?? null
-  // The second says what becomes of Anthropic's own seals, which nobody else is sent.
+  // `block_binding` concerns Anthropic's own signatures, which no other upstream receives.
   thinking?.ignore('display', 'block_binding')
   thinking?.done()
   if (type !== null && !THINKING_TYPES.includes(type)) throw unsupportedField('thinking.type')
-  // Between calls only is the least there is; Anthropic itself replaces it so for other models.
+  // `between_tools` is the minimum; Anthropic itself treats it as `disabled` for other models.
   if (type === 'disabled' || type === 'between_tools') return { kind: 'off' }
   if (effort !== null) return { kind: 'effort', effort }
   if (type === null) return null
@@ -117,7 +117,7 @@ function readToolChoice(choice: Members | null): ToolChoice | null {
   }
 }
 
-/** A choice that names the search demands it. */
+/** A tool choice that names the search makes it mandatory. */
 function withSearch(
   toolChoice: ToolChoice | null,
   { search, tools }: Conversation,

@@ -5,10 +5,10 @@ import { AnthropicStreamReader, readAnthropicAnswer } from './read-answer.ts'
 import { wroteNothing } from './usage.ts'
 
 /**
- * Why Anthropic refuses without asking for anything, if nothing was written before: null is a
- * reason without a name. Other reasons are charged like any answer. Sources: Claude Platform
- * release notes of June 2 and September 24, 2026; "Refusals and fallback", "How refusals are
- * billed".
+ * Reasons of refusals that Anthropic does not charge if no text was written before; null is a
+ * refusal without a category. Refusals with other reasons are charged like any answer. Sources:
+ * Claude Platform release notes of June 2 and September 24, 2026; "Refusals and fallback", "How
+ * refusals are billed".
  */
 const UNBILLED: ReadonlySet<unknown> = new Set([null, 'cyber', 'general_harms'])
 
@@ -34,7 +34,7 @@ const isCalledByCode = ({ content, usage }: JsonRecord): boolean => {
 const isUnbilled = (message: JsonRecord): boolean =>
   (isUnbilledRefusal(message) || isCalledByCode(message)) && wroteNothing(recordOr(message.usage))
 
-/** Answers of Anthropic itself; what others ask for whose servers speak alike is not known. */
+/** For Anthropic's own API; billing of other servers with this dialect is unknown. */
 export const anthropicItself: AnswerReader = {
   readAnswer: (bytes) => readAnthropicAnswer(bytes, isUnbilled),
   readStream: () => new AnthropicStreamReader(isUnbilled),

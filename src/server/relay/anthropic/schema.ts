@@ -3,13 +3,13 @@ import { cannotSay } from '../dialect/field-names.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Schemas that Claude is held to, as it wants them: objects are closed, and what it has no word for
- * stands in descriptions. Sources: Anthropic's documentation, "Structured outputs", "JSON Schema
- * limitations" and "Schema complexity limits"; its SDK's `transformJSONSchema`.
+ * Converts schemas to what Claude enforces: objects are closed, and unsupported keywords move to
+ * descriptions. Sources: Anthropic's documentation, "Structured outputs", "JSON Schema limitations"
+ * and "Schema complexity limits"; its SDK's `transformJSONSchema`.
  */
 export interface ClosedSchema {
   schema: JsonRecord
-  /** Members that may be left out, and values of several types: so many are taken together. */
+  /** Number of optional members and of values with several types; their sum is limited. */
   optional: number
   unions: number
 }
@@ -25,9 +25,9 @@ const isTaken = (schemas: readonly ClosedSchema[]): boolean =>
   sumOf(schemas.map(({ unions }) => unions)) <= UNIONS_MAX
 
 /**
- * The schema of an answer, as Claude takes it. Null: Claude cannot be held to it, and the client
- * did not ask for a strict one; it is asked for in words. Throws if the client asked for a strict
- * one.
+ * Returns the schema of an answer as Claude accepts it. Null if Claude cannot enforce it and the
+ * client did not ask for strictness: the schema then goes into the prompt. Throws if the client
+ * asked for a strict schema.
  */
 export function answerSchema(
   request: ChatRequest,
@@ -40,8 +40,8 @@ export function answerSchema(
 }
 
 /**
- * What calls of strict tools are held to; for tools that are not in it a schema shows the way. It
- * is all of them or none, lest a tool be strict or not by its place.
+ * Returns the enforced schemas of strict tools; for all other tools the schema is a hint. All
+ * strict tools are included or none, so that strictness does not depend on a tool's position.
  */
 export function strictSchemas(
   tools: readonly Tool[],
@@ -60,7 +60,7 @@ export function strictSchemas(
 
 const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false }
 
-/** Null: it asks for objects of any members, for any value, or for itself within itself. */
+/** Null if the schema allows arbitrary members, arbitrary values or recursion. */
 function closedSchema(schema: JsonRecord): ClosedSchema | null {
   const closing = new Closing()
   const closed = closing.close(schema)
@@ -71,13 +71,13 @@ function closedSchema(schema: JsonRecord): ClosedSchema | null {
 const FORMATS: ReadonlySet<unknown> = new Set(
   'date-time time date duration email hostname uri ipv4 ipv6 uuid'.split(' '),
 )
-/** They constrain nothing. */
+/** Keywords that constrain nothing. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment'])
-/** All that may stand beside a part that is the only one. */
+/** Keywords that may stand beside a single part. */
 const ASIDE: ReadonlySet<string> = new Set(['allOf', 'title', 'description', 'default'])
-/** All that stands beside a reference. */
+/** Keywords that may stand beside a reference. */
 const REFERRING: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions'])
-/** One of these says what a value is. */
+/** One of these defines the value. */
 const SAYING = ['type', 'enum', 'const', 'anyOf', '$ref']
 
 class Closing {
@@ -111,7 +111,7 @@ class Closing {
     return {}
   }
 
-  /** Whether Claude has a word for it, which then stands in `out`. */
+  /** Whether Claude supports the keyword, which is then copied to `out`. */
   private isKept(out: JsonRecord, name: string, value: unknown): boolean {
     const kept = this.kept(name, value)
     if (kept === undefined) return false
@@ -141,7 +141,7 @@ class Closing {
       case 'anyOf':
       case 'oneOf':
         return arrayOr(value).map((variant) => this.close(variant))
-      // Each part would forbid what the others have.
+      // Once closed, each part would forbid the members of the others.
       case 'allOf':
       case 'patternProperties':
         return this.open()
@@ -164,13 +164,13 @@ class Closing {
 
   private withBounds(out: JsonRecord, sent: JsonRecord): JsonRecord {
     const { type, properties, ...rest } = out
-    // What a value may be is said by its values already.
+    // The values already define the type.
     if (out.enum !== undefined || out.const !== undefined) return rest
     if (Array.isArray(type) || out.anyOf !== undefined) this.unions += 1
     const isObject = type === 'object' || arrayOr(type).includes('object')
     if (!isObject && properties === undefined) return out
     const names = Object.keys(recordOr(properties))
-    // Nothing could stand in it, once it is closed.
+    // A closed object without members could hold nothing.
     if (names.length === 0 && sent.additionalProperties !== false) return this.open()
     const demanded = new Set(arrayOr(out.required))
     this.optional += names.filter((name) => !demanded.has(name)).length
@@ -185,10 +185,10 @@ const isAll = (record: JsonRecord, names: ReadonlySet<string>): boolean =>
 
 const DEFINED = /^#\/(\$defs|definitions)\/([^/]+)$/
 
-/** Levels, those of the definitions referred to included: the stack has an end. */
+/** Maximum depth, including referenced definitions: protects the stack. */
 const LEVELS_MAX = 500
 
-/** Whether a definition refers to itself, or to what lies elsewhere, or so deep that it may. */
+/** Whether a definition refers to itself or to another document, or is too deep to check. */
 function isRecursive(root: JsonRecord): boolean {
   const open = new Set<string>()
   const seen = new Set<string>()

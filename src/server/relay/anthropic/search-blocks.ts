@@ -2,17 +2,17 @@ import type { Citation, RunSearch } from '../canonical/web-search.ts'
 import { present, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Searches of the web in Anthropic's messages. Source: Anthropic's documentation, "Web search
- * tool", "Response".
+ * Web searches in Anthropic's messages. Source: Anthropic's documentation, "Web search tool",
+ * "Response".
  */
 
-/** Places in the whole text of an answer. */
+/** Range within the whole text of an answer. */
 export interface Span {
   start: number
   end: number
 }
 
-/** Joins the block that asks for a search with the block of what was found. */
+/** Joins the block of a search request with the block of its results. */
 export class SearchBlocks {
   private readonly queries = new Map<string, string>()
 
@@ -20,7 +20,7 @@ export class SearchBlocks {
     if (name === 'web_search') this.queries.set(textOr(id), textOr(recordOr(input).query))
   }
 
-  /** A search that failed is none. */
+  /** Returns nothing for a failed search. */
   end({ tool_use_id: sent, content }: JsonRecord): RunSearch[] {
     const id = textOr(sent)
     const query = this.queries.get(id) ?? ''
@@ -34,7 +34,7 @@ export class SearchBlocks {
 const pageOf = (url: unknown, title: unknown): RunSearch['found'][number][] =>
   textOr(url) === '' ? [] : [{ url: textOr(url), title: textOr(title) || null }]
 
-/** Citations of pages; those of documents are not asked for. */
+/** Citations of web pages; documents cannot be cited in converted requests. */
 export const citationsOf = (sent: readonly unknown[], span: Span): Citation[] =>
   sent.map(recordOr).flatMap((citation) =>
     pageOf(citation.url, citation.title).map((page) => ({
@@ -45,8 +45,8 @@ export const citationsOf = (sent: readonly unknown[], span: Span): Citation[] =>
   )
 
 /**
- * The two blocks of a search, for clients. Anthropic seals what was found and wants the seal back:
- * here it is empty, and `splice.ts` takes such blocks out again before Anthropic sees them.
+ * Returns the two blocks of a search, for clients. Anthropic signs results and requires the
+ * signature back: here it is empty, and `splice.ts` removes such blocks before Anthropic sees them.
  */
 export function searchBlocks({ id, queries, found }: RunSearch): [JsonRecord, JsonRecord] {
   const callId = `srvtoolu_${id.replace(/[^a-zA-Z0-9_]/g, '_')}`
@@ -78,7 +78,7 @@ export const citationMember = ({ url, title, quote }: Citation): JsonRecord => (
   cited_text: quote ?? '',
 })
 
-/** Searches that an answer's usage tells its client of; null if there were none. */
+/** Number of searches in the usage for the client; null if there were none. */
 export function searchUsage(tools: Readonly<Record<string, number>> = {}): JsonRecord | null {
   const counts = Object.entries(tools).filter(([name]) => SEARCHES.test(name))
   const count = counts.reduce((sum, [, uses]) => sum + uses, 0)

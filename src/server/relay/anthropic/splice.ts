@@ -6,14 +6,14 @@ import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 import { defaultMaxTokens, thinksByBudget } from './thinking.ts'
 
-/** The limit that Anthropic demands and other gateways' clients leave out. */
+/** Adds `max_tokens`, which Anthropic requires and clients of other gateways leave out. */
 export function withMaxTokens(body: ScannedBody, to: AskedModel): MemberEdit[] {
   if (memberRange(body, 'max_tokens') !== null) return []
   const isStream = memberValue(body, 'stream') === true
   return [{ set: 'max_tokens', json: String(defaultMaxTokens(to, isStream)) }]
 }
 
-/** An unsealed thought or search, and the seal of another maker as `wrapSignature` writes it. */
+/** An unsigned thought or search, or a signature of another maker as `wrapSignature` writes it. */
 const FOREIGN = [
   '"signature":""',
   '"signature": ""',
@@ -25,10 +25,10 @@ const FOREIGN = [
 ]
 
 /**
- * Leaves out thoughts and searches of other makers, which a conversation has that began with their
- * models: Claude refuses them with "Invalid `signature` in `thinking` block". A message of nothing
- * else goes too. Models that think by a budget must have thought before the calls that are being
- * answered; where that thought goes, they answer without thinking.
+ * Removes thoughts and searches of other makers, from a conversation that began with their models:
+ * Claude rejects them with "Invalid `signature` in `thinking` block". A message with nothing else
+ * is removed, too. Models with a reasoning budget require a thought before pending calls; if that
+ * thought is removed, reasoning is turned off.
  */
 export function withoutForeignThoughts(
   body: ScannedBody,
@@ -48,7 +48,7 @@ export function withoutForeignThoughts(
   ]
 }
 
-/** Null: nothing of the message is left. */
+/** Returns the message without foreign parts; null if nothing is left. */
 function withOwnThoughts(message: unknown): unknown {
   if (!isRecord(message) || message.role !== 'assistant') return message
   const content = arrayOr(message.content)
@@ -62,7 +62,7 @@ function withOwnThoughts(message: unknown): unknown {
   return own.length === 0 ? null : { ...message, content: own }
 }
 
-/** The ids of searches that another maker has run: what they found bears no seal of Anthropic's. */
+/** Ids of searches that another maker ran: their results have no signature of Anthropic's. */
 const foreignSearches = (content: readonly unknown[]): ReadonlySet<unknown> =>
   new Set(
     content
@@ -78,7 +78,7 @@ const isOf = ({ type, id, tool_use_id }: JsonRecord, searches: ReadonlySet<unkno
   (type === 'server_tool_use' && searches.has(id)) ||
   (type === 'web_search_tool_result' && searches.has(tool_use_id))
 
-/** A text without citations of what other makers have found. */
+/** Returns a text without citations of other makers' search results. */
 function withOwnCitations(block: unknown): unknown {
   if (!isRecord(block) || block.type !== 'text') return block
   const sent = arrayOr(block.citations)
@@ -98,7 +98,7 @@ function isForeignThought({ type, signature }: JsonRecord): boolean {
 const holds = (message: unknown, ...types: string[]): boolean =>
   arrayOr(recordOr(message).content).some((block) => types.includes(textOr(recordOr(block).type)))
 
-/** Whether calls are being answered that no thought precedes. */
+/** Whether pending calls have no thought before them. */
 function isOpenWithoutThought(messages: readonly unknown[]): boolean {
   if (!holds(messages.at(-1), 'tool_result')) return false
   const question = messages.findLastIndex(

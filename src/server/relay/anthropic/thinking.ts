@@ -25,13 +25,12 @@ import { dropThinking, adjustThinking, reportSampling } from '../dialect/steerin
 import { present, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * How Claude models are told to think, which has changed with them. Source: Anthropic's
- * documentation, "Extended thinking", "Adaptive thinking" and "Effort", and the migration guides of
- * the models from 4.7 on:
+ * How a Claude model is asked to reason. Source: Anthropic's documentation, "Extended thinking",
+ * "Adaptive thinking" and "Effort", and the migration guides of the models from 4.7 on:
  *
- * - up to 3.5: not at all
+ * - up to 3.5: not supported
  * - 3.7 to 4.5: by a budget of tokens, at least 1024 and less than `max_tokens`
- * - 4.6 and later, and names nobody knows: `adaptive`, with an effort beside it
+ * - 4.6 and later, and unknown models: `adaptive`, with an effort beside it
  */
 type Way = 'none' | 'budget' | 'adaptive'
 
@@ -40,19 +39,19 @@ function wayOf(model: Capabilities): Way {
   return budgetOption(model) === null ? 'adaptive' : 'budget'
 }
 
-/** Whether a model is told how much to think by a budget. */
+/** Whether the model's reasoning is limited by a token budget. */
 export const thinksByBudget = (to: AskedModel): boolean => wayOf(capabilitiesOf(to)) === 'budget'
 
 const isClaude = ({ maker }: Capabilities): boolean => maker === 'anthropic'
 
 /**
- * Claude from 4.7 on refuses figures for sampling, and keeps its thoughts back unless asked for a
- * summary; models that only speak its dialect do neither.
+ * Claude from 4.7 on rejects sampling parameters, and hides its reasoning unless asked for a
+ * summary; other models with this dialect do neither.
  */
 const isLaterClaude = (model: Capabilities): boolean =>
   isClaude(model) && model.temperature === false
 
-/** Whether it is told by an effort how much to do. Source: Anthropic's documentation, "Effort". */
+/** Whether the model takes an effort. Source: Anthropic's documentation, "Effort". */
 export function hasEffort(to: AskedModel): boolean {
   const model = capabilitiesOf(to)
   return effortValues(model) !== null || wayOf(model) === 'adaptive'
@@ -69,13 +68,12 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
 }
 
 /**
- * What an answer may be long, thoughts included, when the client does not say, and must. One that
- * comes whole must be there before its client gives up, or we do (`RELAY_WHOLE_ANSWER_TIMEOUT`). A
- * stream
- * may take its time: all models since 4.5 write as much and, before that, the limit had to fit into
- * the window beside the prompt; to names nobody knows Claude Code itself says so much. Sources:
- * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment
- * variables".
+ * Returns `max_tokens`, reasoning included, for a request without a limit, since Anthropic requires
+ * one. A whole answer must arrive before the client or the relay times out
+ * (`RELAY_WHOLE_ANSWER_TIMEOUT`), so its limit is lower. A stream may take longer: all models since
+ * 4.5 write that much; before 4.5, the limit and the prompt had to fit into the context window.
+ * Claude Code itself sends this limit to unknown models. Sources: Anthropic's documentation,
+ * "Models overview" and "Context windows"; Claude Code's, "Environment variables".
  */
 export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
   const { default_output: tokens = UNKNOWN_ANSWER_TOKENS } = capabilitiesOf(to).limit ?? {}
@@ -84,7 +82,7 @@ export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
 
 const UNKNOWN_ANSWER_TOKENS = 32_000
 
-/** Of an answer without its thoughts. */
+/** Tokens of an answer without its reasoning. */
 const ANSWER_TOKENS = 8192
 
 export interface ThinkingWords {
@@ -93,7 +91,7 @@ export interface ThinkingWords {
   maxTokens: number
 }
 
-/** The members that say how much to think, and the limit that leaves room for it. */
+/** Returns the members that control reasoning, and a `max_tokens` that leaves room for it. */
 export function thinkingWords(
   request: ChatRequest,
   to: Pick<Target, 'isStream'> & AskedModel,
@@ -106,7 +104,7 @@ export function thinkingWords(
   if (thinking === null) return plain
   if (thinking.kind === 'off') {
     if (!alwaysReasonsMuch(model)) return { ...plain, thinking: thinkingOff(model) }
-    // `disabled` is an error here: the least effort comes nearest to no thought.
+    // `disabled` is an error here: the lowest effort comes closest.
     adjustThinking(request)
     return { ...plain, effort: 'low' }
   }
@@ -128,7 +126,7 @@ export const canBeForced = (to: AskedModel): boolean =>
   capabilitiesOf(to).forced_tool_call !== false
 
 /**
- * Up to 4.8 models think only when told to. "To turn thinking off on this model, send
+ * Up to 4.8, models reason only on request. "To turn thinking off on this model, send
  * `between_tools`." Source: Anthropic's documentation, "What's new in Claude Sonnet 5.5".
  */
 function thinkingOff(model: Capabilities): JsonRecord | null {
@@ -138,7 +136,7 @@ function thinkingOff(model: Capabilities): JsonRecord | null {
   return isUnasked ? null : { type: 'disabled' }
 }
 
-/** From 4.7 on thoughts are kept back where nobody asks for their summary. */
+/** From 4.7 on, Claude hides its reasoning unless the request asks for a summary. */
 function adaptiveWords(
   request: ChatRequest,
   thinking: Exclude<Thinking, { kind: 'off' }>,
@@ -158,16 +156,16 @@ function effortWord(
   if (thinking.kind === 'adaptive') return null
   const asked = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
   const values = effortValues(model)
-  // The least has another name here, and the last but one came with 4.7.
+  // The lowest effort has another name here, and `xhigh` came with 4.7.
   if (asked === 'minimal') return 'low'
   if (asked === 'xhigh' && values?.includes(asked) === false) return 'high'
   return values === null ? asked : nearestEffort(asked, values)
 }
 
 /**
- * A turn whose calls are being answered must have begun with a thought where there is a budget:
- * "Expected `thinking` or `redacted_thinking`, but found `tool_use`". Clients that do not hand
- * thoughts back, as most of OpenAI's, are answered without one until the turn is over.
+ * With a reasoning budget, a turn with pending calls must begin with a thought: "Expected
+ * `thinking` or `redacted_thinking`, but found `tool_use`". Clients that do not send thoughts back,
+ * as most of OpenAI's, get no reasoning until the turn is over.
  */
 function canGoOnThinking(messages: readonly Message[]): boolean {
   let isOpen = false
@@ -180,8 +178,8 @@ function canGoOnThinking(messages: readonly Message[]): boolean {
 }
 
 /**
- * Whether a call was made without a thought, which the model demands back of itself while it
- * thinks: "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
+ * Whether a call has no thought, which the model requires back while it reasons:
+ * "`content[].thinking` in the thinking mode must be passed back" (DeepSeek, Kimi).
  */
 function lacksReasoning(messages: readonly Message[], model: Capabilities): boolean {
   if (interleavedOf(model)?.placeholder === undefined) return false
@@ -194,33 +192,33 @@ function lacksReasoning(messages: readonly Message[], model: Capabilities): bool
 }
 
 /**
- * Whether a thought goes back to this model of Anthropic's dialect: Claude takes its own only,
- * others want theirs, which nobody seals.
+ * Whether a thought goes back to this model of Anthropic's dialect: Claude accepts only its own;
+ * other models need theirs, which are not signed.
  */
 export const isThoughtTaken = (part: AssistantPart, to: AskedModel): boolean =>
   isOwnThought(part) ||
   (part.kind === 'thinking' && part.text !== '' && interleavedOf(capabilitiesOf(to)) !== null)
 
-/** One that Anthropic has sealed, or hidden, and so takes back. */
+/** Whether Anthropic signed or hid the thought, and so accepts it back. */
 const isOwnThought = (part: AssistantPart): boolean =>
   part.kind === 'thinking' &&
   (part.redacted !== null || ownSignature(part.signature, 'anthropic') !== null)
 
-/** A limit that the client has set bounds the thinking; one of ours makes room for it. */
+/** A limit of the client includes the reasoning; the gateway's own limit adds room for it. */
 function withBudget(tokens: number, request: ChatRequest, maxTokens: number): ThinkingWords {
   if (request.maxCompletionTokens === null) {
     const thinking = { type: 'enabled', budget_tokens: tokens }
     return { thinking, effort: null, maxTokens: Math.max(maxTokens, ANSWER_TOKENS + tokens) }
   }
   const budget = Math.min(tokens, maxTokens - 1)
-  // There is no room to think in.
+  // There is no room for reasoning.
   if (budget < BUDGET_MIN) return { thinking: null, effort: null, maxTokens }
   return { thinking: { type: 'enabled', budget_tokens: budget }, effort: null, maxTokens }
 }
 
 /**
- * The figures for sampling that a model takes. Sources: "Extended thinking", "Feature
- * compatibility"; the migration guides of 4.5 (not both figures) and 4.7 (none any more).
+ * Sampling parameters that a model accepts. Sources: "Extended thinking", "Feature compatibility";
+ * the migration guides of 4.5 (not both at once) and 4.7 (none).
  */
 export function samplingWords(
   request: ChatRequest,

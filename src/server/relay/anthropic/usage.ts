@@ -13,9 +13,9 @@ import { searchUsage } from './search-blocks.ts'
 import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Anthropic's usage: what was read from and written to the cache stands beside `input_tokens`, what
- * was thought is part of `output_tokens`. Source: Anthropic's API reference, "Messages", and
- * "Prompt caching: tracking cache performance".
+ * Reads Anthropic's usage: cache reads and writes are reported beside `input_tokens`, reasoning is
+ * part of `output_tokens`. Source: Anthropic's API reference, "Messages", and "Prompt caching:
+ * tracking cache performance".
  */
 export function readAnthropicUsage(value: unknown, tokensMax: number): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
@@ -45,7 +45,7 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
     {
       ...sum,
       thoughtInsideTokens: figures.thought ?? 0,
-      // Searches that were made, not tools that were offered.
+      // Searches that ran, not search tools that were declared.
       extras: figures.searches ? { tools: { web_search: figures.searches } } : {},
     },
     tokensMax,
@@ -53,21 +53,20 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
 }
 
 /**
- * Runs of the model beside the answer's own, which the figures at the top leave out: what summed up
- * a long conversation, and what advised. Source: Anthropic's SDK, `BetaIterationsUsage`, and
- * "Advisor tool: usage and billing".
+ * Model runs that the top-level figures exclude: compaction of a long conversation, and advice.
+ * Source: Anthropic's SDK, `BetaIterationsUsage`, and "Advisor tool: usage and billing".
  */
 const BESIDE: ReadonlySet<unknown> = new Set(['compaction', 'advisor_message'])
 
 const isBeside = (run: unknown): run is JsonRecord => isRecord(run) && BESIDE.has(run.type)
 
-/** The usage says outright that no model has written a word. */
+/** Whether the usage explicitly reports that no model wrote anything. */
 export const wroteNothing = ({ output_tokens, iterations }: JsonRecord): boolean =>
   output_tokens === 0 && !arrayOr(iterations).some(isBeside)
 
 type Parts = Omit<SeparateFigures, 'thoughtTokens' | 'thoughtInsideTokens' | 'extras'>
 
-/** What one run of the model took, or why its figures cannot be believed. */
+/** Usage of one model run, or why its figures are invalid. */
 function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
   const written = recordOr(run.cache_creation)
   const figures = checkedFigures(
@@ -86,7 +85,7 @@ function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
   if (input === null || output === null) return 'shape'
   const hour = figures.hour ?? 0
   const total = figures.written ?? (figures.minutes ?? 0) + hour
-  // What was written in all includes what was written for an hour.
+  // The total of cache writes includes those for an hour.
   if (hour > total) return 'inconsistent'
   return {
     freshTokens: input,
@@ -98,10 +97,10 @@ function partsOf(run: JsonRecord, tokensMax: number): Parts | UsageFault {
 }
 
 /**
- * The figures of a stream: each event repeats those that have changed since the first. They never
- * shrink: a later zero stands for a figure that whoever passes the stream on did not know. Only
- * figures with `iterations` are complete: their zeros count, because the earlier figure belongs to
- * an iteration that is listed by itself.
+ * Joins the figures of a stream: each event repeats those that have changed since the first.
+ * Figures never shrink: a later zero means that a proxy did not know the figure. Only figures with
+ * `iterations` are complete: their zeros count, because the earlier figure belongs to an iteration
+ * that is listed by itself.
  */
 export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord {
   const { iterations } = later
@@ -117,7 +116,7 @@ export function joinedUsage(earlier: JsonRecord, later: JsonRecord): JsonRecord 
   return { ...earlier, ...Object.fromEntries(told) }
 }
 
-/** `cache_creation` of the answer's own iterations together, if they have it. */
+/** Sum of `cache_creation` over the answer's own iterations, if they report it. */
 function cacheCreationOf(iterations: readonly unknown[]): JsonRecord {
   const sum: Record<string, number> = {}
   for (const run of iterations.filter((sent) => isRecord(sent) && !BESIDE.has(sent.type))) {
@@ -128,7 +127,7 @@ function cacheCreationOf(iterations: readonly unknown[]): JsonRecord {
   return Object.keys(sum).length === 0 ? {} : { cache_creation: sum }
 }
 
-/** Writes usage. The figures add up to the prompt: what was both read and written counts as read. */
+/** Writes usage. The figures add up to the prompt: tokens both read and written count as read. */
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
   const searches = searchUsage(usage.extras?.tools)
   const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = usage

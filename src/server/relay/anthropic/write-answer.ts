@@ -17,7 +17,9 @@ import { clientCallId } from './call-ids.ts'
 import { citationMember, searchBlocks } from './search-blocks.ts'
 import { writeAnthropicUsage } from './usage.ts'
 
-/** A message, whole or streamed, for clients of Anthropic's dialect. They get one choice. */
+/**
+ * Writes a message, whole or streamed, for clients of Anthropic's dialect, which has one choice.
+ */
 export function writeAnthropicAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
   const [choice] = answer.choices
   const finish = choice?.finish ?? { reason: 'stop' as const, stopSequence: null }
@@ -50,11 +52,11 @@ const stopOf = ({ reason, stopSequence }: Finish): JsonRecord => ({
   stop_sequence: stopSequence,
 })
 
-/** A thought sealed by somebody else keeps its seal, wrapped; one without a seal has an empty one. */
+/** Signature for the client: another provider's is wrapped; a missing one becomes ''. */
 const sealText = (signature: Signature | null): string =>
   signature === null ? '' : wrapSignature(signature, 'anthropic')
 
-/** The blocks; what a text is based on stands in its block. */
+/** Returns the blocks; the citations of a text are in its block. */
 function withCitations(parts: readonly AnswerPart[]): JsonRecord[] {
   const blocks: JsonRecord[] = []
   for (const part of parts) {
@@ -84,7 +86,7 @@ function writePart(part: AnswerPart): JsonRecord[] {
       const { name, signature } = part
       const id = clientCallId(part.id)
       const call = { type: 'tool_use', id, name, input: isRecord(input) ? input : {} }
-      // The dialect seals thoughts, not calls: the call's seal stands on an empty one before it.
+      // The dialect signs thoughts, not calls: an empty thought before the call has its signature.
       return signature === null
         ? [call]
         : [{ type: 'thinking', thinking: '', signature: sealText(signature) }, call]
@@ -98,7 +100,7 @@ function writePart(part: AnswerPart): JsonRecord[] {
   }
 }
 
-/** Events that begin or continue a block which is no call. */
+/** Events that begin or continue a block other than a call. */
 const BLOCKS: ReadonlySet<ChatEvent['kind']> = new Set([
   'text',
   'refusal',
@@ -115,27 +117,27 @@ type BlockKind = 'text' | 'thinking' | 'call'
 interface WaitingCall {
   id: string
   name: string
-  /** What has come of them. */
+  /** Arguments received so far. */
   args: ArgumentsText
 }
 
 /**
- * Blocks come one after the other, never side by side. A call whose pieces arrive while another is
- * open waits until that one is closed, which is when the next thing begins, or the answer ends.
- * What is said between the pieces of a call's arguments waits until they are whole.
+ * Writes blocks one after the other, never side by side. A call whose pieces arrive while another
+ * call is open waits until that one is closed: when the next block begins, or the answer ends. Text
+ * between the pieces of a call's arguments waits until the arguments are complete.
  */
 export class AnthropicStreamWriter implements StreamWriter {
   private readonly head: StreamHead
   private index = -1
   private open: BlockKind | null = null
   private openCall = -1
-  /** What has come of the open call's arguments. */
+  /** Arguments of the open call received so far. */
   private openArguments = new ArgumentsText()
-  /** Calls that have begun while another was open. */
+  /** Calls that began while another was open. */
   private readonly waiting = new Map<number, WaitingCall>()
-  /** How many of them wait for arguments. */
+  /** How many of these calls have incomplete arguments. */
   private halfWaiting = 0
-  /** What has been said between the pieces of calls. */
+  /** Events that came between the pieces of calls. */
   private readonly said: ChatEvent[] = []
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
@@ -144,7 +146,7 @@ export class AnthropicStreamWriter implements StreamWriter {
   }
 
   write(event: ChatEvent): StreamPiece[] {
-    // Another answer than the first has no place here.
+    // The dialect has only one choice.
     if ('choice' in event && event.choice > 0) return []
     if (BLOCKS.has(event.kind) && this.hasHalfCall()) {
       this.said.push(event)
@@ -172,7 +174,7 @@ export class AnthropicStreamWriter implements StreamWriter {
         return this.search(event.search)
       case 'citation': {
         const citation = citationMember(event.citation)
-        // A text that is over can be based on nothing more.
+        // A closed text can get no more citations.
         return this.open === 'text' ? [this.delta({ type: 'citations_delta', citation })] : []
       }
       case 'toolCall':
@@ -214,7 +216,7 @@ export class AnthropicStreamWriter implements StreamWriter {
     return named('content_block_delta', { index: this.index, delta })
   }
 
-  /** Makes sure that a block of this kind is open. */
+  /** Opens a block of this kind, unless it is open. */
   private block(kind: 'text' | 'thinking'): StreamPiece[] {
     if (this.open === kind) return []
     const empty = kind === 'text' ? { text: '', citations: null } : { thinking: '', signature: '' }
@@ -227,7 +229,7 @@ export class AnthropicStreamWriter implements StreamWriter {
     return [named('content_block_start', { index: this.index, content_block: content })]
   }
 
-  /** Closes the open block, and writes out calls that have waited for that. */
+  /** Closes the open block, and writes the calls that waited for that. */
   private close(): StreamPiece[] {
     const pieces = this.closeOpen()
     for (const [, { id, name, args }] of [...this.waiting].toSorted(([a], [b]) => a - b)) {
@@ -242,14 +244,14 @@ export class AnthropicStreamWriter implements StreamWriter {
     return [...pieces, ...this.closeOpen()]
   }
 
-  /** Whether arguments are still to come. */
+  /** Whether any call has incomplete arguments. */
   private hasHalfCall(): boolean {
     return this.open === 'call' && (this.halfWaiting > 0 || !this.openArguments.isWhole)
   }
 
   /**
-   * A thought ends with its seal, were it empty: clients give back none whose end they have not
-   * seen so, and some models want theirs back.
+   * A thought ends with its signature, even an empty one: clients do not send back a thought
+   * without it, and some models require theirs back.
    */
   private closeOpen(signature: Signature | null = null): StreamPiece[] {
     const { open } = this
@@ -287,7 +289,7 @@ export class AnthropicStreamWriter implements StreamWriter {
     const { call, name, signature } = event
     const id = clientCallId(event.id)
     if (this.hasHalfCall()) {
-      // Whoever begins a call twice has its arguments begin anew.
+      // A call that begins twice starts its arguments anew.
       if (this.waiting.get(call)?.args.isWhole !== false) this.halfWaiting += 1
       this.waiting.set(call, { id, name, args: new ArgumentsText() })
       return []

@@ -31,9 +31,9 @@ const TEMPERATURE_MAX = 1
 const PICTURE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 
 /**
- * The request as Anthropic takes it. Source: Anthropic's API reference, "Create a message". What
- * its rules add: turns alternate, begin with the user and, with later models, end so, texts are not
- * empty, names and ids are plain, `max_tokens` is there.
+ * Writes the request as Anthropic accepts it. Source: Anthropic's API reference, "Create a
+ * message". Its rules: turns alternate, begin with the user and, with later models, end with the
+ * user; texts are not empty; names and ids are plain; `max_tokens` is set.
  */
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
   const asked = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
@@ -66,13 +66,13 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
   }
 }
 
-/** Refuses what changes the answer and has no word at Anthropic. */
+/** Rejects parameters that change the answer and that Anthropic does not have. */
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }
 
-/** "Values greater than 1 are capped at 1": so Anthropic itself, for clients of OpenAI. */
+/** "Values greater than 1 are capped at 1": as Anthropic does for clients of OpenAI. */
 function cappedTemperature(request: ChatRequest): number | null {
   const { temperature } = request
   if (temperature === null || temperature <= TEMPERATURE_MAX) return temperature
@@ -105,7 +105,7 @@ function toolsOf(request: ChatRequest, strict: ReadonlyMap<Tool, JsonRecord>): J
   if (tools.length === 0 && search === undefined) return {}
   const isSingle = parallelTools === false ? { disable_parallel_tool_use: true } : {}
   const chosen = search?.isForced === true ? FORCED_SEARCH : choiceOf(toolChoice)
-  // Only with a choice can it be said that calls are to come one at a time.
+  // Parallel calls can be turned off only inside a tool choice.
   const choice = chosen ?? (parallelTools === false ? { type: 'auto' } : null)
   return {
     tools: [
@@ -126,7 +126,7 @@ function toolsOf(request: ChatRequest, strict: ReadonlyMap<Tool, JsonRecord>): J
 const SEARCH_NAME = 'web_search'
 const FORCED_SEARCH: JsonRecord = { type: 'tool', name: SEARCH_NAME }
 
-/** The version that every model and cloud with a search has. */
+/** The version that every model and cloud with web search supports. */
 function searchTool(search: WebSearch): JsonRecord {
   const { allowedDomains, blockedDomains, usesMax } = search
   return {
@@ -158,7 +158,7 @@ const messagesOf = (messages: readonly Message[], to: Target): JsonRecord[] =>
     content: role === 'user' ? parts.map(writeUser) : parts.map(writeAssistant),
   }))
 
-/** "Final assistant content cannot end with trailing whitespace"; cut off, words often do. */
+/** "Final assistant content cannot end with trailing whitespace": trims it. */
 function withCleanEnd(turns: readonly Message[]): readonly Message[] {
   const last = turns.at(-1)
   const words = last?.parts.at(-1)
@@ -167,7 +167,7 @@ function withCleanEnd(turns: readonly Message[]): readonly Message[] {
   return [...turns.slice(0, -1), { role: last.role, parts }]
 }
 
-/** Without empty texts, and thoughts of other models. */
+/** Removes empty texts, and thoughts of other models. */
 function withoutNothing(message: Message, to: Target): Message {
   return message.role === 'user'
     ? { role: 'user', parts: message.parts.filter((part) => part.kind !== 'text' || hasText(part)) }

@@ -2,9 +2,8 @@ import type { Tool } from './chat-request.ts'
 import { invalidField } from './reading.ts'
 
 /**
- * The tools that a client lets the model call this time, of all that it has declared. Only OpenAI
- * and Gemini can say so of several; a tool that is not declared is not called anywhere. `at`: where
- * the names stand.
+ * Returns the declared tools that the client allows in this call. Only OpenAI and Gemini can allow
+ * several of them; undeclared tools are never called. `at`: path of the names.
  */
 export function allowedTools(
   tools: readonly Tool[],

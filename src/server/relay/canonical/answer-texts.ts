@@ -6,14 +6,14 @@ import type { ChatEvent } from './chat-answer.ts'
 export interface AnswerText {
   lane: number
   text: string
-  /** A call of the tool of this name begins with the text. */
+  /** The text begins a call of this tool. */
   tool?: string
 }
 
 const LANES_PER_CHOICE = 3
 const Lane = { text: 0, thinking: 1, calls: 2 } as const
 
-/** The texts of events: what is counted where an upstream does not count, and what is captured. */
+/** Texts of events, for counting without an upstream's usage and for capturing. */
 export function textsOf(events: readonly ChatEvent[]): AnswerText[] {
   const texts: AnswerText[] = []
   for (const event of events) {

@@ -1,15 +1,15 @@
 import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 
-/** The arguments of a call as an object; a text that is none calls without arguments. */
+/** Returns a call's arguments as an object; empty if the text is not an object. */
 export function argumentsOf(argumentsJson: string): JsonRecord {
   const value = parseJson(argumentsJson)
   return isRecord(value) ? value : {}
 }
 
 /**
- * The arguments of a call as JSON text of an object, whatever an upstream made of them: the object
- * itself, its text, that text as a JSON string, or `null`, blanks or nothing where there are none.
- * The text of an object stays as the model wrote it, and so does what is no JSON.
+ * Returns a call's arguments as JSON text of an object. Upstreams send the object itself, its text,
+ * that text as a JSON string, or `null`, blanks or nothing if there are none. The text of an object
+ * stays as the model wrote it, and so does invalid JSON.
  */
 export function objectText(given: unknown): string {
   if (isRecord(given)) return JSON.stringify(given)
@@ -27,12 +27,12 @@ const BACKSLASH = 0x5c
 const SPACE = 0x20
 
 /**
- * The arguments of a tool's call as their pieces come. Tells without parsing whether they are a
- * whole object: it is asked with every event, and an answer can have thousands of calls.
+ * Collects the arguments of a tool call from their pieces. Detects without parsing whether they are
+ * a complete object: this is checked with every event, and an answer can have thousands of calls.
  */
 export class ArgumentsText {
   text = ''
-  /** Of the object that the text is; null: nothing has come, -1: it is none. */
+  /** Nesting depth within the object; null: nothing received, -1: not an object. */
   private depth: number | null = null
   private isInString = false
   private isEscaped = false
@@ -42,7 +42,7 @@ export class ArgumentsText {
     for (let at = 0; at < piece.length; at++) this.take(piece.charCodeAt(at))
   }
 
-  /** Arguments that are a whole object have come to their end. */
+  /** Whether the arguments are a complete object. */
   get isWhole(): boolean {
     return this.depth === 0
   }

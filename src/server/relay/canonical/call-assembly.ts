@@ -2,33 +2,33 @@ import type { ChatEvent } from './chat-answer.ts'
 import type { Signature } from './chat-request.ts'
 import { objectText } from './arguments-text.ts'
 
-/** What one event of an upstream's stream says of a tool call; '' and null: nothing. */
+/** Part of a tool call in one event of an upstream's stream; '' and null if not set. */
 export interface CallPiece {
   id: string
   name: string
-  /** Of the arguments as JSON text. */
+  /** Part of the arguments as JSON text. */
   args: string
   signature: Signature | null
 }
 
-/** A tool call whose pieces are still coming. */
+/** A tool call that is still incomplete. */
 export interface AssembledCall extends CallPiece {
   readonly choice: number
-  /** Its number within the choice, as events have it; null while it is held back. */
+  /** Number within the choice, as in events; null while the call is held back. */
   call: number | null
-  /** Arguments that are held back, because the call is or because they may be no object. */
+  /** Arguments that are held back, because the call is or because they may not be an object. */
   held: string
-  /** Whether the arguments begin as an object; null: none have come. */
+  /** Whether the arguments begin as an object; null if none have arrived. */
   isObject: boolean | null
   isEnded: boolean
 }
 
 /**
- * Puts the tool calls of a stream together. Clients take a call's name from its first event, so a
- * call is held back until its name is complete: until arguments come, another part of the answer
- * begins or the call ends. A call that never gets a name is left out: no client can run it.
- * Upstreams send names late, in parts or behind the arguments, repeat them with every piece, and
- * write `null` or blanks for "no arguments": whatever is no object becomes `{}`.
+ * Assembles the tool calls of a stream. Clients take a call's name from its first event, so a call
+ * is held back until its name is complete: until arguments come, another part of the answer begins
+ * or the call ends. A call that never gets a name is left out: no client can run it. Upstreams send
+ * names late, in parts or after the arguments, repeat them with every piece, and write `null` or
+ * blanks for "no arguments": everything that is not an object becomes `{}`.
  */
 export class CallAssembly {
   private readonly calls = new Map<number, AssembledCall[]>()
@@ -69,7 +69,7 @@ export class CallAssembly {
     return args === '' || call.name === '' ? [] : this.report(call)
   }
 
-  /** Reports the calls of a choice that have a name: something else follows them. */
+  /** Reports the calls of a choice that have a name, because another part of the answer follows. */
   open(choice: number): readonly ChatEvent[] {
     if (!this.calls.has(choice)) return NOTHING
     return this.of(choice).flatMap((call) =>
@@ -77,7 +77,7 @@ export class CallAssembly {
     )
   }
 
-  /** Nothing more comes of this call. */
+  /** Ends a call. */
   end(call: AssembledCall): ChatEvent[] {
     if (call.isEnded || call.name === '') return []
     call.isEnded = true
@@ -87,12 +87,12 @@ export class CallAssembly {
       : [...events, ...argumentsEvent(call, objectText(call.held))]
   }
 
-  /** Nothing more comes of any call. */
+  /** Ends all calls. */
   endAll(): ChatEvent[] {
     return [...this.calls.values()].flat().flatMap((call) => this.end(call))
   }
 
-  /** All calls of a choice, also those that are held back. */
+  /** All calls of a choice, including those that are held back. */
   of(choice: number): readonly AssembledCall[] {
     return this.calls.get(choice) ?? []
   }
@@ -106,7 +106,7 @@ export class CallAssembly {
       call.call = number
       events.push({ kind: 'toolCall', choice, call: number, id: call.id, name, signature })
     }
-    // Arguments that begin otherwise may be no object, which only their end tells.
+    // Arguments that begin otherwise may not be an object, which is known only at their end.
     if (call.isObject !== true) return events
     const text = call.held
     call.held = ''
@@ -119,7 +119,7 @@ const NOTHING: readonly ChatEvent[] = []
 const argumentsEvent = ({ choice, call }: AssembledCall, text: string): ChatEvent[] =>
   text === '' || call === null ? [] : [{ kind: 'toolArguments', choice, call, text }]
 
-/** A name comes once, in parts, or again and again, from its beginning or whole. */
+/** Joins a name that is sent once, in parts, or repeatedly (whole, or growing from its start). */
 function joinedName(before: string, piece: string): string {
   if (piece === '') return before
   return piece.startsWith(before) ? piece : before + piece

@@ -2,29 +2,28 @@ import { createHash } from 'node:crypto'
 import type { AssistantPart, Message, UserPart } from './chat-request.ts'
 
 /**
- * An id for a call whose provider names none, and which clients need to say what a result belongs
- * to. `seed`: what makes the call this one and no other.
+ * Makes an id for a call without one, since clients need it to assign results. `seed`: must be
+ * unique to the call.
  */
 export const madeId = (seed: string): string =>
   `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`
 
-/** The ids of all calls of a conversation. */
+/** Returns the ids of all calls of a conversation. */
 export const callIdsIn = (messages: readonly Message[]): Set<string> =>
   new Set(
     messages.flatMap(({ parts }) => parts.flatMap((p) => (p.kind === 'toolCall' ? p.id : []))),
   )
 
 /**
- * The conversation with an id of its own for each call, where its client, or an upstream before,
- * has used one again: Anthropic refuses that ("`tool_use` ids must be unique"). Results follow
- * their calls in order. The same conversation always gets the same ids, so that its prompt stays
- * cached.
+ * Gives each call of a conversation a unique id, if its client or an earlier upstream reused one:
+ * Anthropic rejects that ("`tool_use` ids must be unique"). Results follow their calls in order.
+ * The same conversation always gets the same ids, so that its prompt stays cached.
  */
 export function withOwnCallIds(messages: readonly Message[]): readonly Message[] {
   const uses = new Map<string, number>()
-  /** Of the turn before: its calls without a result yet, by their first ids. */
+  /** Calls of the turn before that have no result yet, by their original ids. */
   let waiting = new Map<string, string[]>()
-  /** The last call of each first id. */
+  /** Last call of each original id. */
   const last = new Map<string, string>()
   const called = (part: AssistantPart): AssistantPart => {
     if (part.kind !== 'toolCall') return part

@@ -3,7 +3,7 @@ import type { Signature } from './chat-request.ts'
 import type { TokenUsage } from './token-usage.ts'
 import type { Citation, RunSearch } from './web-search.ts'
 
-/** A whole chat answer as no provider spells it; see chat-request.ts. */
+/** A whole chat answer, independent of any provider; see chat-request.ts. */
 export interface ChatAnswer {
   id: string
   choices: readonly AnswerChoice[]
@@ -17,7 +17,7 @@ export interface AnswerChoice {
 
 export type AnswerPart =
   | { kind: 'text'; text: string }
-  /** The model declines, and says so apart from its answer. */
+  /** A refusal that the model reports apart from its answer. */
   | { kind: 'refusal'; text: string }
   | { kind: 'thinking'; text: string; signature: Signature | null; redacted: string | null }
   | {
@@ -27,17 +27,17 @@ export type AnswerPart =
       argumentsJson: string
       signature: Signature | null
     }
-  /** A picture the model has made; base64. */
+  /** An image that the model generated; base64. */
   | { kind: 'image'; mimeType: string; data: string }
-  /** The vendor has searched the web. */
+  /** A web search that the vendor ran. */
   | { kind: 'search'; search: RunSearch }
-  /** What the text before it is based on. */
+  /** Source of the text before it. */
   | { kind: 'citation'; citation: Citation }
 
 /** Why the model stopped. */
 export interface Finish {
   reason: FinishReason
-  /** The text that ended the answer, where the provider says which. */
+  /** Stop text that ended the answer; null if not reported. */
   stopSequence: string | null
 }
 
@@ -45,28 +45,28 @@ export type FinishReason =
   | 'stop'
   | 'length'
   | 'toolCalls'
-  /** The provider held the answer back. */
+  /** The provider's content filter withheld the answer. */
   | 'filtered'
 
-/** Why an answer ended, by the provider's word for it; a word that is not known is an end. */
+/** Maps a provider's finish reason; an unknown one counts as a normal end. */
 export const finishNamed = (
   finishes: Readonly<Record<string, FinishReason>>,
   word: unknown,
 ): Finish => ({ reason: finishes[textOr(word)] ?? 'stop', stopSequence: null })
 
 /**
- * A streamed answer, piece by piece. Texts of one kind in one choice continue each other; tool
- * calls are numbered within their choice, and what belongs to them names the number.
+ * A streamed answer, event by event. Texts of one kind in one choice continue each other; tool
+ * calls are numbered within their choice, and their events have that number.
  */
 export type ChatEvent =
   | { kind: 'start'; id: string }
   | { kind: 'text' | 'refusal' | 'thinking'; choice: number; text: string }
   /**
-   * What the model wrote to a hosted tool: counted, and seen only by clients of the upstream's own
-   * dialect.
+   * Input that the model wrote for a hosted tool: counted, and visible only to clients of the
+   * upstream's own dialect.
    */
   | { kind: 'hostedTool'; choice: number; text: string }
-  /** Seals the thinking before it; `redacted` stands for thinking that is not shown. */
+  /** Signs the thinking before it; `redacted` is thinking that is not shown. */
   | { kind: 'signature'; choice: number; signature: Signature }
   | { kind: 'redacted'; choice: number; redacted: string }
   | {
@@ -82,10 +82,10 @@ export type ChatEvent =
   | { kind: 'search'; choice: number; search: RunSearch }
   | { kind: 'citation'; choice: number; citation: Citation }
   | { kind: 'finish'; choice: number; finish: Finish }
-  /** The provider is still at work. */
+  /** Keep-alive of the provider. */
   | { kind: 'ping' }
 
-/** A piece of text as an upstream's stream has it; none, when it is empty or no text. */
+/** Returns the event of a text delta; none if it is empty or not a text. */
 export function textEvent(
   kind: 'text' | 'refusal' | 'thinking' | 'hostedTool',
   value: unknown,
@@ -95,7 +95,7 @@ export function textEvent(
   return text === '' ? [] : [{ kind, choice, text }]
 }
 
-/** A whole answer as the events it could have come in. */
+/** Returns a whole answer as stream events. */
 export function eventsOfAnswer(answer: ChatAnswer): ChatEvent[] {
   const events: ChatEvent[] = [{ kind: 'start', id: answer.id }]
   for (const [choice, { parts, finish }] of answer.choices.entries()) {

@@ -3,15 +3,15 @@ import { RequestNotes } from './request-notes.ts'
 import type { WebSearch } from './web-search.ts'
 
 /**
- * A chat request as no provider spells it and all of them mean it. Readers make it from a client's
- * words, writers make a provider's words from it; neither knows the other. What a reader does not
- * understand or a writer cannot say, they refuse by name, or leave out with a note if it only
- * steers (`RequestNotes`): nothing of a request is lost in silence.
+ * A chat request, independent of any provider. Readers make it from a client's request, writers
+ * make a provider's request from it; neither knows the other. What a reader does not understand or
+ * a writer cannot express is rejected by name, or left out with a note if it only steers
+ * (`RequestNotes`): nothing is dropped silently.
  *
- * Null is always "the client did not say".
+ * Null always means "not set by the client".
  */
 export interface ChatRequest {
-  /** In whose words the client spoke; its names for fields are used in refusals. */
+  /** The client's dialect; its names for fields are used in errors. */
   spokenIn: SpokenName
   /** Collects what is left out or changed. */
   notes: RequestNotes
@@ -19,13 +19,13 @@ export interface ChatRequest {
   messages: readonly Message[]
   tools: readonly Tool[]
   toolChoice: ToolChoice | null
-  /** A search of the web by the vendor of the model; absent: none. */
+  /** Web search by the vendor of the model; absent: none. */
   search?: WebSearch | undefined
   /** Whether the model may call several tools in one turn. */
   parallelTools: boolean | null
   output: OutputFormat | null
   maxCompletionTokens: number | null
-  /** Texts that end the answer where they appear. */
+  /** Stop texts, which end the answer where they appear. */
   stop: readonly string[]
   temperature: number | null
   topP: number | null
@@ -33,25 +33,27 @@ export interface ChatRequest {
   presencePenalty: number | null
   frequencyPenalty: number | null
   seed: number | null
-  /** How many answers are wanted. */
+  /** Number of answers to generate. */
   choices: number
   thinking: Thinking | null
-  /** How many alternatives of each token are wanted with their probabilities. */
+  /** Number of alternatives per token to return with their probabilities. */
   topLogprobs: number | null
-  /** Who uses the client, as an opaque name. */
+  /** The client's end user, as an opaque name. */
   userId: string | null
   /**
-   * What the client calls the conversation, so that its prompt is found in a cache; absent:
-   * nothing.
+   * The client's name of the conversation, which helps to find its prompt in a cache; absent if not
+   * set.
    */
   cacheKey?: string | null
-  /** What the answer is to be made of; absent: of text. */
+  /** Output modalities; absent: text. */
   modalities?: readonly Modality[]
 }
 
 export type Modality = 'text' | 'image'
 
-/** One that says nothing beyond its messages: for whoever makes one up. */
+/**
+ * Request with these messages and no other parameters, for requests that the gateway makes itself.
+ */
 export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
   spokenIn: 'openai',
   notes: new RequestNotes(),
@@ -77,7 +79,7 @@ export const plainRequest = (messages: readonly Message[]): ChatRequest => ({
 
 export type DialectName = 'openai' | 'anthropic' | 'gemini'
 
-/** OpenAI has two sets of names for what clients can ask. */
+/** OpenAI has two APIs with different names of fields. */
 export type SpokenName = DialectName | 'responses'
 
 export type Message =
@@ -87,7 +89,7 @@ export type Message =
 export type UserPart = TextPart | MediaPart | ToolResultPart
 export type AssistantPart = TextPart | MediaPart | ThinkingPart | ToolCallPart
 
-/** A mark behind which the provider is to keep the prompt: for five minutes or an hour. */
+/** A mark up to which the provider caches the prompt: for five minutes or an hour. */
 export type CacheMark = '5m' | '1h'
 
 export interface TextPart {
@@ -96,10 +98,10 @@ export interface TextPart {
   cache: CacheMark | null
 }
 
-/** A picture, a recording, a film or a document. */
+/** An image, a recording, a video or a document. */
 export interface MediaPart {
   kind: 'media'
-  /** Where it stood in the client's request, for refusals: `messages[0].content[1]`. */
+  /** Path in the client's request, for errors: `messages[0].content[1]`. */
   at: string
   source: MediaSource
   /** Of an image: `low`, `high` or `auto`. */
@@ -112,9 +114,9 @@ export interface MediaPart {
 export type MediaSource =
   /** `data` is base64. */
   | { from: 'data'; mimeType: string; data: string }
-  /** Never fetched here. `mimeType` null: the address alone tells. */
+  /** Never fetched by the gateway. `mimeType` null: only the URL is known. */
   | { from: 'url'; url: string; mimeType: string | null; family: MediaFamily }
-  /** A document that is nothing but text. */
+  /** A plain-text document. */
   | { from: 'text'; text: string }
 
 export type MediaFamily = 'image' | 'audio' | 'video' | 'document'
@@ -123,13 +125,13 @@ export interface ThinkingPart {
   kind: 'thinking'
   text: string
   signature: Signature | null
-  /** The provider has hidden the thought: this is all there is of it. */
+  /** The hidden thought's bytes, which have no text; null if it is not hidden. */
   redacted: string | null
 }
 
 /**
- * A provider's seal on its own thought, which it wants back with the conversation. Only the
- * provider that made it can read it.
+ * A provider's signature of its own thought, which it requires back with the conversation. Only
+ * that provider can read it.
  */
 export interface Signature {
   by: DialectName
@@ -140,7 +142,7 @@ export interface ToolCallPart {
   kind: 'toolCall'
   id: string
   name: string
-  /** The arguments as JSON text, as the model wrote them. */
+  /** Arguments as JSON text, as the model wrote them. */
   argumentsJson: string
   signature: Signature | null
   cache: CacheMark | null
@@ -149,7 +151,7 @@ export interface ToolCallPart {
 export interface ToolResultPart {
   kind: 'toolResult'
   callId: string
-  /** The tool's name, where the client repeats it. */
+  /** Name of the tool, if the client repeats it; null if not set. */
   name: string | null
   parts: readonly (TextPart | MediaPart)[]
   isError: boolean
@@ -159,7 +161,7 @@ export interface ToolResultPart {
 export interface Tool {
   name: string
   description: string | null
-  /** JSON Schema of the arguments; null: it takes none. */
+  /** JSON Schema of the arguments; null: no arguments. */
   schema: JsonRecord | null
   /** The arguments must match the schema exactly. */
   isStrict: boolean | null
@@ -177,47 +179,47 @@ export type OutputFormat =
       description: string | null
       schema: JsonRecord
       isStrict: boolean | null
-      /** The client's field with the schema; absent: as `field-names.ts` calls it. */
+      /** Client's field with the schema; absent: its name in `field-names.ts`. */
       at?: string
     }
 
-/** How much the model is to think before it answers. */
+/** How much the model reasons before it answers. */
 export type Thinking =
   | { kind: 'off' }
   | { kind: 'effort'; effort: Effort }
-  /** Tokens it may think. */
+  /** Maximum reasoning tokens. */
   | { kind: 'budget'; tokens: number }
-  /** As much as it finds right. */
+  /** The model decides. */
   | { kind: 'adaptive' }
 
 export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 
 export const EFFORTS: readonly Effort[] = ['minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The effort that a budget of thinking tokens stands for, as other gateways understand it. */
+/** Converts a reasoning budget in tokens to an effort, as other gateways do. */
 export function effortOfBudget(tokens: number): Effort {
   if (tokens >= 10_000) return 'high'
   if (tokens >= 5000) return 'medium'
   return tokens >= 2000 ? 'low' : 'minimal'
 }
 
-/** The effort that comes nearest to what the client asks for. */
+/** Returns the effort that comes closest to the client's request. */
 export function effortOf(thinking: Exclude<Thinking, { kind: 'off' }>): Effort {
   if (thinking.kind === 'effort') return thinking.effort
   return thinking.kind === 'budget' ? effortOfBudget(thinking.tokens) : 'medium'
 }
 
 /**
- * Whether what is said of thought can be left behind for a model that does not think. A budget is
- * what may be thought at most: who does not think keeps within it. An effort is refused as OpenAI
- * refuses it, but not to clients of Anthropic and Gemini: Claude Code and Gemini CLI send one with
- * every model whose name they do not know, and their users cannot turn it off. Source: Claude
- * Code's documentation, "LLM gateway protocol", "Feature pass-through".
+ * Whether reasoning parameters can be dropped for a model that does not reason. A budget is a
+ * maximum, so no reasoning keeps within it. An effort is rejected as OpenAI rejects it, but not for
+ * clients of Anthropic and Gemini: Claude Code and Gemini CLI send one with every unknown model,
+ * and their users cannot turn it off. Source: Claude Code's documentation, "LLM gateway protocol",
+ * "Feature pass-through".
  */
 export const isThoughtOptional = ({ spokenIn, thinking }: ChatRequest): boolean =>
   thinking?.kind !== 'effort' || spokenIn === 'anthropic' || spokenIn === 'gemini'
 
-/** What a media type is about. */
+/** Returns the family of a media type. */
 export function familyOf(mimeType: string): MediaFamily {
   const [family] = mimeType.split('/')
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'document'

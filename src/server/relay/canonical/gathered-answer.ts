@@ -4,8 +4,8 @@ import type { TokenUsage } from './token-usage.ts'
 const STOPPED: Finish = { reason: 'stop', stopSequence: null }
 
 /**
- * The events of a whole answer with a `finish` for every choice: servers leave it out, and a client
- * waits for it. An answer without a choice gets an empty one.
+ * Adds a `finish` for every choice of a whole answer: some servers leave it out, and clients wait
+ * for it. An answer without a choice gets an empty one.
  */
 export function withEveryFinish(events: readonly ChatEvent[]): readonly ChatEvent[] {
   const choices = new Set<number>()
@@ -26,12 +26,12 @@ export function withEveryFinish(events: readonly ChatEvent[]): readonly ChatEven
 
 interface GatheredChoice {
   parts: AnswerPart[]
-  /** The tool calls among the parts, by their number. */
+  /** Tool calls among the parts, by number. */
   calls: Map<number, AnswerPart & { kind: 'toolCall' }>
   finish: Finish
 }
 
-/** Puts the events of an answer together. */
+/** Joins the events of an answer. */
 export function answerOf(events: readonly ChatEvent[], usage: TokenUsage | null): ChatAnswer {
   let id = ''
   const choices = new Map<number, GatheredChoice>()

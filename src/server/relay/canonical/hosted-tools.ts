@@ -2,10 +2,10 @@ import { AppError } from '../../app-error.ts'
 import type { RequestNotes } from './request-notes.ts'
 
 /**
- * A tool that its vendor runs, and that another upstream cannot have. It is left out with a note if
- * the operator wants that (option `DropHostedTools`); else it is refused by its name.
+ * Handles a tool that its vendor runs and another upstream does not have. It is left out with a
+ * note if the option `DropHostedTools` is on; otherwise it is rejected by name.
  *
- * @param type The client's word for the tool, such as `web_search` or `googleSearch`.
+ * @param type The client's name of the tool, such as `web_search` or `googleSearch`.
  */
 export function dropHostedTool(notes: RequestNotes, type: string, field: string): void {
   if (notes.dropsHostedTools) {

@@ -3,8 +3,8 @@ import type { OutputFormat, TextPart } from './chat-request.ts'
 const AS_JSON = 'Answer with JSON only: no other words, and no code fence around it.'
 
 /**
- * An instruction that asks for the format of the answer, for models that cannot be held to it; none
- * if any text will do.
+ * Instruction that asks for the output format, for models that cannot enforce it; none if any text
+ * will do.
  */
 export function jsonInWords(output: OutputFormat | null): TextPart[] {
   if (output === null) return []

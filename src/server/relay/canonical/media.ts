@@ -3,16 +3,19 @@ import { invalidField } from './reading.ts'
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)((?:;[\w.+-]+=[^;,]*)*);base64,/i
 
-/** Names that programs have for a kind of picture, and the one that all providers know. */
+/** Other names of JPEG, whose standard name all providers know. */
 const JPEG = /^image\/p?jpe?g$/
 
-/** The media type that a client says, as providers know it. */
+/** Returns the client's media type in its standard spelling. */
 export function mediaType(said: string): string {
   const type = said.toLowerCase()
   return JPEG.test(type) ? 'image/jpeg' : type
 }
 
-/** A `data:` address as its bytes; any other as an address. `family` when the address cannot tell. */
+/**
+ * Converts a `data:` URL to its bytes; any other stays a URL. `family`: used if the URL does not
+ * tell.
+ */
 export function mediaOfUrl(url: string, family: MediaFamily, at: string): MediaSource {
   const match = DATA_URL.exec(url)
   if (match !== null) {
@@ -39,13 +42,13 @@ export const mediaFamily = (source: MediaSource): MediaFamily => {
   }
 }
 
-/** Code and data are text, whatever clients call them. */
+/** Code and data count as text, whatever type clients give them. */
 const TEXTS =
   /^text\/|^application\/(?:x-)?(?:json|ndjson|jsonl|xml|yaml|toml|sql|javascript|typescript|python|sh)(?:$|;)|\+(?:json|xml|yaml)(?:$|;)/
 
 /**
- * The text of a document that is nothing but text, also where it came as base64; null if it is
- * another kind of file, or lies at an address.
+ * Returns the text of a plain-text document, also if it is base64; null if it is another kind of
+ * file, or a URL.
  */
 export function documentText(source: MediaSource): string | null {
   if (source.from === 'text') return source.text
@@ -54,8 +57,8 @@ export function documentText(source: MediaSource): string | null {
 }
 
 /**
- * A text document as a text of the user, under its name, for upstreams that take no such files;
- * null if it is no text.
+ * Returns a text document as a text of the user, with its name, for upstreams that accept no such
+ * files; null if it is not text.
  */
 export function documentInWords({ source, title }: MediaPart): string | null {
   const text = documentText(source)
@@ -63,7 +66,7 @@ export function documentInWords({ source, title }: MediaPart): string | null {
   return `${title}:\n${text}`
 }
 
-/** Media types by the ending of an address, of files that models read. */
+/** Media types by file extension, for files that models read. */
 const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -89,7 +92,7 @@ const TYPES: Readonly<Record<string, string>> = {
   mpeg: 'video/mpeg',
 }
 
-/** What lies at an address, by the client's word, else by its ending, else by the usual of its kind. */
+/** Media type of a URL: the client's, else by its extension, else the default of its family. */
 export function typeAtUrl({
   url,
   mimeType,

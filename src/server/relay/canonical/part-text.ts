@@ -1,10 +1,10 @@
 import type { ToolCallPart, ToolResultPart } from './chat-request.ts'
 
-/** The words of a message's parts, for providers that take one text. */
+/** Joins the texts of a message, for providers that accept a single text. */
 export const joinedText = (parts: readonly { kind: string; text?: string }[]): string =>
   parts.map((part) => (part.kind === 'text' ? (part.text ?? '') : '')).join('')
 
-/** The words of a tool's result. Each of its texts is a whole, and begins a line. */
+/** Joins the texts of a tool result. Each begins a new line. */
 export function resultWords({ parts }: Pick<ToolResultPart, 'parts'>): string {
   let words = ''
   for (const part of parts) {
@@ -14,14 +14,16 @@ export function resultWords({ parts }: Pick<ToolResultPart, 'parts'>): string {
   return words
 }
 
-/** The same; an error says that it is one. */
+/** Text of a tool result; an error is marked as such. */
 export const resultText = (result: ToolResultPart): string =>
   (result.isError ? 'Error: ' : '') + resultWords(result)
 
-/** A call told as what was said, for providers that have no other word for it. */
+/** A tool call as text, for providers without tool calls. */
 export const callText = ({ name, argumentsJson }: ToolCallPart): string =>
   `${name}(${argumentsJson})`
 
-/** Its result likewise. `names`: of the tools, by the ids of their calls. */
+/**
+ * A tool result as text, for providers without tool calls. `names`: names of the tools by call id.
+ */
 export const resultLine = (result: ToolResultPart, names: ReadonlyMap<string, string>): string =>
   `${names.get(result.callId) ?? result.name ?? ''}: ${resultText(result)}`

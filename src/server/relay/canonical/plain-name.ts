@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 
-/** What both OpenAI and Anthropic take. Source: their API references, `tools`. */
+/** Names that both OpenAI and Anthropic accept. Source: their API references, `tools`. */
 const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/
 const NAME_LETTERS = 55
 
 /**
- * A tool's name, or a call's id, as the strictest of providers take it: they refuse any other. One
- * that must change is always changed alike, and keeps apart from all others by its hash.
+ * Converts a tool name or a call id to what the strictest providers accept. A name always changes
+ * in the same way, and a hash keeps it distinct from all others.
  */
 export function plainName(name: string): string {
   if (PLAIN.test(name)) return name

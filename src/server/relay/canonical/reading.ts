@@ -4,38 +4,41 @@ import { isRecord, roundedNumber, type JsonRecord } from '../json/json-value.ts'
 import { RequestNotes } from './request-notes.ts'
 
 /**
- * Reading somebody's JSON into the canonical form: every accessor names the place when it refuses,
- * and every object says which members are left that nobody has read.
+ * Reads client JSON into the canonical form: every accessor names the member in its error, and
+ * every object reports the members that were not read.
  */
 
-/** Characters of a place that a refusal repeats. */
+/** Maximum length of a path in an error. */
 const PLACE_MAX = 128
 
-/** The client's request cannot be understood here. */
+/** Error for an invalid field of the client's request. */
 export const invalidField = (field: string): AppError =>
   new AppError('relay_field_invalid', { field: field.slice(0, PLACE_MAX) })
 
-/** What the client asks for cannot be said in the upstream's dialect. */
+/** Error for a field that the upstream's dialect does not have. */
 export const unsupportedField = (field: string): AppError =>
   new AppError('relay_field_unsupported', { field: field.slice(0, PLACE_MAX) })
 
 export const missingField = (field: string): AppError =>
   new AppError('relay_field_required', { field: field.slice(0, PLACE_MAX) })
 
-/** A part of instructions: no other dialect has pictures, documents or recordings among them. */
+/**
+ * Returns a text of the instructions; other dialects allow no images, documents or recordings
+ * there.
+ */
 export function instruction(part: TextPart | MediaPart): TextPart {
   if (part.kind === 'media') throw unsupportedField(part.at)
   return part
 }
 
-/** Null, false and what is empty are how clients spell "nothing". */
+/** Whether a value has an effect: clients send null, false and empty values for "not set". */
 export function isAskedFor(value: unknown): boolean {
   if (value === null || value === undefined || value === false) return false
   if (Array.isArray(value)) return value.length > 0
   return !isRecord(value) || Object.keys(value).length > 0
 }
 
-/** One JSON object while it is read, and where it stands. */
+/** A JSON object that is being read, with its path. */
 export class Members {
   readonly at: string
   /** Collects what is left out; shared by all objects of a request. */
@@ -54,7 +57,7 @@ export class Members {
     return this.at === '' ? name : `${this.at}.${name}`
   }
 
-  /** The value; null and absent are the same. */
+  /** The value; null if null or absent. */
   any(name: string): unknown {
     this.unread.delete(name)
     return this.value[name] ?? null
@@ -126,19 +129,19 @@ export class Members {
     })
   }
 
-  /** Members that change nothing about the answer: read, and left behind. */
+  /** Marks members without an effect on the answer as read. */
   ignore(...names: string[]): void {
     for (const name of names) this.unread.delete(name)
   }
 
-  /** Steering parameters that no other dialect has: left out, with a note if they ask for something. */
+  /** Drops steering parameters that no other dialect has, with a note if they have an effect. */
   drop(...names: string[]): void {
     for (const name of names) {
       if (isAskedFor(this.any(name))) this.notes.drop(this.place(name))
     }
   }
 
-  /** Hints that no other dialect has: left out with a note, even in a strict call. */
+  /** Drops hints that no other dialect has, with a note, even in a strict call. */
   reportDropped(...names: string[]): void {
     for (const name of names) {
       if (isAskedFor(this.any(name))) this.notes.reportDropped(this.place(name))
@@ -150,7 +153,7 @@ export class Members {
     return [...this.unread].filter((name) => (this.value[name] ?? null) !== null)
   }
 
-  /** Refuses what asks for something that nobody here has understood. */
+  /** Rejects the request if a member that was not read has an effect. */
   done(): void {
     for (const name of this.unread) {
       if (isAskedFor(this.value[name])) throw unsupportedField(this.place(name))
@@ -158,7 +161,7 @@ export class Members {
   }
 }
 
-/** Where the client wants the prompt kept up to; writing it to the cache has its price. */
+/** Reads a cache mark; writing the prompt to the cache is charged. */
 export function readCacheMark(members: Members): CacheMark | null {
   const mark = members.object('cache_control')
   if (mark === null) return null

@@ -1,13 +1,13 @@
 import { AppError } from '../../app-error.ts'
 
 /**
- * What of a client's request does not reach the upstream as the client sent it. Readers, writers
- * and providers note it here; the client finds it in the headers `X-Gatehouse-Dropped` and
- * `X-Gatehouse-Adjusted`, an administrator in the detail of the log row.
+ * Records what does not reach the upstream as the client sent it. Readers, writers and providers
+ * add notes; the client finds them in the headers `X-Gatehouse-Dropped` and `X-Gatehouse-Adjusted`,
+ * an administrator in the detail of the log row.
  *
- * Rule: a parameter that only steers how the answer is made (`seed`, penalties, efforts) is
- * left out with a note. A parameter that changes what the answer is (tools, format, images, several
- * answers) is refused with `unsupportedField`. A strict call refuses both.
+ * Rule: a parameter that only steers how the answer is made (`seed`, penalties, efforts) is left
+ * out with a note. A parameter that changes what the answer is (tools, format, images, several
+ * answers) is rejected with `unsupportedField`. A strict call rejects both.
  *
  * Fields are named as the client names them: `generationConfig.seed` for a client of Gemini.
  */
@@ -16,10 +16,10 @@ export class RequestNotes {
   private readonly droppedFields = new Set<string>()
   private readonly adjustedFields = new Set<string>()
 
-  /** Texts that end the answer and that the upstream cannot be told: it is cut here. */
+  /** Stop texts that the upstream does not accept: the relay cuts the answer at them. */
   private readonly stopTexts = new Set<string>()
 
-  /** Whether tools that a vendor runs are left out where the upstream cannot have them. */
+  /** Whether hosted tools are left out if the upstream does not have them. */
   readonly dropsHostedTools: boolean
 
   constructor(isStrict = false, dropsHostedTools = false) {
@@ -33,7 +33,7 @@ export class RequestNotes {
     this.reportDropped(field)
   }
 
-  /** Notes a parameter that goes out with another value or in words. Throws if the call is strict. */
+  /** Notes a parameter that is sent with another value or as text. Throws if the call is strict. */
   adjust(field: string): void {
     this.refuseIfStrict(field)
     this.reportAdjusted(field)
@@ -52,7 +52,7 @@ export class RequestNotes {
     this.adjustedFields.add(field)
   }
 
-  /** Has the answer cut here at texts that the upstream cannot be told. */
+  /** Lets the relay cut the answer at stop texts that the upstream does not accept. */
   cutAt(texts: readonly string[]): void {
     for (const text of texts) if (text !== '') this.stopTexts.add(text)
   }

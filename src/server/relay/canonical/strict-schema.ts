@@ -2,8 +2,8 @@ import type { ChatRequest } from './chat-request.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Whether OpenAI is to hold to a schema strictly. What Claude holds to may have members that can be
- * left out, and words that OpenAI refuses: such a schema only shows it the way.
+ * Whether OpenAI enforces the schema strictly. A strict schema for Claude may have optional
+ * members, and keywords that OpenAI rejects: OpenAI then uses it as a hint.
  */
 export const strictAtOpenai = (
   { spokenIn }: ChatRequest,
@@ -15,7 +15,9 @@ export const strictAtOpenai = (
 /** Source: OpenAI's guide "Structured outputs", "Supported schemas". */
 const REFUSED = ['allOf', 'oneOf', 'not', 'if', 'dependentRequired', 'dependentSchemas']
 
-/** "All fields must be required", and "objects have limitations": they are closed, at all depths. */
+/**
+ * "All fields must be required", and "objects have limitations": they are closed, at all depths.
+ */
 function isTakenStrictly(schema: JsonRecord | null): boolean {
   if (schema?.type !== 'object') return false
   const open: unknown[] = [schema]

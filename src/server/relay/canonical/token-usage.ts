@@ -2,12 +2,12 @@ import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { roundedNumber } from '../json/json-value.ts'
 
 /**
- * What a call used, in one meaning for all vendors. The figures decide what a call costs and come
- * from a server that may be wrong, or hostile. They are believed when they are whole numbers within
- * bounds that agree with each other; otherwise the reading names the reason and the caller counts
- * for itself.
+ * Usage of a call, with the same meaning for all vendors. The figures decide the price of a call
+ * and come from a server that may be wrong, or hostile. They are accepted if they are whole numbers
+ * within bounds and consistent; otherwise the reading names the reason and the caller counts
+ * itself.
  *
- * Vendors differ in what their fields include; each dialect's `usage.ts` knows how. After reading,
+ * Vendors differ in what their fields include; see each dialect's `usage.ts`. After reading,
  * always: `promptTokens` includes `cachedTokens`, `cacheWriteTokens` and `cacheWriteHourTokens`,
  * which overlap by `cacheOverlapTokens` only, and `completionTokens` includes `reasoningTokens`.
  */
@@ -15,22 +15,22 @@ export interface TokenUsage {
   promptTokens: number
   /** Read from the upstream's prompt cache. */
   cachedTokens: number
-  /** Written to it, to be kept for minutes, where the vendor says so. */
+  /** Written to the cache for minutes, if the vendor reports it. */
   cacheWriteTokens: number
-  /** Written to it, to be kept for an hour. */
+  /** Written to the cache for an hour. */
   cacheWriteHourTokens: number
-  /** Both read from the cache and written to it, and paid for as both; 0 if absent. */
+  /** Both read from the cache and written to it, and charged as both; 0 if absent. */
   cacheOverlapTokens?: number
   completionTokens: number
   reasoningTokens: number
-  /** What is not text, and what was used beside tokens; absent: nothing. */
+  /** Usage other than text tokens; absent: none. */
   extras?: UsedExtras
 }
 
 export type UsageFault =
   /** No usage object at all. */
   | 'absent'
-  /** An object, or something else, without the figures that are needed. */
+  /** Not an object, or one without the required figures. */
   | 'shape'
   /** A figure that is text, a fraction, NaN … */
   | 'not-integer'
@@ -38,7 +38,7 @@ export type UsageFault =
   | 'out-of-range'
   /** The total is less than its parts. */
   | 'inconsistent'
-  /** All figures zero, as some servers fill the field they do not know. */
+  /** All figures are zero, which some servers send for "unknown". */
   | 'empty'
 
 export type UsageNote =
@@ -58,11 +58,11 @@ export type UsageNote =
   | 'reasoning-clamped'
   /** No prompt tokens were reported beside some completion. */
   | 'prompt-zero'
-  /** The total is all that was told, and was taken for the prompt. */
+  /** Only the total was reported, and counts as the prompt. */
   | 'prompt-from-total'
-  /** Only the beginning of an answer has told its completion, and not its end. */
+  /** The beginning of an answer reported its completion, but its end did not. */
   | 'completion-begun'
-  /** The vendor charges nothing for the answer, whatever it says. */
+  /** The vendor does not charge for the answer. */
   | 'unbilled'
 
 export type UsageReading =
@@ -71,11 +71,11 @@ export type UsageReading =
       usage: null
       fault: UsageFault
       notes: readonly UsageNote[]
-      /** What was made, by a vendor that says so and nothing of the prompt. */
+      /** Completion tokens, from a vendor that does not report the prompt. */
       completionTokens?: number
     }
 
-/** What was made, where it is all that a vendor tells; null: it tells everything, or nothing. */
+/** Completion tokens, if a vendor reports nothing else; null otherwise. */
 export const completionOf = (reading: UsageReading): number | null =>
   reading.usage === null ? (reading.completionTokens ?? null) : null
 
@@ -84,8 +84,8 @@ export const NO_USAGE: UsageReading = { usage: null, fault: 'absent', notes: [] 
 export const usageRefused = (fault: UsageFault): UsageReading => ({ usage: null, fault, notes: [] })
 
 /**
- * Figures as a vendor sends them, or why none of them can be believed: a server that sends one that
- * is wrong cannot be trusted with the others. Absent ones and `null` are null. `maxOf` bounds each.
+ * Checks a vendor's figures. Returns the reason if any is invalid: a server that sends one wrong
+ * figure cannot be trusted with the others. Absent ones and `null` are null. `maxOf` bounds each.
  */
 export function checkedFigures<Name extends string>(
   sent: Readonly<Record<Name, unknown>>,
@@ -107,8 +107,8 @@ export function checkedFigures<Name extends string>(
 }
 
 /**
- * Figures whose parts stand beside each other, as Anthropic and Gemini report them: `freshTokens`
- * is the prompt without its cached parts, `thoughtTokens` what was thought beside the answer.
+ * Figures whose parts are reported separately, as Anthropic and Gemini do: `freshTokens` is the
+ * prompt without its cached parts, `thoughtTokens` the reasoning beside the answer.
  */
 export interface SeparateFigures {
   freshTokens: number
@@ -117,13 +117,13 @@ export interface SeparateFigures {
   cacheWriteHourTokens: number
   answerTokens: number
   thoughtTokens: number
-  /** How much of the answer was thought, where the vendor counts it inside. */
+  /** Reasoning that the vendor counts as part of the answer. */
   thoughtInsideTokens: number
-  /** What is not text, and tools that the vendor ran. */
+  /** Usage other than text tokens, and tools that the vendor ran. */
   extras: UsedExtras
 }
 
-/** None of them, for vendors that tell some only. */
+/** All figures zero, for vendors that report only some. */
 export const NO_FIGURES: SeparateFigures = {
   freshTokens: 0,
   cachedTokens: 0,
@@ -135,7 +135,7 @@ export const NO_FIGURES: SeparateFigures = {
   extras: {},
 }
 
-/** Puts separate figures together; refuses sums beyond what is plausible. */
+/** Joins separate figures; rejects implausibly high sums. */
 export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageReading {
   const promptTokens =
     parts.freshTokens + parts.cachedTokens + parts.cacheWriteTokens + parts.cacheWriteHourTokens
@@ -162,8 +162,8 @@ export function usageOfParts(parts: SeparateFigures, tokensMax: number): UsageRe
 }
 
 /**
- * The reading of a vendor that says how much was read and how much was written, and nothing else.
- * `otherwise`: what it is taken for where one of the two is missing.
+ * Reads the usage of a vendor that reports only prompt and completion tokens. `otherwise`: the
+ * result if one of the two is missing.
  */
 export function usageOfTwo(
   sent: Readonly<{ input: unknown; output: unknown }>,
@@ -177,7 +177,7 @@ export function usageOfTwo(
   return usageOfParts({ ...NO_FIGURES, freshTokens: input, answerTokens: output }, tokensMax)
 }
 
-/** What was counted here, for a call whose upstream does not say. */
+/** Usage counted by the gateway, for an upstream that does not report it. */
 export const countedUsage = (promptTokens: number, completionTokens: number): TokenUsage => ({
   promptTokens,
   cachedTokens: 0,
@@ -187,8 +187,8 @@ export const countedUsage = (promptTokens: number, completionTokens: number): To
   reasoningTokens: 0,
 })
 
-/** What a model can plausibly have read or written: ten times the largest context on offer. */
+/** Maximum plausible tokens of a call: ten times the largest context on offer. */
 export const USAGE_TOKENS_MAX = 20_000_000
 
-/** The most that a request may ask a model to write; what lies beyond is a mistake. */
+/** Maximum completion limit of a request; higher values are mistakes. */
 export const ASKED_TOKENS_MAX = 100_000_000

@@ -9,13 +9,13 @@ import type {
 } from './chat-request.ts'
 import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
 
-/** What is said in a conversation, as it comes: in some dialects instructions stand anywhere. */
+/** A message of a conversation; in some dialects instructions may stand anywhere. */
 export type Said = Message | { role: 'system'; parts: readonly TextPart[] }
 
 /**
- * A conversation, and its instructions apart. Those behind the assistant's last words are what is
- * asked now, as programs ask that have a conversation summarised: in front of it nothing would be
- * asked, and the assistant's words would be gone on with.
+ * Splits a conversation into messages and instructions. Instructions after the last assistant
+ * message become the user's question, as from programs that have a conversation summarized: moved
+ * to the front, they would leave no question, and the model would continue the assistant's text.
  */
 export function conversationOf(said: readonly Said[]): Pick<ChatRequest, 'system' | 'messages'> {
   const last = said.findLastIndex(({ role }) => role !== 'system')
@@ -32,8 +32,8 @@ export function conversationOf(said: readonly Said[]): Pick<ChatRequest, 'system
 }
 
 /**
- * The request with a user's turn. OpenAI accepts instructions alone, as forms with one field send
- * them; providers that demand a user's turn get the instructions as the user's words.
+ * Ensures a user turn. OpenAI accepts instructions alone, which clients with a single input field
+ * send; for providers that require a user turn, they become the user's text.
  */
 export const withQuestion = (request: ChatRequest): ChatRequest =>
   request.messages.length > 0
@@ -41,9 +41,9 @@ export const withQuestion = (request: ChatRequest): ChatRequest =>
     : { ...request, system: [], messages: [{ role: 'user', parts: request.system }] }
 
 /**
- * The conversation with neighbours of one role joined, as providers want it that take turns. Of the
- * user's parts, results of tools come first: they answer the turn before, and stand in the order of
- * its calls, which for some providers is all that tells two calls of one tool apart.
+ * Joins adjacent messages of one role, for providers with alternating turns. Of the user's parts,
+ * tool results come first: they answer the turn before, in the order of its calls, which for some
+ * providers is the only way to tell two calls of one tool apart.
  */
 export function turnsOf(messages: readonly Message[]): Message[] {
   const turns: { role: Message['role']; parts: (UserPart | AssistantPart)[] }[] = []
@@ -61,16 +61,16 @@ export function turnsOf(messages: readonly Message[]): Message[] {
 
 const words = (text: string): TextPart => ({ kind: 'text', text, cache: null })
 
-/** What the user says who says nothing, or who should have begun the conversation. */
+/** Text of an empty user turn, or of one added at the beginning. */
 const NOTHING_SAID = words('.')
-/** What the user says where the assistant has spoken last, and its words cannot be gone on with. */
+/** User message added after an assistant turn that the model cannot continue (no prefill). */
 const GO_ON = words('Continue.')
 
 /**
- * The conversation for models that must have a question. It begins with the user, and ends so where
- * the model takes no beginning of its answer. Where the assistant says nothing its turn is left
- * out. The user's is not: who says nothing still asks for an answer, and without the turn the
- * assistant's last one would go on.
+ * Returns the conversation for models that require a question. It begins with the user, and ends
+ * with the user unless the model supports prefill. Empty assistant turns are left out. Empty user
+ * turns are kept with a placeholder: without one, the model would continue the assistant's last
+ * turn.
  */
 export function dialogueOf(messages: readonly Message[], to: AskedModel): Message[] {
   const heard = turnsOf(messages).filter(
@@ -89,7 +89,7 @@ export function dialogueOf(messages: readonly Message[], to: AskedModel): Messag
   ]
 }
 
-/** What a tool is to answer, no word of the user's can. */
+/** A turn with tool calls needs their results, not a user text. */
 const callsTool = ({ parts }: Message): boolean => parts.some(({ kind }) => kind === 'toolCall')
 
 const fromUser = (part: UserPart): Message => ({ role: 'user', parts: [part] })
@@ -118,7 +118,7 @@ function resultsFirst(
   ]
 }
 
-/** For providers whose tools speak for themselves: their results, and what else the user says. */
+/** For providers with separate tool messages: splits tool results from the user's other parts. */
 export function resultsApart(parts: readonly UserPart[]): {
   results: ToolResultPart[]
   /** Pictures in results are the user's: no provider takes them from a tool. */

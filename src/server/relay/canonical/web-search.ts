@@ -2,40 +2,39 @@ import { isRecord, type JsonRecord } from '../json/json-value.ts'
 import { invalidField, type Members } from './reading.ts'
 
 /**
- * A search of the web that the vendor of the model runs. Sources: OpenAI's guide "Web search",
- * Anthropic's documentation "Web search tool", Gemini API documentation "Grounding with Google
- * Search".
+ * A web search that the model's vendor runs. Sources: OpenAI's guide "Web search", Anthropic's
+ * documentation "Web search tool", Gemini API documentation "Grounding with Google Search".
  */
 export interface WebSearch {
-  /** The client's word for the tool, such as `web_search` or `googleSearch`. */
+  /** The client's name of the tool, such as `web_search` or `googleSearch`. */
   type: string
-  /** Where that stands in the client's request, for refusals: `tools[0].type`. */
+  /** Path of that name in the client's request, for errors: `tools[0].type`. */
   at: string
-  /** Only pages of these are found; an empty list means all. */
+  /** Only pages of these domains are found; an empty list means all. */
   allowedDomains: Option<readonly string[]>
-  /** Pages of these are never found. */
+  /** Pages of these domains are never found. */
   blockedDomains: Option<readonly string[]>
   location: Option<SearchLocation | null>
-  /** How much of what was found the model reads. */
+  /** How much of the results the model reads. */
   contextSize: Option<string | null>
-  /** The most searches of one answer. */
+  /** Maximum number of searches per answer. */
   usesMax: Option<number | null>
   /** The model must search. */
   isForced: boolean
 }
 
-/** A value, and where it stands in the client's request. */
+/** A value, and its path in the client's request. */
 export interface Option<Value> {
   value: Value
   at: string
 }
 
-/** Where the user is, roughly. */
+/** Approximate location of the user. */
 export type SearchLocation = Partial<Record<(typeof LOCATION_MEMBERS)[number], string>>
 
 const LOCATION_MEMBERS = ['city', 'region', 'country', 'timezone'] as const
 
-/** A search that says nothing but its name. */
+/** A search without any options. */
 export const plainSearch = (type: string, at: string): WebSearch => ({
   type,
   at,
@@ -52,14 +51,14 @@ export const textsOption = (owner: Members, name: string): Option<readonly strin
   at: owner.place(name),
 })
 
-/** The user's place, which OpenAI's two APIs and Anthropic spell alike. */
+/** Reads the user's location, which OpenAI's two APIs and Anthropic spell alike. */
 export function locationOption(owner: Members): Option<SearchLocation | null> {
   const at = owner.place('user_location')
   const sent = owner.object('user_location')
   if (sent === null) return { value: null, at }
   const type = sent.text('type') ?? 'approximate'
   if (type !== 'approximate') throw invalidField(sent.place('type'))
-  // OpenAI's chat puts an object of that name around it.
+  // OpenAI's chat wraps it in an object of that name.
   const place = sent.object('approximate') ?? sent
   const value: SearchLocation = {}
   for (const name of LOCATION_MEMBERS) {
@@ -77,8 +76,9 @@ export const sizeOption = (owner: Members): Option<string | null> => ({
 })
 
 /**
- * The search as OpenAI's tool `web_search` and its predecessor `web_search_preview` declare it.
- * Codex asks by `external_web_access: false` for pages that are kept at OpenAI; others have none.
+ * Reads the search as OpenAI's tool `web_search` and its predecessor `web_search_preview` declare
+ * it. With `external_web_access: false`, Codex requests only pages cached at OpenAI; other vendors
+ * have no such cache.
  */
 export function readSearchTool(tool: Members, usesMax: Option<number | null>): WebSearch {
   const filters = tool.object('filters')
@@ -100,7 +100,7 @@ export function readSearchTool(tool: Members, usesMax: Option<number | null>): W
   return search
 }
 
-/** Whether a tool of OpenAI's APIs is its search. Zhipu's of that name says more in a member. */
+/** Whether a tool is OpenAI's search. Zhipu's tool of that name has a further member. */
 export const isOpenaiSearch = (tool: unknown): boolean =>
   isRecord(tool) && OPENAI_TYPES.test(String(tool.type)) && !isRecord(tool.web_search)
 
@@ -109,13 +109,13 @@ const OPENAI_TYPES = /^web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?$/
 export const isAnthropicSearch = (type: unknown): boolean =>
   typeof type === 'string' && /^web_search_\d{8}$/.test(type)
 
-/** The location as Anthropic and OpenAI's Responses API have it; null: not told. */
+/** Location as Anthropic and OpenAI's Responses API spell it; null if not set. */
 export const locationMember = ({ location: { value } }: WebSearch): JsonRecord | null =>
   value === null ? null : { type: 'approximate', ...value }
 
-/** One search that the vendor has run for an answer. */
+/** A search that the vendor ran for an answer. */
 export interface RunSearch {
-  /** Without a vendor's prefix; empty if the upstream gives none. */
+  /** Id without a vendor's prefix; empty if the upstream sends none. */
   id: string
   queries: readonly string[]
   found: readonly FoundPage[]
@@ -126,11 +126,11 @@ export interface FoundPage {
   title: string | null
 }
 
-/** A page that a part of the answer is based on. */
+/** A page that a part of the answer cites. */
 export interface Citation extends FoundPage {
-  /** What the page says there; null if not told. */
+  /** Quoted text of the page; null if not reported. */
   quote: string | null
-  /** The part of the answer, as places in its whole text, in UTF-16 units. */
+  /** Start of the citing part in the whole answer, in UTF-16 units. */
   start: number
   end: number
 }

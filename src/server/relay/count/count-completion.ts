@@ -13,7 +13,7 @@ import { approximateTokens } from './estimate.ts'
  * unnecessary.
  */
 const SEGMENT_BYTES = 16_384
-/** A single huge delta is counted as it is, so that nothing looks for a place to cut it here. */
+/** Deltas larger than this are counted as they are, without a search for a place to cut. */
 const CUT_BYTES_MAX = 64 * 1024
 const FIRST_BYTES = 256
 
@@ -59,14 +59,17 @@ export class CompletionCounter {
     held.length = held.bytes.write(segment.slice(cut))
   }
 
-  /** Tokens so far, at once: what was counted, and an estimate of the rest. For checkpoints. */
+  /**
+   * Estimate of the tokens so far, without waiting: counted segments plus an estimate of the rest.
+   * For checkpoints.
+   */
   soFar(): number {
     let tokens = this.tokens + approximateTokens(this.pendingBytes)
     for (const { length } of this.lanes.values()) tokens += approximateTokens(length)
     return tokens
   }
 
-  /** Tokens of all that was added. */
+  /** Tokens of all added texts. */
   async total(): Promise<number> {
     for (const held of this.lanes.values()) {
       if (held.length > 0) this.countText(held.bytes.toString('utf8', 0, held.length))
@@ -88,10 +91,10 @@ export class CompletionCounter {
 }
 
 /**
- * Where a text can be cut so that its parts count exactly as the whole does: between two letters,
- * before the one character between them that is neither letter, mark, digit, apostrophe nor line
- * end. Both vocabularies begin a piece there, since such a character opens the word behind it. A
- * text without such a place is cut at its end, which may add a token or two.
+ * Returns where a text can be cut so that its parts count exactly as the whole: between two
+ * letters, before a single character that is neither letter, mark, digit, apostrophe nor line end.
+ * Both vocabularies begin a piece there, since such a character opens the word after it. A text
+ * without such a place is cut at its end, which may add a token or two.
  */
 export function cutPlace(text: string): number {
   const place = CUT_PLACE.exec(text)
@@ -99,5 +102,5 @@ export function cutPlace(text: string): number {
   const last = text.charCodeAt(text.length - 1)
   return last >= 0xd800 && last <= 0xdbff ? text.length - 1 : text.length
 }
-/** Greedy, hence the last such place. */
+/** The regex is greedy, so it finds the last such place. */
 const CUT_PLACE = /^.*\p{L}(?=[^\p{L}\p{M}\p{N}'\r\n]\p{L})/su

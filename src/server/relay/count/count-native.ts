@@ -3,13 +3,13 @@ import type { Counting } from './count-request.ts'
 import { imageTokens } from './image-tokens.ts'
 
 /**
- * The prompt tokens of Anthropic's and Gemini's own requests, for upstreams that report none and
- * for clients that only ask. Their tokenizers are not public; another model's comes close.
+ * Counts prompt tokens of Anthropic's and Gemini's own requests, for upstreams without usage and
+ * for token counting endpoints. Their tokenizers are not public; OpenAI's is a close approximation.
  */
 
-/** Around each turn, and before the answer. */
+/** Tokens around each turn, and before the answer. */
 const TURN_TOKENS = 3
-/** A document or recording whose length nobody has measured. */
+/** Tokens of a document or recording of unknown length. */
 const FILE_TOKENS = 255
 
 export function countMessages(counting: Counting, body: JsonRecord): number {
@@ -21,7 +21,7 @@ export function countMessages(counting: Counting, body: JsonRecord): number {
 }
 
 export function countContents(counting: Counting, body: JsonRecord): number {
-  // To be counted, a request may stand in another; to be embedded, several may stand in a list.
+  // A count request may wrap the request; an embedding request may be a list of several.
   const inner = body.generateContentRequest ?? body.generate_content_request
   if (isRecord(inner)) return countContents(counting, inner)
   let tokens = TURN_TOKENS
@@ -40,8 +40,8 @@ export function countContents(counting: Counting, body: JsonRecord): number {
 const partsOf = (content: unknown): unknown => (isRecord(content) ? content.parts : content)
 
 /**
- * A text, or blocks or parts, whose names differ and whose meaning does not. One that stands alone
- * is a list of one to Gemini; what should be neither counts as well.
+ * Counts a text, or blocks or parts, which differ only in names. A single one is a list of one in
+ * Gemini's dialect; values of any other type count as well.
  */
 function countContent(counting: Counting, content: unknown): number {
   if (typeof content === 'string') return counting.tokenizer.count(content)

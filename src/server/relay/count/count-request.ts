@@ -7,30 +7,26 @@ import type { Tokenizer } from './tokenizer.ts'
 
 export interface CountRequest {
   surface: CountSurface
-  /** The model whose encoding and image rules apply. */
+  /** Model whose encoding and image rules apply. */
   model: string
-  /**
-   * The request body as `scanBody` accepted it. What a field should not hold counts as the text it
-   * is spelled with.
-   */
+  /** Request body as `scanBody` accepted it. A value of the wrong type counts as its JSON text. */
   bytes: Uint8Array
 }
 
-/** Around each message: its delimiters; after the last: those that open the answer. */
+/** Tokens of each message's delimiters; after the last message, of those that open the answer. */
 const MESSAGE_TOKENS = 3
 const NAME_TOKENS = 1
 const ANSWER_TOKENS = 3
-/** The first turbo counted otherwise: the name replaced the role. */
+/** The first gpt-3.5-turbo counted differently: the name replaced the role. */
 const FIRST_TURBO = { model: 'gpt-3.5-turbo-0301', messageTokens: 4, nameTokens: -1 }
 /** Input audio costs about ten tokens a second; 16 kB is a second of common MP3. */
 const AUDIO_TOKENS_PER_SECOND = 10
 const AUDIO_BYTES_PER_SECOND = 16_000
-/** A file whose pages nobody has counted. */
+/** Tokens of a file with an unknown number of pages. */
 const FILE_TOKENS = 255
 
 /**
- * The prompt tokens of a request, counted. Never throws; a body that is no JSON object has
- * none.
+ * Counts the prompt tokens of a request. Never throws; a body that is not a JSON object has none.
  */
 export function countRequestTokens(request: CountRequest, tokenizer: Tokenizer): number {
   const body = recordOr(parseJson(Buffer.from(request.bytes).toString('utf8')))
@@ -87,7 +83,7 @@ function countPart(counting: Counting, part: unknown): number {
   if (!isRecord(part)) return countText(counting, part)
   switch (part.type) {
     case 'image_url': {
-      // Some clients write the address where the object belongs.
+      // Some clients send the URL instead of the object.
       const image = recordOr(part.image_url)
       return imageTokens(counting.model, image.url ?? part.image_url, image.detail)
     }
@@ -108,7 +104,7 @@ function countAudio(data: unknown): number {
   return Math.ceil((bytes / AUDIO_BYTES_PER_SECOND) * AUDIO_TOKENS_PER_SECOND)
 }
 
-/** A text, texts, token numbers, lists of token numbers, or the parts of a moderation. */
+/** Counts a text, texts, token numbers, lists of token numbers, or the parts of a moderation. */
 function countInput(counting: Counting, input: unknown): number {
   if (!Array.isArray(input)) return countText(counting, input)
   let tokens = 0
@@ -120,7 +116,10 @@ function countInput(counting: Counting, input: unknown): number {
   return tokens
 }
 
-/** Items of the Responses API are messages, or calls and their outcomes, which count as spelled. */
+/**
+ * Counts Responses API items: messages, and calls and their results, which count as their JSON
+ * text.
+ */
 function countResponses(counting: Counting, body: JsonRecord): number {
   let tokens = ANSWER_TOKENS
   if (typeof body.input === 'string') tokens += MESSAGE_TOKENS + countText(counting, body.input)
@@ -136,10 +135,7 @@ function countResponses(counting: Counting, body: JsonRecord): number {
   )
 }
 
-/**
- * What should be a text and is none counts by its spelling: odd input is no way to a free
- * prompt.
- */
+/** Counts a value of the wrong type as its JSON text, so that invalid input is never free. */
 function countText(counting: Counting, value: unknown): number {
   return typeof value === 'string' ? counting.tokenizer.count(value) : countJson(counting, value)
 }

@@ -2,8 +2,8 @@ import { Worker } from 'node:worker_threads'
 import type { CountCall, CountQuestion, CountReply } from './count-worker.ts'
 
 /**
- * Bytes of questions that may wait for the thread; beyond that it refuses, and estimates must
- * do.
+ * Maximum bytes of pending requests; beyond that the thread rejects requests, and callers use
+ * estimates.
  */
 export const WAITING_BYTES_MAX = 32 * 1024 * 1024
 
@@ -14,9 +14,9 @@ interface Waiting {
 }
 
 /**
- * The counting thread, seen from the relay. It starts with the first question, does not keep the
- * process alive while nobody waits, and is started anew after it died; the questions it then owed
- * are rejected.
+ * The counting thread, seen from the relay. It starts with the first request, does not keep the
+ * process alive while no request is pending, and is restarted after it died; requests that were
+ * pending then are rejected.
  */
 export class CountThread {
   private worker: Worker | null = null
@@ -31,8 +31,7 @@ export class CountThread {
   }
 
   /**
-   * `byteCount` is about what the question weighs. Buffers in `moved` are handed over, not
-   * copied.
+   * `byteCount`: approximate size of the request. Buffers in `moved` are transferred, not copied.
    */
   ask(question: CountQuestion, byteCount: number, moved: ArrayBuffer[] = []): Promise<number> {
     if (this.isClosed) return Promise.reject(new Error('counting is closed'))
@@ -58,7 +57,7 @@ export class CountThread {
   }
 
   private start(): Worker {
-    // Counting leaves much garbage, which would stay: 167 instead of 133 MiB.
+    // Limits garbage of the young generation: 133 instead of 167 MiB.
     const worker = new Worker(this.script, { resourceLimits: { maxYoungGenerationSizeMb: 8 } })
     worker.unref()
     worker.on('message', (reply: CountReply) => {

@@ -5,19 +5,19 @@ import { CountThread } from './count-thread.ts'
 import { approximateTokens, estimatePromptTokens } from './estimate.ts'
 
 /**
- * Counts of prompt and completion tokens, for calls whose upstream reports none. A thread counts;
- * if it fails, or has too much to do, the result is an estimate: counting never fails a call.
+ * Counts prompt and completion tokens of calls whose upstream reports none. A thread counts; if it
+ * fails or is overloaded, the result is an estimate: counting never fails a call.
  */
 export interface TokenCounter {
   /** Prompt tokens of a whole request. */
   countRequest(request: CountRequest): Promise<number>
-  /** A counter for one stream of that model. */
+  /** Returns a counter for one stream of that model. */
   countCompletion(model: string): CompletionCounter
-  /** Ends the thread. What is asked afterwards is estimated. */
+  /** Ends the thread. Later requests are estimated. */
   close(): Promise<void>
 }
 
-/** `onFault` learns why a figure was estimated. */
+/** `onFault` gets the error if a figure had to be estimated. */
 export function createTokenCounter(onFault: (error: Error) => void = () => {}): TokenCounter {
   const thread = new CountThread()
 
@@ -32,7 +32,7 @@ export function createTokenCounter(onFault: (error: Error) => void = () => {}): 
 
   return {
     countRequest(request) {
-      // A copy of its own: the body goes upstream meanwhile, and may share its memory with others.
+      // A copy: the body is sent upstream meanwhile, and may share its memory with others.
       const bytes = Uint8Array.from(request.bytes)
       const question = { kind: 'request', request: { ...request, bytes } } as const
       const counted = thread.ask(question, bytes.length, [bytes.buffer])

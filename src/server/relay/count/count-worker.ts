@@ -5,8 +5,8 @@ import { encodingOf, type EncodingName } from './encoding.ts'
 import { loadTokenizer, withLimit, type Tokenizer } from './tokenizer.ts'
 
 /**
- * The thread that counts tokens, so that neither the vocabularies nor long texts hold up the relay.
- * Started by `count-thread.ts`; it answers each question in turn.
+ * The thread that counts tokens, so that neither the vocabularies nor long texts block the relay.
+ * Started by `count-thread.ts`; it processes requests in order.
  */
 export type CountQuestion =
   | { kind: 'text'; model: string; text: string }

@@ -5,17 +5,17 @@ import { HEADER_BYTES_MAX } from './image-size.ts'
 import { imageTokens } from './image-tokens.ts'
 
 /**
- * Estimates that cost nothing: for reservations, which need a figure before the upstream is asked
- * and are corrected when it answers, and for installations that count approximately on purpose.
+ * Cheap estimates: for reservations, which are made before the upstream is called and corrected
+ * afterwards, and for installations that are configured to count approximately.
  */
 
 const TOKENS_PER_BYTE = 0.38
 
-/** How One API's approximate mode counts a text of that many UTF-8 bytes. */
+/** Tokens of a text by its UTF-8 bytes, as in One API's approximate mode. */
 export const approximateTokens = (byteCount: number): number =>
   Math.floor(byteCount * TOKENS_PER_BYTE)
 
-/** Members of which the prompt is made, on any surface. */
+/** Members of the prompt, on any endpoint. */
 const PROMPT_MEMBERS = [
   'messages',
   'prompt',
@@ -33,15 +33,14 @@ const PROMPT_MEMBERS = [
 ] as const
 
 /**
- * Prompt tokens of a request, estimated from its bytes without decoding them: 0.38 tokens a byte,
- * quotes and braces included. Ordinary prose and code come to less (English counts 0.2 to 0.27 a
- * byte, Chinese 0.25 to 0.4), so that a reservation made with it rarely needs extending. Text that
- * compresses badly, such as random base64 (0.6) or rare emoji (0.75), comes to more: this is no
- * bound, and settling never uses it.
+ * Estimates the prompt tokens of a request from its bytes without decoding them: 0.38 tokens a
+ * byte, quotes and braces included. Ordinary prose and code have fewer (English 0.2 to 0.27 a byte,
+ * Chinese 0.25 to 0.4), so that a reservation rarely needs extending. Text that compresses badly,
+ * such as random base64 (0.6) or rare emoji (0.75), has more: this is not an upper bound, and
+ * settling never uses it.
  *
  * Images inside the request count by the model's rule for an image of unknown size, not by their
- * bytes. A text could pose as such data and be reserved too low; what it really cost is taken when
- * it is settled.
+ * bytes. A text could imitate such data and be reserved too low; settling charges the real usage.
  */
 export function estimatePromptTokens(body: ScannedBody, model: string): number {
   let byteCount = 0
@@ -50,7 +49,7 @@ export function estimatePromptTokens(body: ScannedBody, model: string): number {
     const range = memberRange(body, name)
     if (range === null) continue
     byteCount += range.end - range.start
-    // Nothing shorter holds one, and most prompts are shorter.
+    // Shorter bodies, as most are, cannot contain an image.
     if (range.end - range.start < IMAGE_PART_BYTES_MIN) continue
     const bytes = body.bytes.subarray(range.start, range.end)
     images += countImageKeys(bytes)
@@ -66,7 +65,7 @@ const IMAGE_KEY = '"image_url"'
 const COLON = 0x3a
 const DATA_MARK = ';base64,'
 
-/** As a key only: a part names its type by the same word. */
+/** Counts it as a key only: the type of a part has the same name. */
 function countImageKeys(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(IMAGE_KEY); at >= 0; at = bytes.indexOf(IMAGE_KEY, at + 1)) {
@@ -75,16 +74,16 @@ function countImageKeys(bytes: Buffer): number {
   return count
 }
 
-/** What is kept of the data of a picture: as much as may stand before its size. */
+/** Length of image data that is kept: enough to contain the size. */
 const DATA_LENGTH_MAX = Math.ceil(HEADER_BYTES_MAX / 3) * 4
 const BACKSLASH = 0x5c
 
-/** The same JSON, with no more of the pictures inside it than tells their sizes. */
+/** Shortens the images in the JSON to what is needed to read their sizes. */
 export function withoutPictureData(json: Buffer): Buffer {
   const pieces: Buffer[] = []
   let from = 0
   for (const { start, end } of base64Runs(json)) {
-    // No escape is cut through: one that begins or ends here stays whole.
+    // Never cuts through an escape: one at the border stays whole.
     let gap = start + DATA_LENGTH_MAX
     while (gap > start && json[gap - 1] === BACKSLASH) gap--
     let rest = end
@@ -96,7 +95,7 @@ export function withoutPictureData(json: Buffer): Buffer {
   return pieces.length === 0 ? json : Buffer.concat([...pieces, json.subarray(from)])
 }
 
-/** The base64 after each mark. Some encoders escape every slash, hence the backslash. */
+/** Finds the base64 after each mark. Some encoders escape every slash, hence the backslash. */
 function* base64Runs(bytes: Buffer): Generator<ByteRange> {
   for (let at = bytes.indexOf(DATA_MARK); at >= 0; at = bytes.indexOf(DATA_MARK, at)) {
     const start = at + DATA_MARK.length

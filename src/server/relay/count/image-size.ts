@@ -1,19 +1,20 @@
 /**
- * Width and height as the first bytes of an image declare them: PNG, JPEG, GIF and WebP. Nothing is
- * decoded and nothing is believed beyond the two numbers, which only estimate what an upstream will
- * count.
+ * Reads width and height from the first bytes of an image: PNG, JPEG, GIF and WebP. Nothing is
+ * decoded; the two numbers are untrusted, and only estimate what an upstream will count.
  */
 export interface ImageSize {
   width: number
   height: number
 }
 
-/** A JPEG may carry this much (a preview, a colour profile) before it says its size. */
+/** A JPEG may have this much data (a preview, a colour profile) before its size. */
 export const HEADER_BYTES_MAX = 128 * 1024
-/** No format below can say more; PNG could, and no model takes it. */
+/** Maximum of the formats below; PNG allows more, but no model accepts it. */
 const SIDE_MAX = 65_535
 
-/** The size of an image in a `data:` URL; null when it is none, or no format known here. */
+/**
+ * Returns the size of an image in a `data:` URL; null if it is not one, or of an unknown format.
+ */
 export function imageSizeOfDataUrl(url: string): ImageSize | null {
   const head = /^data:[^,]{0,200};base64,/i.exec(url.slice(0, 256))
   if (head === null) return null
@@ -30,7 +31,7 @@ export function imageSize(bytes: Buffer): ImageSize | null {
   return isPlausible ? size : null
 }
 
-/** The media type of a picture, by its first bytes; null: none that is known here. */
+/** Returns the media type of an image by its first bytes; null if unknown. */
 export function imageType(bytes: Buffer): string | null {
   if (pngSize(bytes) !== null) return 'image/png'
   if (gifSize(bytes) !== null) return 'image/gif'

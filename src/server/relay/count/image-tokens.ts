@@ -2,32 +2,32 @@ import { imageSizeOfDataUrl } from './image-size.ts'
 import type { ImageSize } from './image-size.ts'
 
 /**
- * What an image in a prompt counts, by the rules the makers publish. Sizes come from the image's
- * own header bytes when it travels inside the request. An image given by address is never fetched
- * (whose server would be asked, and from where?): it counts as 1024 × 1024, which is 765 tokens
- * with GPT-4o, the most that most photographs come to. Only reservations, and calls whose upstream
- * reports no usage, rest on this.
+ * Tokens of an image in a prompt, by the makers' published rules. Sizes come from the image's own
+ * header bytes if it is inside the request. An image URL is never fetched (that would let clients
+ * make the gateway call any server): it counts as 1024 × 1024, which is 765 tokens with GPT-4o, the
+ * maximum for most photographs. Used only for reservations, and for calls whose upstream reports no
+ * usage.
  */
 export type ImageDetail = 'low' | 'high'
 
 const UNKNOWN_SIZE: ImageSize = { width: 1024, height: 1024 }
 
-/** Of a picture to be changed: no shape in which pictures are drawn counts more. */
+/** Size of an image to be edited, if unknown: of all generated sizes, none counts more. */
 const UNKNOWN_EDITED_SIZE: ImageSize = { width: 1024, height: 1536 }
 
-/** How a family of models counts. Sizes are in pixels. */
+/** How a family of models counts an image. Sizes are in pixels. */
 type ImageRule = (size: ImageSize, detail: ImageDetail) => number
 
-/** `detail` is the part's own; anything but `low` is high, as upstreams read `auto`. */
+/** `detail` is the part's own; every value but `low` is high, as upstreams interpret `auto`. */
 export function imageTokens(model: string, url: unknown, detail: unknown): number {
   const size = (typeof url === 'string' ? imageSizeOfDataUrl(url) : null) ?? UNKNOWN_SIZE
   return imageRule(model)(size, detail === 'low' ? 'low' : 'high')
 }
 
 /**
- * What a picture counts that a model is given to change, or to draw by. `size`: null where nobody
- * knows it. `isFaithful`: the request asks to keep close to it. Models that no maker has published
- * a rule for count it as they would in a prompt.
+ * Tokens of an image that a model edits or uses as a reference. `size`: null if unknown.
+ * `isFaithful`: the request asks to keep close to the image. Models without a published rule count
+ * it as in a prompt.
  */
 export function editedImageTokens(
   model: string,
@@ -40,8 +40,8 @@ export function editedImageTokens(
 }
 
 /**
- * Squares of 512 pixels after fitting into 2048 × 2048 and then a short side of 768, or another.
- * Never enlarged.
+ * Tiles of 512 pixels after fitting into 2048 × 2048 and then to a short side of `shortSide`. Never
+ * enlarged.
  */
 const tiles =
   (base: number, perTile: number, shortSide = 768): ImageRule =>
@@ -52,7 +52,7 @@ const tiles =
     return base + perTile * squares(scaled, 512)
   }
 
-/** Squares of 32 pixels, at most 1536 of them, at a model's own weight. */
+/** Patches of 32 pixels, at most 1536, times a factor of the model. */
 const patches =
   (weight: number): ImageRule =>
   (size) =>
@@ -71,7 +71,10 @@ const claudeRule: ImageRule = (size) => {
 const geminiRule: ImageRule = (size) =>
   size.width <= 384 && size.height <= 384 ? 258 : 258 * squares(size, 768)
 
-/** The first prefix that fits; so the longer ones stand before those they begin with. */
+/**
+ * The first matching prefix counts, so longer prefixes come before shorter ones that they begin
+ * with.
+ */
 const RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
   ['gpt-4o-mini', tiles(2833, 5667)],
   ['gpt-4.1-mini', patches(1.62)],
@@ -87,20 +90,20 @@ const RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [
   ['claude', claudeRule],
   ['gemini', geminiRule],
 ]
-/** GPT-4o, 4.1 and 4.5, and whoever has published nothing else. */
+/** GPT-4o, 4.1 and 4.5, and all models without a published rule. */
 const DEFAULT_RULE = tiles(85, 170)
 
 const imageRule = (model: string): ImageRule => ruleIn(RULES, model) ?? DEFAULT_RULE
 
-/** As GPT Image 1 and 1.5 count: kept close to, a picture counts by its shape as well. */
+/** GPT Image 1 and 1.5: with high fidelity, the shape of the image counts as well. */
 const editedTiles: ImageRule = (size, detail) => {
   const byShape = size.width === size.height ? 4160 : 6240
   return tiles(65, 129, 512)(size, 'high') + (detail === 'high' ? byShape : 0)
 }
 
 /**
- * As GPT Image 2 counts, always close to the picture: small ones are enlarged up to twice, to a
- * long side of 1024, and none is narrower than a third.
+ * GPT Image 2, which always uses high fidelity: small images are enlarged up to twice, to a long
+ * side of 1024, and none is narrower than a third.
  */
 const editedPatches: ImageRule = (size) => {
   const long = Math.max(size.width, size.height)
@@ -112,7 +115,7 @@ const editedPatches: ImageRule = (size) => {
 }
 
 /**
- * Source: OpenAI's guide "Images and vision", GPT Image 1. For GPT Image 2 nothing is published;
+ * Source: OpenAI's guide "Images and vision", GPT Image 1. Nothing is published for GPT Image 2;
  * developers have measured it (OpenAI's developer forum, "Image Input Pricing").
  */
 const EDIT_RULES: readonly (readonly [prefix: string, rule: ImageRule])[] = [

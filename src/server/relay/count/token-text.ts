@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 
-/** One token a line, by number: `<base64> <number>`. */
+/** One token per line, by number: `<base64> <number>`. */
 const FILE = import.meta.resolve('gpt-tokenizer/data/cl100k_base.tiktoken')
 
-/** Read when it is first asked for, in 40 ms: few clients send numbers to others than OpenAI. */
+/** Loaded on first use, in 40 ms: few clients send token numbers to vendors other than OpenAI. */
 let tokens: string[] | null = null
 
 /**
- * The text that token numbers stand for in cl100k, the vocabulary of OpenAI's embedding models and
- * of whatever LangChain takes for one; null: there is no such number in it. Where a client has cut
+ * Returns the text of token numbers in cl100k, the vocabulary of OpenAI's embedding models and of
+ * models that LangChain mistakes for one; null if a number is not in it. Where a client has cut
  * through a character, its halves are not readable.
  */
 export function textOfTokens(ids: readonly unknown[]): string | null {

@@ -1,18 +1,18 @@
 import type { EncodingName } from './encoding.ts'
 import { approximateTokens } from './estimate.ts'
 
-/** Counts the tokens of texts by the vocabulary of one encoding. */
+/** Counts tokens of texts with one vocabulary. */
 export interface Tokenizer {
   count(text: string): number
 }
 
-/** Each has its tables, about 60 and 40 MiB, in every thread that loads it. */
+/** Each has tables of about 60 and 40 MiB, in every thread that loads it. */
 const ENCODINGS = {
   o200k_base: () => import('gpt-tokenizer/encoding/o200k_base'),
   cl100k_base: () => import('gpt-tokenizer/encoding/cl100k_base'),
 }
 
-/** Special tokens are text like any other, as they are when an upstream reads them in a message. */
+/** Special tokens count as text, as upstreams treat them in a message. */
 const AS_TEXT = { disallowedSpecial: new Set<string>() }
 
 /**
@@ -23,7 +23,7 @@ const LONG_RUN = /[\p{L}\p{M}]{256}|\s{256}|[^\s\p{L}\p{N}]{256}/gu
 
 export async function loadTokenizer(encoding: EncodingName): Promise<Tokenizer> {
   const { countTokens, setMergeCacheSize } = await ENCODINGS[encoding]()
-  // It would remember pieces of texts.
+  // Turns off the library's cache of text pieces.
   setMergeCacheSize(0)
   return {
     count(text) {
@@ -40,12 +40,12 @@ export async function loadTokenizer(encoding: EncodingName): Promise<Tokenizer> 
 }
 
 /**
- * Characters that are counted for one question: 50 ms of prose, and 1.3 s of text that was made to
- * take long (random letters).
+ * Maximum characters counted per request: 50 ms of prose, and 1.3 s of text that was made to be
+ * slow (random letters).
  */
 export const COUNTED_CHARS_MAX = 512 * 1024
 
-/** The tokenizer for one question: what exceeds `COUNTED_CHARS_MAX` is estimated. */
+/** Tokenizer for one request: text beyond `COUNTED_CHARS_MAX` is estimated. */
 export function withLimit(tokenizer: Tokenizer): Tokenizer {
   let rest = COUNTED_CHARS_MAX
   return {

@@ -87,13 +87,13 @@ export interface Target {
   /** As the upstream calls it. */
   model: string
   isStream: boolean
-  /** The upstream says what a stream used only when it is asked. */
+  /** The upstream reports a stream's usage only on request. */
   asksForUsage: boolean
-  /** From what on Gemini holds an answer back; absent: as Google has it. */
+  /** Threshold of Gemini's safety filters; absent: Google's default. */
   safety?: string | undefined
-  /** Of the channel; absent: nobody's in particular. */
+  /** Type of the channel; absent if not set. */
   type?: number | undefined
-  /** Of the channel's vendor; absent: none. */
+  /** Traits of the channel's vendor; absent if not set. */
   traits?: UpstreamTraits
   /** Capabilities of the model; absent: those of the bundled data. */
   capabilities?: Capabilities | undefined
@@ -125,7 +125,7 @@ export type AnswerReading =
   | {
       kind: 'ok'
       usage: UsageReading
-      /** The answer as one JSON object, where it came otherwise. */
+      /** The answer as one JSON object, if the upstream sent another format. */
       body?: Buffer
       /** Usage that is not counted in tokens, for an answer that reports no tokens. */
       extras?: UsedExtras | undefined
@@ -203,21 +203,23 @@ export interface ReadEvent {
 export type StreamOutcome =
   /** Complete, and its usage is known. */
   | 'clean'
-  /** Complete, but what it used must be counted here. */
+  /** Complete, but its usage must be counted here. */
   | 'usage-missing'
-  /** It stopped before it was finished. */
+  /** It ended before the answer was complete. */
   | 'truncated'
   /** The upstream reported an error inside the stream. */
   | 'error-chunk'
-  /** Something that is no chunk, or a line beyond all bounds. */
+  /** An invalid event, or a line beyond the size limit. */
   | 'malformed'
-  /** It went silent, and the relay gave up. */
+  /** The relay gave up after a timeout. */
   | 'stalled'
 
-/** Why reading stopped: orderly end, broken connection, silence, or the SSE reader's fault. */
+/**
+ * Why reading stopped: orderly end, broken connection, timeout, or a line beyond the size limit.
+ */
 export type StreamEnding = 'end' | 'reset' | 'stalled' | 'oversized'
 
-/** Puts the events of a stream together into the whole answer that it could have been. */
+/** Joins the events of a stream into a whole answer. */
 export interface StreamGatherer {
   add(event: JsonRecord): void
   whole(): JsonRecord
@@ -225,11 +227,11 @@ export interface StreamGatherer {
 
 export interface StreamWriter {
   write(event: ChatEvent): StreamPiece[]
-  /** What is left to say when all has gone well; `usage` is what is charged. */
+  /** The final events after success; `usage` is what is charged. */
   end(usage: TokenUsage): StreamPiece[]
 }
 
-/** One event for a client: its JSON (or a word like `[DONE]`), and its name where events have one. */
+/** One event for a client: its JSON (or a word like `[DONE]`), and its name if it has one. */
 export interface StreamPiece {
   name?: string
   data: string

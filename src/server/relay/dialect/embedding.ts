@@ -1,17 +1,20 @@
 import type { JsonRecord } from '../json/json-value.ts'
 
-/** What is asked of an embedding upstream, in OpenAI's words. */
+/** Request to an embedding upstream, with OpenAI's names. */
 export interface EmbeddingRequest {
   texts: string[]
   dimensions: number | null
-  /** What the vectors are for, as `purposeIn` says it; null: nobody says it, or asks for it. */
+  /** Purpose of the vectors, as `purposeIn` returns it; null if not set or not needed. */
   purpose: string | null
 }
 
-/** How an upstream embeds: texts in, a vector for each out, in their order. */
+/** How an upstream embeds: texts in, one vector for each out, in the same order. */
 export interface Embedding {
   request(request: EmbeddingRequest, model: string): JsonRecord
-  /** Whether the model makes vectors of several kinds, and is told which; absent: of one. */
+  /**
+   * Whether the model makes vectors for several purposes and takes the purpose; absent: it does
+   * not.
+   */
   knowsPurpose?(model: string): boolean
   vectors(answer: JsonRecord): readonly unknown[]
 }

@@ -8,18 +8,18 @@ import {
 } from '../json/json-value.ts'
 import { retryAfterOf } from '../transport/retry-after.ts'
 
-/** What an upstream said instead of an answer. */
+/** Error response of an upstream. */
 export interface UpstreamRefusal {
   status: number
   body: Buffer
   retryAfter?: string | undefined
-  /** Amazon's name of the error, which it tells in a header. */
+  /** AWS's name of the error, from a response header. */
   amazonsName?: string | undefined
 }
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-/** What of an upstream's response tells about its error. */
+/** Extracts the parts of an upstream's response that describe its error. */
 export const refusalOf = ({
   status,
   headers,
@@ -35,30 +35,30 @@ export const refusalOf = ({
   amazonsName: amazonsNameIn(headers),
 })
 
-/** Amazon's name of an error; an address may follow it. Source: AWS's protocol "restJson1". */
+/** AWS's name of an error; a URL may follow it. Source: AWS's protocol "restJson1". */
 export function amazonsNameIn(headers: UpstreamHeaders): string | undefined {
   const { 'x-amzn-errortype': name } = headers
   return typeof name === 'string' ? name.split(':')[0] : undefined
 }
 
-/** What an upstream answered, and the error in it, where it has one. */
+/** Returns the parsed response, and the error in it if there is one. */
 export function readRefusal({ body }: UpstreamRefusal) {
   const parsed: unknown = parseJson(body.toString('utf8'))
-  // Gemini answers a stream's errors as a list of one.
+  // Gemini returns errors of a stream as a list of one.
   const answered: unknown = Array.isArray(parsed) ? parsed[0] : parsed
   const error = isRecord(answered) && isRecord(answered['error']) ? answered['error'] : null
   return { answered, error }
 }
 
-/** Where different upstreams put their words. */
+/** Finds the message where different upstreams put it. */
 export function messageOf(answered: unknown, error: Record<string, unknown> | null): string {
   const inError = error === null ? '' : wordsIn(error)
   return inError || wordsIn(recordOr(answered))
 }
 
 /**
- * Names of words. Amazon writes one with a large letter where its door refuses before the service
- * is reached; `status_msg` stands in MiniMax's `base_resp`.
+ * Members with the message. AWS capitalizes it if its gateway rejects before the service is
+ * reached; `status_msg` is in MiniMax's `base_resp`.
  */
 const WORDS = [
   'message',
@@ -78,7 +78,7 @@ function wordsIn(said: Record<string, unknown>): string {
     detailWords(recordOr(arrayOr(detail)[0])),
     recordOr(header)['message'],
     recordOr(recordOr(response)['error'])['message'],
-    // Cloudflare lists what is wrong.
+    // Cloudflare returns a list of errors.
     recordOr(arrayOr(listed)[0])['message'],
     recordOr(base)['status_msg'],
     recordOr(recordOr(tencent)['Error'])['Message'],
@@ -86,7 +86,7 @@ function wordsIn(said: Record<string, unknown>): string {
   return textOr(places.find((words) => typeof words === 'string' && words !== ''))
 }
 
-/** FastAPI says of the first fault where it is, and what. */
+/** Location and message of the first error of FastAPI. */
 function detailWords({ loc, msg }: Record<string, unknown>): string {
   const words = textOr(msg)
   const place = arrayOr(loc).join('.')
@@ -99,7 +99,7 @@ export function codeOf(answered: unknown, error: Record<string, unknown> | null)
   return error === null ? (bareCodeOf(recordOr(answered)) ?? 'bad_response_status_code') : ''
 }
 
-/** SiliconFlow's code and Novita's reason stand beside the message; xAI's is a sentence. */
+/** SiliconFlow's code and Novita's reason stand beside the message; xAI's code is a sentence. */
 function bareCodeOf({ code, reason }: JsonRecord): string | number | undefined {
   return [reason, code].find(
     (one): one is string | number =>

@@ -1,7 +1,7 @@
 import { isRecord, textOr, type JsonRecord } from '../json/json-value.ts'
 import type { RelayError } from './relay-error.ts'
 
-/** Errors as clients of each dialect know them. The request id stands in every message. */
+/** Errors in the format of each dialect. Every message contains the request id. */
 
 const said = ({ message }: RelayError, requestId: string): string =>
   `${message} (request id: ${requestId})`
@@ -32,7 +32,7 @@ export function anthropicError(error: RelayError, requestId: string): string {
   return JSON.stringify({ type: 'error', error: { type, message, details }, request_id: requestId })
 }
 
-/** Anthropic's words for errors that come in the middle of a stream. */
+/** Anthropic's error types in the middle of a stream. */
 const ANTHROPIC_STATUSES: ReadonlyMap<string, number> = new Map([
   ['invalid_request_error', 400],
   ['authentication_error', 401],

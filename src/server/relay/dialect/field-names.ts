@@ -2,7 +2,7 @@ import type { ChatRequest, SpokenName } from '../canonical/chat-request.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import type { AppError } from '../../app-error.ts'
 
-/** What a client calls a field of the canonical request, for refusals that it is to understand. */
+/** The client's name of a field of the canonical request, for error messages. */
 const NAMES = {
   topK: {
     openai: 'top_k',
@@ -107,7 +107,7 @@ const OPENAI_ONLY = {
 
 export type OpenaiOnlyField = keyof typeof OPENAI_ONLY
 
-/** The members of OpenAI's chat that stand for a field. */
+/** OpenAI's names of the canonical fields. */
 export const OPENAI_NAMES = {
   temperature: ['temperature'],
   topP: ['top_p'],
@@ -121,7 +121,7 @@ export const OPENAI_NAMES = {
   ...OPENAI_ONLY,
 } as const satisfies Partial<Record<FieldName | OpenaiOnlyField, readonly string[]>>
 
-/** What the client calls the field. */
+/** Returns the client's name of the field. */
 export function fieldName({ spokenIn, thinking, output }: ChatRequest, field: FieldName): string {
   if (field === 'output' && output?.kind === 'schema' && output.at !== undefined) return output.at
   const isEffort = field === 'thinking' && thinking?.kind === 'effort'
@@ -129,8 +129,8 @@ export function fieldName({ spokenIn, thinking, output }: ChatRequest, field: Fi
 }
 
 /**
- * The refusal of a field that changes what the answer is and that the upstream's dialect has no
- * word for. Fields that only steer are left out: `dropField`.
+ * Error for a field that changes the answer and that the upstream's dialect does not have. Fields
+ * that only steer are left out: `dropField`.
  */
 export const cannotSay = (request: ChatRequest, field: FieldName): AppError =>
   unsupportedField(fieldName(request, field))
@@ -139,6 +139,6 @@ export const cannotSay = (request: ChatRequest, field: FieldName): AppError =>
 export const dropField = (request: ChatRequest, field: FieldName): void =>
   request.notes.drop(fieldName(request, field))
 
-/** Notes that a field goes out with another value or in words. Throws if the call is strict. */
+/** Notes that a field is sent with another value or as text. Throws if the call is strict. */
 export const adjustField = (request: ChatRequest, field: FieldName): void =>
   request.notes.adjust(fieldName(request, field))

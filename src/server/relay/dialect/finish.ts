@@ -7,17 +7,17 @@ import { overridden } from '../transport/override-request.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import type { Provider, ProviderCall, ProviderChannel } from './provider.ts'
 
-/** The last touches to a request in its provider's dialect: by the provider, then by the channel. */
+/** Last edits of a request in its provider's dialect: by the provider, then by the channel. */
 
 const USER_AGENT = 'Gatehouse'
 
-/** A call, and the channel it goes to. */
+/** A call and its channel. */
 export interface Sent {
   channel: ProviderChannel
   to: ProviderCall
 }
 
-/** The head of a request; `body`: as in `Provider`. */
+/** Headers of a request; `body`: as in `Provider`. */
 export const headOf = (
   provider: Provider,
   { channel, to }: Sent,
@@ -30,18 +30,18 @@ export const headOf = (
   ...provider.headers(channel, to, body),
 })
 
-/** A tool's arguments come as a text, in which a client can nest what no body may. */
+/** Tool arguments are JSON in a string, whose nesting must be checked, too. */
 const broken = ({ code, reason }: BodyFault): Error =>
   code === 'depth'
     ? new AppError('relay_body_invalid', { detail: reason, offset: 0 })
     : new Error(`a written body is broken: ${reason}`)
 
-/** The body as this provider of its dialect wants it. */
+/** Applies the provider's edits to a body of its dialect. */
 export function finished({ edits }: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
   return edits === undefined ? bytes : editedBody(bytes, (body) => edits(body, to, channel))
 }
 
-/** A written body with changes that are found by looking at it. */
+/** Applies edits that depend on the scanned body. */
 export function editedBody(bytes: Buffer, editsOf: (body: ScannedBody) => MemberEdit[]): Buffer {
   const body = scanBody(bytes)
   if (!body.ok) throw broken(body)
@@ -49,10 +49,7 @@ export function editedBody(bytes: Buffer, editsOf: (body: ScannedBody) => Member
   return edits.length === 0 ? bytes : splice(body, edits)
 }
 
-/**
- * The request as the channel wants it otherwise, with what must happen to it right before it goes
- * out, and how it goes.
- */
+/** Returns the request with the channel's overrides, its signing step and its transport. */
 export function readyToSend(
   provider: Provider,
   { channel, to }: Sent & { channel: { overrides: Overrides } },

@@ -43,8 +43,8 @@ export class FollowedStream {
   }
 
   /**
-   * Reads the next event. One that was left open by the end of the input is only believed if it is
-   * whole: half of it means a cut stream, not a malformed one.
+   * Reads the next event. An event left open by the end of the input is used only if it is
+   * complete: half an event means a cut stream, not a malformed one.
    */
   read({ data, isTerminated }: SseEvent): ReadEvent {
     const text = data === null ? '' : data.toString('utf8')

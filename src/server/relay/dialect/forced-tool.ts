@@ -1,14 +1,14 @@
 import { adjustField } from './field-names.ts'
 import type { ChatRequest } from '../canonical/chat-request.ts'
 
-/** Whether the client demands that a tool is called. */
+/** Whether the client requires a tool call. */
 export const isForced = ({ tools, toolChoice, search }: ChatRequest): boolean =>
   search?.isForced === true ||
   (tools.length > 0 && (toolChoice?.kind === 'required' || toolChoice?.kind === 'tool'))
 
 /**
- * The request for an upstream that cannot be told to call a tool: a named tool is shown alone, and
- * the call is asked for in the instructions. Noted as a changed `tool_choice`.
+ * Rewrites the request for an upstream without `tool_choice`: only the named tool is sent, and the
+ * instructions demand the call. Noted as a changed `tool_choice`.
  */
 export function withDemandInWords(request: ChatRequest): ChatRequest {
   const { tools, toolChoice, system, search } = request

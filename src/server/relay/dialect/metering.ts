@@ -3,37 +3,37 @@ import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerReader, ClientDialect } from './dialect.ts'
 import type { UpstreamTraits } from './traits.ts'
 
-/** What it needs to pass an answer on to a client that speaks the same. */
+/** Data for passing an answer on to a client of the same dialect. */
 export type PassedOn = Pick<
   ClientDialect,
   'name' | 'streamWriter' | 'wholeAsEvents' | 'gatherer' | 'end' | 'errorPiece'
 >
 
 /**
- * How a call is measured. `pricedAs` is the name that has the price, the requested or the mapped
- * one: what a name tells, such as whether the model is sold by the token, is read from it.
+ * How a call is measured. `pricedAs` is the model name with the price, the requested or the mapped
+ * one: whether the model is sold by the token is looked up under it.
  */
 export type MeteringAs = (pricedAs: string, sold: Sold) => Metering
 
-/** What else of a channel and its price decides how a call is measured. */
+/** Other properties of a channel and its price that decide how a call is measured. */
 export interface Sold {
-  /** Of the channel's vendor. */
+  /** Traits of the channel's vendor. */
   traits: UpstreamTraits
-  /** Pictures have a price by the token, and so has what is read to draw them. */
+  /** Images are priced by the token, and so is the prompt that they are generated from. */
   byPictureToken: boolean
 }
 
 /**
- * How a call is measured whose price is not simply its text: pictures, speech, rankings. Made for
- * each attempt from what the client asked.
+ * How to measure a call that is not priced by its text alone: images, speech, reranking. Made for
+ * each attempt from the client's request.
  */
 export interface Metering {
   /**
-   * The most that the call can use, as far as the request tells: it is held back, and it is what
-   * counts when nobody can say what was used. Null: text is counted as for any chat.
+   * Highest usage that the request allows: it is reserved, and it is charged if the real usage is
+   * unknown. Null: text is counted as for any chat.
    */
   estimate: TokenUsage | null
-  /** What may be used beside the text that is counted, held back with it. */
+  /** Possible usage beside the counted text, reserved with it. */
   extras?: UsedExtras
   reading: AnswerReader & PassedOn
 }

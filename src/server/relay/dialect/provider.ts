@@ -11,43 +11,45 @@ import type { Steering } from './steering.ts'
 import type { Wire } from '../transport/wire.ts'
 
 /**
- * How upstreams of one protocol are called: which dialect they speak, where each task is, and what
- * goes into the head. Where a new one goes, and a new task: docs/dialects.md, "Where things are".
+ * How upstreams of one protocol are called: their dialect, the URL of each task, and the headers.
+ * To add a provider or a task, see docs/dialects.md, "Where things are".
  */
 export interface Provider {
-  /** One that clients use as well, or the vendor's own. */
+  /** A dialect that clients use as well, or the vendor's own. */
   dialect: DialectName | UpstreamDialect
-  /** How answers are read that mean more here than elsewhere; absent: as the dialect's. */
+  /** Reader for answers that differ from the dialect; absent: the dialect's reader. */
   reading?: AnswerReader
-  /** Where a task is; null: the upstream has no such call, or no address is known. */
+  /** URL of a task; null if the upstream does not have the task, or its URL is unknown. */
   url(channel: ProviderChannel, call: ProviderCall): string | null
-  /** `body`: in the provider's dialect, before its own edits; absent: there is none yet. */
+  /** `body`: in the provider's dialect, before its own edits; absent: not written yet. */
   headers(channel: ProviderChannel, call: ProviderCall, body?: Buffer): Record<string, string>
-  /** Whether a stream must be asked for its usage, in OpenAI's dialect. */
+  /** Whether a stream's usage must be requested, in OpenAI's dialect. */
   asksForUsage(channel: ProviderChannel, call: ProviderCall): boolean
-  /** How streams are laid out; absent: as server-sent events. */
+  /** Framing of streams; absent: server-sent events. */
   wire?: Wire
-  /** Steering parameters that this provider refuses, beside those its dialect lacks; absent: none. */
+  /**
+   * Steering parameters that this provider rejects, beside those its dialect lacks; absent: none.
+   */
   lacks?: readonly Steering[]
   /** Rejects reasoning of earlier turns in messages; absent: takes it, or has no member for it. */
   refusesReasoning?: true
-  /** What this provider wants otherwise in a body of its dialect, whoever wrote it. */
+  /** Edits that this provider needs in a body of its dialect, from a client or from a converter. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
-  /** A form as JSON, for `edits` to change, where the upstream takes none; absent: it passes. */
+  /** Converts a form to JSON, for `edits`, if the upstream takes no forms; absent: forms pass. */
   ofForm?(form: SentForm): Buffer
-  /** What must happen to a request before it goes out; absent: nothing. */
+  /** Signs a request right before it is sent; absent: not needed. */
   seal?(channel: ProviderChannel, request: UpstreamRequest, nowSeconds: () => number): Seal
-  /** How a call is made that takes more than one request; absent or null: as all others. */
+  /** Transport for a call of more than one request; absent or null: a single HTTP request. */
   via?(channel: ProviderChannel, call: ProviderCall): Via | null
 }
 
-/** A multipart form, as far as it can be said in JSON. */
+/** Fields of a multipart form that JSON can express. */
 export interface SentForm {
   fields: ScannedBody
   files: readonly { name: string; bytes: Buffer }[]
 }
 
-/** What the relay can ask of an upstream. */
+/** Tasks of an upstream. */
 export type Task =
   | 'chat'
   | 'completions'
@@ -61,16 +63,16 @@ export type Task =
   | 'translations'
   | 'rerank'
   | 'responses'
-  /** A conversation in fewer words, for the Responses API to go on from. */
+  /** Compaction of a conversation, which the Responses API continues from. */
   | 'compact'
-  /** Gemini's two ways to embed: one text, and several. */
+  /** Gemini's two embedding endpoints: one text, and several. */
   | 'embedContent'
   | 'batchEmbedContents'
 
 /** Tasks whose answer is text that a model writes. */
 export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
 
-/** Pictures and recordings: each one that is made costs the same, whoever waits for it. */
+/** Images and recordings: each one costs the same, even if the client has left. */
 export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'images',
   'imageEdits',
@@ -79,42 +81,44 @@ export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'translations',
 ])
 
-/** What a provider knows of a channel. */
+/** Data of a channel for its provider. */
 export interface ProviderChannel {
   type: number
   key: string
-  /** Without a slash at its end; empty: the type's own. */
+  /** Without a trailing slash; empty: the type's default. */
   baseUrl: string
-  /** Version of the API, where the type's form asks for one; empty: the provider's usual. */
+  /** API version, if the channel's form has that field; empty: the provider's default. */
   apiVersion: string
-  /** Members that the type's form asks for. */
+  /** Other fields of the channel's form. */
   config?: JsonRecord
 }
 
-/** What a provider knows of a call. */
+/** Data of a call for its provider. */
 export interface ProviderCall {
   task: Task
-  /** As the upstream calls it. */
+  /** Name of the model at the upstream. */
   model: string
   isStream: boolean
-  /** Query and headers of the client's own call, for the few that travel on. */
+  /** Query and headers of the client's request; a few of them are passed on. */
   clientQuery: URLSearchParams
   clientHeaders: Readonly<Record<string, string | string[] | undefined>>
-  /** Where this server can be found, for providers that show their customers who called; or ''. */
+  /**
+   * This server's public URL, for providers that show callers to their customers; '' if not set.
+   */
   ownAddress: string
-  /** Collects what is left out of the request; absent: nobody would read it. */
+  /** Collects what is left out of the request; absent: the notes are not needed. */
   notes?: RequestNotes
-  /** Version of Gemini's API for channels that name none; absent: the usual one. */
+  /** Version of Gemini's API for channels without one; absent: the default. */
   geminiVersion?: string
-  /** The channel's. */
+  /** Type of the channel. */
   type?: number | undefined
-  /** What the model can do; absent: what is known without the operator's entries. */
+  /** Capabilities of the model; absent: those of the bundled data. */
   capabilities?: Capabilities | undefined
-  /** The upstream has refused the call because reasoning of an earlier turn is missing. */
+  /** The upstream rejected the call because reasoning of an earlier turn is missing. */
   isReasoningMissing?: boolean
 }
 
-/** Whose call it is: what of it may travel on. */
+/** Client of the call: the parts of its request that may be passed on. */
 interface AskingClient {
   query: URLSearchParams
   request: { headers: ProviderCall['clientHeaders'] }
@@ -122,7 +126,7 @@ interface AskingClient {
 
 type AskedCall = Pick<ProviderCall, 'task' | 'model' | 'isStream'> & { type: number }
 
-/** What a provider is told of a call; `client`: null where the gateway itself asks. */
+/** Data of a call for its provider; `client`: null for requests of the gateway itself. */
 export function providerCallOf(
   { config, options, models }: Pick<App, 'config' | 'options' | 'models'>,
   { task, model, isStream, type }: AskedCall,

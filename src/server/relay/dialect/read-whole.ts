@@ -5,8 +5,8 @@ import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 import type { AnswerReading, StreamReader } from './dialect.ts'
 
 /**
- * Reads a whole answer by the reader of its protocol's streams. `eventsOf`: the events that the
- * answer could have come in; absent: it is one itself.
+ * Reads a whole answer with the stream reader of its protocol. `eventsOf`: splits the answer into
+ * events; absent: the answer is a single event.
  */
 export function readWhole(
   bytes: Buffer,

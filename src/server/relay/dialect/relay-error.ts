@@ -2,31 +2,33 @@ import type { ErrorSpec } from '../../../contract/error-spec.ts'
 import { errors, type Language } from '../../../contract/errors.ts'
 import type { AppError } from '../../app-error.ts'
 
-/** What a client is told, in the words of OpenAI's dialect; the others take what they know of it. */
+/** Error for a client, in OpenAI's terms; the other dialects use the members that they have. */
 export interface RelayError {
   status: number
   message: string
   type: string
   param: string
   code: string | number
-  /** Seconds, or a date where the upstream named one. */
+  /** Seconds, or a date if the upstream sent one. */
   retryAfter?: string | undefined
-  /** What programs read of it: an object as Anthropic's know it, a list as Google's do. */
+  /** Machine-readable details: an object in Anthropic's dialect, a list in Google's. */
   details?: unknown
-  /** The request was longer than the upstream's model takes. */
+  /** The request exceeded the model's context. */
   tooLong?: TooLong | undefined
-  /** What an upstream's error is about; undefined: the error is ours. */
+  /** Kind of an upstream's error; undefined: the error is the gateway's own. */
   kind?: ErrorKind | undefined
   /**
-   * What the client gets instead, where the upstream speaks of the channel's key, account or
-   * address; undefined: the error itself.
+   * Error for the client, if the upstream's error concerns the channel's key, account or address;
+   * undefined: the error itself.
    */
   told?: RelayError | undefined
-  /** The upstream's own words without secrets, for admins; undefined: the error is ours. */
+  /**
+   * The upstream's message without secrets, for admins; undefined: the error is the gateway's own.
+   */
   ownWords?: string | undefined
 }
 
-/** What an upstream's error is about. What follows from it: `errors/verdict.ts`. */
+/** Kind of an upstream's error. For its consequences see `errors/verdict.ts`. */
 export type ErrorKind =
   /** The channel's key or account is refused or cannot pay. */
   | 'account'
@@ -39,31 +41,31 @@ export type ErrorKind =
   | 'rate-limit'
   /** The request alone exceeds what the account may send in a minute. */
   | 'account-limit'
-  /** What the request goes on from lies with another account. */
+  /** The stored response that the request continues belongs to another account. */
   | 'elsewhere'
-  /** The upstream's own trouble, which passes. */
+  /** A temporary failure of the upstream. */
   | 'upstream'
-  /** A thought of an earlier turn is not taken; without thoughts the request is. */
+  /** A thought of an earlier turn is rejected; the request works without thoughts. */
   | 'thought-refused'
-  /** Reasoning of an earlier turn must come back and did not. */
+  /** Reasoning of an earlier turn is required and missing. */
   | 'reasoning-missing'
-  /** The client's request is wrong. */
+  /** The client's request is invalid. */
   | 'request'
 
-/** The error as the client may see it. */
+/** Returns the error that the client may see. */
 export const toldError = (error: RelayError): RelayError => error.told ?? error
 
 /** A request that is longer than the model's context. */
 export interface TooLong {
-  /** Tokens of what was asked and of the answer that was asked for; null: not told. */
+  /** Tokens of the prompt and the requested answer; null if unknown. */
   total: number | null
-  /** Of these, the answer's; 0: none, or not told. */
+  /** Of these, tokens of the answer; 0 if none or unknown. */
   answer: number
-  /** Tokens that the model takes; null: not told. */
+  /** Tokens that the model accepts; null if unknown. */
   max: number | null
 }
 
-/** A refusal of ours in the relay's shape. */
+/** Converts an error of the gateway to a `RelayError`. */
 export function ownError(error: AppError, language: Language): RelayError {
   const spec: ErrorSpec = errors[error.code]
   return {
@@ -77,6 +79,6 @@ export function ownError(error: AppError, language: Language): RelayError {
   }
 }
 
-/** Characters of a client's own text that are repeated in a sentence. */
+/** Maximum length of the client's own text in a message. */
 const SHOWN_MAX = 128
 export const shown = (text: string): string => text.slice(0, SHOWN_MAX)

@@ -1,10 +1,10 @@
 import { wordOf, type JsonRecord } from '../json/json-value.ts'
 
-/** Errors that come with status 200, and what status each would have had by itself. */
+/** Errors that come with status 200, and the status that each should have had. */
 
 /**
- * An error with a code of its provider's own for what kind it is. `status`: what its reader has
- * found out that it would have been; `statedStatus` reads it.
+ * Builds an error with its provider's own code. `status`: the status that its reader derived;
+ * `statedStatus` reads it.
  */
 export const statedError = (status: number, code: unknown, message: string): JsonRecord => ({
   status,
@@ -13,11 +13,11 @@ export const statedError = (status: number, code: unknown, message: string): Jso
   message: message || wordOf(code),
 })
 
-/** For dialects whose readers make a `statedError`; undefined: of this one they have not. */
+/** For dialects whose readers make a `statedError`; undefined if the error has no status. */
 export const statedStatus = ({ status }: JsonRecord): number | undefined =>
   isErrorStatus(status) ? status : undefined
 
-/** For dialects whose errors carry a status as their `code`. */
+/** For dialects whose errors have a status as their `code`. */
 export const statusInCode = ({ code }: JsonRecord): number | undefined =>
   isErrorStatus(code) ? code : undefined
 

@@ -30,7 +30,7 @@ export type Steering =
   /** Only clients of OpenAI's chat send these. */
   | OpenaiOnlyField
 
-/** Values that ask for what happens without them. */
+/** Values that equal the default behaviour. */
 const isUsual = {
   temperature: (value: number | null) => value === null || value === 1,
   topP: (value: number | null) => value === null || value === 1,
@@ -45,7 +45,7 @@ type Figure = keyof typeof isUsual
 const isFigure = (field: Steering): field is Figure => Object.hasOwn(isUsual, field)
 
 /**
- * The request without the parameters that the upstream lacks; those that ask for something are
+ * Returns the request without the parameters that the upstream lacks; those with an effect are
  * noted.
  */
 export function withoutLacking(request: ChatRequest, lacks: readonly Steering[]): ChatRequest {
@@ -68,14 +68,14 @@ function withoutField(request: ChatRequest, field: Steering): ChatRequest {
       if (request.userId !== null) request.notes.reportDropped(fieldName(request, 'userId'))
       return { ...request, userId: null }
     default:
-      // Readers have left out what has no place in the canonical form.
+      // Readers have already left out parameters without a canonical field.
       return request
   }
 }
 
 /**
- * Notes that a model does not think. "Do not think" is what it does anyway, and clients that cannot
- * leave thinking out are not refused even if the call is strict.
+ * Notes that a model does not reason. "Do not reason" is its normal behaviour, and clients that
+ * cannot leave the parameter out are not rejected even if the call is strict.
  */
 export function dropThinking(request: ChatRequest): void {
   const { thinking, notes } = request
@@ -85,8 +85,9 @@ export function dropThinking(request: ChatRequest): void {
 }
 
 /**
- * Notes that a model that always thinks is told to think as little as it can. Clients of Anthropic
- * turn thinking off by habit, and are not refused even if the call is strict.
+ * Notes that reasoning is set to the minimum for a model that cannot turn it off. Clients of
+ * Anthropic turn reasoning off by default, so the request is not rejected even if the call is
+ * strict.
  */
 export function adjustThinking(request: ChatRequest): void {
   const { spokenIn, notes } = request
@@ -95,8 +96,8 @@ export function adjustThinking(request: ChatRequest): void {
 }
 
 /**
- * Notes figures for sampling that a model does not take, except those that ask for nothing. Clients
- * send them with every model, so they are left out even if the call is strict.
+ * Notes sampling parameters that a model does not accept, except those with the default value.
+ * Clients send them with every model, so they are left out even if the call is strict.
  */
 export function reportSampling(request: ChatRequest, fields: readonly Figure[]): void {
   for (const field of fields) {
@@ -104,7 +105,7 @@ export function reportSampling(request: ChatRequest, fields: readonly Figure[]):
   }
 }
 
-/** Members of a body of OpenAI's chat that are taken out because the upstream lacks them. */
+/** Edits that remove the members of OpenAI's chat that the upstream lacks. */
 export function lackingEdits(
   body: ScannedBody,
   lacks: readonly Steering[],
@@ -122,7 +123,10 @@ export function lackingEdits(
 
 const NAMES_OF_USERS: ReadonlySet<string> = new Set(OPENAI_NAMES.userId)
 
-/** The stop texts that an upstream takes; at longer ones and those beyond `count` we cut. */
+/**
+ * Stop texts that an upstream accepts; the relay itself cuts at longer ones and those beyond
+ * `count`.
+ */
 export function fittingStops(
   request: ChatRequest,
   { count, length = Infinity }: { count: number; length?: number },

@@ -2,8 +2,8 @@ import type { ChatEvent, Finish } from '../canonical/chat-answer.ts'
 import { NO_CHANGES, type AnswerChanges } from './answer-changes.ts'
 
 /**
- * For a call whose upstream cannot be told some of the texts that end its answer: the answer is cut
- * here, before the first of them. Thoughts and calls are not looked into.
+ * For upstreams that do not accept some of the stop texts: cuts the answer here, before the first
+ * of them. Reasoning and tool calls are not searched.
  */
 export function cutAtStopTexts(stops: readonly string[], choices: number): AnswerChanges {
   if (stops.length === 0) return NO_CHANGES
@@ -36,9 +36,9 @@ function cutEvent(event: ChatEvent & { choice: number }, cutter: TextCutter): Ch
   return found === null ? events : [...events, { kind: 'finish', choice, finish: cutBy(found) }]
 }
 
-/** Passes a text on in pieces, but for what may be the beginning of a stop text. */
+/** Passes a text on in pieces, but holds back a possible beginning of a stop text. */
 class TextCutter {
-  /** The stop text that has come; null if none has. */
+  /** The stop text that was found; null if none was. */
   found: string | null = null
 
   private readonly stops: readonly string[]
@@ -64,7 +64,7 @@ class TextCutter {
     return text.slice(0, text.length - heldLength)
   }
 
-  /** What was held back and is no stop text after all. */
+  /** Returns the text that was held back and is not a stop text. */
   rest(): string {
     const { held } = this
     this.held = ''
@@ -72,7 +72,7 @@ class TextCutter {
   }
 }
 
-/** How much of the end of a text is the beginning of a stop text. */
+/** Length of the longest end of `text` that is a beginning of `stop`. */
 function beginningAtEnd(text: string, stop: string): number {
   let length = Math.min(text.length, stop.length - 1)
   while (length > 0 && !text.endsWith(stop.slice(0, length))) length -= 1

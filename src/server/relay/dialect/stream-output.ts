@@ -7,7 +7,7 @@ import type { SseEvent } from '../transport/sse.ts'
 import type { RelayError } from './relay-error.ts'
 import type { ClientDialect, ReadEvent, StreamHead, StreamPiece } from './dialect.ts'
 
-/** An answer that came in one piece. */
+/** An answer that came as a whole. */
 export interface WholeAnswer {
   /** One JSON object. */
   body: Buffer
@@ -21,17 +21,17 @@ export interface WholeAnswer {
  */
 export interface StreamOutput {
   contentType: string
-  /** The client's bytes of one event; null: none now. */
+  /** The client's bytes for one event; null: none yet. */
   take(event: SseEvent, read: ReadEvent): Buffer | null
-  /** The same of an upstream's sign of life. */
+  /** The client's bytes for an upstream's keep-alive. */
   idle(event: SseEvent): Buffer | null
-  /** A sign of life of our own; null: the client would take it for something else. */
+  /** The gateway's own keep-alive; null: the client would misread it. */
   ping(): Buffer | null
-  /** An answer that came in one piece. */
+  /** The client's bytes for an answer that came as a whole. */
   whole(answer: WholeAnswer): Buffer
-  /** The client has the whole answer before the upstream's stream ends; absent: it has not. */
+  /** The client has the whole answer before the upstream's stream ends; absent: false. */
   readonly isOver?: boolean
-  /** The cost as a comment, for clients that asked for it. */
+  /** The cost as a comment, for clients that requested it. */
   cost(charged: number): Buffer
   /** The last events; `rest`: the events that the stream's reader held back. */
   end(used: TokenUsage, rest?: readonly ChatEvent[]): Buffer
@@ -39,12 +39,12 @@ export interface StreamOutput {
 }
 
 /**
- * Events are UTF-8 by their definition. Clients that know HTTP only, such as Python's `requests`,
- * take a text without a charset for Latin-1 and break Chinese letters.
+ * Server-sent events are UTF-8 by definition. HTTP clients such as Python's `requests` read a text
+ * without a charset as Latin-1 and break Chinese characters.
  */
 export const EVENT_STREAM = 'text/event-stream; charset=utf-8'
 
-/** How events are laid out: as server-sent ones, or, by Gemini, as elements of one JSON array. */
+/** Framing of events: server-sent events or, for Gemini, elements of one JSON array. */
 export type Framing = 'events' | 'array'
 
 interface Layout {
@@ -71,7 +71,7 @@ function layoutOf(framing: Framing): Layout {
       elements += 1
       return (elements === 1 ? '[' : ',\r\n') + data
     },
-    // Blanks between elements would be allowed, but words would not.
+    // The array allows whitespace between elements, but no comments.
     comment: () => '',
     get end() {
       return elements === 0 ? '[]' : ']'
@@ -95,7 +95,7 @@ export function splicedOutput(
   return {
     contentType: layout.contentType,
     take(event, { kind }) {
-      // The usage chunk is for us: the client did not ask for it, and old ones stumble over it.
+      // The client did not request the usage chunk, and old clients fail on it.
       if (kind === 'done' || (kind === 'usage' && !wantsUsage)) return null
       const bytes = pass(event)
       const whole = event.isTerminated ? bytes : Buffer.concat([bytes, BLANK_LINE])
@@ -123,8 +123,8 @@ export function splicedOutput(
 }
 
 /**
- * Anthropic's clients have an event for it, OpenAI's pass comments over; Gemini's official client
- * knows neither.
+ * Anthropic's dialect has an event for keep-alives, OpenAI's clients ignore comments; Gemini's
+ * official client supports neither.
  */
 function pingOf(client: PassedOn, layout: Layout): Buffer | null {
   if (client.name === 'gemini') return null
@@ -146,8 +146,8 @@ export function convertedOutput(
   const writer = client.streamWriter(head)
   const bytesFor = (pieces: readonly StreamPiece[]): Buffer | null =>
     bytesOf(pieces.map(layout.piece).join(''))
-  // Some upstreams put a finish reason into every event, and clients stop reading at the first: it
-  // is held until the stream is over.
+  // Some upstreams put a finish reason into every event, and clients stop reading at the first. So
+  // it is held until the stream is over.
   const finishes = new Map<number, ChatEvent>()
   const piecesOf = (events: readonly ChatEvent[]): StreamPiece[] =>
     changes.events(events).flatMap((event) => {

@@ -9,97 +9,94 @@ import type { Task } from './provider.ts'
 import type { Framing } from './stream-output.ts'
 
 /**
- * What programs can ask of the relay: each kind of call once, with the dialect its clients speak. A
- * new surface is a row, in `PATHS` or, where the address carries a model and an action, in
- * `ACTIONS`.
+ * Endpoints of the relay: each kind of call once, with its clients' dialect. A new endpoint is a
+ * row in `PATHS` or, if the URL contains a model and an action, in `ACTIONS`.
  */
 export interface Surface {
   task: Task
   dialect: DialectName
-  /** The request is in the words of another API than its answer. */
+  /** The request uses another API than its answer. */
   spokenIn?: 'responses'
   count: CountSurface
-  /** What is used when the body names no model; null: it must. */
+  /** Default if the body names no model; null: the model is required. */
   defaultModel: string | null
-  /** What is used in its place where the caller has no channel for it, the first that is served. */
+  /**
+   * Defaults to try if the caller has no channel for `defaultModel`; the first one served is used.
+   */
   olderDefaults?: readonly string[]
-  /** The member that must hold something. */
+  /** Member that must not be empty. */
   required: string
   mayStream: boolean
-  /** Reads what decides about price and shape, where that is not what chat has. */
+  /** Reads the figures for price and shape; absent: those of chat. */
   figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
-  /** Throws where a model, by the name that is sent, cannot do what is asked. */
+  /** Throws if the model cannot do what is asked. `sentAs`: the name that is sent upstream. */
   refuse?: (body: ScannedBody, sentAs: string) => void
-  /** The surface that is meant where the required member is missing; null: this one. */
+  /** The endpoint that a body without the required member belongs to; null: this one. */
   insteadOf?: (body: ScannedBody) => Surface | null
-  /** Who reads the request and gets the answer, for one body; absent: the dialect's usual client. */
+  /** The client's dialect for one body; absent: the dialect's default. */
   client?: (body: JsonRecord) => ClientDialect
   /** The answer may be stored by the upstream, and later calls may go on from it. */
   isStored?: true
-  /** How a member of a wrong kind is refused, where clients know that by another code. */
+  /** Error code for a member of the wrong type, if clients know another code. */
   wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'
 }
 
-/** What a client has sent, before anybody has been asked to answer it. */
+/** A client's request, before a channel is chosen. */
 export interface SurfaceRequest {
   body: ScannedBody
-  /** A multipart form, whose text fields are the body; null: it came as JSON. */
+  /** A multipart form, whose text fields are the body; null: the request is JSON. */
   form: Form | null
-  /** As the client named it. */
+  /** Name of the model in the client's request. */
   model: string
 }
 
-/** A surface as an address asks for it. */
+/** An endpoint as matched by a URL. */
 export interface SurfaceCall {
   surface: Surface
-  /** Where the address names the model; null: the body does. */
+  /** Model in the URL; null: the body names it. */
   model: string | null
-  /** Where the address says whether it is a stream; null: the body does. */
+  /** Whether the URL requests a stream; null: the body decides. */
   isStream: boolean | null
   framing: Framing
 }
 
 /**
- * Which members of a request are its prompt. `input` serves embeddings, moderations and
- * completions.
+ * Selects the members that are the prompt. `input` serves embeddings, moderations and completions.
  */
 export type CountSurface = 'chat' | 'input' | 'responses' | 'messages' | 'contents'
 
-/** A body that cannot be what the surface wants: which member, and whether it is absent or wrong. */
+/** An invalid body: which member, and whether it is missing or wrong. */
 export interface FieldProblem {
   field: string
   isMissing: boolean
 }
 
-/** The figures of a request that decide about price and shape of the answer. */
+/** Figures of a request that decide the price and the shape of the answer. */
 export interface RequestFigures {
-  /**
-   * Completion tokens that the client lets the model produce, choices and prompts considered; null:
-   * it did not say.
-   */
+  /** Completion tokens that the client allows, over all choices and prompts; null if not set. */
   maxCompletionTokens: number | null
-  /** How many replies the call asks for; absent: one. */
+  /** Number of answers that the call requests; absent: one. */
   replies?: number
   isStream: boolean
-  /** The client wants the usage chunk itself. */
+  /** The client requested the usage chunk. */
   wantsUsage: boolean
-  /** The answer is no text, and goes on as it comes. */
+  /** The answer is not text, and is passed on unchanged. */
   isRecording?: boolean
-  /** How the call is measured, where that is not by its text alone. */
+  /** How the call is measured, if not by its text alone. */
   metering?: MeteringAs
-  /** The same of what may search the web, which the name that is sent tells too. */
+  /** How web search is measured; it also depends on the name that is sent upstream. */
   searched?: (pricedAs: string, sentAs: string) => Metering | undefined
-  /** What may be used beside the tokens, held back with them. */
+  /** Possible usage beside tokens, reserved with them. */
   extras?: UsedExtras
-  /** Of the Responses API: what the upstream made, to be remembered. */
+  /** Of the Responses API: ids of the upstream's response, to be stored. */
   seen?: SeenResponse
 }
 
-/** Which response the upstream has made, as far as it has said. */
+/** Ids of the upstream's response, as far as it has reported them. */
 export interface SeenResponse {
-  /** Null: it has not said. */
+  /** Null if not reported yet. */
   id: string | null
   totalTokens: number
-  /** What it is made of and ran in, by the names that later requests may refer to. */
+  /** Ids of its items and containers, which later requests may refer to. */
   itemIds: string[]
 }

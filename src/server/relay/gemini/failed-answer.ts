@@ -1,8 +1,8 @@
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Ends of an answer that came to nothing, for which the other dialects have no word: their clients
- * would take it for whole. Source: `FinishReason` of Google's SDK.
+ * Finish reasons of failed answers that other dialects cannot express: their clients would take the
+ * answer for complete. Source: `FinishReason` of Google's SDK.
  */
 const FAILED: ReadonlySet<unknown> = new Set([
   'MALFORMED_FUNCTION_CALL',
@@ -12,14 +12,14 @@ const FAILED: ReadonlySet<unknown> = new Set([
   'UNEXPECTED_TOOL_CALL',
 ])
 
-/** Finish reasons that leave a usable answer, if something was said before. */
+/** Finish reasons that leave a usable answer, if it has any content. */
 const CUT_SHORT: ReadonlySet<unknown> = new Set(['IMAGE_OTHER', 'NO_IMAGE', 'OTHER'])
 
 const BAD_GATEWAY = 502
 
 /**
- * The error that an answer, or an event of a stream, tells by its end; null: none. `hasBegun`: the
- * stream has said something before.
+ * Returns the error of an answer, or of a stream event, by its finish reason; null if there is
+ * none. `hasBegun`: earlier events had content.
  */
 export function failureIn(response: JsonRecord, hasBegun: boolean): JsonRecord | null {
   const candidates = arrayOr(response.candidates).map(recordOr)
@@ -33,7 +33,7 @@ export function failureIn(response: JsonRecord, hasBegun: boolean): JsonRecord |
   return { code: BAD_GATEWAY, status: reason, message }
 }
 
-/** Whether there is an answer in a candidate; thoughts are none. */
+/** Whether a candidate has content other than thoughts. */
 export const saysAnything = (candidate: unknown): boolean =>
   arrayOr(recordOr(recordOr(candidate).content).parts).some(
     (part) => isRecord(part) && part.thought !== true && part.text !== '',

@@ -4,13 +4,13 @@ import { recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /** Members of a Gemini request that the relay reads or changes. */
 
-/** Members that are read here and have two spellings. */
+/** Members that the relay reads and that have two spellings. */
 export const TWICE = [
   ['generationConfig', 'generation_config'],
   ['systemInstruction', 'system_instruction'],
 ] as const
 
-/** The spelling a body uses; both at once are refused, because nobody could say which counts. */
+/** Returns the spelling that a body uses; both at once are rejected, because they are ambiguous. */
 export function spelling(
   body: ScannedBody,
   names: readonly [string, string],
@@ -21,7 +21,7 @@ export function spelling(
   return hasSnake ? snake : camel
 }
 
-/** The name that the body itself says, without its folder; null when it says none. */
+/** Model name in the body, without its folder; null if not set. */
 export function modelInBody(body: ScannedBody): string | null | FieldProblem {
   const value = memberValue(body, 'model') ?? null
   if (value === null) return null
@@ -30,12 +30,12 @@ export function modelInBody(body: ScannedBody): string | null | FieldProblem {
 
 export const bareModel = (name: string): string => name.replace(/^models\//, '')
 
-/** Requests of a batch with the model that they are sent to: each repeats it. */
+/** Requests of a batch, each with the model that it is sent to. */
 export function batchFor(requests: readonly unknown[], model: string): JsonRecord[] {
   return requests.map((request) => ({ ...recordOr(request), model: `models/${bareModel(model)}` }))
 }
 
-/** How the body spells the member in which a forced system prompt goes. */
+/** The body's spelling of the member for a forced system prompt. */
 export function systemMember(body: ScannedBody): string {
   const [camel, snake] = TWICE[1]
   return memberRange(body, snake) === null ? camel : snake

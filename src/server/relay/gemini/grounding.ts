@@ -2,17 +2,17 @@ import type { Citation, FoundPage, RunSearch } from '../canonical/web-search.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * What Google's search has found for an answer. Source: Gemini API reference, `GroundingMetadata`:
- * places in the answer are counted in bytes of UTF-8.
+ * Results of Google's search for an answer. Source: Gemini API reference, `GroundingMetadata`:
+ * positions in the answer are counted in UTF-8 bytes.
  */
 
 export interface Grounding {
-  /** Null: nothing was searched for. */
+  /** Null if no search ran. */
   search: RunSearch | null
   citations: Citation[]
 }
 
-/** `text`: of the candidate, as far as it is known. */
+/** `text`: text of the candidate, as far as it is known. */
 export function readGrounding(metadata: unknown, text: string): Grounding {
   const { webSearchQueries, groundingChunks, groundingSupports } = recordOr(metadata)
   const queries = arrayOr(webSearchQueries)
@@ -36,7 +36,7 @@ function pageOf({ uri, title }: JsonRecord): FoundPage | null {
   return textOr(uri) === '' ? null : { url: textOr(uri), title: textOr(title) || null }
 }
 
-/** The place of a segment in UTF-16 units; a candidate of several parts is found by its words. */
+/** Range of a segment in UTF-16 units; in a candidate of several parts it is found by its text. */
 function spanOf({ startIndex, endIndex, text: words }: JsonRecord, text: string) {
   const bytes = Buffer.from(text)
   const placeOf = (index: unknown): number =>
@@ -47,7 +47,7 @@ function spanOf({ startIndex, endIndex, text: words }: JsonRecord, text: string)
   return at < 0 ? { start, end: Math.max(start, end) } : { start: at, end: at + said.length }
 }
 
-/** The metadata of a candidate for a client; empty if nothing was searched for. */
+/** Metadata of a candidate for a client; empty if no search ran. */
 export function writeGrounding(
   text: string,
   searches: readonly RunSearch[],
@@ -87,8 +87,8 @@ export function writeGrounding(
 }
 
 /**
- * What several events of a stream tell of one candidate: lists of chunks grow from event to event,
- * and a later list that repeats the earlier replaces it.
+ * Joins the metadata of several stream events for one candidate: lists of chunks grow from event to
+ * event, and a later list that repeats the earlier one replaces it.
  */
 export function joinedGrounding(earlier: unknown, { groundingMetadata }: JsonRecord): JsonRecord {
   const joined: Record<string, unknown> = { ...recordOr(earlier) }

@@ -2,8 +2,8 @@ import type { StreamGatherer } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * The answer that a list of responses makes up: `streamGenerateContent` answers with one when
- * nobody says `alt=sse`, and some proxies lose that. Null: it is no such list.
+ * Joins a list of responses into one answer: `streamGenerateContent` returns a list without
+ * `alt=sse`, and some proxies drop that parameter. Null if it is not such a list.
  */
 export function joinedResponse(responses: readonly unknown[]): JsonRecord | null {
   const joined = new JoinedResponse()
@@ -14,7 +14,9 @@ export function joinedResponse(responses: readonly unknown[]): JsonRecord | null
   return joined.whole()
 }
 
-/** Parts of a candidate follow each other; of everything else the last word counts. */
+/**
+ * Joins responses: parts of a candidate are appended; of every other member the last value counts.
+ */
 export class JoinedResponse implements StreamGatherer {
   private readonly joined: JsonRecord = {}
   private readonly candidates = new Map<unknown, Candidate>()

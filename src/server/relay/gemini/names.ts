@@ -3,9 +3,9 @@ import type { RequestNotes } from '../canonical/request-notes.ts'
 import { isRecord, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Gemini takes every name in two spellings, `maxOutputTokens` and `max_output_tokens` (the JSON
- * form of protocol buffers). Here all are the first; a body that holds both is refused, because
- * nobody could say which of them counts.
+ * Gemini accepts every name in two spellings, `maxOutputTokens` and `max_output_tokens` (the JSON
+ * form of protocol buffers). Here all become the first; a body that holds both is rejected, because
+ * it is ambiguous.
  */
 
 export const camelName = (name: string): string =>
@@ -21,17 +21,23 @@ function camelMembers(record: JsonRecord, at: string): JsonRecord {
   return named
 }
 
-/** An object to read, in the first spelling. Its own members' objects are still as they were sent. */
+/**
+ * Returns an object with its members in the first spelling. Nested objects are still as they were
+ * sent.
+ */
 export const geminiMembers = (record: JsonRecord, at = '', notes?: RequestNotes): Members =>
   new Members(camelMembers(record, at), at, notes)
 
-/** The same for a member that is an object; null when it is absent. */
+/** Reads a member that is an object, in the first spelling; null if absent. */
 export function geminiObject(owner: Members, name: string): Members | null {
   const record = owner.record(name)
   return record === null ? null : geminiMembers(record, owner.place(name), owner.notes)
 }
 
-/** The same for the objects of a list; a single object counts as a list of one, as Gemini has it. */
+/**
+ * Reads the objects of a list, in the first spelling; like Gemini, a single object counts as a list
+ * of one.
+ */
 export function geminiObjects(owner: Members, name: string): Members[] {
   const value = owner.any(name)
   if (value === null) return []

@@ -18,20 +18,19 @@ import { Searches, withSearches, type AskedSearches } from './searches.ts'
 import { embeddingMetadata, readGeminiUsage } from './usage.ts'
 
 /**
- * A GenerateContentResponse as events; each event of a stream is one. Source: Gemini API reference,
- * "GenerateContentResponse". Calls come whole, and without an id in older versions: these get one
- * in `dialect/tool-calls.ts`.
+ * Reads a GenerateContentResponse into events; each event of a stream is one. Source: Gemini API
+ * reference, "GenerateContentResponse". Calls come whole, and without an id in older versions:
+ * `dialect/tool-calls.ts` adds one.
  *
- * A whole answer that comes as a list of responses, as a stream that was not asked for as events
- * does, is read as the answer that its parts make up. `asked`: what the request lets the model
- * search, where that is not the usual.
+ * A whole answer that comes as a list of responses (as an unrequested stream does) is joined first.
+ * `asked`: the searches that the request allows, if not the default.
  */
 export function readGeminiAnswer(bytes: Buffer, asked?: AskedSearches): AnswerReading {
   const sent = parseJson(bytes.toString('utf8'))
   const value = Array.isArray(sent) ? joinedResponse(sent) : sent
   if (!isRecord(value)) return { kind: 'malformed' }
   if (isRecord(value.error)) return { kind: 'error', error: value.error }
-  // Figures alone are no answer: some models fall silent, and another channel may not.
+  // Usage alone is not an answer: some models return nothing, and another channel may answer.
   if (isSilent(value)) return { kind: 'malformed' }
   const failure = failureIn(value, false)
   const searches = new Searches(asked)
@@ -59,14 +58,14 @@ const usageOf = (metadata: unknown, searches: Searches): UsageReading =>
 const isSilent = (value: JsonRecord): boolean =>
   arrayOr(value.candidates).length === 0 && !isBlocked(value) && !isEmbedding(value)
 
-/** One of the members that every answer of this dialect has. */
+/** Members of which every answer of this dialect has at least one. */
 const ANSWER_MEMBERS = ['candidates', 'promptFeedback', 'usageMetadata', 'embedding', 'embeddings']
 
 const isEmbedding = (value: JsonRecord): boolean => 'embedding' in value || 'embeddings' in value
 
 const isAnswer = (value: JsonRecord): boolean => ANSWER_MEMBERS.some((name) => name in value)
 
-/** The prompt was refused: there are no candidates, only the reason. */
+/** Whether the prompt was rejected: there are no candidates, only the reason. */
 const isBlocked = ({ promptFeedback }: JsonRecord): boolean =>
   textOr(recordOr(promptFeedback).blockReason) !== ''
 
@@ -101,20 +100,20 @@ const sealOf = (part: JsonRecord): Signature | null =>
     : null
 
 /**
- * The seal of a text. Gemini asks for that of a call, and only likes to have this one: it is passed
- * on where the thought is shown that it belongs to, and no client gets a thought for its sake.
+ * Signature of a text. Gemini requires the signature of a call, but only recommends this one. It is
+ * passed on if its thought is shown; no thought is added to carry it.
  */
 const textSeal = (part: JsonRecord): Signature | null =>
   typeof part.text === 'string' && part.thought !== true ? sealOf(part) : null
 
-/** Code that Gemini has run, and what came of it, as text that shows it. */
+/** Code that Gemini ran, and its result, as text. */
 function codeText({ executableCode, codeExecutionResult }: JsonRecord): string {
   const code = textOr(recordOr(executableCode).code)
   const output = textOr(recordOr(codeExecutionResult).output)
   return [code, output].map((text) => (text === '' ? '' : `\n\`\`\`\n${text}\n\`\`\`\n`)).join('')
 }
 
-/** No upstream offers more; indexes beyond it are no index. */
+/** Maximum index; no upstream offers more choices. */
 const INDEX_MAX = 1024
 
 function indexOf({ index }: JsonRecord, place: number): number {
@@ -123,9 +122,9 @@ function indexOf({ index }: JsonRecord, place: number): number {
 }
 
 /**
- * Reads a stream, whose events are whole responses. It is complete when every candidate seen has
- * its finish reason, or the prompt was refused. What carries such an end is held back by the relay
- * (`last`): nothing else tells a client of this dialect that it has the whole answer.
+ * Reads a stream, whose events are whole responses. It is complete when every candidate has its
+ * finish reason, or the prompt was rejected. The relay holds that event back (`last`): nothing else
+ * tells a client of this dialect that the answer is complete.
  */
 export class GeminiStreamReader implements StreamReader {
   private readonly searches: Searches
@@ -134,14 +133,16 @@ export class GeminiStreamReader implements StreamReader {
   private isBlocked = false
   /** Something other than thoughts has arrived. */
   private hasBegun = false
-  /** The last figures worth the name, as sent: what they mean depends on what was searched. */
+  /** Last usable usage, as sent: its meaning depends on the searches. */
   private metadata: unknown = undefined
-  /** Calls so far, by candidate. */
+  /** Number of calls so far, by candidate. */
   private readonly calls = new Map<number, number>()
-  /** Candidates that have shown a thought, and the seals of texts that wait for their end. */
+  /** Candidates that have shown a thought, and signatures of texts that wait for their end. */
   private readonly thinking = new Set<number>()
   private readonly seals = new Map<number, Signature>()
-  /** What candidates have said, which their grounding names places of, and the last of that. */
+  /**
+   * Texts of the candidates, which their grounding refers to by position, and the last metadata.
+   */
   private readonly texts = new Map<number, string>()
   private readonly groundings = new Map<number, unknown>()
 
@@ -153,7 +154,7 @@ export class GeminiStreamReader implements StreamReader {
     if (isRecord(response.error)) return { error: response.error }
     if (!isAnswer(response)) return { kind: 'malformed' }
     const figures = this.takeUsage(response)
-    // Until the first word another channel may still be asked.
+    // Until the first content another channel may still be tried.
     if (isSilent(response) && this.candidates.size === 0) return { ...figures, kind: 'idle' }
     const failure = failureIn(response, this.hasBegun)
     const candidates = arrayOr(response.candidates)
@@ -178,7 +179,7 @@ export class GeminiStreamReader implements StreamReader {
     }
   }
 
-  /** Returns results of the search, which arrive in one of the last events, or in several. */
+  /** Returns search results, which arrive in one of the last events, or in several. */
   end(): ChatEvent[] {
     return [...this.groundings].flatMap(([choice, metadata]) => {
       const { search, citations } = this.groundingEvents(metadata, choice)
@@ -219,7 +220,7 @@ export class GeminiStreamReader implements StreamReader {
     if (isRecord(candidate.groundingMetadata)) {
       const metadata = joinedGrounding(this.groundings.get(choice), candidate)
       if (isFirst && isFinished) {
-        // The whole answer in one event: the search belongs before its text.
+        // The whole answer is in one event: the search belongs before its text.
         const { search, citations } = this.groundingEvents(metadata, choice)
         events.splice(at, 0, ...search)
         events.push(...citations)
@@ -261,7 +262,7 @@ export class GeminiStreamReader implements StreamReader {
       return
     }
     if (isRecord(part.inlineData)) {
-      // A sketch on the way to the picture: no dialect has a place for thoughts in pictures.
+      // A draft of the image: no dialect has a member for thoughts that are images.
       if (part.thought === true) return
       const { mimeType, data } = part.inlineData
       events.push({ kind: 'image', choice, mimeType: textOr(mimeType), data: textOr(data) })

@@ -24,9 +24,9 @@ import { geminiMembers, geminiObject, geminiObjects } from './names.ts'
 import { jsonSchemaOf } from './schema.ts'
 
 /**
- * A generateContent request in the canonical form. Source: Gemini API reference, "Generating
- * content". Of the tools that Gemini runs itself others have its search; the rest (`codeExecution`)
- * are refused.
+ * Reads a generateContent request into the canonical form. Source: Gemini API reference,
+ * "Generating content". Of Gemini's hosted tools, other dialects have web search; the rest
+ * (`codeExecution`) are rejected.
  */
 export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = geminiMembers(body, '', notes)
@@ -70,7 +70,7 @@ export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()):
   return read
 }
 
-/** What changes nothing about the answer, or says only what is the case anyway. */
+/** Ignores members that do not change the answer, or only state the default. */
 function ignoreHints(request: Members): void {
   request.ignore('model')
   request.reportDropped('labels')
@@ -79,7 +79,7 @@ function ignoreHints(request: Members): void {
   if (request.flag('store') === true) throw unsupportedField('store')
 }
 
-/** A filter that is switched off asks for nothing; other providers have filters of their own. */
+/** A filter that is off has no effect; other providers have filters of their own. */
 function dropSafety(request: Members): void {
   for (const setting of geminiObjects(request, 'safetySettings')) {
     const threshold = setting.text('threshold') ?? 'OFF'
@@ -101,7 +101,7 @@ const LEVELS: Readonly<Record<string, Effort>> = {
   HIGH: 'high',
 }
 
-/** How the model is to think, as `thinkingConfig` says. */
+/** Reads the reasoning parameters of `thinkingConfig`. */
 export function readThinkingConfig(config: Members): Thinking | null {
   const thinking = geminiObject(config, 'thinkingConfig')
   if (thinking === null) return null
@@ -122,7 +122,7 @@ function readFormat(config: Members): OutputFormat | null {
   const newer = config.record('responseJsonSchema') ?? config.record('_responseJsonSchema')
   const at = config.place(newer === null ? 'responseSchema' : 'responseJsonSchema')
   if (type === null || type === 'text/plain') {
-    // Gemini refuses a schema for what is no JSON.
+    // Gemini rejects a schema for a format other than JSON.
     if (older === null && newer === null) return null
     const place = config.place('responseMimeType')
     throw type === null ? missingField(place) : invalidField(place)
@@ -133,7 +133,7 @@ function readFormat(config: Members): OutputFormat | null {
   return { kind: 'schema', name: 'answer', description: null, schema, isStrict: null, at }
 }
 
-/** Google's search, which an empty object asks for; undefined: another tool. */
+/** Reads Google's search, which an empty object requests; undefined: another tool. */
 function readSearch(tool: Members): WebSearch | undefined {
   const name = 'googleSearch'
   const sent = geminiObject(tool, name)
@@ -161,13 +161,13 @@ function readTools(tool: Members): Tool[] {
     declared.done()
     return read
   })
-  // An empty object is how a tool of Google's is asked for.
+  // An empty object requests one of Google's tools.
   const [hosted] = tool.unreadNames()
   if (hosted !== undefined) dropHostedTool(tool.notes, hosted, tool.place(hosted))
   return tools
 }
 
-/** All but two leave the choice to the model. */
+/** All but `ANY` and `NONE` leave the choice to the model. */
 const MODES: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'MODE_UNSPECIFIED', 'NONE', 'VALIDATED'])
 
 function readToolChoice(
@@ -177,13 +177,13 @@ function readToolChoice(
   const config = geminiObject(request, 'toolConfig')
   if (config === null) return { tools, toolChoice: null }
   const calling = geminiObject(config, 'functionCallingConfig')
-  // Others tell of their searches by what these have found.
+  // Other vendors report their searches by the results.
   config.ignore('includeServerSideToolInvocations')
   config.done()
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
   const sent = calling.text('mode') ?? 'AUTO'
-  // How calls come at Vertex.
+  // How calls are delivered at Vertex.
   calling.ignore('streamFunctionCallArguments')
   calling.done()
   const mode = sent.toUpperCase()
@@ -200,7 +200,9 @@ function readToolChoice(
   }
 }
 
-/** Calls that wait for their results: this dialect joins them by name and order, others by id. */
+/**
+ * Calls without a result yet: this dialect joins calls and results by name and order, others by id.
+ */
 interface OpenCall {
   id: string
   name: string
@@ -223,8 +225,8 @@ function readContents(request: Members): Message[] {
 }
 
 /**
- * A turn that was streamed comes back in its pieces: words that follow each other are one text, and
- * a thought's are sealed by the last of them.
+ * Joins the parts of a turn that was streamed: adjacent texts become one text, and the last part of
+ * a thought has its signature.
  */
 function joined(parts: readonly AssistantPart[]): AssistantPart[] {
   const whole: AssistantPart[] = []
@@ -241,7 +243,7 @@ function joined(parts: readonly AssistantPart[]): AssistantPart[] {
   return whole
 }
 
-/** Whether more of the thought may follow: nobody has sealed it. */
+/** Whether more of the thought may follow, because it has no signature yet. */
 const isOpenThought = (part: AssistantPart | undefined): part is ThinkingPart =>
   part?.kind === 'thinking' && part.signature === null && part.redacted === null
 
@@ -276,7 +278,7 @@ function readUserPart(part: Members, open: OpenCall[]): UserPart {
   if (id === null) throw invalidField(response.at)
   const answer = response.record('response') ?? {}
   const media = geminiObjects(response, 'parts').map(readPlain)
-  // When a model that goes on meanwhile is to hear of it: here it waits.
+  // Controls when a model that continues meanwhile gets the result: here it waits.
   response.ignore('scheduling', 'willContinue')
   response.done()
   part.ignore('thoughtSignature')
@@ -291,7 +293,7 @@ function readUserPart(part: Members, open: OpenCall[]): UserPart {
   }
 }
 
-/** A result that is one text under one of the usual names is that text. */
+/** Returns the text of a result that is a single text under one of the usual names. */
 function resultText(answer: JsonRecord): string {
   const [only, ...others] = Object.entries(answer)
   const isBare =
@@ -301,7 +303,7 @@ function resultText(answer: JsonRecord): string {
 }
 
 function readText(part: Members): TextPart {
-  // A part of another kind is refused by its own name.
+  // A part of an unknown kind is rejected by its own name.
   const [kind] = part.unreadNames().filter((name) => !OF_ANY_PART.has(name))
   if (kind !== undefined) throw unsupportedField(part.place(kind))
   const read: TextPart = { kind: 'text', text: part.textOrThrow('text'), cache: null }

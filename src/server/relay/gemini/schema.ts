@@ -2,9 +2,9 @@ import { isRecord, type JsonRecord } from '../json/json-value.ts'
 import { camelName } from './names.ts'
 
 /**
- * Gemini's older schemas (OpenAPI 3.0) as JSON Schema: types in capitals, `nullable` beside the
- * type, and an order of properties that JSON Schema has no word for. Source: Gemini API reference,
- * "Schema".
+ * Converts Gemini's older schemas (OpenAPI 3.0) to JSON Schema: types in capitals, `nullable`
+ * beside the type, and an order of properties that JSON Schema does not have. Source: Gemini API
+ * reference, "Schema".
  */
 export function jsonSchemaOf(schema: JsonRecord): JsonRecord {
   const out: JsonRecord = {}
@@ -38,7 +38,7 @@ export function jsonSchemaOf(schema: JsonRecord): JsonRecord {
   return isNullable ? withNull(out) : out
 }
 
-/** JSON Schema allows nothing that one of its words forbids, so that each must allow it. */
+/** In JSON Schema every keyword must be satisfied, so each of them must allow null. */
 function withNull(schema: JsonRecord): JsonRecord {
   const { type, anyOf, enum: values } = schema
   return {
@@ -54,7 +54,7 @@ const schemaOr = (value: unknown): unknown => (isRecord(value) ? jsonSchemaOf(va
 const schemasIn = (properties: JsonRecord): JsonRecord =>
   Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, schemaOr(value)]))
 
-/** Counts are 64-bit numbers, which this JSON spells as texts. */
+/** Counts are 64-bit numbers, which this JSON writes as strings. */
 const COUNTS = new Set([
   'minItems',
   'maxItems',

@@ -6,38 +6,37 @@ import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../json/js
 import { camelName } from './names.ts'
 
 /**
- * What Google asks for searching, in the web or on its map: from Gemini 3 on for each query, before
- * that for each answer that it was done for. Source: Gemini API documentation, "Pricing",
- * "Grounding with Google Search", by which queries that are empty or repeated are free, and
- * "Grounding with Google Maps", by which an older model's answer is paid for that has a place in
- * it.
+ * Whether Google charges searches, on the web or on its map, by the answer: from Gemini 3 on each
+ * query is charged, before that each answer with a search. Source: Gemini API documentation,
+ * "Pricing"; "Grounding with Google Search": empty or repeated queries are free; "Grounding with
+ * Google Maps": an older model's answer is charged if it names a place.
  */
 const isPaidByAnswer = (model: string): boolean => meteringFigures(model).search_charge === 'answer'
 
 type SearchTool = 'google_search' | 'google_enterprise_search' | 'google_maps'
 
-/** What has the price of a search. */
+/** Name of the tool that has the price of a search. */
 export const searchToolOf = (tool: SearchTool, model: string): string =>
   isPaidByAnswer(model) ? `${tool}_prompt` : tool
 
-/** What an answer does not say of its searches, and its request does. */
+/** Search settings that only the request has, not the answer. */
 export interface AskedSearches {
-  /** Who searches the web: Vertex has a dearer search that keeps nothing. */
+  /** Web search tool: Vertex has a more expensive one that stores no data. */
   web: Exclude<SearchTool, 'google_maps'>
-  /** Documents of the operator's own are searched, which is paid for by the request. */
+  /** Whether the operator's own documents are searched, which is charged by the request. */
   ofDocuments: boolean
 }
 
 const USUAL: AskedSearches = { web: 'google_search', ofDocuments: false }
 
-/** The searches of one answer, whole or in events. */
+/** Searches of one answer, whole or in events. */
 export class Searches {
   private readonly asked: AskedSearches
   private readonly queries = new Set<string>()
   private hasPages = false
   private hasPlaces = false
   private hasDocuments = false
-  /** It has read pages that it was given, or what its own code has printed. */
+  /** The model has read pages from the prompt, or output of its own code. */
   private hasOther = false
   private model = ''
 
@@ -70,7 +69,7 @@ export class Searches {
     const { asked, queries, hasPages, hasPlaces, hasDocuments, model } = this
     if (queries.size === 0 && !hasPlaces && !hasDocuments) return {}
     const byAnswer = isPaidByAnswer(model)
-    // Queries to the map are told under the same name.
+    // Map queries are reported under the same name as web queries.
     const isMapOnly = hasPlaces && !hasPages
     const tools: Record<string, number> = {}
     if (queries.size > 0 && !isMapOnly) {
@@ -84,11 +83,11 @@ export class Searches {
   }
 
   /**
-   * Whether the pages that tools gave the model to read are left out of the prompt that is paid
-   * for: those of a search are. If other tools gave some too, the answer does not tell how much
-   * each took, and all is paid for. Sources: Gemini API and Vertex AI, "Pricing", "Retrieved
-   * context (text or images) provided by Grounding with Google Search is not charged as input
-   * tokens"; of the map Vertex says so from Gemini 3 on.
+   * Whether the pages that tools retrieved are not charged as prompt: search results are free. If
+   * other tools added some, the answer does not report how much each took, and all is charged.
+   * Sources: Gemini API and Vertex AI, "Pricing", "Retrieved context (text or images) provided by
+   * Grounding with Google Search is not charged as input tokens"; for the map, Vertex states it
+   * from Gemini 3 on.
    */
   get isReadingFree(): boolean {
     const { queries, hasPlaces, hasDocuments, hasOther, model } = this
@@ -100,14 +99,14 @@ export class Searches {
 const hasRunCode = (content: unknown): boolean =>
   arrayOr(recordOr(content).parts).some((part) => isRecord(recordOr(part).executableCode))
 
-/** A reading of what was used, with the searches in it. */
+/** Adds the searches to a usage reading. */
 export function withSearches(reading: UsageReading, { extras }: Searches): UsageReading {
   const { usage } = reading
   if (usage === null || extras.tools === undefined) return reading
   return { ...reading, usage: { ...usage, extras: { ...usage.extras, ...extras } } }
 }
 
-/** Tools that search; the second is the name that the first models knew the first by. */
+/** Search tools; the second is the first one's name for the first models. */
 const SEARCHES = new Map([
   ['googleSearch', 'google_search'],
   ['googleSearchRetrieval', 'google_search'],
@@ -115,10 +114,10 @@ const SEARCHES = new Map([
   ['googleMaps', 'google_maps'],
 ] as const)
 
-/** What the request lets the model search; null: nothing. */
+/** Searches that the request allows; null if none. */
 export interface DeclaredSearch {
   asked: AskedSearches
-  /** One query of each is held back. */
+  /** Reserves one query of each tool. */
   extras: UsedExtras
 }
 

@@ -16,13 +16,13 @@ import { adjustThinking, dropThinking } from '../dialect/steering.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
- * How Gemini models are told to think. Source: Gemini API documentation, "Thinking": from 3 on by a
- * level, in 2.5 by a budget of tokens whose bounds depend on the model, before that not at all.
+ * How Gemini models are asked to reason. Source: Gemini API documentation, "Thinking": from 3 on by
+ * a level, in 2.5 by a token budget whose bounds depend on the model; earlier models do not reason.
  */
 const BUDGET_MIN = 1
 const BUDGET_MAX = 32_768
 
-/** Of what the model may think at most. */
+/** Percent of the model's maximum reasoning budget. */
 const PERCENT: Readonly<Record<Effort, number>> = {
   minimal: 5,
   low: 20,
@@ -32,7 +32,7 @@ const PERCENT: Readonly<Record<Effort, number>> = {
   max: 100,
 }
 
-/** `thinkingConfig`, or null when nothing needs to be said. */
+/** Returns `thinkingConfig`; null to use the default. */
 export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord | null {
   const { thinking } = request
   if (thinking === null) return null
@@ -54,18 +54,18 @@ export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord
   return { thinkingLevel: level, includeThoughts: true }
 }
 
-/** From the least to the greatest. */
+/** From lowest to highest. */
 const LEVELS: readonly string[] = ['minimal', 'low', 'medium', 'high']
 
-/** The levels that the model accepts; none if it is not told by a level. */
+/** Levels that the model accepts; empty if it takes no level. */
 function levelsOf(model: Capabilities): string[] {
   const values = effortValues(model) ?? []
   return LEVELS.filter((level) => values.includes(level))
 }
 
 /**
- * Models that always think are told the least. For clients of Anthropic "off" is the ordinary case,
- * and no wish that anything should change.
+ * Models that always reason get the minimum. Clients of Anthropic send "off" by default, without
+ * wanting a change.
  */
 function thinkingOff(request: ChatRequest, model: Capabilities): JsonRecord | null {
   const budget = budgetOption(model)

@@ -9,9 +9,9 @@ import {
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Gemini's usage: what was read from the cache is part of `promptTokenCount`; what tools gave the
- * model to read, and what was thought, stand beside prompt and candidates. Source: Gemini API
- * reference, "UsageMetadata". `isReadingFree`: what tools gave it to read costs nothing.
+ * Reads Gemini's usage: cache reads are part of `promptTokenCount`; content retrieved by tools, and
+ * reasoning, are reported beside prompt and candidates. Source: Gemini API reference,
+ * "UsageMetadata". `isReadingFree`: content retrieved by tools is not charged.
  */
 export function readGeminiUsage(
   value: unknown,
@@ -41,16 +41,16 @@ export function readGeminiUsage(
   const { prompt, total } = figures
   if (prompt === null) return usageRefused('shape')
   const toolPrompt = figures.toolPrompt ?? 0
-  // The prompt's details tell its cached part as well, which has its own price.
+  // The prompt's details include its cached part, which has its own price.
   const heard = (figures.heard ?? 0) - (figures.heardBefore ?? 0)
   const seen = (figures.seen ?? 0) - (figures.seenBefore ?? 0)
   const thoughts = figures.thoughts ?? 0
   const cached = figures.cached ?? 0
-  // A figure of zero is left out, as this kind of JSON does; some leave it to the total.
+  // This JSON leaves out zeros; some servers report a figure only in the total.
   const rest = (total ?? 0) - prompt - toolPrompt - thoughts
   const candidates = figures.candidates ?? Math.max(0, rest)
   if (cached > prompt) return usageRefused('inconsistent')
-  // Not all models count tools and thoughts into the total.
+  // Some models exclude tools and reasoning from the total.
   const least = prompt + candidates
   if (total !== null && total !== 0 && total < least) return usageRefused('inconsistent')
   return usageOfParts(
@@ -74,7 +74,7 @@ export function readGeminiUsage(
   )
 }
 
-/** Tokens of one kind, as the details list them; null: they list none. */
+/** Tokens of one modality in the details; null if the details do not list any. */
 function countOf(details: unknown, modality: string): unknown {
   const [first = null, ...others] = arrayOr(details)
     .map(recordOr)
@@ -83,14 +83,14 @@ function countOf(details: unknown, modality: string): unknown {
   return others.length === 0 ? first : others.reduce<number>(sumOf, sumOf(0, first))
 }
 
-/** NaN, which no reading believes, where one of them is no number. */
+/** NaN, which every reading rejects, if one of them is not a number. */
 const sumOf = (sum: number, count: unknown): number =>
   typeof count === 'number' ? sum + count : Number.NaN
 
 /**
- * The usage of an embedding, whose details the Gemini API calls otherwise than Vertex. Film is
- * dearer than anything else there; it counts as the dearest that there is a ratio for, as speech.
- * Source: Gemini API reference, "EmbedContentResponse", and "Pricing".
+ * Usage of an embedding, whose details have other names in the Gemini API than in Vertex. Video has
+ * the highest price there; it is counted as audio, the most expensive kind with a ratio. Source:
+ * Gemini API reference, "EmbedContentResponse", and "Pricing".
  */
 export function embeddingMetadata(value: unknown): unknown {
   if (!isRecord(value)) return value
@@ -117,7 +117,7 @@ export function writeGeminiUsage(usage: TokenUsage): JsonRecord {
   }
 }
 
-/** What is not text has a price of its own. */
+/** Tokens other than text have prices of their own. */
 const detailsOf = (audio = 0, image = 0): JsonRecord[] =>
   [
     { modality: 'AUDIO', tokenCount: audio },

@@ -14,7 +14,7 @@ import { isRecord, parseJson, type JsonRecord } from '../json/json-value.ts'
 import { writeGrounding } from './grounding.ts'
 import { writeGeminiUsage } from './usage.ts'
 
-/** A GenerateContentResponse, whole or streamed, for clients of Gemini's dialect. */
+/** Writes a GenerateContentResponse, whole or streamed, for clients of Gemini's dialect. */
 export function writeGeminiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
   return {
     candidates: answer.choices.map(({ parts, finish }, index) => ({
@@ -40,7 +40,7 @@ const tailOf = (id: string, head: AnswerHead): JsonRecord => ({
   responseId: id === '' ? head.id : id,
 })
 
-/** A call is an ordinary end here. */
+/** Finish reasons; tool calls end with a normal `STOP` in this dialect. */
 const FINISHES: Readonly<Record<FinishReason, string>> = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -94,13 +94,16 @@ interface OpenCall {
   text: string
 }
 
-/** Calls go out whole, when their answer has ended: this dialect does not send them in pieces. */
+/**
+ * Writes a stream. Calls are written whole, at the end of the answer: this dialect does not send
+ * them in pieces.
+ */
 export class GeminiStreamWriter implements StreamWriter {
   private readonly head: StreamHead
   private id = ''
   private readonly calls = new Map<number, Map<number, OpenCall>>()
   private readonly finishes = new Map<number, Finish>()
-  /** What goes out with the end of each choice, and the text that it names places of. */
+  /** Metadata for the end of each choice, and the text that its positions refer to. */
   private readonly texts = new Map<number, string>()
   private readonly searches = new Map<number, RunSearch[]>()
   private readonly citations = new Map<number, Citation[]>()
@@ -158,7 +161,7 @@ export class GeminiStreamWriter implements StreamWriter {
     }
   }
 
-  /** The calls, then each choice's end with what was used in all. */
+  /** Writes the calls, then each choice's end with the total usage. */
   end(usage: TokenUsage): StreamPiece[] {
     const calls = [...this.calls].flatMap(([choice, ofChoice]) =>
       [...ofChoice]

@@ -26,27 +26,27 @@ export const GEMINI_LACKS: readonly Steering[] = ['userId']
 
 const STOPS_MAX = 5
 /**
- * Files whose type Google knows: its own, and films at YouTube. All others that can be reached by
- * https are fetched by Google, not by this gateway, and need a type. Sources: Gemini API
- * documentation, "File input methods", "External HTTP / Signed URLs"; Vertex AI, "FileData".
+ * Files whose type Google knows: its own, and YouTube videos. All other https files are fetched by
+ * Google, not by this gateway, and need a type. Sources: Gemini API documentation, "File input
+ * methods", "External HTTP / Signed URLs"; Vertex AI, "FileData".
  */
 const KNOWS_TYPE =
   /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(?:www\.|m\.)?youtube\.com\/|https:\/\/youtu\.be\/)/i
-/** What stands for a seal that is lost; Gemini's documentation, "Thought signatures", names it. */
+/** Placeholder for a lost signature, from Gemini's documentation, "Thought signatures". */
 const NO_SEAL = 'skip_thought_signature_validator'
 
 /**
- * The request as Gemini takes it. Source: Gemini API reference, "Generating content". Schemas go as
- * JSON Schema (`parametersJsonSchema`, `responseJsonSchema`), so that nothing of them is lost.
- * Cache marks and users' names are left behind: Gemini keeps prompts on its own account and asks
- * for no names. That tools are to be called one at a time it cannot be told: that is seen to in its
- * answer. The model and whether it is a stream stand in the address.
+ * Writes the request as Gemini accepts it. Source: Gemini API reference, "Generating content".
+ * Schemas are sent as JSON Schema (`parametersJsonSchema`, `responseJsonSchema`), so that nothing
+ * of them is lost. Cache marks and user names are dropped: Gemini caches prompts by itself and
+ * takes no names. It cannot be limited to one call at a time, so its answer is limited instead. The
+ * model and whether it is a stream are in the URL.
  */
 export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(withQuestion(sent), GEMINI_LACKS)
   const { system, output } = request
   const stop = fittingStops(request, { count: STOPS_MAX })
-  // They come in a shape that no other client knows.
+  // Gemini's probabilities have a format that no other client knows.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const config = present({
     temperature: request.temperature,
@@ -89,12 +89,12 @@ function formatOf(output: OutputFormat | null): JsonRecord {
 }
 
 /**
- * Beside functions, the Gemini API must be told that its search is run; Vertex has no such member.
+ * To use its search beside functions, the Gemini API needs a member that Vertex does not have.
  * Source: Google's SDK, `ToolConfig`.
  */
 function toolsOf(request: ChatRequest, { traits }: Target): JsonRecord {
   const { tools, toolChoice, search } = request
-  // Google's search cannot be demanded.
+  // Google's search cannot be made mandatory.
   if (search?.isForced === true) adjustField(request, 'toolChoice')
   const domains = search?.blockedDomains.value ?? []
   const googleSearch = domains.length === 0 ? {} : { excludeDomains: domains }
@@ -125,13 +125,13 @@ function callingOf(choice: NonNullable<ChatRequest['toolChoice']>): JsonRecord {
 }
 
 /**
- * The conversation in turns. Ids join calls and results from Gemini 3 on; Vertex refuses them for
- * older models, where the order must do. Source: Gemini API documentation, "Function calling";
+ * Returns the conversation in turns. Ids join calls and results from Gemini 3 on; Vertex rejects
+ * them for older models, which use the order. Source: Gemini API documentation, "Function calling";
  * `FunctionCall` and `FunctionResponse` in Vertex AI's discovery document.
  */
 function contentsOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const hasIds = hasFeature(capabilitiesOf(to), 'tool_call_ids')
-  // Of the turns so far: whoever numbers the calls of each anew gives an id to several.
+  // Names of the turns so far: clients that number the calls of each turn anew reuse ids.
   const names = new Map<string, string>()
   return dialogueOf(messages, to).map((turn) => {
     for (const [id, name] of toolNames([turn])) names.set(id, name)
@@ -146,7 +146,7 @@ const writePlain = (part: TextPart | MediaPart): JsonRecord[] => {
   return part.text === '' ? [] : [{ text: part.text }]
 }
 
-/** Documents have no names there but in words. What a plain text is, it says itself. */
+/** The name of a document as text, since the dialect has no member for it; none for plain text. */
 const nameOf = ({ title, source }: MediaPart): JsonRecord[] =>
   title !== null && title !== '' && source.from !== 'text' && mediaFamily(source) === 'document'
     ? [{ text: `${title}:` }]
@@ -167,7 +167,7 @@ function writeUser(
   ]
 }
 
-/** Gemini wants an object: the result's own, or one around its text. */
+/** Gemini requires an object: the result's own, or one around its text. */
 function responseOf(result: ToolResultPart): JsonRecord {
   const text = resultWords(result)
   if (result.isError) return { error: text }
@@ -177,7 +177,7 @@ function responseOf(result: ToolResultPart): JsonRecord {
 
 function writeModel(parts: readonly AssistantPart[], isNew: boolean): JsonRecord[] {
   const written: JsonRecord[] = []
-  // The seal of a call may stand on the thought before it: some clients have no other place.
+  // The thought before a call may have the call's signature: some clients have no other member.
   let seal: string | null = null
   let calls = 0
   for (const part of parts) {
@@ -192,7 +192,7 @@ function writeModel(parts: readonly AssistantPart[], isNew: boolean): JsonRecord
       case 'toolCall': {
         const { id, name } = part
         const own = ownSignature(part.signature, 'gemini') ?? seal
-        // Of calls side by side only the first is sealed.
+        // Of parallel calls only the first is signed.
         const lost = calls === 0 && isNew ? NO_SEAL : null
         const sent = parseJson(part.argumentsJson)
         const args = isRecord(sent) ? sent : {}
@@ -211,7 +211,7 @@ function writeModel(parts: readonly AssistantPart[], isNew: boolean): JsonRecord
     }
   }
   const last = written.at(-1)
-  // What is no call's has sealed the thought behind the answer's text.
+  // A signature without a call is the thought's that led to the answer's text.
   return seal !== null && last !== undefined && 'text' in last
     ? [...written.slice(0, -1), { ...last, thoughtSignature: seal }]
     : written

@@ -2,26 +2,26 @@ import { meteringFigures } from '../../model/model-table.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 
 /**
- * Tokens of a picture that Gemini draws, which is sold by these alone: what is held back for it,
- * and charged where nobody says what it took.
+ * Tokens of an image that Gemini generates. Gemini sells images by tokens only: these are reserved
+ * for an image, and charged if the response reports no usage.
  */
 
 const USUAL_SIDE = 1024
 
 const LARGEST = '4096x4096'
-/** Gemini's words for a size. */
+/** Gemini's names of sizes. */
 const SIZES: ReadonlyMap<unknown, string> = new Map([
   ['512', '512x512'],
   ['1K', '1024x1024'],
   ['2K', '2048x2048'],
   ['4K', LARGEST],
 ])
-/** Google's servers read a name in either spelling. */
+/** Google's servers accept both spellings. */
 const SPELLINGS = ['imageSize', 'image_size']
 
 /**
- * What Gemini is asked for in its own words, which go before `size`; undefined: nothing. What is
- * said twice, or in a word that is not known, counts as the largest.
+ * Size in Gemini's own member, which takes precedence over `size`; undefined if not set. Duplicate
+ * or unknown sizes count as the largest.
  */
 export function ownSize(body: ScannedBody, model: string): string | undefined {
   const config = meteringFigures(model).image_tokens ? memberObject(body, 'imageConfig') : null
@@ -32,7 +32,9 @@ export function ownSize(body: ScannedBody, model: string): string | undefined {
   return other === undefined ? (SIZES.get(word) ?? LARGEST) : LARGEST
 }
 
-/** `size`: as `1024x1024`, or what else says nothing. Null: the model is none of Gemini's. */
+/**
+ * `size`: such as `1024x1024`; any other text counts as not set. Null if the model is not Gemini's.
+ */
 export function drawnTokens(model: string, size: string): number | null {
   const [width = Number.NaN, height = Number.NaN] = size.split('x').map(Number)
   const side = Math.sqrt(width * height) || USUAL_SIDE

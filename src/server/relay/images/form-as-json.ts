@@ -7,9 +7,9 @@ import { parseJson, recordOr, textOr, type JsonRecord } from '../json/json-value
 const MASK = 'mask'
 
 /**
- * A form as the JSON that OpenAI takes in its place: the pictures as addresses that hold them, and
- * numbers and switches as such, which a form has as texts. Throws for files that are no pictures.
- * Source: OpenAI's API reference, "Create image edit".
+ * Converts a form to the equivalent JSON for OpenAI: images become `data:` URLs, and numbers and
+ * booleans, which a form has as texts, are typed. Throws for files that are not images. Source:
+ * OpenAI's API reference, "Create image edit".
  */
 export function formAsJson({ fields: texts, files }: SentForm): Buffer {
   const fields = typedFields(recordOr(parseJson(texts.bytes.toString('utf8'))))
@@ -19,12 +19,12 @@ export function formAsJson({ fields: texts, files }: SentForm): Buffer {
   return Buffer.from(JSON.stringify({ ...fields, ...pictures }))
 }
 
-/** Texts also where they are spelled as a number. */
+/** Members that stay texts even if they look like numbers. */
 const WORDS: ReadonlySet<string> = new Set(
   'model prompt negative_prompt negativeText maskPrompt style user'.split(' '),
 )
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
-/** Python writes them large. */
+/** Python clients capitalize booleans. */
 const SWITCHES: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['True', true],
@@ -38,7 +38,7 @@ function typedFields(fields: JsonRecord): JsonRecord {
     if (WORDS.has(name)) return [name, text]
     return [name, SWITCHES.get(text) ?? (NUMBER.test(text) ? JSON.rawJSON(text) : text)]
   })
-  // A form has no other word for nothing than an empty one.
+  // A form expresses "not set" as an empty text.
   return Object.fromEntries(typed.filter(([, value]) => value !== ''))
 }
 

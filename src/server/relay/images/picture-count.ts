@@ -4,41 +4,41 @@ import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.t
 import { countMember, flagMember, invalid } from '../dialect/fields.ts'
 
 /**
- * How many pictures a call can bring. Vendors have words of their own beside OpenAI's `n`, which
- * reach them as the client said them, at times through another server; so the most that any of them
- * asks for is held back, whoever is asked.
+ * Counts the images that a call can produce. Vendors have members of their own beside OpenAI's `n`,
+ * which reach them unchanged, sometimes through another server. So the highest of all of them is
+ * reserved, for every vendor.
  */
 const COUNT_WORDS = [
-  // DashScope, among its parameters.
+  // DashScope, in `parameters`.
   'n',
   // SiliconFlow
   'batch_size',
   // Imagen
   'sampleCount',
-  // Models of Replicate; the last of DashScope, too.
+  // Models of Replicate; the last one is DashScope's, too.
   'num_outputs',
   'num_images',
   'number_of_images',
   'max_images',
 ] as const
-/** Where vendors take them, beside the request itself. */
+/** Objects in which vendors look for them, beside the request itself. */
 const PLACES = ['parameters', 'input'] as const
 
-/** More than any vendor draws in a call, or shows of a picture. */
+/** More than any vendor generates in a call, or finds in an image. */
 export const ANY_COUNT = { min: 0, max: 100, otherwise: 0 }
 
-/** What a request says in vendors' own words; 0: nothing. Or what of it is no number. */
+/** Number of images in vendors' own members; 0 if not set. Or the member that is not a number. */
 export function ownPictureCount(body: ScannedBody): number | FieldProblem {
   let most = 0
   for (const place of placesIn(body)) {
     for (const word of COUNT_WORDS) {
-      // OpenAI's own has its own rules.
+      // OpenAI's own `n` has its own rules.
       if (place === body && word === 'n') continue
       const count = countMember(place, word, ANY_COUNT)
       if (count === null) return invalid(word)
       most = Math.max(most, count)
     }
-    // A text and its pictures, by Wan.
+    // Wan's interleaved text and images.
     const isInterleaved = flagMember(place, 'enable_interleave') !== false
     const isSaid = (memberValue(place, 'max_images') ?? null) !== null
     if (isInterleaved && !isSaid) most = Math.max(most, INTERLEAVED_MAX)
@@ -48,12 +48,12 @@ export function ownPictureCount(body: ScannedBody): number | FieldProblem {
 }
 
 /**
- * Most that comes where the model decides, unless told fewer. Sources: Alibaba Cloud Model Studio,
- * "Wan image generation"; ModelArk, "Image generation API".
+ * Maximum if the model decides, unless the request sets a lower one. Sources: Alibaba Cloud Model
+ * Studio, "Wan image generation"; ModelArk, "Image generation API".
  */
 const INTERLEAVED_MAX = 5
 const GROUP_MAX = 15
-/** A picture that Seedream takes apart, and what it finds in it. */
+/** An image that Seedream splits into layers, plus the layers. */
 const LAYERS_MAX = 17
 
 /** How many images of one prompt Seedream may generate; 0 if no group is asked for. */

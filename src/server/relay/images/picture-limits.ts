@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 
-/** What the models that are sold by the picture draw. Sizes: OpenAI's API reference, "Images". */
+/** Limits of models that are sold by the image. Sizes: OpenAI's API reference, "Images". */
 interface Limits {
   sizes: readonly string[]
   promptBytesMax: number
@@ -20,8 +20,8 @@ const LIMITS: ReadonlyMap<string, Limits> = new Map([
 ])
 
 /**
- * Throws what clients are told of a picture that the model cannot make, by the name that is sent.
- * The codes, and the limits of models it knows, are One API's.
+ * Throws the client's error for an image that the model cannot make. `model`: the name that is sent
+ * upstream. The error codes, and the limits of the models that One API knows, are One API's.
  */
 export function refuseImpossiblePicture(body: ScannedBody, model: string): void {
   const limits = LIMITS.get(model)

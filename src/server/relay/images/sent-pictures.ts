@@ -5,9 +5,9 @@ import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts
 import { listOf, parseJson, recordOr, textOr } from '../json/json-value.ts'
 import type { Form } from '../transport/form.ts'
 
-/** Pictures that come with a request, to be changed or to be drawn by. */
+/** Images in a request, to be edited or used as references. */
 
-/** Their tokens, where the model counts any. */
+/** Tokens of these images, if the model counts any. */
 export function sentPictureTokens(
   { body, form }: { body: ScannedBody; form: Form | null },
   model: string,
@@ -19,11 +19,11 @@ export function sentPictureTokens(
   )
 }
 
-/** A mask says where to draw, and is none. */
+/** A mask marks an area, and does not count as an image. */
 const filesIn = (form: Form | null): (ImageSize | null)[] =>
   (form?.files ?? []).filter(({ name }) => name !== 'mask').map(({ bytes }) => imageSize(bytes))
 
-/** By their addresses, which may hold them. */
+/** Images in the body by URL, which may contain their data. */
 const namedIn = (body: ScannedBody): (ImageSize | null)[] =>
   ['image', 'images'].flatMap((name) => {
     const bytes = memberBytes(body, name)
@@ -32,7 +32,10 @@ const namedIn = (body: ScannedBody): (ImageSize | null)[] =>
     return pictures.map((picture) => imageSizeOfDataUrl(addressOf(picture)))
   })
 
-/** A text; or an object that OpenAI and xAI spell differently; '': it lies elsewhere. */
+/**
+ * URL as a text, or in an object that OpenAI and xAI spell differently; '' if it is stored
+ * elsewhere.
+ */
 export function addressOf(picture: unknown): string {
   if (typeof picture === 'string') return picture
   const { image_url: address, url } = recordOr(picture)

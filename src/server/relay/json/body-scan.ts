@@ -4,21 +4,21 @@ import type { JsonFault, JsonFaultCode, ScannedObject, ScanRules } from '../../j
 import { parseJson } from './json-value.ts'
 
 /**
- * A relayed request body as one strict reading of its bytes. Everything that decides about a call
- * (which model, how much, streamed or not) is read from here, and the same bytes go upstream, so
- * that no two readers can understand two different requests: a body that holds one key twice, or a
- * key that lenient parsers take for another one, is refused.
+ * Reads a relayed request body strictly, from its bytes. Everything that decides about a call
+ * (model, limits, streaming) is read from here, and the same bytes go upstream. No two parsers may
+ * understand two different requests: a body with duplicate keys, or with a key that lenient parsers
+ * take for another one, is rejected.
  */
 
 /**
- * Deeper JSON than any client sends; several parsers downstream fail by recursion far below their
+ * Deeper than the JSON of any client; several parsers downstream fail by recursion far below their
  * limits.
  */
 export const BODY_DEPTH_MAX = 64
 export const OBJECT_KEYS_MAX = 10_000
 /**
- * Far more messages, parts and schemas than any conversation has. Reading each of a million of them
- * would keep the event loop from everybody else for seconds.
+ * Far more messages, parts and schemas than any conversation has. Reading a million of them would
+ * block the event loop for seconds.
  */
 export const BODY_ITEMS_MAX = 50_000
 
@@ -26,15 +26,12 @@ const REQUEST_RULES: ScanRules = {
   depthMax: BODY_DEPTH_MAX,
   keysMax: OBJECT_KEYS_MAX,
   itemsMax: BODY_ITEMS_MAX,
-  // Lists of numbers are long in requests for embeddings of tokens.
+  // Embedding requests have long lists of token numbers.
   valuesMax: Number.MAX_SAFE_INTEGER,
   uniqueKeys: true,
   escapedNames: false,
 }
-/**
- * What an upstream answers is only looked into, never decided upon: `JSON.parse` of the client
- * wins.
- */
+/** An upstream's answer is only inspected; clients parse it with `JSON.parse`. */
 const ANSWER_RULES: ScanRules = {
   depthMax: 512,
   keysMax: Number.MAX_SAFE_INTEGER,
@@ -45,7 +42,7 @@ const ANSWER_RULES: ScanRules = {
 }
 
 /**
- * Top-level members that authorisation, routing, metering or price read on some surface. Parsers
+ * Top-level members that authorization, routing, metering or pricing read on any endpoint. Parsers
  * that ignore letter case (Go's is one) would take `MODEL` for `model`.
  */
 const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
@@ -118,7 +115,7 @@ const GUARDED_MEMBERS: ReadonlySet<string> = new Set([
   'prompt_cache_key',
   'metadata',
 ])
-/** Guarded members as Google spells them. */
+/** Guarded members in Google's second spelling. */
 const SECOND_SPELLINGS: ReadonlySet<string> = new Set([
   'serviceTier',
   'generationConfig',
@@ -132,9 +129,9 @@ export type BodyFaultCode = JsonFaultCode | 'empty' | 'bom' | 'encoding'
 export interface BodyFault {
   ok: false
   code: BodyFaultCode
-  /** Byte offset of what offends. */
+  /** Byte offset of the fault. */
   offset: number
-  /** A few English words for a trace. The sentence for people is the caller's. */
+  /** A few English words for a trace. The caller writes the message for the client. */
   reason: string
   /** For `duplicate-key` and `disguised-key` the key as its reader would understand it, else ''. */
   key: string
@@ -145,7 +142,7 @@ export interface ScannedBody {
   bytes: Buffer
   /** Four offsets per top-level member; see `json-scan.ts`. Use the functions below. */
   members: number[]
-  /** Where elements of lists begin; see there and `itemsOf`. */
+  /** Start of list elements; see `json-scan.ts` and `itemsOf`. */
   itemStarts: number[]
 }
 
@@ -154,7 +151,7 @@ export interface ByteRange {
   end: number
 }
 
-/** Reads a request body. Never throws: what is wrong with it is the answer. */
+/** Reads a request body. Never throws: returns the fault of an invalid one. */
 export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
   if (bytes.length === 0) return refusal('empty', 0, 'no body')
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) {
@@ -171,8 +168,8 @@ export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
 }
 
 /**
- * Reads an upstream's JSON answer, tolerantly: of two equal keys the last one counts, as for every
- * client. Null when it is not one JSON object.
+ * Reads an upstream's JSON answer, tolerantly: of duplicate keys the last one counts, as for every
+ * client. Null if it is not a JSON object.
  */
 export function scanAnswer(bytes: Buffer): ScannedBody | null {
   const scanned = scanJsonObject(bytes, ANSWER_RULES)
@@ -181,32 +178,32 @@ export function scanAnswer(bytes: Buffer): ScannedBody | null {
   return { ok: true, bytes, members, itemStarts }
 }
 
-/** Where the value of a top-level member lies, or null. Names are ASCII. */
+/** Range of a top-level member's value, or null if absent. Names are ASCII. */
 export function memberRange(body: ScannedBody, name: string): ByteRange | null {
   const at = memberIndex(body, name)
   if (at < 0) return null
   return { start: body.members[at + 2] ?? 0, end: body.members[at + 3] ?? 0 }
 }
 
-/** The value as it was spelled, not copied. Null when the member is absent. */
+/** Raw bytes of the value, not copied; null if the member is absent. */
 export function memberBytes(body: ScannedBody, name: string): Buffer | null {
   const range = memberRange(body, name)
   return range && body.bytes.subarray(range.start, range.end)
 }
 
-/** The value decoded; undefined when the member is absent, null when it is `null`. */
+/** Parsed value; undefined if the member is absent, null if it is `null`. */
 export function memberValue(body: ScannedBody, name: string): unknown {
   const range = memberRange(body, name)
   return range ? JSON.parse(body.bytes.toString('utf8', range.start, range.end)) : undefined
 }
 
-/** The same, to be written again: long whole numbers keep their digits (`json-value.ts`). */
+/** Parsed value for writing it again: long integers keep their digits (`json-value.ts`). */
 export function memberToWrite(body: ScannedBody, name: string): unknown {
   const bytes = memberBytes(body, name)
   return bytes === null ? undefined : parseJson(bytes.toString('utf8'))
 }
 
-/** Where the first elements of a top-level list begin. None where it is empty or no list. */
+/** Start of the first elements of a top-level list; empty if it is empty or not a list. */
 export function itemsOf(body: ScannedBody, { start, end }: ByteRange): number[] {
   return body.itemStarts.filter((at) => at > start && at < end)
 }
@@ -223,7 +220,7 @@ export function memberIndex(body: ScannedBody, name: string): number {
 
 /**
  * A member that is itself an object, as a body of its own: offsets count from its opening brace.
- * Null when it is absent or no object.
+ * Null if it is absent or not an object.
  */
 export function memberObject(body: ScannedBody, name: string): ScannedBody | null {
   const bytes = memberBytes(body, name)
@@ -245,19 +242,19 @@ function fromJsonFault(bytes: Buffer, fault: JsonFault): BodyFault {
   if (fault.code !== 'duplicate-key' && fault.code !== 'disguised-key') {
     return refusal(fault.code, fault.offset, fault.reason)
   }
-  // The fault lies at the first byte inside the quotes, and the key is known to end.
+  // The fault is at the first byte inside the quotes, and the key is known to end.
   let end = fault.offset
   while (bytes[end] !== 0x22) end += bytes[end] === 0x5c ? 2 : 1
   return refusal(fault.code, fault.offset, fault.reason, keyText(bytes, fault.offset, end))
 }
 
 /**
- * As the laxest parser compares keys. Upper case first: it alone maps the long s and the Kelvin
- * sign to the letters that Unicode folding gives them.
+ * Folds case as the most lenient parser does. Upper case first: only that maps the long s and the
+ * Kelvin sign to the letters that Unicode folding gives them.
  */
 const folded = (key: string) => key.toUpperCase().toLowerCase()
 
-/** The first key that is a guarded one only after its case is folded. */
+/** Returns the first key that equals a guarded one only after case folding. */
 function disguisedKey(
   bytes: Buffer,
   oddKeys: ScannedObject['oddKeys'],

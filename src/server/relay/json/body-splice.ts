@@ -3,10 +3,10 @@ import { MEMBER_STRIDE } from '../../json/json-scan.ts'
 
 /**
  * Changes members of a scanned body and leaves every other byte as the client wrote it: order,
- * spaces, number spellings and members nobody here knows reach the upstream unchanged.
+ * spaces, number spellings and unknown members reach the upstream unchanged.
  *
  * At most one edit per member (and per member inside a member). `json` is JSON text, as
- * `JSON.stringify` gives it.
+ * `JSON.stringify` returns it.
  */
 export type MemberEdit =
   /** Replaces the value, or appends the member. */
@@ -15,7 +15,7 @@ export type MemberEdit =
   | { set: string; inside: string; json: string }
   | { remove: string }
 
-/** The member under its other name, unless that is there already. */
+/** Renames a member; if the other name already has a value, that value stays. */
 export function renamed(body: ScannedBody, from: string, to: string): MemberEdit[] {
   const value = memberValue(body, from) ?? null
   if (memberRange(body, from) === null) return []
@@ -24,7 +24,7 @@ export function renamed(body: ScannedBody, from: string, to: string): MemberEdit
   return [{ remove: from }, ...set]
 }
 
-/** Bytes `start` to `end` become `text`. */
+/** Replaces bytes `start` to `end` with `text`. */
 interface ByteEdit {
   start: number
   end: number
@@ -56,7 +56,7 @@ type SetEdit = Exclude<MemberEdit, { remove: string }>
 const newValue = (edit: SetEdit): string =>
   'inside' in edit ? `{${JSON.stringify(edit.set)}:${edit.json}}` : edit.json
 
-/** An outer member that is neither object nor `null` is left for the upstream to refuse. */
+/** An outer member that is neither object nor `null` is unchanged, for the upstream to reject. */
 function setExisting(body: ScannedBody, at: number, edit: SetEdit): ByteEdit[] {
   const start = body.members[at + 2] ?? 0
   const end = body.members[at + 3] ?? 0
@@ -82,8 +82,8 @@ function setExisting(body: ScannedBody, at: number, edit: SetEdit): ByteEdit[] {
 const NULL = Buffer.from('null')
 
 /**
- * After the last member that stays; without one, right after the opening brace and without the
- * comma.
+ * Inserts after the last member that stays; without one, right after the opening brace and without
+ * the comma.
  */
 function appending(body: ScannedBody, removed: ReadonlySet<number>, text: string): ByteEdit {
   for (let at = body.members.length - MEMBER_STRIDE; at >= 0; at -= MEMBER_STRIDE) {
@@ -96,8 +96,8 @@ function appending(body: ScannedBody, removed: ReadonlySet<number>, text: string
 }
 
 /**
- * Neighbours go as one run, with the comma that joined them to a member that stays: the one before
- * if there is one, else the one after.
+ * Removes adjacent members as one run, with the comma that joined them to a member that stays: the
+ * one before if there is one, else the one after.
  */
 function removals(members: readonly number[], removed: ReadonlySet<number>): ByteEdit[] {
   const edits: ByteEdit[] = []
@@ -116,7 +116,7 @@ function removals(members: readonly number[], removed: ReadonlySet<number>): Byt
 }
 
 function applyEdits(bytes: Buffer, edits: ByteEdit[]): Buffer {
-  // Insertions share their place with a removal that begins there and go first.
+  // An insertion at the start of a removal goes first.
   edits.sort((a, b) => a.start - b.start || a.end - b.end)
   let length = bytes.length
   for (const edit of edits) length += Buffer.byteLength(edit.text) - (edit.end - edit.start)

@@ -1,7 +1,4 @@
-/**
- * Looking into values that somebody else's JSON gave: nothing about their shape may be taken for
- * granted.
- */
+/** Helpers for untrusted JSON values: no assumptions about their shape. */
 
 declare global {
   /** Part of the language that TypeScript does not describe yet. */
@@ -20,21 +17,21 @@ export type JsonRecord = Record<string, unknown>
 export const isRecord = (value: unknown): value is JsonRecord =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !JSON.isRawJSON(value)
 
-/** The record itself, or an empty one, so that a member of it can be asked for. */
+/** Returns the record itself, or an empty one. */
 export const recordOr = (value: unknown): JsonRecord => (isRecord(value) ? value : {})
 
-/** The array itself, or an empty one. */
+/** Returns the array itself, or an empty one. */
 export const arrayOr = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** The array itself, one value as the only one of an array, and nothing as an empty one. */
+/** Returns an array itself, a single value as an array, and null or undefined as an empty one. */
 export const listOf = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
 
-/** The text itself, or an empty one. */
+/** Returns the text itself, or ''. */
 export const textOr = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /**
- * A text as it is, a number as it is written; '' for anything else. `String` throws at an object
+ * Returns a text itself, a number as text, '' for anything else. `String` throws for an object
  * whose members are named like its methods.
  */
 export const wordOf = (value: unknown): string => {
@@ -42,16 +39,16 @@ export const wordOf = (value: unknown): string => {
   return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
 }
 
-/** The members that have a value: null and undefined are none. */
+/** Returns the members that are neither null nor undefined. */
 export const present = (members: JsonRecord): JsonRecord =>
   Object.fromEntries(
     Object.entries(members).filter(([, value]) => value !== null && value !== undefined),
   )
 
 /**
- * The parsed text, or undefined, which no JSON text spells. A whole number that JavaScript would
- * round keeps its digits, and is written as it came: what tools are told and tell has ids and times
- * of 64 bits.
+ * Returns the parsed text, or undefined (which JSON cannot express) if it is invalid. An integer
+ * that JavaScript would round keeps its digits and is written unchanged: tool arguments and results
+ * contain 64-bit ids and times.
  */
 export function parseJson(text: string): unknown {
   try {
@@ -69,6 +66,8 @@ const withDigits = (_name: string, value: unknown, { source }: { source?: string
     ? JSON.rawJSON(source ?? '')
     : value
 
-/** A number that keeps its digits as one to reckon with; anything else as it is. */
+/**
+ * Converts a number that keeps its digits to a JavaScript number; returns anything else unchanged.
+ */
 export const roundedNumber = (value: unknown): unknown =>
   JSON.isRawJSON(value) ? Number(value.rawJSON) : value

@@ -1,8 +1,8 @@
 import { skipSpace } from '../../json/json-scan.ts'
 
 /**
- * Looks into JSON that has been scanned before, and only as far as it must: what lies before is
- * skipped, long texts by a search for their end. Nothing is checked and nothing built.
+ * Reads parts of JSON that was scanned before: skips what comes first, long texts by a search for
+ * their end. Validates and builds nothing.
  */
 
 const QUOTE = 0x22
@@ -13,7 +13,7 @@ const OBJECT_CLOSE = 0x7d
 const ARRAY_OPEN = 0x5b
 const ARRAY_CLOSE = 0x5d
 
-/** Where the value begins that an object, which begins at `start`, has under that name; -1: none. */
+/** Offset of a member's value in the object that begins at `start`; -1 if absent. */
 export function memberStart(bytes: Buffer, start: number, name: string): number {
   if (bytes[start] !== OBJECT_OPEN) return -1
   let at = skipSpace(bytes, start + 1)
@@ -27,8 +27,8 @@ export function memberStart(bytes: Buffer, start: number, name: string): number 
 }
 
 /**
- * Where the elements of a list, inside of others too, begin that begins at `start`; none where it
- * is no list.
+ * Offsets of the elements, nested lists included, of a list that begins at `start`; none if it is
+ * not a list.
  */
 export function* itemStarts(bytes: Buffer, start: number): Generator<number> {
   if (bytes[start] !== ARRAY_OPEN) return
@@ -39,7 +39,7 @@ export function* itemStarts(bytes: Buffer, start: number): Generator<number> {
   }
 }
 
-/** Past the value that begins there; past the last byte where the bytes end before. */
+/** Offset after the value that begins at `start`; after the last byte if the bytes end before. */
 export function valueEnd(bytes: Buffer, start: number): number {
   const first = bytes[start]
   if (first === QUOTE) return stringEnd(bytes, start)
@@ -60,13 +60,13 @@ export function valueEnd(bytes: Buffer, start: number): number {
   return bytes.length
 }
 
-/** Of the next key or element; where there is none, of what closes the object or list. */
+/** Offset of the next key or element or, if there is none, of the closing bracket. */
 function nextStart(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, valueEnd(bytes, start))
   return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at
 }
 
-/** To look at so many bytes costs no more than a search. */
+/** Up to this many bytes a loop is as fast as a search. */
 const NEAR_BYTES = 128
 
 function stringEnd(bytes: Buffer, start: number): number {

@@ -1,10 +1,9 @@
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * The error an answer or a chunk reports although its HTTP status was 200; undefined when it
- * reports none. Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that has
- * broken off (Zhipu); `object: "error"` (vLLM); MiniMax's `base_resp`; and where nothing is
- * answered, `bareErrorOf`.
+ * Returns the error of an answer or a chunk with HTTP status 200; undefined if there is none.
+ * Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that broke off (Zhipu);
+ * `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer, `bareErrorOf`.
  */
 export function errorOf(answer: JsonRecord): unknown {
   if (isError(answer.error)) return answer.error
@@ -18,7 +17,7 @@ export function errorOf(answer: JsonRecord): unknown {
   return saysSomething(answer) ? undefined : bareErrorOf(answer)
 }
 
-/** A reason to stop that is none. Source: Zhipu's API reference, "Chat completion". */
+/** A finish reason that is an error. Source: Zhipu's API reference, "Chat completion". */
 export const BROKEN_OFF = 'network_error'
 
 const hasBrokenOff = (choice: unknown): boolean => recordOr(choice).finish_reason === BROKEN_OFF
@@ -26,15 +25,15 @@ const hasBrokenOff = (choice: unknown): boolean => recordOr(choice).finish_reaso
 const isError = (value: unknown): boolean =>
   isRecord(value) ? Object.keys(value).length > 0 : Boolean(value)
 
-/** Members of what any task answers; a transcript without words is one too. */
+/** Members of the answers of all tasks; an empty transcript is an answer, too. */
 const saysSomething = (answer: JsonRecord): boolean =>
   typeof answer.text === 'string' ||
   ['choices', 'data', 'results', 'output'].some((name) => arrayOr(answer[name]).length > 0)
 
 /**
- * An error without a member of its own: a code and its words (SiliconFlow, Baidu), `success: false`
- * beside words, FastAPI's `detail`, Cloudflare's `errors`. Words alone are none: what vendors send
- * between chunks may have a message.
+ * An error without a member of its own: a code and its message (SiliconFlow, Baidu), `success:
+ * false` beside a message, FastAPI's `detail`, Cloudflare's `errors`. A message alone is not an
+ * error: vendors' events between chunks may have one.
  */
 function bareErrorOf(answer: JsonRecord): unknown {
   const { detail, errors } = answer
@@ -52,7 +51,7 @@ function bareErrorOf(answer: JsonRecord): unknown {
 const isDetail = (detail: unknown): boolean =>
   Array.isArray(detail) ? detail.length > 0 : isError(detail)
 
-/** Vendors that always send a code mean success by 0 or 200. */
+/** Vendors that always send a code use 0 or 200 for success. */
 const isFailureCode = (code: unknown): boolean =>
   (typeof code === 'number' && code !== 0 && code !== 200) ||
   (typeof code === 'string' && code !== '' && code !== '0' && code !== '200')

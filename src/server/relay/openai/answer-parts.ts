@@ -5,11 +5,11 @@ import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../json/js
 import { makerOf } from './thinking/reasoning.ts'
 
 /**
- * What OpenRouter adds to OpenAI's dialect in messages and in deltas. Source: its documentation,
+ * OpenRouter's additions to OpenAI's dialect in messages and in deltas. Source: its documentation,
  * "Reasoning tokens" and "Image generation".
  */
 
-/** The thoughts of `reasoning_details`, with the seals that can be given back to their makers. */
+/** Thoughts of `reasoning_details`, with the signatures that can be sent back to their makers. */
 export const detailedThoughts = (message: JsonRecord): ThinkingPart[] =>
   arrayOr(message.reasoning_details)
     .filter(isRecord)
@@ -27,7 +27,7 @@ function readDetail(detail: JsonRecord): ThinkingPart {
   }
 }
 
-/** The seals of Gemini's calls, which stand among the thoughts, by the ids of the calls. */
+/** Signatures of Gemini's calls, which are in `reasoning_details`, by call id. */
 export function callSeals(message: JsonRecord): ReadonlyMap<string, Signature> {
   const seals = new Map<string, Signature>()
   for (const detail of arrayOr(message.reasoning_details).filter(isRecord)) {
@@ -38,7 +38,7 @@ export function callSeals(message: JsonRecord): ReadonlyMap<string, Signature> {
   return seals
 }
 
-/** Pictures that a model has made; what lies elsewhere is pointed at, as Markdown shows it. */
+/** Images that a model generated; an image with a URL becomes a Markdown link. */
 export const picturesIn = (message: JsonRecord, choice: number): ChatEvent[] =>
   arrayOr(message.images).flatMap((sent) => {
     const url = textOr(recordOr(recordOr(sent).image_url).url)

@@ -2,15 +2,17 @@ import type { Citation } from '../canonical/web-search.ts'
 import { recordOr, textOr, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * What an answer is based on, as OpenAI's two APIs spell it. Sources: OpenAI's API reference, "Chat
- * completions", `message.annotations`, and "Responses", `output_text.annotations`.
+ * Citations of an answer in OpenAI's two APIs. Sources: OpenAI's API reference, "Chat completions",
+ * `message.annotations`, and "Responses", `output_text.annotations`.
  */
 
-/** Pages that `url_citation`s name, at their places in the whole text; `base`: where theirs begins. */
+/**
+ * Reads `url_citation`s, with positions in the whole text; `base`: start of their own text in it.
+ */
 export const citationsIn = (annotations: readonly unknown[], base = 0): Citation[] =>
   annotations.map(recordOr).flatMap((annotation): Citation[] => {
     if (annotation.type !== 'url_citation') return []
-    // Chat has the members in an object of that name.
+    // Chat completions wrap the members in an object of that name.
     const { url, title, start_index, end_index } = {
       ...annotation,
       ...recordOr(annotation.url_citation),
@@ -24,7 +26,7 @@ export const citationsIn = (annotations: readonly unknown[], base = 0): Citation
 const placeOr = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : otherwise
 
-/** A citation in a text that begins at `base` and is `length` long by now. */
+/** Writes a citation in a text that begins at `base` and has `length` characters so far. */
 export function annotationOf(
   { url, title, start, end }: Citation,
   { base, length }: { base: number; length: number },

@@ -3,10 +3,10 @@ import { memberToWrite, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../json/json-value.ts'
 
-/** What a message of OpenAI's chat becomes; one that stays as it is comes back itself. */
+/** Changes a message of OpenAI's chat; returns the same object if nothing changes. */
 export type MessageChange = (message: JsonRecord) => JsonRecord
 
-/** All changes of a body's messages as one edit; none where no message changes. */
+/** Applies all changes to a body's messages as one edit; none if no message changes. */
 export function messageEdits(body: ScannedBody, changes: readonly MessageChange[]): MemberEdit[] {
   if (changes.length === 0) return []
   let isChanged = false
@@ -19,23 +19,20 @@ export function messageEdits(body: ScannedBody, changes: readonly MessageChange[
   return isChanged ? [{ set: 'messages', json: JSON.stringify(messages) }] : []
 }
 
-/**
- * Instructions in the role that OpenAI named them by before; most others know no later one, and
- * refuse it.
- */
+/** Renames the role `developer` to the older `system`; most other vendors reject the newer one. */
 export const systemRole = (body: ScannedBody): MessageChange[] =>
   body.bytes.includes('"developer"')
     ? [(message) => (message.role === 'developer' ? { ...message, role: 'system' } : message)]
     : []
 
-/** For those who want nothing else otherwise. */
+/** Edits for vendors that only need the older role. */
 export const roleEdits = (body: ScannedBody, { task }: ProviderCall): MemberEdit[] =>
   task === 'chat' ? messageEdits(body, systemRole(body)) : []
 
-/** What others tell of their thoughts, and clients send back. */
+/** Members of other vendors with reasoning, which clients send back. */
 export const THOUGHTS: readonly string[] = ['reasoning_content', 'reasoning_details']
 
-/** Takes these members out of all messages. */
+/** Removes these members from all messages. */
 export function withoutMembers(body: ScannedBody, names: readonly string[]): MessageChange[] {
   const present = names.filter((name) => body.bytes.includes(`"${name}"`))
   if (present.length === 0) return []

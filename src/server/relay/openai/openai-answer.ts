@@ -8,7 +8,8 @@ import { eventsOfCompletion } from './read-answer.ts'
 import { readUsage } from './usage.ts'
 
 /**
- * Members one of which every error of `errorOf` carries at the top, but for an error of a choice.
+ * Members of which every error of `errorOf` has at least one at the top level, except an error of a
+ * choice.
  */
 const ERROR_MEMBERS = [
   'error',
@@ -20,11 +21,11 @@ const ERROR_MEMBERS = [
   'errors',
 ] as const
 /**
- * As the value of `object`, or as a key inside a choice; inside a text its quotes would be
+ * Found as the value of `object`, or as a key inside a choice; inside a text its quotes would be
  * escaped.
  */
 const ERROR_WORD = Buffer.from('"error"')
-/** As a choice's reason to stop. */
+/** Found as the finish reason of a choice. */
 const BROKEN_OFF_WORD = Buffer.from(`"${BROKEN_OFF}"`)
 
 /**
@@ -50,8 +51,8 @@ export function readOpenaiAnswer(bytes: Buffer): AnswerReading {
 }
 
 /**
- * Whether anything is answered: choices by models that write, `data` by embeddings and pictures,
- * `results` by moderations and rankings. Of the latter two an empty list may be all there is.
+ * Whether the body has an answer: choices of text models, `data` of embeddings and images,
+ * `results` of moderations and rerankings. The latter two may be empty lists.
  */
 function holdsAnswer(answer: ScannedBody): boolean {
   const range = memberRange(answer, 'choices')
@@ -67,7 +68,7 @@ function isWrapped(answer: ScannedBody): boolean {
 
 const OBJECT_START = 0x7b
 
-/** Whether a list begins here that is not empty. No byte between values is above a blank. */
+/** Whether a non-empty list begins here. Whitespace bytes are never above 0x20. */
 function holdsSomething(bytes: Buffer, start: number): boolean {
   let at = start + 1
   while ((bytes[at] ?? LIST_END) <= BLANK) at += 1
@@ -90,13 +91,10 @@ function mayBeError(answer: ScannedBody): boolean {
   return choices !== null && [ERROR_WORD, BROKEN_OFF_WORD].some((word) => choices.includes(word))
 }
 
-/** No other JSON value begins with an n. */
+/** No other JSON value begins with `n`. */
 const NULL_FIRST_BYTE = 0x6e
 
-/**
- * A whole answer as the chunks it would have come in; chat messages become deltas, texts stay
- * texts.
- */
+/** Returns a whole answer as stream chunks; chat messages become deltas, texts stay texts. */
 export function completionAsEvents(answer: JsonRecord, wantsUsage: boolean): JsonRecord[] {
   const { usage, choices, object, ...rest } = answer
   const isChat = object === 'chat.completion'
@@ -114,7 +112,7 @@ function chunkChoice({ message, ...choice }: JsonRecord): JsonRecord {
   const delta = Array.isArray(calls)
     ? {
         ...message,
-        // In a stream each call carries its place.
+        // In a stream each call has its index.
         tool_calls: calls.map((call, index) => (isRecord(call) ? { index, ...call } : call)),
       }
     : message

@@ -30,20 +30,20 @@ export function eventsOfCompletion(bytes: Buffer): ChatEvent[] {
   return [{ kind: 'start', id }, ...events, ...reader.end()]
 }
 
-/** Calls of tools, and the one that an older spelling has room for. */
+/** Tool calls, including the single call of the older spelling. */
 function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): JsonRecord[] {
   const sent = arrayOr(calls).filter(isRecord)
   return sent.length === 0 && isFunctionCall(called) ? [{ function: called }] : sent
 }
 
 /**
- * Whether a `function_call` says anything. Servers that marshal Go structs send one with an empty
+ * Whether a `function_call` has any content. Servers that marshal Go structs send one with an empty
  * name and empty arguments in every answer (Snowflake Cortex).
  */
 export const isFunctionCall = (called: unknown): called is JsonRecord =>
   isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
-/** Calls and reason are made to agree for all dialects in `dialect/tool-calls.ts`. */
+/** `dialect/tool-calls.ts` makes calls and finish reason consistent for all dialects. */
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',
@@ -61,7 +61,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 const thoughtText = (message: JsonRecord): string =>
   textOr(message.reasoning_content) || textOr(message.reasoning)
 
-/** Mistral's content in parts: `thinking` holds parts again. */
+/** Reasoning in Mistral's content parts: `thinking` contains parts again. */
 function nestedThought(content: unknown): string {
   if (!Array.isArray(content)) return ''
   return arrayOr(content)
@@ -107,7 +107,7 @@ function readSaid(delta: JsonRecord, choice: number, events: ChatEvent[]): void 
   }
 }
 
-/** No upstream offers more; indexes beyond it are no index. */
+/** Maximum index; no upstream offers more choices. */
 const INDEX_MAX = 1024
 
 export const indexOr = (value: unknown, otherwise: number): number =>
@@ -116,10 +116,9 @@ export const indexOr = (value: unknown, otherwise: number): number =>
     : otherwise
 
 /**
- * Reads a stream chunk by chunk; a whole answer is a chunk with messages in place of deltas.
+ * Reads a stream chunk by chunk; a whole answer is a chunk with messages instead of deltas.
  *
- * Nearly every chunk holds a piece of text and nothing else: what is rare is not looked into before
- * its member is there.
+ * Nearly every chunk has only a piece of text, so rare members are read only if they are present.
  */
 export class OpenaiStreamReader implements StreamReader {
   private usage: UsageReading = NO_USAGE
@@ -127,11 +126,11 @@ export class OpenaiStreamReader implements StreamReader {
   private readonly finished = new Set<number>()
   private hasDeltas = false
   private readonly calls = new CallAssembly()
-  /** The last call of each index of a choice; some providers give every call the same index. */
+  /** Last call of each index of a choice; some providers give every call the same index. */
   private readonly latest = new Map<string, AssembledCall>()
-  /** Seals of calls that have not begun. */
+  /** Signatures of calls that have not begun. */
   private readonly seals = new Map<string, Signature>()
-  /** What MiniMax has thought until now, of each choice. */
+  /** MiniMax's reasoning so far, by choice. */
   private readonly thoughts = new Map<number, string>()
 
   read(chunk: JsonRecord): EventReport & { events: ChatEvent[] } {
@@ -157,16 +156,17 @@ export class OpenaiStreamReader implements StreamReader {
   }
 
   /**
-   * Every choice seen has its finish reason, and then either the stream's orderly end, `[DONE]`, or
-   * final usage. `[DONE]` alone proves little, since gateways append it to streams that broke off
-   * under them; with usage, which upstreams compute last, it stands for a missing finish reason.
+   * Whether the stream is complete: every choice has its finish reason, followed by the stream's
+   * orderly end, `[DONE]`, or final usage. `[DONE]` alone proves little, since gateways append it
+   * to streams that broke off upstream; with usage, which upstreams compute last, it replaces a
+   * missing finish reason.
    */
   isComplete({ isDone, hasUsage, ending }: StreamState): boolean {
     const isFinished = this.finished.size > 0 && this.finished.size === this.choices.size
     return isFinished ? isDone || hasUsage || ending === 'end' : isDone && hasUsage
   }
 
-  /** Servers that send usage with every chunk fill it with zeros until they know it. */
+  /** Servers that send usage with every chunk send zeros until they know it. */
   private takeUsage(sent: unknown): UsageReading {
     const reading = readUsage(sent, USAGE_TOKENS_MAX)
     const isBlank = reading.fault === 'absent' || reading.fault === 'empty'
@@ -188,21 +188,21 @@ export class OpenaiStreamReader implements StreamReader {
       }
     }
     const word = choice.finish_reason
-    // Some servers send '' with every chunk for what others spell null.
+    // Some servers send '' instead of null with every chunk.
     if (typeof word !== 'string' || word === '') return
     this.finished.add(index)
     const finish = finishNamed(FINISHES, word)
     events.push(...this.calls.open(index), { kind: 'finish', choice: index, finish })
   }
 
-  /** Some servers stream messages in place of deltas. Others repeat the whole message behind them. */
+  /** Some servers stream messages instead of deltas. Others repeat the whole message at the end. */
   private deltaOf({ delta, message, text }: JsonRecord): JsonRecord {
     if (isRecord(delta)) this.hasDeltas = true
     if (this.hasDeltas) return recordOr(delta)
     return isRecord(message) ? message : { content: text }
   }
 
-  /** Pieces of a thought, and behind the last one its seal. */
+  /** Reads pieces of a thought, and the signature after the last one. */
   private readThoughts(delta: JsonRecord, choice: number, events: ChatEvent[]): void {
     const told = thoughtText(delta) || nestedThought(delta.content)
     if (delta.reasoning_details === undefined) {
@@ -224,7 +224,9 @@ export class OpenaiStreamReader implements StreamReader {
     }
   }
 
-  /** Keeps the seals of calls until they begin. One that comes later is told by itself. */
+  /**
+   * Keeps the signatures of calls until the calls begin. A later one becomes an event of its own.
+   */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
     const begun = this.calls.of(choice)
     return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {
@@ -237,8 +239,9 @@ export class OpenaiStreamReader implements StreamReader {
   }
 
   /**
-   * MiniMax says at some of its addresses what is new, at others all of the thought again and what
-   * is new behind it (MiniMax-AI/MiniMax-M2#95, t8y2/dbx#5921).
+   * Returns the new part of a thought: some of MiniMax's endpoints send only the new part, others
+   * repeat the whole thought with the new part at its end (MiniMax-AI/MiniMax-M2#95,
+   * t8y2/dbx#5921).
    */
   private newThought(sent: string, choice: number): string {
     const before = this.thoughts.get(choice) ?? ''
@@ -250,7 +253,7 @@ export class OpenaiStreamReader implements StreamReader {
   private readCall(sent: JsonRecord, at: { choice: number; index: number }): ChatEvent[] {
     const { choice, index } = at
     const { args: given, ...piece } = readCall(sent, this.seals)
-    // Some give the object itself.
+    // Some servers send an object instead of its text.
     const args = isRecord(given) ? JSON.stringify(given) : textOr(given)
     const place = `${choice}/${index}`
     const begun = this.latest.get(place)
@@ -265,8 +268,9 @@ export class OpenaiStreamReader implements StreamReader {
 }
 
 /**
- * Some providers give every call the same index. A new one has a name, and another id than the
- * last; without ids, the last one's arguments are whole.
+ * Whether a piece begins a new call, since some providers give every call the same index. A new
+ * call has a name, and another id than the last; without ids, the last call's arguments are
+ * complete.
  */
 function beginsAnother(
   begun: AssembledCall,

@@ -42,7 +42,7 @@ import {
   thinkingOfEffort,
 } from './request-members.ts'
 
-/** Whether it declares or calls functions as clients did before there were tools. */
+/** Whether a request uses the older functions instead of tools. */
 const usesFunctions = (body: JsonRecord): boolean =>
   body.functions !== undefined ||
   body.function_call !== undefined ||
@@ -52,9 +52,10 @@ const usesFunctions = (body: JsonRecord): boolean =>
   )
 
 /**
- * A chat completions request in the canonical form. Source: OpenAI's API reference, "Create chat
- * completion", and the extensions of OpenRouter (`reasoning`, `reasoning_details`, `cache_control`)
- * and Gemini's OpenAI surface (`extra_content`). Throws what is wrong, or not understood.
+ * Reads a chat completions request into the canonical form. Source: OpenAI's API reference, "Create
+ * chat completion", and the extensions of OpenRouter (`reasoning`, `reasoning_details`,
+ * `cache_control`) and Gemini's OpenAI-compatible API (`extra_content`). Throws an error for
+ * invalid or unknown members.
  */
 export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(usesFunctions(body) ? withTools(body) : body, '', notes)
@@ -88,11 +89,11 @@ export function readOpenaiRequest(body: JsonRecord, notes = new RequestNotes()):
   return read
 }
 
-/** Leaves out what only steers, and ignores what asks for nothing. */
+/** Drops members that only steer, and ignores those without an effect. */
 function leaveOutHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user')
   request.ignore('prompt_cache_retention', 'prompt_cache_options', 'prediction')
-  // Usage is always reported, and thoughts always apart from the text.
+  // Usage is always reported, and reasoning is always separate from the text.
   request.ignore('usage', 'include_reasoning', 'clear_thinking')
   request.reportDropped('metadata')
   const format = request.any('reasoning_format')
@@ -102,7 +103,7 @@ function leaveOutHints(request: Members): void {
   request.drop('store', ...STEERING)
 }
 
-/** Tiers that ask for the usual one, as OpenAI and Groq name it. */
+/** Values of the default service tier, in OpenAI's and Groq's terms. */
 export const USUAL_TIERS: ReadonlySet<string> = new Set([
   'auto',
   'default',
@@ -111,9 +112,8 @@ export const USUAL_TIERS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Parameters that steer sampling or routing at OpenAI, at OpenRouter (its API reference,
- * "Parameters" and "Provider routing") and in vLLM, SGLang, llama.cpp and KoboldCpp. No other
- * dialect has them.
+ * Parameters for sampling or routing of OpenAI, OpenRouter (its API reference, "Parameters" and
+ * "Provider routing"), vLLM, SGLang, llama.cpp and KoboldCpp. No other dialect has them.
  */
 const STEERING = [
   'logit_bias',
@@ -137,7 +137,7 @@ const STEERING = [
   'transforms',
 ] as const
 
-/** Models that draw are asked for pictures by it, as OpenRouter has it. */
+/** Reads `modalities`, by which OpenRouter's image models are asked for images. */
 function readModalities(request: Members): Pick<ChatRequest, 'modalities'> {
   const words = request.texts('modalities')
   const modalities = MODALITIES.filter((modality) => words.includes(modality))
@@ -155,7 +155,7 @@ function readLimit(request: Members): number | null {
   return limit === 0 ? null : limit
 }
 
-/** Programs for local models write -1 for "all tokens". */
+/** Clients of local models write -1 for "all tokens". */
 function readTopK(request: Members): number | null {
   const value = request.number('top_k')
   if (value === null || value === -1) return null
@@ -163,7 +163,7 @@ function readTopK(request: Members): number | null {
   return value
 }
 
-/** Mistral has its own name for it. */
+/** Mistral has another name for it. */
 function readSeed(request: Members): number | null {
   const own = request.number('random_seed')
   return request.number('seed') ?? own
@@ -186,8 +186,8 @@ function readThinking(request: Members): Thinking | null {
 }
 
 /**
- * Gemini's own words, as its surface of this dialect takes them. Source: Gemini API documentation,
- * "OpenAI compatibility"; its Python client has no `extra_body` around them.
+ * Reads Gemini's own members in its OpenAI-compatible API. Source: Gemini API documentation,
+ * "OpenAI compatibility"; its Python client sends them without `extra_body`.
  */
 function readGoogleThinking(request: Members): Thinking | null {
   const extra = request.object('extra_body')
@@ -200,9 +200,9 @@ function readGoogleThinking(request: Members): Thinking | null {
 }
 
 /**
- * Reads all forms in which clients of this dialect ask for thought, as some send several: OpenAI's
- * effort, OpenRouter's `reasoning`, `thinking` as Anthropic, DeepSeek and Z.AI have it, and Qwen's
- * `enable_thinking`. One that turns thinking off counts, then the first that says how much.
+ * Reads all reasoning parameters of this dialect, since some clients send several: OpenAI's effort,
+ * OpenRouter's `reasoning`, `thinking` of Anthropic, DeepSeek and Z.AI, and Qwen's
+ * `enable_thinking`. One that turns reasoning off wins, then the first with an amount.
  */
 function readUsualThinking(request: Members): Thinking | null {
   const effort = request.text('reasoning_effort')
@@ -237,7 +237,7 @@ function readThinkingObject(thinking: Members | null): Thinking | null {
   if (thinking === null) return null
   const type = thinking.text('type')
   const tokens = thinking.count('budget_tokens')
-  // Which thoughts of earlier turns the model sees: those that the client sends.
+  // Decides which earlier thoughts the model sees: always those that the client sends.
   thinking.ignore('clear_thinking')
   thinking.done()
   if (type === 'disabled') return { kind: 'off' }
@@ -269,7 +269,7 @@ function readFormat(request: Members): OutputFormat | null {
   return readSchema(described)
 }
 
-/** A search by OpenAI's member for it, of which an empty object is one too, or by its tool. */
+/** Reads a web search from OpenAI's member, which may be an empty object, or from its tool. */
 function readSearch(request: Members, tools: readonly Members[]): WebSearch | undefined {
   const name = 'web_search_options'
   const options = request.object(name)
@@ -290,14 +290,14 @@ function readSearch(request: Members, tools: readonly Members[]): WebSearch | un
 const isNoSearch = (tool: Members): boolean =>
   !isOpenaiSearch({ type: tool.text('type'), web_search: tool.any('web_search') })
 
-/** Cursor writes some flat, as the Responses API and Anthropic have them. */
+/** Reads a tool. Cursor sends some flat, as in the Responses API and Anthropic's. */
 function readTool(tool: Members): Tool[] {
   const type = tool.text('type') ?? 'function'
   if (type !== 'function') {
     dropHostedTool(tool.notes, type, tool.place('type'))
     return []
   }
-  // How its calls come.
+  // How calls are delivered.
   tool.ignore('eager_input_streaming')
   const cache = readCacheMark(tool)
   const schema = tool.record('input_schema')
@@ -311,7 +311,7 @@ const namedFunction = (choice: Members): Members | null =>
 
 function readMessage(message: Members): Said {
   const role = message.textOrThrow('role')
-  // Who of several speaks: a hint that no other dialect has a place for. Of a tool it is read.
+  // Name of one of several speakers: a hint that no other dialect has. It is read for tools.
   if (role !== 'tool') message.ignore('name')
   const said = readSaid(message, role)
   const mark = role === 'tool' ? null : readCacheMark(message)
@@ -319,11 +319,11 @@ function readMessage(message: Members): Said {
   return mark === null ? said : markedAtEnd(said, mark)
 }
 
-/** A cache mark on a message is that of its last part, as the AI SDK's clients write it. */
+/** Moves a message's cache mark to its last part, as clients of the AI SDK intend it. */
 function markedAtEnd(said: Said, cache: CacheMark): Said {
   const last = said.parts.length - 1
   const parts = said.parts.map((part, index) => (index === last ? { ...part, cache } : part))
-  // Each part keeps its kind, and so the message its role.
+  // Each part keeps its kind, so the message keeps its role.
   return { ...said, parts } as Said
 }
 
@@ -343,7 +343,7 @@ function readSaid(message: Members, role: string): Said {
   }
 }
 
-/** A cache mark on a part of the result is the result's: Anthropic takes none within it. */
+/** Moves a cache mark from a part of a tool result to the result: Anthropic allows none inside. */
 function readToolResult(message: Members) {
   const parts = readContent(message)
   return {
@@ -357,7 +357,7 @@ function readToolResult(message: Members) {
 }
 
 function readAssistant(message: Members): AssistantPart[] {
-  // Where OpenAI has found what it says: part of its own answers, and nothing that is asked.
+  // Sources of OpenAI's own answers, which are not part of a question.
   message.ignore('annotations')
   const refusal = message.text('refusal')
   const { thinking, signatures } = readReasoning(message)
@@ -383,7 +383,7 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
     id,
     name: called.textOrThrow('name'),
     argumentsJson: called.text('arguments') ?? '',
-    // Unwrapped as Gemini's own: this is the member that its surface seals calls by.
+    // Unwrapped as Gemini's own: its OpenAI-compatible API signs calls with this member.
     signature: seal === null ? null : unwrapSignature(seal, 'gemini'),
     cache: readCacheMark(call),
   }
@@ -392,8 +392,8 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
 }
 
 /**
- * A text, or parts; nothing for `null`, which an assistant that calls tools may say. Mistral's
- * thoughts among the parts mean nothing to other providers.
+ * Reads a text, or parts; nothing for `null`, which an assistant message with tool calls may have.
+ * Mistral's thoughts among the parts are useless to other providers.
  */
 function readContent(message: Members): (TextPart | MediaPart)[] {
   const value = message.any('content')
@@ -423,14 +423,14 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
   const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache }
   switch (part.text('type')) {
     case 'image_url': {
-      // Some clients write the address where the object belongs.
+      // Some clients send the URL instead of the object.
       const bare = part.any('image_url')
       if (typeof bare === 'string') return { ...base, source: mediaOfUrl(bare, 'image', part.at) }
       const image = part.object('image_url')
       if (image === null) throw invalidField(part.at)
       const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
       const detail = image.text('detail')
-      // What LiteLLM's clients say of it, its bytes say too; vLLM keeps it under a name.
+      // `format` is LiteLLM's, and the bytes show it; `uuid` is vLLM's cache name.
       image.ignore('format', 'uuid')
       image.done()
       return { ...base, source, detail }
@@ -440,7 +440,7 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
     case 'file': {
       const file = part.object('file')
       const data = file?.text('file_data') ?? null
-      // A file that lies at OpenAI is nothing that another provider can read.
+      // A file stored at OpenAI cannot be read by another provider.
       if (file === null || data === null) throw unsupportedField(part.at)
       const source = mediaOfUrl(data, 'document', file.place('file_data'))
       const title = file.text('filename')

@@ -11,13 +11,14 @@ import {
 import { invalidField, unsupportedField, type Members } from '../canonical/reading.ts'
 
 /**
- * What OpenAI's two APIs for talking spell alike, though not always in the same place. Source:
+ * Members that OpenAI's two text APIs spell alike, though not always in the same place. Source:
  * OpenAI's API reference, "Create chat completion" and "Create a model response".
  */
 
 /** A function that the model may call. */
 export function readFunction(described: Members, cache: CacheMark | null): Tool {
-  // When the model learns of it, and who may call: here it learns at once, and calls itself.
+  // Deferred loading and the allowed callers: here the model gets every tool at once, and calls it
+  // itself.
   described.ignore('defer_loading', 'allowed_callers')
   const read: Tool = {
     name: described.textOrThrow('name'),
@@ -31,8 +32,8 @@ export function readFunction(described: Members, cache: CacheMark | null): Tool 
 }
 
 /**
- * The tools that may be called, and whether one must be. `namedIn`: where a choice names its
- * function; null: it is no choice of a function.
+ * Reads which tools may be called, and whether one must be. `namedIn`: object with the name of a
+ * chosen function; null if the choice names none.
  */
 export function readToolChoice(
   request: Members,
@@ -44,7 +45,7 @@ export function readToolChoice(
   if (value === 'auto' || value === 'none' || value === 'required') {
     return { tools, toolChoice: { kind: value } }
   }
-  // Mistral's word.
+  // Mistral's value.
   if (value === 'any') return { tools, toolChoice: { kind: 'required' } }
   const choice = request.object('tool_choice')
   if (choice?.text('type') === 'allowed_tools') {
@@ -70,7 +71,7 @@ function readAllowed(
   return { tools: allowedTools(tools, names, allowed.place('tools')), toolChoice: { kind } }
 }
 
-/** An answer that follows a schema. */
+/** Reads an output format with a schema. */
 export function readSchema(described: Members): OutputFormat {
   const read: OutputFormat = {
     kind: 'schema',
@@ -83,17 +84,17 @@ export function readSchema(described: Members): OutputFormat {
   return read
 }
 
-/** How much the model is to think, by a word that stood there; null: as it does by itself. */
+/** Reads a reasoning effort; null for the model's default. */
 export function thinkingOfEffort(word: string, at: string): Thinking | null {
   if (word === 'none') return { kind: 'off' }
-  // Groq's word.
+  // Groq's value.
   if (word === 'default') return null
   const effort = EFFORTS.find((name) => name === word)
   if (effort === undefined) throw invalidField(at)
   return { kind: 'effort', effort }
 }
 
-/** The recording of an `input_audio` part. */
+/** Reads the recording of an `input_audio` part. */
 export function readRecording(part: Members): MediaSource {
   const audio = part.object('input_audio')
   if (audio === null) throw invalidField(part.at)

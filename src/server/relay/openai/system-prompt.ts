@@ -3,8 +3,8 @@ import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 
 /**
- * The messages with the channel's system prompt: it takes the place of the first message if that is
- * a system message, else it goes in front. The other messages keep their bytes.
+ * Adds the channel's system prompt to the messages: it replaces the first message if that is a
+ * system message, otherwise it is prepended. The other messages keep their bytes.
  */
 export function withSystemPrompt(body: ScannedBody, systemPrompt: string): MemberEdit {
   const own = JSON.stringify({ role: 'system', content: systemPrompt })

@@ -12,12 +12,12 @@ import { isRecord, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
- * Usage figures of the OpenAI dialect, whose many speakers differ in what they include. What is
- * believed and what comes out of it: `TokenUsage`.
+ * Usage of the OpenAI dialect, whose vendors differ in what their figures include. For the rules
+ * and the result, see `TokenUsage`.
  */
 
 /**
- * Reads one usage object. `tokensMax` bounds prompt and completion each: what is plausible for the
+ * Reads a usage object. `tokensMax` bounds prompt and completion each: what is plausible for the
  * model, for example ten times its context.
  */
 export function readUsage(value: unknown, tokensMax: number): UsageReading {
@@ -28,8 +28,8 @@ export function readUsage(value: unknown, tokensMax: number): UsageReading {
 }
 
 /**
- * Where a chunk of a stream carries its usage: beside `choices`, in Groq's own member, or, with
- * Moonshot, inside the first choice. Undefined when nowhere.
+ * Finds the usage of a stream chunk: beside `choices`, in Groq's own member, or, for Moonshot,
+ * inside the first choice. Undefined if there is none.
  */
 export function usageOfChunk(chunk: JsonRecord): unknown {
   if (isRecord(chunk.usage)) return chunk.usage
@@ -45,7 +45,7 @@ interface Figures {
   completion: number | null
   total: number | null
   cached: number
-  /** All that was written, and how much of it for an hour. */
+  /** All cache writes, and those of them for an hour. */
   cacheWrite: number
   cacheWriteHour: number
   reasoning: number
@@ -75,7 +75,7 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
   return {
     prompt: figures.prompt,
     completion: figures.completion,
-    // Zero is how servers spell a total they do not compute.
+    // Servers send zero for a total that they do not compute.
     total: figures.total || null,
     cached: figures.cached ?? 0,
     cacheWrite: Math.max(figures.cacheWrite ?? 0, cacheWriteHour),
@@ -109,7 +109,7 @@ type TokenExtra =
   | 'audioCompletionTokens'
   | 'imageCompletionTokens'
 
-/** Those that are any; null: all is text. */
+/** Figures other than text tokens; null if there are none. */
 function extrasOf(figures: Readonly<Record<TokenExtra, number | null>>): UsedExtras | null {
   const { audioPromptTokens, imagePromptTokens } = figures
   const { audioCompletionTokens, imageCompletionTokens } = figures
@@ -135,11 +135,11 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
   const notes: UsageNote[] = []
   const cacheTokens = cached + cacheWrite
   let excess = total === null ? 0 : total - prompt - completion
-  // OpenRouter counts what Gemini has read and then kept for longer as both, and pays for both; the
-  // total shows that it stands in the prompt once.
+  // OpenRouter counts tokens that Gemini read from the cache and then kept for longer as both, and
+  // charges both; the total shows that the prompt contains them once.
   const isOverlapping =
     total !== null && excess === 0 && cacheTokens > prompt && Math.max(cached, cacheWrite) <= prompt
-  // Either the cache cannot be part of the prompt, or it is exactly what the total has more.
+  // Either the cache exceeds the prompt, or it is exactly the difference to the total.
   const isExclusive =
     (cacheTokens > prompt && !isOverlapping) ||
     (cacheTokens > 0 && excess === cacheTokens && excess !== figures.reasoning)
@@ -174,8 +174,8 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
 }
 
 /**
- * Embeddings report a prompt and a total, rerankers at times the total alone. A completion without
- * a prompt or a total is no account of a call.
+ * Completes missing figures: embeddings report a prompt and a total, rerankers at times only the
+ * total. A completion without a prompt or a total is invalid.
  */
 function completeParts({ prompt, completion, total }: Figures) {
   if (prompt !== null && completion !== null) return { prompt, completion }
@@ -184,7 +184,7 @@ function completeParts({ prompt, completion, total }: Figures) {
   return null
 }
 
-/** What `readUsage` finds again: the parts of a prompt that have a price of their own. */
+/** Prompt details that `readUsage` reads back: the parts with prices of their own. */
 export function writePromptDetails(usage: TokenUsage): JsonRecord {
   const { cacheWriteTokens, cacheWriteHourTokens, extras = {} } = usage
   const written = cacheWriteTokens + cacheWriteHourTokens
@@ -204,7 +204,7 @@ export function writePromptDetails(usage: TokenUsage): JsonRecord {
   }
 }
 
-/** The same of a completion. */
+/** Completion details that `readUsage` reads back. */
 export function writeCompletionDetails({ reasoningTokens, extras = {} }: TokenUsage): JsonRecord {
   const { audioCompletionTokens, imageCompletionTokens } = extras
   return {

@@ -15,7 +15,7 @@ import { chatAnnotation } from './citations.ts'
 import { hiddenDetail, sealedDetail } from './thinking/reasoning.ts'
 import { writeCompletionDetails, writePromptDetails } from './usage.ts'
 
-/** A chat completion, whole or streamed, for clients of OpenAI's dialect. */
+/** Writes a chat completion, whole or streamed, for clients of OpenAI's dialect. */
 export function writeOpenaiAnswer(answer: ChatAnswer, head: AnswerHead): JsonRecord {
   return {
     ...headOf(answer.id, head, 'chat.completion'),
@@ -66,7 +66,7 @@ function writeChoice({ parts, finish }: AnswerChoice, index: number): JsonRecord
   return { index, message, logprobs: null, finish_reason: FINISHES[finish.reason] }
 }
 
-/** The dialect tells of no searches, only of what was found. */
+/** Citations of the answer; the dialect has no member for the searches themselves. */
 function annotationsOf(parts: readonly AnswerPart[], length: number): JsonRecord {
   const annotations = parts.flatMap((part) =>
     part.kind === 'citation' ? [chatAnnotation(part.citation, length)] : [],
@@ -77,7 +77,7 @@ function annotationsOf(parts: readonly AnswerPart[], length: number): JsonRecord
 const joined = (parts: readonly AnswerPart[], kind: 'refusal' | 'thinking'): string =>
   parts.map((part) => (part.kind === kind ? part.text : '')).join('')
 
-/** A picture stands in the text, as Markdown shows one: the dialect has no other place for it. */
+/** An image as Markdown: the dialect has no member for images in answers. */
 const pictureText = (picture: { mimeType: string; data: string }): string =>
   `![image](${dataUrl(picture)})`
 
@@ -114,7 +114,7 @@ export function writeCall(
     id,
     type: 'function',
     function: { name, arguments: argumentsJson },
-    // Where Gemini's own surface of this dialect puts it.
+    // Member of Gemini's own OpenAI-compatible API.
     ...(signature === null
       ? {}
       : { extra_content: { google: { thought_signature: wrapSignature(signature, 'gemini') } } }),
@@ -125,7 +125,7 @@ export class OpenaiStreamWriter implements StreamWriter {
   private readonly head: StreamHead
   private id = ''
   private readonly choices = new Set<number>()
-  /** Thoughts since the last seal, by choice: the seal is sent with what it seals. */
+  /** Reasoning since the last signature, by choice: a signature is sent with its text. */
   private readonly thoughts = new Map<number, string>()
   private details = 0
 
@@ -192,7 +192,7 @@ export class OpenaiStreamWriter implements StreamWriter {
     return this.delta(choice, { reasoning_details: [detail] })
   }
 
-  /** The first chunk of a choice says who speaks; `content` is null where no text follows at once. */
+  /** First chunk of a choice, with the role; `content` is null if no text follows at once. */
   private opening(choice: number, content: '' | null): StreamPiece[] {
     if (this.choices.has(choice)) return []
     this.choices.add(choice)

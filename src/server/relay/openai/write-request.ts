@@ -33,13 +33,13 @@ const STOPS_MAX = 4
 const USER_ID_MAX = 64
 
 /**
- * The request as a chat completions upstream takes it. Source: OpenAI's API reference, "Create chat
- * completion". Cache marks are left behind where upstreams keep prompts on their own account.
+ * Writes the request for a chat completions upstream. Source: OpenAI's API reference, "Create chat
+ * completion". Cache marks are dropped for upstreams that cache prompts by themselves.
  */
 export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   const request = withDemandKept(asked, to)
   const stop = fittingStops(request, { count: STOPS_MAX })
-  // They come in a shape that no other client knows.
+  // Other dialects' probabilities have a different format.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const { maxCompletionTokens } = request
   const effort = openaiEffort(request, to)
@@ -64,7 +64,7 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-/** Of models that always search. */
+/** For models that always search. */
 function searchOf({ search }: ChatRequest): JsonRecord | null {
   if (search === undefined) return null
   const { location, contextSize } = search
@@ -72,7 +72,7 @@ function searchOf({ search }: ChatRequest): JsonRecord | null {
   return present({ user_location: place, search_context_size: contextSize.value })
 }
 
-/** The name of the limit of a reply in the chat of OpenAI and its family. */
+/** Name of the completion limit for OpenAI and vendors of its dialect. */
 export const limitName = (to: AskedModel): string =>
   takesOtherLimit(to) ? 'max_completion_tokens' : 'max_tokens'
 
@@ -80,13 +80,13 @@ export const limitName = (to: AskedModel): string =>
 export const takesOtherLimit = (to: AskedModel): boolean =>
   isOpenaiModel(to) && capabilitiesOf(to).reasoning === true
 
-/** A longer name would be refused; its hash names the same user. */
+/** Hashes a user id that is too long for OpenAI; the hash still identifies the same user. */
 export const shortId = (id: string): string =>
   id.length <= USER_ID_MAX ? id : createHash('sha256').update(id).digest('hex')
 
 /**
- * The name under which OpenAI finds the prompt of a conversation in its cache: the client's own, or
- * Claude Code's session, which stands in the user's id. Source: OpenAI's guide "Prompt caching".
+ * Key by which OpenAI finds a conversation's prompt in its cache: the client's own, or Claude
+ * Code's session, which is part of the user id. Source: OpenAI's guide "Prompt caching".
  */
 export function cacheKeyOf(request: ChatRequest, { traits }: Target): string | null {
   const { cacheKey = null, spokenIn, userId } = request
@@ -106,12 +106,12 @@ function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
 }
 
 /**
- * Always the mark for five minutes: OpenRouter does not report what was written for an hour, which
- * costs more.
+ * Always a mark for five minutes: OpenRouter does not report cache writes for an hour, which cost
+ * more.
  */
 const MARK: JsonRecord = { cache_control: { type: 'ephemeral' } }
 
-/** Anthropic refuses a mark on a text of nothing, and OpenRouter takes none but on texts. */
+/** Anthropic rejects a mark on an empty text, and OpenRouter accepts marks on texts only. */
 const isMarkedAt =
   (to: Target) =>
   (part: TextPart | MediaPart): boolean =>
@@ -135,13 +135,15 @@ function formatOf(request: ChatRequest): JsonRecord | null {
   return { type: 'json_schema', json_schema: described }
 }
 
-/** OpenAI refuses names that are not plain; of others it is not known, and they see the tool's own. */
+/**
+ * OpenAI rejects other names; for other vendors this is unknown, so they get the tool's own name.
+ */
 const nameAt = (to: Target, name: string): string => (isOpenaiModel(to) ? plainName(name) : name)
 
 /** "Invalid 'messages[5].tool_calls[0].id': string too long. Expected … maximum length 40". */
 const CALL_ID_MAX = 40
 
-/** A longer id, as other vendors make them, becomes another, and in its result the same. */
+/** Replaces a longer id, as other vendors make them, in a call and in its result alike. */
 export const shortCallId = (id: string): string => (id.length <= CALL_ID_MAX ? id : madeId(id))
 
 const callIdAt = (to: Target, id: string): string => (isOpenaiModel(to) ? shortCallId(id) : id)
@@ -180,7 +182,7 @@ const writeTool =
       parameters: schema,
       strict: strictAtOpenai(request, schema, isStrict),
     }),
-    // Others read marks in messages only, before which the tools stand.
+    // Other vendors read marks in messages only, which come after the tools.
     ...(cache !== null && marksTools(to) ? MARK : {}),
   })
 
@@ -189,7 +191,7 @@ const writeTurn =
   (turn: ReturnType<typeof turnsOf>[number]): JsonRecord[] =>
     turn.role === 'user' ? writeUser(turn.parts, to) : [writeAssistant(turn.parts, to)]
 
-/** Each result of a tool is a message of its own; pictures in them follow as the user's. */
+/** Writes each tool result as a message of its own; its images follow in a user message. */
 function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   const isAnswered = results.length > 0 && said.length > 0 && answersResults(to)
@@ -201,9 +203,9 @@ function writeUser(parts: readonly UserPart[], to: Target): JsonRecord[] {
 }
 
 /**
- * Mistral's models, wherever they are served, must have answered the result of a tool before the
- * user speaks: "Unexpected role 'user' after role 'tool'" (BerriAI/litellm#17761, with Claude Code;
- * anomalyco/opencode#45051, which puts words in between likewise, by these names).
+ * Mistral's models, on any host, require an assistant message between a tool result and the user's:
+ * "Unexpected role 'user' after role 'tool'" (BerriAI/litellm#17761, with Claude Code;
+ * anomalyco/opencode#45051, which also adds a text, by these names).
  */
 const answersResults = (to: Target): boolean => capabilitiesOf(to).maker === 'mistral'
 
@@ -219,7 +221,7 @@ const writeSaid = (said: readonly (TextPart | MediaPart)[], to: Target): string 
     ? said.map((part) => (part.kind === 'text' ? writeText(to)(part) : writeMedia(part)))
     : writeContent(said, writeMedia)
 
-/** One text is a plain string, which every imitator understands. */
+/** Writes a single text as a plain string, which every server of this dialect accepts. */
 export function writeContent(
   parts: readonly (TextPart | MediaPart)[],
   media: (part: MediaPart) => JsonRecord,
@@ -247,7 +249,7 @@ function writeMedia(part: MediaPart): JsonRecord {
     const url = source.from === 'url' ? source.url : dataUrl(source)
     return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } }
   }
-  // Everything else is taken as bytes only.
+  // All other media are accepted as bytes only.
   if (source.from !== 'data') throw unsupportedField(at)
   const format = AUDIO_FORMATS[source.mimeType]
   if (format !== undefined) {
@@ -283,7 +285,7 @@ function thoughtMembers(thought: string, field: string, { traits }: Target): Jso
 const joined = (parts: readonly AssistantPart[], kind: 'text' | 'thinking'): string =>
   parts.map((part) => (part.kind === kind ? part.text : '')).join('')
 
-/** OpenRouter hands sealed thoughts of Claude on to Anthropic. */
+/** OpenRouter passes signed thoughts of Claude on to Anthropic. */
 const sealsThoughts = (to: Target): boolean =>
   to.model.startsWith('anthropic/') && capabilitiesOf(to).maker === 'anthropic'
 
@@ -298,13 +300,13 @@ function sealedThoughts(parts: readonly AssistantPart[]): JsonRecord {
   return details.length === 0 ? {} : { reasoning_details: details }
 }
 
-/** Gemini's own surface of this dialect wants its seals back; nobody else knows them. */
+/** Only Gemini's OpenAI-compatible API needs its signatures back; others do not know them. */
 const sealsCalls = (to: Target): boolean => capabilitiesOf(to).maker === 'google'
 
-/** Whether signatures of calls stand in the message's reasoning instead. */
+/** Whether the message's reasoning has the signatures of calls instead. */
 const sealsApart = (to: Target): boolean => to.traits?.signsInReasoning === true && sealsCalls(to)
 
-/** Clients without a place for the seal of a call have it as a thought's, beside the call. */
+/** Clients without a member for a call's signature send it as a thought beside the call. */
 function sealedCalls(parts: readonly AssistantPart[], to: Target): JsonRecord {
   const loose = parts
     .filter((part) => part.kind === 'thinking')

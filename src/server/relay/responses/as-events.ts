@@ -2,8 +2,8 @@ import type { StreamPiece } from '../dialect/dialect.ts'
 import { arrayOr, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * A whole response as the events it could have come in: programs that read a stream put it together
- * from its pieces. Source: OpenAI's API reference, "Streaming events" of responses.
+ * Returns a whole response as stream events, including its pieces: clients assemble a stream from
+ * them. Source: OpenAI's API reference, "Streaming events" of responses.
  */
 export function responseAsEvents(response: JsonRecord): StreamPiece[] {
   const { status } = response
@@ -41,7 +41,9 @@ function itemAsEvents(item: JsonRecord, output_index: number): ToldEvent[] {
   ]
 }
 
-/** What an item begins without, and how that follows. Items of other types come whole. */
+/**
+ * Splits an item into its empty start and the events that fill it. Items of other types stay whole.
+ */
 function contentOf(
   item: JsonRecord,
   place: JsonRecord,
@@ -115,7 +117,7 @@ function summaryAsEvents(part: JsonRecord, place: JsonRecord): ToldEvent[] {
   ]
 }
 
-/** A text in one piece, and then as it is in the end. */
+/** A text as one delta, followed by the complete text. */
 const textAsEvents = (
   name: string,
   place: JsonRecord,

@@ -10,8 +10,8 @@ import { ResponseWriter } from './stream-writer.ts'
 import { ToolNames } from './tools/tool-names.ts'
 
 /**
- * A client of the Responses API whose channel has no such call. Made for each call: a response
- * repeats what it was asked with.
+ * A client of the Responses API whose channel does not have that API. Made for each call, since a
+ * response repeats members of its request.
  */
 export function responsesClient(body: JsonRecord): ClientDialect {
   const asked = { echo: echoOf(body), names: new ToolNames(body) }
@@ -33,7 +33,7 @@ export function responsesClient(body: JsonRecord): ClientDialect {
   }
 }
 
-/** Nothing is kept here: `store` is false whatever OpenAI's own would have been. */
+/** The gateway stores no responses: `store` is always false. */
 const echoOf = (body: JsonRecord): JsonRecord => ({
   background: false,
   instructions: body.instructions ?? null,
@@ -56,7 +56,7 @@ const echoOf = (body: JsonRecord): JsonRecord => ({
   user: body.user ?? null,
 })
 
-/** An error in the middle of a stream of this API; `number`: of the event among the others. */
+/** An error in the middle of a stream of this API; `number`: sequence number of the event. */
 export function responseErrorPiece(
   error: RelayError,
   requestId: string,

@@ -3,19 +3,19 @@ import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts
 import { arrayOr, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 
 /**
- * Containers that tools of the Responses API run in, sold by their memory. Sources: OpenAI's price
- * list, "Containers (Hosted Shell and Code Interpreter)", and API reference, `ContainerAuto` and
- * `CodeInterpreterToolAuto`.
+ * Containers that tools of the Responses API run in, priced by their memory. Sources: OpenAI's
+ * price list, "Containers (Hosted Shell and Code Interpreter)", and API reference, `ContainerAuto`
+ * and `CodeInterpreterToolAuto`.
  */
 
-/** The name that the smallest is priced under; larger ones have theirs behind it. */
+/** Price name of the smallest container; larger ones append their size. */
 const SMALLEST = 'code_interpreter'
 const LARGER = ['4g', '16g', '64g']
 
-/** Types of tools that have a container → the name that it is priced under. */
+/** Tool types with a container → price name. */
 export type ContainerPrices = ReadonlyMap<string, string>
 
-/** Of several tools of one type the dearest. */
+/** Of several tools of one type, the most expensive counts. */
 export function containerPrices(tools: readonly unknown[]): ContainerPrices {
   const sizes = new Map<string, number>()
   for (const sent of tools) {
@@ -31,7 +31,7 @@ export function containerPrices(tools: readonly unknown[]): ContainerPrices {
 const nameOf = (size: number): string =>
   size === 0 ? SMALLEST : `${SMALLEST}_${LARGER[size - 1] ?? ''}`
 
-/** What a tool says of its container; null: it has none. A shell may run with the client. */
+/** Container settings of a tool; null if it has no container. A shell may run at the client. */
 function containerOf({ type, container, environment }: JsonRecord): JsonRecord | null {
   if (type === 'code_interpreter') return recordOr(container)
   const isHosted = type === 'shell' && isContainer(environment)
@@ -41,7 +41,7 @@ function containerOf({ type, container, environment }: JsonRecord): JsonRecord |
 const isContainer = (environment: unknown): boolean =>
   wordOf(recordOr(environment).type).startsWith('container')
 
-/** The place among the sizes; one that nobody knows counts as the dearest. */
+/** Index of the size, smallest first; an unknown size counts as the most expensive. */
 function sizeOf({ memory_limit: limit }: JsonRecord): number {
   if ((limit ?? null) === null || limit === '1g') return 0
   const place = LARGER.indexOf(wordOf(limit))
@@ -50,13 +50,16 @@ function sizeOf({ memory_limit: limit }: JsonRecord): number {
 
 /** A container that an answer's item ran in. */
 interface UsedContainer {
-  /** The name that it is priced under. */
+  /** Price name. */
   name: string
-  /** Undefined: the item does not say. */
+  /** Undefined if not reported. */
   id: unknown
 }
 
-/** Null: the item ran in none. Of one that the call has not declared nobody knows the size. */
+/**
+ * Container that an item ran in; null if it ran in none. If the call did not declare the container,
+ * its size is unknown and the smallest is charged.
+ */
 export function usedContainer(item: JsonRecord, prices: ContainerPrices): UsedContainer | null {
   const { type, container_id: id, environment } = item
   if (type === 'code_interpreter_call') {
@@ -67,9 +70,9 @@ export function usedContainer(item: JsonRecord, prices: ContainerPrices): UsedCo
 }
 
 /**
- * The container that a tool or an item of the Responses API names; undefined: none. Sources:
- * OpenAI's API reference, `CodeInterpreterTool`, `ContainerReferenceParam` and the items that run
- * in one.
+ * Id of the container that a tool or an item of the Responses API refers to; undefined if none.
+ * Sources: OpenAI's API reference, `CodeInterpreterTool`, `ContainerReferenceParam` and the items
+ * that run in one.
  */
 export const containerNamed = ({
   container,
@@ -78,19 +81,20 @@ export const containerNamed = ({
 }: JsonRecord): string | undefined =>
   [container, id, recordOr(environment).container_id].find((named) => typeof named === 'string')
 
-/** The containers that an answer's item ran in, or cites a file of. */
+/** Ids of containers that an answer's item ran in, or cites a file of. */
 export const containersIn = (item: JsonRecord): string[] =>
   [
     item,
     ...arrayOr(item.content).flatMap((part) => arrayOr(recordOr(part).annotations).map(recordOr)),
   ].flatMap((told) => containerNamed(told) ?? [])
 
-/** The word, or an escape that could hide it. */
+/** The member's name, or an escape that could hide it. */
 const SIZE_SIGNS = ['memory_limit', '\\u00']
 
 /**
- * Tools can also stand among the messages, and go on from there to later calls, which do not say
- * what they cost. Source: OpenAI's API reference, `additional_tools` and `tool_search_output`.
+ * Rejects container sizes in tools that are declared among the messages: later calls inherit these
+ * tools without stating their price. Source: OpenAI's API reference, `additional_tools` and
+ * `tool_search_output`.
  */
 export function refuseLaterSizes(body: ScannedBody): void {
   const bytes = memberBytes(body, 'input')

@@ -11,9 +11,9 @@ import { SEARCH, ToolNames, type ClientTool } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
 
 /**
- * A request of the Responses API in the canonical form, for channels that have no such call.
- * Source: OpenAI's API reference, "Create a model response". What such a channel cannot have is
- * refused by name: stored state, and tools that OpenAI runs itself, but for its search.
+ * Reads a Responses API request into the canonical form, for channels without that API. Source:
+ * OpenAI's API reference, "Create a model response". What such a channel cannot have is rejected by
+ * name: stored state, and OpenAI's hosted tools except web search.
  */
 export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
   const request = new Members(body, '', notes)
@@ -49,7 +49,7 @@ export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes(
   return read
 }
 
-/** Members that mean something only where responses are kept. */
+/** Members that only work with stored responses. */
 const STATE = ['previous_response_id', 'conversation', 'prompt'] as const
 
 function refuseState(request: Members): void {
@@ -61,28 +61,31 @@ function refuseState(request: Members): void {
   }
 }
 
-/** Leaves out what only steers, and ignores what asks for nothing. */
+/** Drops members that only steer, and ignores those without an effect. */
 function leaveOutHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'max_tool_calls')
   request.ignore('prompt_cache_retention', 'prompt_cache_options')
-  // Codex names its installation with every call.
+  // Codex sends its installation id with every call.
   request.ignore('client_metadata', OF_CODEX.member)
   request.reportDropped('metadata')
   if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
-  // Both allow a long conversation to be cut: cutting nothing complies with them.
+  // Both allow a long conversation to be truncated; keeping all of it complies.
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
   request.drop('context_management', 'provider', ...OF_CHAT)
   if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
-  // Sealed thoughts and the pages of a search are always told; the others belong to refused tools.
+  // Encrypted reasoning and search results are always included; the other values belong to rejected
+  // tools.
   if (request.texts('include').includes('message.output_text.logprobs')) {
     throw unsupportedField('include')
   }
 }
 
-/** Parameters of chat that clients send here, too, and that this API does not have. */
+/**
+ * Parameters of chat completions that clients send here, too, though this API does not have them.
+ */
 const OF_CHAT = ['seed', 'stop', 'presence_penalty', 'frequency_penalty', 'top_k', 'logit_bias']
 
-/** The tools that may be called, the search of the web, and whether one of them must be. */
+/** Reads the callable tools, the web search, and whether one of them must be called. */
 function readChoice(
   request: Members,
   tools: readonly Tool[],
@@ -96,7 +99,7 @@ function readChoice(
   return { ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)), search }
 }
 
-/** Which function stands for the tool that must be called, or may be; null: none of the client's. */
+/** Function of the tool that must or may be called; null if it is none of the client's. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {
   const type = choice.text('type')
   const chosen = (tool: ClientTool) =>
@@ -110,7 +113,7 @@ function chosenFunction(choice: Members, names: ToolNames): Members | null {
 function readFormat(request: Members): OutputFormat | null {
   const text = request.object('text')
   if (text === null) return null
-  // How wordy OpenAI's latest models are to be: Codex says so with every call, whoever answers it.
+  // `verbosity` is for OpenAI's latest models, but Codex sends it with every call to any model.
   if ((text.text('verbosity') ?? 'medium') !== 'medium') {
     text.notes.reportDropped(text.place('verbosity'))
   }
@@ -129,12 +132,15 @@ function readFormat(request: Members): OutputFormat | null {
   }
 }
 
-/** Summaries come with every thought that a channel shows: how long they are is its own matter. */
+/**
+ * Reads the reasoning effort. Summaries come with all reasoning that a channel shows, in its own
+ * length.
+ */
 function readThinking(request: Members): Thinking | null {
   const reasoning = request.object('reasoning')
   if (reasoning === null) return null
   const asked = reasoning.text('effort')
-  // Which thoughts of earlier turns are read is decided by what a channel can read.
+  // The channel decides which earlier reasoning it can read.
   reasoning.ignore('summary', 'generate_summary', 'context')
   const mode = reasoning.text('mode') ?? 'standard'
   if (mode !== 'standard') throw unsupportedField(reasoning.place('mode'))

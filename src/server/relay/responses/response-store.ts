@@ -1,22 +1,22 @@
 import type { Queries } from '../../db/database.ts'
 
-/** How the names of stored responses and items are spelled. */
+/** Format of ids of stored responses and items. */
 export const STORED_ID = /^[\w-]{1,200}$/
 
-/** Which channel keeps which response, for as long as upstreams keep them. */
+/** Channel that stores a response, for as long as upstreams keep responses. */
 export interface KnownResponse {
   response_id: string
   channel_id: number
-  /** With which of the channel's keys; '': it had one. */
+  /** Id of the channel's key; '' if it had only one. */
   key_id: string
   model: string
   total_tokens: number
 }
 
-/** Where an item of a stored response lies, or the container that one ran in. */
+/** Channel of a stored response's item, or of the container that it ran in. */
 export type KnownItem = Pick<KnownResponse, 'channel_id' | 'key_id' | 'model'>
 
-/** Null: it never was, is this user's no more, or has expired. */
+/** Returns the stored response; null if unknown, expired, or not this user's. */
 export async function findResponse(
   db: Queries,
   { userId, responseId, nowSeconds }: { userId: number; responseId: string; nowSeconds: number },
@@ -32,12 +32,12 @@ export async function findResponse(
 }
 
 /**
- * Items stand in the table of responses, marked as what no response's name has in it: no item is
- * taken for a response.
+ * Items are stored in the table of responses, with a mark that no response id contains: an item is
+ * never taken for a response.
  */
 const ITEM_MARK = 'item:'
 
-/** Which of the items are this user's, and where they lie. */
+/** Returns which of the items are this user's, with their channels. */
 export async function findItems(
   db: Queries,
   { userId, itemIds, nowSeconds }: { userId: number; itemIds: string[]; nowSeconds: number },
@@ -59,17 +59,17 @@ export async function findItems(
   return found
 }
 
-/** Databases take only so many parameters. */
+/** Databases limit the number of parameters per statement. */
 const ITEMS_AT_ONCE = 1000
 
-/** What an upstream has made. */
+/** Ids of what an upstream made. */
 interface Made {
-  /** Null: it is not stored. */
+  /** Null if the response is not stored. */
   response: Pick<KnownResponse, 'response_id' | 'total_tokens'> | null
   itemIds: readonly string[]
 }
 
-/** A response with its items. Seen again, they are kept where they were seen last. */
+/** Saves a response with its items. Items that already exist move to the latest channel. */
 export async function saveResponse(
   db: Queries,
   where: KnownItem & { user_id: number; expires_at: number },
@@ -103,7 +103,7 @@ export async function deleteResponse(
     .execute()
 }
 
-/** Rows deleted in one go; the writing thread has others waiting. */
+/** Maximum rows deleted at once, so that other writes are not delayed. */
 const EXPIRED_MAX = 1000
 
 export async function deleteExpiredResponses(db: Queries, nowSeconds: number): Promise<void> {

@@ -13,8 +13,8 @@ import { actionOf } from './tools/searches.ts'
 import type { ToolNames } from './tools/tool-names.ts'
 
 /**
- * A response, piece by piece. Its output is a list of items: messages, thoughts, calls. Source:
- * OpenAI's API reference, "Streaming events" of responses.
+ * Writes a response, event by event. Its output is a list of items: messages, reasoning, calls.
+ * Source: OpenAI's API reference, "Streaming events" of responses.
  */
 export class ResponseWriter implements StreamWriter {
   private readonly head: AnswerHead
@@ -22,13 +22,13 @@ export class ResponseWriter implements StreamWriter {
   private readonly output: JsonRecord[] = []
   private readonly numbers: EventNumbers
   private hasBegun = false
-  /** The length of all text so far, whose places citations name. */
+  /** Length of all text so far, which citations refer to by position. */
   private said = 0
   private message: OpenMessage | null = null
   private thought: OpenThought | null = null
-  /** Calls whose arguments are still coming, by their number: they may come side by side. */
+  /** Calls whose arguments are incomplete, by number: several may be open at once. */
   private readonly calls = new Map<number, PlacedCall>()
-  /** Those of them whose arguments are whole. */
+  /** Calls of these whose arguments are complete. */
   private readonly wholeCalls = new Set<number>()
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
@@ -39,7 +39,7 @@ export class ResponseWriter implements StreamWriter {
   }
 
   write(event: ChatEvent): StreamPiece[] {
-    // Another answer than the first has no place here.
+    // The API has only one choice.
     if ('choice' in event && event.choice > 0) return []
     if (event.kind === 'ping' || event.kind === 'hostedTool') return []
     const pieces = this.begin()
@@ -89,7 +89,7 @@ export class ResponseWriter implements StreamWriter {
     return [...pieces, this.piece(`response.${String(response.status)}`, { response })]
   }
 
-  /** The response as it is when all has been said. */
+  /** Returns the complete response. */
   response(usage: TokenUsage | null): JsonRecord {
     this.closeAll()
     const reason = REASONS[this.finish.reason]
@@ -132,7 +132,7 @@ export class ResponseWriter implements StreamWriter {
     )
   }
 
-  /** A new item at the end of the list. */
+  /** Adds an item at the end of the list. */
   private open(prefix: string): Place {
     const index = this.output.push({}) - 1
     return { id: `${prefix}_${this.head.id.replace(/^resp_/, '')}_${index}`, index }
@@ -175,7 +175,7 @@ export class ResponseWriter implements StreamWriter {
     return pieces
   }
 
-  /** A text that is over can be based on nothing more. */
+  /** A closed text can get no more citations. */
   private cite(citation: Citation): StreamPiece[] {
     const { message } = this
     if (message?.kind !== 'text') return []
@@ -259,7 +259,9 @@ export class ResponseWriter implements StreamWriter {
     ]
   }
 
-  /** Seals the thought that is open; one that nobody shows is an item of its own. */
+  /**
+   * Adds the signature to the open reasoning item, or to a new item without text if none is open.
+   */
   private seal(seal: string): StreamPiece[] {
     if (this.thought !== null) return this.closeThought(seal)
     const pieces = this.closeMessage()
@@ -278,7 +280,9 @@ export class ResponseWriter implements StreamWriter {
     return [...pieces, this.added(place.index, opened.item(place.id, 'in_progress'))]
   }
 
-  /** The API seals thoughts, not calls: the call's seal stands on an empty one before it. */
+  /**
+   * The API signs reasoning, not calls: an empty reasoning item before the call has its signature.
+   */
   private sealCall(signature: Signature | null): StreamPiece[] {
     return signature === null ? [] : this.seal(wrapSignature(signature, 'openai'))
   }
@@ -326,34 +330,34 @@ export class ResponseWriter implements StreamWriter {
   }
 }
 
-/** What an answer takes from its request. */
+/** Data of the request that the answer needs. */
 interface Asked {
-  /** The members that a response repeats. */
+  /** Members that a response repeats. */
   echo: JsonRecord
-  /** As what its tools are known to the model. */
+  /** Names of the client's tools as the model knows them. */
   names: ToolNames
 }
 
-/** How far the events of a stream are numbered, also those that others write. */
+/** Sequence number of a stream's events, shared with other writers. */
 export interface EventNumbers {
   next: number
 }
 
 interface Place {
   id: string
-  /** In the list of items. */
+  /** Index in the list of items. */
   index: number
 }
 
 type PartKind = 'text' | 'refusal'
 
 interface OpenMessage extends Place {
-  /** Parts that are complete. */
+  /** Complete parts. */
   content: JsonRecord[]
-  /** Of the part that is open; null: none is. */
+  /** Kind of the open part; null if none is open. */
   kind: PartKind | null
   text: string
-  /** What its text is based on. */
+  /** Citations of its text. */
   annotations: JsonRecord[]
 }
 
@@ -366,7 +370,7 @@ interface PlacedCall {
   opened: OpenCall
 }
 
-/** Why a response is not complete; null: it is. */
+/** Why a response is incomplete; null if it is complete. */
 const REASONS = {
   stop: null,
   toolCalls: null,

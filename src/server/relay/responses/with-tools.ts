@@ -7,10 +7,10 @@ import { memberValue, type ScannedBody } from '../json/body-scan.ts'
 type At = AskedModel & { traits: UpstreamTraits }
 
 /**
- * Models that call no tools by chat unless they are told not to think, some of them even where
- * nobody said how much: "Function tools with reasoning_effort are not supported for gpt-5.6 in
+ * Models that call no tools in chat completions unless reasoning is turned off, some of them even
+ * without an effort: "Function tools with reasoning_effort are not supported for gpt-5.6 in
  * /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
- * 'none'." Source: OpenAI's refusals, since gpt-5.4.
+ * 'none'." Source: OpenAI's errors, since gpt-5.4.
  */
 export const callsToolsByResponses = (at: At): boolean =>
   isServedByOpenai(at) && capabilitiesOf(at).tools_api === 'responses'
@@ -19,33 +19,33 @@ export const callsToolsByResponses = (at: At): boolean =>
 const hasNoChat = (at: At): boolean =>
   isServedByOpenai(at) && capabilitiesOf(at).api === 'responses'
 
-/** Whether OpenAI itself serves a model of its own, and not a router that passes for OpenAI. */
+/** Whether OpenAI itself serves its own model, not a router in OpenAI's place. */
 const isServedByOpenai = (at: At): boolean => at.traits.servesOpenai === true && isOpenaiModel(at)
 
-/** Whether a call of a client of another protocol than OpenAI's chat has to go by the Responses API. */
+/** Whether a call from a client of another dialect must use the Responses API. */
 export const wantsResponses = (at: At, body: ScannedBody): boolean =>
   hasNoChat(at) || (callsToolsByResponses(at) && declaresTools(body))
 
-/** Whether a call of a client of OpenAI's chat has to go by the Responses API. */
+/** Whether a call from a client of OpenAI's chat must use the Responses API. */
 export function chatWantsResponses(at: At, body: ScannedBody): boolean {
   if (hasNoChat(at)) return true
   if (!callsToolsByResponses(at) || !declaresTools(body)) return false
-  // A model that reasons only when told to calls tools by chat while it does not.
+  // A model that reasons only on request calls tools in chat completions while it does not reason.
   const effort = memberValue(body, 'reasoning_effort') ?? capabilitiesOf(at).reasoning_default
   return effort !== 'none'
 }
 
-/** Whether a client declares any, in the words of whichever protocol. */
+/** Whether a client declares tools, in any dialect. */
 function declaresTools(body: ScannedBody): boolean {
   const tools = memberValue(body, 'tools') ?? memberValue(body, 'functions') ?? null
   return Array.isArray(tools) ? tools.length > 0 : tools !== null
 }
 
-/** The request for such a model whose server knows nothing but chat: it calls without a thought. */
+/** Turns reasoning off, for such a model on a server that has only chat completions. */
 export const thoughtless = (request: ChatRequest): ChatRequest =>
   request.tools.length === 0 ? request : { ...request, thinking: { kind: 'off' } }
 
-/** The request without what was thought in earlier turns, and without the seals on its calls. */
+/** Removes the reasoning of earlier turns, and the signatures of calls. */
 export const withoutThoughts = (request: ChatRequest): ChatRequest => ({
   ...request,
   messages: request.messages.map((message) =>

@@ -54,7 +54,10 @@ const SENTENCES: readonly RegExp[] = [
 /** Characters in which a sentence has said it. */
 const SENTENCE_MAX = 400
 
-/** What is too long, by words that mean it whoever says them; null: they say something else. */
+/**
+ * What is too long, by words that mean it at every vendor; null if the error is about something
+ * else.
+ */
 export function tooLongIn({ code, type, message }: SaidRefusal): TooLong | null {
   const said = message.slice(0, SENTENCE_MAX)
   for (const sentence of SENTENCES) {

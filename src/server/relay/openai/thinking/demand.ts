@@ -4,8 +4,8 @@ import type { Target } from '../../dialect/dialect.ts'
 import { canBeSwitched } from './switches.ts'
 
 /**
- * The request in a form that the vendor takes where a tool must be called: without thought or, for
- * a model that calls no tool by its name, with that tool alone.
+ * Adapts a request with a mandatory tool call to what the vendor accepts: reasoning off or, for a
+ * model that does not accept a named tool, only that tool.
  */
 export function withDemandKept(request: ChatRequest, to: Target): ChatRequest {
   const { toolChoice, tools } = request

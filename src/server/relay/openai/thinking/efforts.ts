@@ -9,12 +9,12 @@ import { EFFORTS, effortOfBudget, type ChatRequest } from '../../canonical/chat-
 import { nearestEffort } from '../../canonical/efforts.ts'
 import { dropThinking } from '../../dialect/steering.ts'
 
-/** Groq's word for reasoning that cannot be graded. */
+/** Groq's effort for models whose reasoning has no levels. */
 const DEFAULT = 'default'
 
 /**
- * `reasoning_effort`; null if nothing needs to be said. A model whose efforts are unknown gets what
- * the client asks for.
+ * Returns `reasoning_effort`; null to leave it out. A model with unknown efforts gets the client's
+ * value.
  */
 export function openaiEffort(request: ChatRequest, to: AskedModel): string | null {
   const { thinking } = request

@@ -3,22 +3,21 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, recordOr, textOr } from '../../json/json-value.ts'
 import { messageEdits } from '../message-edits.ts'
 
-/** The usual name of the member. */
+/** The usual member with reasoning. */
 export const REASONING = 'reasoning_content'
 
 interface WantedReasoning {
-  /** The member of a message that holds it. */
+  /** Member of a message with the reasoning. */
   field: string
-  /** What it holds in a turn without reasoning. */
+  /** Value for a turn without reasoning. */
   placeholder: string
-  /** The upstream has refused the body without. */
+  /** The upstream has rejected the body without it. */
   isDemanded: boolean
 }
 
 /**
- * Gives every turn of the assistant a reasoning, once a tool was called in a conversation whose
- * model thinks: that of another member, or the placeholder. Sources:
- * `src/server/model/overrides.json`.
+ * Adds reasoning to every assistant turn, once a tool was called in a conversation with a reasoning
+ * model: from another member, or the placeholder. Sources: `src/server/model/overrides.json`.
  */
 export function withReasoningBack(
   body: ScannedBody,
@@ -38,7 +37,7 @@ export function withReasoningBack(
   ])
 }
 
-/** However the vendor, or its host, spells it. */
+/** Whether reasoning is turned off, in any vendor's or host's spelling. */
 const isThinkingOff = (body: ScannedBody): boolean =>
   recordOr(memberValue(body, 'thinking')).type === 'disabled' ||
   memberValue(body, 'enable_thinking') === false ||

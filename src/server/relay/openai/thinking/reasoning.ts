@@ -4,13 +4,13 @@ import { unwrapSignature, wrapSignature } from '../../canonical/signature.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Thinking in OpenAI's dialect, which has no place for it: the text is `reasoning_content`, as
- * DeepSeek and most others send it; what a provider needs back to trust its own thought stands in
- * `reasoning_details`, as OpenRouter does it (its documentation, "Preserving reasoning blocks"):
- * `reasoning.text` with a signature, `reasoning.encrypted` for what is hidden.
+ * Reasoning in OpenAI's dialect, which has no member for it: the text is in `reasoning_content`, as
+ * DeepSeek and most others send it; what a provider requires back is in `reasoning_details`, as at
+ * OpenRouter (its documentation, "Preserving reasoning blocks"): `reasoning.text` with a signature,
+ * `reasoning.encrypted` for hidden reasoning.
  */
 
-/** OpenRouter's names for whose seal a detail bears. */
+/** OpenRouter's names for the maker of a signature. */
 const FORMATS = {
   anthropic: 'anthropic-claude-v1',
   gemini: 'google-gemini-v1',
@@ -23,11 +23,14 @@ const MAKERS = new Map<string, DialectName>([
   [FORMATS.openai, 'openai'],
 ])
 
-/** Null: somebody's whose own dialect nobody here speaks. Unnamed it is Anthropic's, who began. */
+/**
+ * Null if the gateway has no dialect of that maker. Without a format it is Anthropic's, which was
+ * first.
+ */
 export const makerOf = (format: string | null): DialectName | null =>
   format === null ? 'anthropic' : (MAKERS.get(format) ?? null)
 
-/** The thoughts of an assistant's message, and the seals of its calls by their ids. */
+/** Reads the thoughts of an assistant message, and the signatures of its calls by call id. */
 export function readReasoning(message: Members): {
   thinking: ThinkingPart[]
   signatures: ReadonlyMap<string, string>
@@ -74,7 +77,7 @@ export const hiddenDetail = (data: string, index: number): JsonRecord => ({
   index,
 })
 
-/** The seal that Gemini has put on a call, at OpenRouter. */
+/** Gemini's signature of a call, in OpenRouter's format. */
 export const callDetail = (id: string, data: string, index: number): JsonRecord => ({
   type: 'reasoning.encrypted',
   id,
@@ -83,12 +86,12 @@ export const callDetail = (id: string, data: string, index: number): JsonRecord 
   index,
 })
 
-/** What MiniMax names its thoughts, where they stand apart from the answer. */
+/** MiniMax's format of reasoning that is separate from the answer. */
 const MINIMAX_FORMAT = 'MiniMax-response-v1'
 
 /**
- * A thought as MiniMax wants it back, with which it goes on after a call. Source: MiniMax, "Tool
- * Use & Interleaved Thinking".
+ * Reasoning in the format that MiniMax requires back to continue after a call. Source: MiniMax,
+ * "Tool Use & Interleaved Thinking".
  */
 export const minimaxDetail = (text: string): JsonRecord => ({
   type: 'reasoning.text',
@@ -98,6 +101,6 @@ export const minimaxDetail = (text: string): JsonRecord => ({
   text,
 })
 
-/** Whether a message or a delta tells MiniMax's thoughts. */
+/** Whether a message or a delta has MiniMax's reasoning. */
 export const isOfMinimax = (message: JsonRecord): boolean =>
   arrayOr(message.reasoning_details).some((detail) => recordOr(detail).format === MINIMAX_FORMAT)

@@ -8,8 +8,8 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Whether the model refuses every figure for sampling: "Only the default (1) value is supported".
- * Most that do so refuse them only while they reason, which `effort` or their default decides.
+ * Whether the model rejects all sampling parameters: "Only the default (1) value is supported".
+ * Most such models do so only while they reason, which depends on `effort` or their default.
  */
 function refusesSampling(model: Capabilities, effort: string | null): boolean {
   if (model.temperature !== false) return false
@@ -17,7 +17,7 @@ function refusesSampling(model: Capabilities, effort: string | null): boolean {
   return (effort ?? model.reasoning_default) !== 'none'
 }
 
-/** The figures for sampling that a model takes; `effort`: what it is told to think, null: nothing. */
+/** Sampling parameters that a model accepts; `effort`: the effort that is sent, null if not set. */
 export function openaiSampling(
   request: ChatRequest,
   to: AskedModel,
@@ -32,7 +32,7 @@ export function openaiSampling(
   return present({
     temperature: request.temperature,
     top_p: request.topP,
-    // OpenAI has no such figure, and its own models refuse it.
+    // OpenAI has no `top_k`, and its own models reject it.
     top_k: isOpenai ? null : request.topK,
     presence_penalty: request.presencePenalty,
     frequency_penalty: request.frequencyPenalty,
@@ -43,7 +43,7 @@ const SAMPLING = ['temperature', 'topP', 'topK', 'presencePenalty', 'frequencyPe
 
 const FIGURES = ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'] as const
 
-/** Values that ask for what happens without them. */
+/** Values that equal the default behaviour. */
 const USUAL_VALUES: Readonly<Record<(typeof FIGURES)[number], readonly unknown[]>> = {
   temperature: [null, 1],
   top_p: [null, 1],
@@ -51,7 +51,7 @@ const USUAL_VALUES: Readonly<Record<(typeof FIGURES)[number], readonly unknown[]
   frequency_penalty: [null, 0],
 }
 
-/** Programs send figures with every model; those that OpenAI's would refuse here are left out. */
+/** Clients send sampling parameters with every model; removes those that OpenAI's would reject. */
 export function samplingEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const sent = FIGURES.filter((name) => memberRange(body, name) !== null)
   if (sent.length === 0) return []

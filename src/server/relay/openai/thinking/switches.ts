@@ -5,7 +5,7 @@ import type { Target } from '../../dialect/dialect.ts'
 import type { ReasoningSwitch } from '../../dialect/traits.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 
-/** Forms that vendors of OpenAI's dialect have for the member that turns reasoning on or off. */
+/** Forms of the vendors' members that turn reasoning on or off. */
 
 /** An object, with the effort beside it. */
 export const byObject: ReasoningSwitch = ({ kind }, effort) =>
@@ -14,7 +14,7 @@ export const byObject: ReasoningSwitch = ({ kind }, effort) =>
     reasoning_effort: effort,
   })
 
-/** An object, and no word for an effort. */
+/** An object, without an effort. */
 export const byObjectAlone: ReasoningSwitch = ({ kind }) => ({
   thinking: { type: kind === 'off' ? 'disabled' : 'enabled' },
 })
@@ -23,7 +23,7 @@ export const byObjectAlone: ReasoningSwitch = ({ kind }) => ({
 export const byFlag: ReasoningSwitch = ({ kind }, effort) =>
   present({ enable_thinking: kind !== 'off', reasoning_effort: effort })
 
-/** A flag, and tokens for thought in the place of an effort, where `fit` finds room for them. */
+/** A flag, and a token budget instead of an effort, if `fit` allows it. */
 export const byBudget =
   (fit: (tokens: number, limits: BudgetOption) => number | null): ReasoningSwitch =>
   (thinking, _effort, model) => {
@@ -35,7 +35,7 @@ export const byBudget =
     })
   }
 
-/** Tokens of thought that an effort stands for; the greatest: as many as the model ever thinks. */
+/** Reasoning tokens of each effort; null: the model's maximum. */
 const BUDGETS: Readonly<Record<Effort, number | null>> = {
   minimal: 512,
   low: 2048,
@@ -55,10 +55,10 @@ type At = Pick<Target, 'model' | 'type' | 'traits' | 'capabilities'>
 const switchOf = (to: At): ReasoningSwitch | undefined =>
   toggleOption(capabilitiesOf(to)) === null ? undefined : to.traits?.reasoningSwitch
 
-/** Whether the model is told by its vendor's own member, which it takes either way. */
+/** Whether the model takes the vendor's own member that turns reasoning on or off. */
 export const canBeSwitched = (to: At): boolean => switchOf(to) !== undefined
 
-/** What tells the model how much to think; `effort`: OpenAI's word for it, null: nothing. */
+/** Members that control reasoning; `effort`: OpenAI's effort, null if not set. */
 export function thinkingMembers(
   thinking: Thinking | null,
   to: At,

@@ -3,16 +3,17 @@ import type { Members } from '../../canonical/reading.ts'
 import { isRecord, parseJson } from '../../json/json-value.ts'
 
 /**
- * Tools of the Responses API that take a text as it is, such as a patch, instead of JSON. Models of
- * all providers call them as functions with that text as their one argument. Source: OpenAI's API
- * reference, "Create a model response", `CustomTool`, `custom_tool_call` and
- * `custom_tool_call_output`.
+ * Tools of the Responses API with plain text input, such as a patch, instead of JSON. They become
+ * functions with that text as their only argument. Source: OpenAI's API reference, "Create a model
+ * response", `CustomTool`, `custom_tool_call` and `custom_tool_call_output`.
  */
 
 /** The function's argument. */
 const INPUT = 'input'
 
-/** Such a tool as a function; no grammar holds a model to its rules, so it is told them. */
+/**
+ * Converts a custom tool to a function. Its grammar cannot be enforced, so the description has it.
+ */
 export function readCustomTool(tool: Members, name: string): Tool {
   const format = tool.object('format')
   const grammar = format?.text('definition') ?? ''
@@ -37,10 +38,13 @@ export function readCustomTool(tool: Members, name: string): Tool {
   }
 }
 
-/** A bare text as the function's arguments. */
+/** Wraps a plain text as the function's arguments. */
 export const asArguments = (input: string): string => JSON.stringify({ [INPUT]: input })
 
-/** The text that a function was called with. Models that were not told strictly may name it anew. */
+/**
+ * Returns the text of a function's arguments. Models without strict schemas may rename the
+ * argument.
+ */
 export function inputOf(argumentsJson: string): string {
   const value = parseJson(argumentsJson)
   if (typeof value === 'string') return value
@@ -51,18 +55,18 @@ export function inputOf(argumentsJson: string): string {
 }
 
 const BEGINNING = /^\s*\{\s*"input"\s*:\s*"/
-/** Characters in which the beginning comes, if it comes at all. */
+/** Maximum characters before the text begins. */
 const BEGINNING_MAX = 100
 
 /**
- * The text of a call whose arguments come in pieces. What lies behind it, and what does not begin
- * as it should, is not looked at again with each piece: that would take ever longer.
+ * Extracts the text of a call whose arguments come in pieces. Text after it, or arguments with an
+ * unexpected beginning, are not scanned again with each piece, which would take quadratic time.
  */
 export class StreamedInput {
   private json = ''
   private hasBegun = false
 
-  /** What is new of it. */
+  /** Returns the new part of the text. */
   push(piece: string): string {
     if (this.hasBegun && this.json.startsWith('"')) return ''
     const isLate = this.json.length > BEGINNING_MAX
@@ -77,7 +81,7 @@ export class StreamedInput {
     return this.take(false)
   }
 
-  /** What is left of it when no more will come. */
+  /** Returns the rest of the text at the end of the arguments. */
   rest(): string {
     return this.hasBegun ? this.take(true) : inputOf(this.json)
   }
@@ -101,9 +105,9 @@ const ESCAPES: ReadonlyMap<number, number> = new Map(
 )
 
 /**
- * The text that stands in JSON before the next quote, and how much of the JSON that is; what is no
- * JSON is taken as it stands. Sign by sign, because there can be millions of escapes: a pattern
- * that repeats itself keeps a place for each, and has no room for so many.
+ * Decodes a JSON text up to the next quote, and returns how much JSON it used; invalid JSON is used
+ * as it is. It goes character by character, because there can be millions of escapes, which would
+ * overflow a regex with a repeated group.
  */
 function unescaped(json: string, isWhole: boolean): { text: string; length: number } {
   const units = new Uint16Array(json.length)
@@ -125,7 +129,7 @@ function unescaped(json: string, isWhole: boolean): { text: string; length: numb
   return { text: Buffer.from(units.buffer, 0, 2 * count).toString('utf16le'), length: at }
 }
 
-/** Null: it, or the other half of its pair, has not come. */
+/** Null if it, or the other half of its pair, has not arrived yet. */
 function escapeAt(
   json: string,
   at: number,

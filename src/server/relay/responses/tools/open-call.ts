@@ -3,14 +3,14 @@ import { parseJson, type JsonRecord } from '../../json/json-value.ts'
 import { StreamedInput } from './custom-tools.ts'
 import type { ClientTool } from './tool-names.ts'
 
-/** What an event tells, beside whose item it is about. */
+/** Type and members of an event, without the id of its item. */
 interface Told {
   type: string
   members: JsonRecord
 }
 
 /**
- * A call whose arguments are still coming, as the kind of item that its client knows it by. Source:
+ * A call whose arguments are incomplete, as the type of item that its client expects. Source:
  * OpenAI's API reference, "The Response object", `function_call`, `custom_tool_call` and
  * `tool_search_call`; the events of the first two.
  */
@@ -19,7 +19,7 @@ export class OpenCall {
   private readonly tool: ClientTool
   private readonly args = new ArgumentsText()
   private readonly input = new StreamedInput()
-  /** Of the input, what has come. */
+  /** Input received so far. */
   private text = ''
 
   constructor(callId: string, tool: ClientTool) {
@@ -27,17 +27,17 @@ export class OpenCall {
     this.tool = tool
   }
 
-  /** How the ids of such items begin. */
+  /** Prefix of the ids of such items. */
   get prefix(): string {
     return PREFIXES[this.tool.type]
   }
 
-  /** Its arguments have come to their end. */
+  /** Whether its arguments are complete. */
   get isWhole(): boolean {
     return this.args.isWhole
   }
 
-  /** Takes a piece of the arguments. */
+  /** Adds a piece of the arguments. */
   add(piece: string): Told[] {
     this.args.add(piece)
     switch (this.tool.type) {
@@ -52,7 +52,7 @@ export class OpenCall {
     }
   }
 
-  /** No more will come. */
+  /** Ends the call. */
   end(): Told[] {
     switch (this.tool.type) {
       case 'function':
@@ -71,12 +71,12 @@ export class OpenCall {
     }
   }
 
-  /** As it is by now. */
+  /** Current state of the item. */
   item(id: string, status: string): JsonRecord {
     const { name, namespace, isSealed = false } = this.tool
     const named = { name, ...(namespace === null ? {} : { namespace }) }
-    // An empty list tells Codex that the arguments are plain text; without it, it hands them on as
-    // sealed.
+    // An empty list tells Codex that the arguments are plain text; without it, Codex treats them as
+    // encrypted.
     const unsealed = isSealed ? { encrypted_function_args: [] } : {}
     const common = { id, status, call_id: this.callId }
     switch (this.tool.type) {

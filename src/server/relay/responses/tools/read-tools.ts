@@ -8,8 +8,8 @@ import { readCustomTool } from './custom-tools.ts'
 import { hasSealed, SEARCH, type ToolNames } from './tool-names.ts'
 
 /**
- * The tools that an object declares, as functions: the client runs them. Of what OpenAI runs
- * itself, others have its search of the web.
+ * Reads the tools that an object declares, as functions, since the client runs them. Of OpenAI's
+ * hosted tools, other vendors have web search.
  */
 export const readTools = (declaring: Members, names: ToolNames): Tool[] =>
   declaring
@@ -17,7 +17,7 @@ export const readTools = (declaring: Members, names: ToolNames): Tool[] =>
     .filter((tool) => !isSearch(tool))
     .flatMap((tool) => readTool(tool, names))
 
-/** OpenAI's search of the web; undefined if there is none. */
+/** Reads OpenAI's web search; undefined if there is none. */
 export function readWebSearch(request: Members): WebSearch | undefined {
   const usesMax = { value: request.count('max_tool_calls'), at: 'max_tool_calls' }
   const tool = request.objects('tools').find(isSearch)
@@ -26,7 +26,7 @@ export function readWebSearch(request: Members): WebSearch | undefined {
 
 const isSearch = (tool: Members): boolean => isOpenaiSearch({ type: tool.text('type') })
 
-/** Searches find some tools again. */
+/** Removes duplicates, since tool searches may find a tool again. */
 export function onceEach(tools: readonly Tool[]): Tool[] {
   const byName = new Map<string, Tool>()
   for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool)
@@ -54,7 +54,7 @@ function readNamed(tool: Members, names: ToolNames, namespace: string | null): T
     return []
   }
   const name = names.functionOf({ type, name: tool.textOrThrow('name'), namespace })
-  // What it answers, where a program of the model's calls it.
+  // Schema of the result, for calls by code of the model.
   tool.ignore('output_schema')
   if (type === 'function') {
     const { schema, ...described } = readFunction(tool, null)
@@ -66,7 +66,7 @@ function readNamed(tool: Members, names: ToolNames, namespace: string | null): T
   return [read]
 }
 
-/** Nobody here seals anything. */
+/** Removes marks of encrypted arguments, which the gateway does not support. */
 function withoutSeals(schema: JsonRecord): JsonRecord {
   if (!hasSealed(schema)) return schema
   const properties = Object.entries(recordOr(schema.properties)).map(([name, property]) => {
@@ -76,7 +76,7 @@ function withoutSeals(schema: JsonRecord): JsonRecord {
   return { ...schema, properties: Object.fromEntries(properties) }
 }
 
-/** What is said of a namespace is said once, with the first of its tools. */
+/** Adds the description of a namespace to the first of its tools only. */
 function readNamespace(tool: Members, names: ToolNames): Tool[] {
   const namespace = tool.textOrThrow('name')
   const about = tool.text('description') ?? ''
@@ -89,7 +89,7 @@ function readNamespace(tool: Members, names: ToolNames): Tool[] {
   return [{ ...first, description: texts.join('\n\n') }, ...others]
 }
 
-/** The search for further tools that the client runs itself. */
+/** Reads the tool search that the client runs itself. */
 function readSearch(tool: Members, names: ToolNames): Tool {
   tool.ignore('execution')
   const read: Tool = {

@@ -4,13 +4,14 @@ import { arrayOr, recordOr, textOr, wordOf, type JsonRecord } from '../../json/j
 /** Searches of the web among the items of a response. */
 
 /**
- * Opening a page and looking for words in it come as searches too, but only a search has a price.
- * Source: OpenAI's guide, "Web search: output and citations". One that does not say is a search.
+ * Whether an item only opens a page or finds text in it: these are reported as searches, too, but
+ * only a search is charged. Source: OpenAI's guide, "Web search: output and citations". An item
+ * without an action is a search.
  */
 export const isLook = ({ action }: JsonRecord): boolean =>
   ['open_page', 'find_in_page', 'find'].includes(wordOf(recordOr(action).type))
 
-/** What an item has searched for; empty if it is another, or has failed. */
+/** Search of an item; empty if it is of another type, or failed. */
 export function searchOf(item: JsonRecord): RunSearch[] {
   if (item.type !== 'web_search_call' || item.status === 'failed' || isLook(item)) return []
   const { query, queries, sources } = recordOr(item.action)
@@ -27,7 +28,7 @@ export function searchOf(item: JsonRecord): RunSearch[] {
   ]
 }
 
-/** The action of a search for clients. */
+/** Action of a search, for clients. */
 export const actionOf = ({ queries, found }: RunSearch): JsonRecord => ({
   type: 'search',
   query: queries.join('; '),
@@ -36,8 +37,8 @@ export const actionOf = ({ queries, found }: RunSearch): JsonRecord => ({
 })
 
 /**
- * The searches that a response is billed for, as a converted one is charged: it is asked for with
- * `web_search`, never with the dearer `web_search_preview`.
+ * Number of searches that a converted response is charged for: requests use `web_search`, never the
+ * more expensive `web_search_preview`.
  */
 export const searchesIn = (items: readonly unknown[]): number =>
   items.map(recordOr).filter((item) => searchOf(item).length > 0).length

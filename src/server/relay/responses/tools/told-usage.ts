@@ -4,15 +4,14 @@ import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../../json
 import { readUsage } from '../../openai/usage.ts'
 
 /**
- * What a response says its tools have used, beside its own usage. Source: OpenAI's SDK,
- * `Response.ToolUsage`.
+ * Usage of a response's tools, beside its own usage. Source: OpenAI's SDK, `Response.ToolUsage`.
  */
 const toldOf = ({ tool_usage: told }: JsonRecord, tool: string): JsonRecord =>
   recordOr(recordOr(told)[tool])
 
 const DRAWING = 'image_generation'
 
-/** Of the pictures that were drawn: the tokens of the model that drew, where both are told. */
+/** Tokens of the image model, if the response reports both the usage and the model. */
 export function drawnTokens(
   response: JsonRecord,
   tokensMax: number,
@@ -23,7 +22,7 @@ export function drawnTokens(
   const model = wordOf(tools.find(({ type }) => type === DRAWING)?.model)
   if (usage === null || model === '') return {}
   const { promptTokens, cachedTokens, completionTokens, extras = {} } = usage
-  // Without details all of it is picture.
+  // Without details all output tokens are image tokens.
   const isDetailed = isRecord(told.output_tokens_details)
   const used = {
     promptTokens,
@@ -37,7 +36,7 @@ export function drawnTokens(
   return { toolTokens: { tool: DRAWING, model, used } }
 }
 
-/** Pictures of the prompt that were read from the cache, as far as there were so many. */
+/** Image tokens of the prompt that were read from the cache, if the figure is plausible. */
 function cachedPictures(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras): number {
   const { cached_image_tokens: sent } = recordOr(told.cached_tokens_details)
   const figures = checkedFigures({ cached: sent }, () => imagePromptTokens)
@@ -47,7 +46,9 @@ function cachedPictures(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras)
 /** More than a response can have. */
 const COUNT_MAX = 10_000
 
-/** The searches as they are billed, where that is told: one item may stand for several. */
+/**
+ * Uses the billed number of searches if it is reported: one item may stand for several searches.
+ */
 export function withBilledSearches(
   counts: Record<string, number>,
   response: JsonRecord,
@@ -62,9 +63,8 @@ export function withBilledSearches(
 }
 
 /**
- * What xAI says its tools have used → the name that it is priced under. Source: xAI's
- * documentation, "Tool usage details" and "Pricing": a search of X is billed by the posts and the
- * profiles that it fetched.
+ * xAI's counts of tool usage → price name. Source: xAI's documentation, "Tool usage details" and
+ * "Pricing": a search of X is charged by the posts and the profiles that it fetched.
  */
 const TOLD_COUNTS: ReadonlyMap<string, string> = new Map([
   ['web_search_calls', 'web_search'],
@@ -75,7 +75,7 @@ const TOLD_COUNTS: ReadonlyMap<string, string> = new Map([
   ['x_users_fetched', 'x_users'],
 ])
 
-/** The tools as xAI bills them, where it tells: its items show calls that are free, and no posts. */
+/** Tools as xAI bills them, if reported: its items include free calls, and exclude posts. */
 export function withToldCounts(
   counts: Record<string, number>,
   { usage }: JsonRecord,

@@ -2,24 +2,23 @@ import { plainName } from '../../canonical/plain-name.ts'
 import { arrayOr, recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Tools that the client runs itself are functions to every provider, also those that take a bare
- * text, those that stand in a namespace, and the search for further tools. Here is which function
- * stands for which of them. Source: OpenAI's API reference, "Create a model response",
- * `FunctionTool`, `CustomTool`, `NamespaceTool` and `ToolSearchTool`.
+ * Maps the client's tools to functions, which every provider supports: tools with plain text input,
+ * tools of a namespace, and client tool search. Source: OpenAI's API reference, "Create a model
+ * response", `FunctionTool`, `CustomTool`, `NamespaceTool` and `ToolSearchTool`.
  */
 export interface ClientTool {
   type: 'function' | 'custom' | 'tool_search'
   name: string
-  /** Null: it stands in none. */
+  /** Null if it has no namespace. */
   namespace: string | null
-  /** OpenAI would seal some of its arguments, such as what one agent of Codex tells another. */
+  /** OpenAI encrypts some of its arguments, such as messages between Codex agents. */
   isSealed?: boolean
 }
 
-/** The search has no name of its own. */
+/** Tool search has no name of its own. */
 export const SEARCH: ClientTool = { type: 'tool_search', name: 'tool_search', namespace: null }
 
-/** The tools of one request, by their own names and by the names that the model has for them. */
+/** Tools of one request, by their own names and by their function names. */
 export class ToolNames {
   private readonly functions = new Map<string, string>()
   private readonly tools = new Map<string, ClientTool>()
@@ -28,14 +27,14 @@ export class ToolNames {
     const declared = declaredIn(body)
     const isPlain = ({ type, namespace }: ClientTool): boolean =>
       type !== 'tool_search' && namespace === null
-    // Who goes by its own name keeps it; the others take what is free.
+    // Plain functions keep their names; the other tools get names that are free.
     for (const tool of declared.filter(isPlain)) this.add(tool)
     for (const tool of declared.filter((other) => !isPlain(other))) this.add(tool)
   }
 
   /**
-   * What the model calls it by, also one that is only remembered from earlier turns. OpenAI repeats
-   * the name of a plain function that its search has found as its namespace.
+   * Function name of a tool, also of one that only appears in earlier turns. For a plain function
+   * found by tool search, OpenAI repeats its name as the namespace.
    */
   functionOf(tool: ClientTool): string {
     const known = this.functions.get(keyOf(tool))
@@ -43,7 +42,7 @@ export class ToolNames {
     return functionName(tool.namespace === tool.name ? { ...tool, namespace: null } : tool)
   }
 
-  /** What the model has called; null: nothing that was declared. */
+  /** Tool of a function that the model called; null if it was not declared. */
   toolOf(functionNamed: string): ClientTool | null {
     return this.tools.get(functionNamed) ?? null
   }
@@ -61,13 +60,13 @@ export class ToolNames {
 const keyOf = ({ type, name, namespace }: ClientTool): string =>
   JSON.stringify([type === 'tool_search', namespace, name])
 
-/** Namespaces of some clients end as they are joined to their tools here. */
+/** Some clients' namespaces already end with the separator. */
 function functionName({ name, namespace }: ClientTool): string {
   if (namespace === null) return name
   return plainName(namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`)
 }
 
-/** What may be called: tools can also come in the course of a conversation. */
+/** Declared tools, including those that are added during the conversation. */
 function declaredIn({ tools, input }: JsonRecord): ClientTool[] {
   const later = arrayOr(input)
     .map(recordOr)
@@ -77,7 +76,7 @@ function declaredIn({ tools, input }: JsonRecord): ClientTool[] {
   )
 }
 
-/** Whether items of such a type declare tools. */
+/** Whether items of this type declare tools. */
 const bringsTools = (type: string): boolean =>
   type === 'additional_tools' || type === 'tool_search_output'
 
@@ -92,7 +91,7 @@ function toolsOf(tool: JsonRecord, namespace: string | null): ClientTool[] {
   return arrayOr(tool.tools).flatMap((inner) => toolsOf(recordOr(inner), name))
 }
 
-/** Whether a schema says of some argument that it is to be sealed, in Codex' word for it. */
+/** Whether a schema marks an argument as encrypted, with Codex's keyword. */
 export const hasSealed = (schema: unknown): boolean =>
   Object.values(recordOr(recordOr(schema).properties)).some(
     (property) => recordOr(property).encrypted === true,

@@ -8,14 +8,14 @@ const STATUSES: Readonly<Record<string, number>> = {
   server_error: 500,
   invalid_prompt: 400,
 }
-/** That of an error without a known code. */
+/** Status of an error without a known code. */
 const OTHER_STATUS = 502
 
-/** The error with the status that it would have had by itself. */
+/** Returns the error with the HTTP status that it would have had outside the response. */
 export function failureOf(error: unknown): JsonRecord {
   const { code, message } = isRecord(error) ? error : { message: error }
   const word = textOr(code)
-  // They are all about one of the request's pictures.
+  // These codes all concern an image of the request.
   const status = /image/.test(word) ? 400 : (STATUSES[word] ?? OTHER_STATUS)
   return statedError(status, word === '' ? 'server_error' : word, textOr(message))
 }

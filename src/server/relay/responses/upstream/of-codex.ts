@@ -4,10 +4,9 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, isRecord } from '../../json/json-value.ts'
 
 /**
- * Notes that Codex makes for the server of its own account, and sends to whoever it takes for that
- * by the name of its provider. Others refuse them, Azure among them; they change nothing about the
- * answer. Sources: what Codex 0.159 was seen to send, Wei-Shaw/sub2api#7066, sozercan/vekil#228 and
- * lidge-jun/opencodex#4853.
+ * Members that Codex adds for its own account's server, and sends to every server with that
+ * provider name. Others reject them, Azure among them; they do not change the answer. Sources:
+ * requests of Codex 0.159, Wei-Shaw/sub2api#7066, sozercan/vekil#228 and lidge-jun/opencodex#4853.
  */
 export const OF_CODEX = {
   member: 'access_programs',

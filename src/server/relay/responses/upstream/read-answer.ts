@@ -27,12 +27,12 @@ import { failureOf } from './failure.ts'
 import { sealOf } from './seal.ts'
 
 /**
- * OpenAI's responses, whole or streamed. Source: OpenAI's API reference, "The Response object" and
- * "Streaming events". The seal of a thought that led to a call is the call's: some clients hand
- * back their calls and not their thoughts.
+ * Reads OpenAI's responses, whole or streamed. Source: OpenAI's API reference, "The Response
+ * object" and "Streaming events". A call gets the signature of the reasoning before it: some
+ * clients send back their calls without the reasoning.
  */
 
-/** Reads a whole response. One that has failed is no answer. */
+/** Reads a whole response. A failed one is not an answer. */
 export function readResponsesAnswer(bytes: Buffer): AnswerReading {
   const response = parseJson(bytes.toString('utf8'))
   if (!isRecord(response)) return { kind: 'malformed' }
@@ -44,14 +44,14 @@ export function readResponsesAnswer(bytes: Buffer): AnswerReading {
   return { kind: 'ok', usage, extras, events: () => eventsOfResponse(response) }
 }
 
-/** A whole response as events. */
+/** Returns a whole response as events. */
 export function eventsOfResponse(response: JsonRecord): ChatEvent[] {
   const reader = new ResponsesStreamReader()
   const events = reader.eventsOf({ type: 'response.completed', response })
   return [{ kind: 'start', id: textOr(response.id) }, ...events, ...reader.end()]
 }
 
-/** As many as the response says are billed, else as many as it shows. */
+/** Searches as the response bills them, else as many as it contains. */
 const searchExtrasOf = (count: number, response: JsonRecord = {}): UsedExtras => {
   const counts = count === 0 ? {} : { web_search: count }
   const tools = withBilledSearches(counts, response, 'web_search')
@@ -81,10 +81,10 @@ const nameOf = ({ call_id: id, name }: JsonRecord): { id: string; name: string }
   name: textOr(name),
 })
 
-/** What stands between the parts of a summary. */
+/** Separator between the parts of a summary. */
 const BREAK = '\n\n'
 
-/** The thought itself, where a server shows it, else what it says of it. */
+/** The reasoning itself, if a server shows it, else its summary. */
 const thoughtText = ({ content, summary }: JsonRecord): string =>
   [summary, content]
     .map((parts) =>
@@ -96,7 +96,7 @@ const thoughtText = ({ content, summary }: JsonRecord): string =>
 
 const isLater = (index: unknown): boolean => typeof index === 'number' && index > 0
 
-/** Events before the first of the answer: they tell that the request has come. */
+/** Events before the answer begins, which only confirm the request. */
 const BEGINNINGS: ReadonlySet<unknown> = new Set([
   'response.queued',
   'response.created',
@@ -105,21 +105,21 @@ const BEGINNINGS: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Event by event. Items are known by their place in the output. Servers leave out the pieces of an
- * item, its beginning or everything but the last event: what an item's end, or that event, tells
- * for the first time is reported then.
+ * Reads a stream event by event. Items are identified by their index in the output. Some servers
+ * leave out the pieces of an item, its beginning or everything but the last event: whatever an
+ * item's end, or that event, contains for the first time is reported then.
  */
 export class ResponsesStreamReader implements StreamReader {
   private readonly assembly = new CallAssembly()
   private readonly calls = new Map<unknown, AssembledCall>()
-  /** Places of items whose text, or thought, has been reported. */
+  /** Indexes of items whose text or reasoning has been reported. */
   private readonly told = new Set<unknown>()
-  /** Of a thought that is complete, until it is known what came of it. */
+  /** Signature of complete reasoning, until its following item is known. */
   private seal: Signature | null = null
-  /** The length of the text so far, and where the open part of it begins. */
+  /** Length of the text so far, and start of its open part. */
   private said = 0
   private partStart = 0
-  /** Searches of the web until now. */
+  /** Number of web searches so far. */
   private searches = 0
 
   read(event: JsonRecord): EventReport {
@@ -222,7 +222,7 @@ export class ResponsesStreamReader implements StreamReader {
     return call === undefined ? [] : this.assembly.add(call, { args })
   }
 
-  /** Arguments that did not come in pieces. */
+  /** Reports arguments that did not come in pieces. */
   private giveMissing(place: unknown, given: unknown): ChatEvent[] {
     const isMissing = this.calls.get(place)?.args === ''
     return isMissing ? this.giveArguments(place, isGiven(given) ? objectText(given) : '') : []
@@ -242,7 +242,9 @@ export class ResponsesStreamReader implements StreamReader {
     return [...sealed, ...missing]
   }
 
-  /** What has come in no pieces: a search always, words where their server sends none. */
+  /**
+   * Reports what did not come in pieces: always a search, and texts if the server sends no deltas.
+   */
   private sayWhole(place: unknown, item: JsonRecord): ChatEvent[] {
     const searches = searchOf(item).map((search) => ({
       kind: 'search' as const,
@@ -266,7 +268,7 @@ export class ResponsesStreamReader implements StreamReader {
   }
 
   private finish(response: JsonRecord): ChatEvent[] {
-    // Places need not agree with those of the events before, so all of it is missing or nothing.
+    // Indexes may differ from those of earlier events, so either everything is missing or nothing.
     const isBare = this.told.size === 0 && this.calls.size === 0
     const items = isBare ? arrayOr(response.output).map(recordOr) : []
     const missing = items.flatMap((item, place) => this.close(place, item))
@@ -285,6 +287,6 @@ const citationEvents = (annotations: readonly unknown[], base: number): ChatEven
 
 const isGiven = (value: unknown): boolean => isRecord(value) || textOr(value) !== ''
 
-/** The name of a tool that is no function, and what was given to it. */
+/** Name and input of a tool other than a function. */
 const calledIn = ({ name, arguments: given, input, code }: JsonRecord): string =>
   [name, given, input, code].map(textOr).join('')

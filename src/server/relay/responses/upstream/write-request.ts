@@ -33,12 +33,13 @@ export const RESPONSES_LACKS: readonly Steering[] = [
   'frequencyPenalty',
 ]
 
-/** The least limit that is taken. */
+/** The lowest limit that OpenAI accepts. */
 const OUTPUT_TOKENS_MIN = 16
 
 /**
- * The request as OpenAI's Responses API takes it. Source: OpenAI's API reference, "Create a model
- * response". Nothing is kept there: thoughts come sealed, and go back with the conversation.
+ * Writes the request for OpenAI's Responses API. Source: OpenAI's API reference, "Create a model
+ * response". Nothing is stored there: reasoning comes encrypted, and is sent back with the
+ * conversation.
  */
 export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, RESPONSES_LACKS)
@@ -68,7 +69,7 @@ export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord
   }
 }
 
-/** Refuses what changes the answer and has no word in the API. */
+/** Rejects parameters that change the answer and that the API does not have. */
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
@@ -79,7 +80,10 @@ function instructionsOf({ system }: ChatRequest): JsonRecord {
   return { instructions: system.map(({ text }) => text).join('\n\n') }
 }
 
-/** Who asks for thoughts wants to see them, and gets what the API shows: a summary. */
+/**
+ * A client that requests reasoning wants to see it, so the summary that the API offers is
+ * requested.
+ */
 function reasoningOf({ thinking }: ChatRequest, effort: string | null): JsonRecord | null {
   if (thinking === null) return null
   return thinking.kind === 'off' ? { effort } : present({ effort, summary: 'auto' })
@@ -135,7 +139,7 @@ function searchTool(search: WebSearch): JsonRecord {
   }
 }
 
-/** Left unsaid, a schema would be taken for a strict one, and its optional members demanded. */
+/** By default the API treats a schema as strict, and would make its optional members required. */
 const writeTool =
   (request: ChatRequest) =>
   ({ name, description, schema, isStrict }: Tool): JsonRecord => ({
@@ -149,7 +153,7 @@ const writeTool =
 const writeTurn = (turn: Message): JsonRecord[] =>
   turn.role === 'user' ? writeUser(turn.parts) : writeAssistant(turn.parts)
 
-/** Each result of a tool is an item of its own; what else the user says is one. */
+/** Writes each tool result as an item of its own; the user's other parts become one item. */
 function writeUser(parts: readonly UserPart[]): JsonRecord[] {
   const results = parts.filter((part) => part.kind === 'toolResult')
   const said = parts.filter((part) => part.kind !== 'toolResult')
@@ -175,7 +179,7 @@ function contentOf(parts: readonly (TextPart | MediaPart)[]): string | JsonRecor
 const writePart = (part: TextPart | MediaPart): JsonRecord =>
   part.kind === 'text' ? { type: 'input_text', text: part.text } : writeMedia(part)
 
-/** Pictures and PDF, as data or by their addresses; recordings are nothing for it. */
+/** Images and PDF, as data or URL; the API does not accept recordings. */
 function writeMedia(part: MediaPart): JsonRecord {
   const { at, source, detail, title } = part
   const words = documentInWords(part)
@@ -191,7 +195,7 @@ function writeMedia(part: MediaPart): JsonRecord {
   return { type: 'input_file', filename: title ?? 'document.pdf', file_data: dataUrl(source) }
 }
 
-/** A thought is refused where nothing follows that came of it. */
+/** Reasoning without a following item is rejected, so it is left out. */
 function writeAssistant(parts: readonly AssistantPart[]): JsonRecord[] {
   const items = parts.flatMap(writeSaid)
   const last = items.findLastIndex(({ type }) => type !== 'reasoning')

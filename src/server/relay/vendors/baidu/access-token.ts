@@ -7,27 +7,27 @@ import {
 } from '../../providers/kept-tokens.ts'
 
 /**
- * Access tokens of Baidu AI Cloud, from an application's API key and secret key. They live thirty
- * days and are changed for new ones in their last hour. Source: Baidu AI Cloud, Qianfan
- * ModelBuilder, "Get an access token".
+ * Access tokens of Baidu AI Cloud, from an application's API key and secret key. They are valid for
+ * thirty days and are renewed in their last hour. Source: Baidu AI Cloud, Qianfan ModelBuilder,
+ * "Get an access token".
  */
 const EARLY_SECONDS = 3600
 const LIFE_SECONDS = 30 * 24 * 3600
 
 interface Means {
   egress: Egress
-  /** Where Baidu is, without a slash at its end. */
+  /** Base URL of Baidu, without a trailing slash. */
   base: string
   nowSeconds: number
 }
 
 const kept = new KeptTokens(EARLY_SECONDS)
 
-/** `key`: both parts, as the channel has them. */
+/** `key`: both parts, as stored in the channel. */
 export const baiduToken = (key: string, means: Means): Promise<AccessToken> =>
   kept.take(key, means.nowSeconds, () => fetchFor(key, means))
 
-/** Baidu says that this token of a key is not, or no longer, good. */
+/** Removes a token that Baidu rejected. */
 export const forgetBaiduToken = (key: string, token: string): void => kept.forget(key, token)
 
 function fetchFor(key: string, { egress, base }: Means): Promise<FetchedToken> {

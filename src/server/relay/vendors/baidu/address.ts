@@ -11,12 +11,12 @@ import { textsAtOnce } from './embedding.ts'
 import { withFreshToken } from './fresh-token.ts'
 
 /**
- * The first Qianfan has an address for every model. Source: Baidu AI Cloud, Qianfan ModelBuilder,
- * API reference: the pages of the models, "Embeddings", "Reranker".
+ * The first version of Qianfan has a URL for every model. Source: Baidu AI Cloud, Qianfan
+ * ModelBuilder, API reference: the pages of the models, "Embeddings", "Reranker".
  */
 const BASE = '/rpc/2.0/ai_custom/v1/wenxinworkshop'
 
-/** Models whose address is not their name in small letters. */
+/** Models whose path is not their name in lower case. */
 const CHAT_PATHS: Readonly<Record<string, string>> = {
   'ernie-4.0': 'completions_pro',
   'ernie-4.0-8k': 'completions_pro',
@@ -35,10 +35,10 @@ const CHAT_PATHS: Readonly<Record<string, string>> = {
 const EMBEDS = /^(?:embedding-|bge-|tao-8k)/
 const RANKS = /^bce-reranker/
 
-/** Models that rank, and do nothing else. */
+/** Whether a model only reranks. */
 export const isBaiduRanking = (model: string): boolean => RANKS.test(model.toLowerCase())
 
-/** One that embeds has underscores for dashes, but for the oldest. */
+/** Paths of embedding models have underscores instead of dashes, except the oldest. */
 const embeddingPath = (name: string): string =>
   name.startsWith('embedding-') ? name : name.replaceAll('-', '_')
 
@@ -69,14 +69,14 @@ export function baiduUrl(channel: ProviderChannel, { task, model }: ProviderCall
   return splitKey(channel.type, channel.key) === null ? null : `${baseOf(channel)}${BASE}/${path}`
 }
 
-/** The address names the model, and documents are texts that are not given back. */
+/** The URL names the model; documents must be texts, and are not returned. */
 export const baiduRankingEdits = (body: ScannedBody): MemberEdit[] => [
   ...documentEdits(body),
   { remove: 'model' },
   { remove: 'return_documents' },
 ]
 
-/** Texts to embed go in several calls where there are many, each with a token that holds. */
+/** Splits long lists of texts to embed into several requests, each with a valid token. */
 export function baiduVia(channel: ProviderChannel, { model }: ProviderCall): Via {
   const via = withFreshToken(channel)
   if (!EMBEDS.test(model.toLowerCase())) return via
@@ -84,7 +84,7 @@ export function baiduVia(channel: ProviderChannel, { model }: ProviderCall): Via
   return inSteps((steps, request) => walk(steps, { ...request, via }))
 }
 
-/** A token in the address stands for the two keys. */
+/** An access token in the URL replaces the two keys. */
 export function baiduSeal(
   channel: ProviderChannel,
   _request: UpstreamRequest,

@@ -3,7 +3,7 @@ import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
 import { inPlace } from '../../embedding/embedding-vectors.ts'
 import type { Embedding } from '../../dialect/embedding.ts'
 
-/** Source: Qianfan's API reference, "向量": 16 texts at once, of this model one. */
+/** Source: Qianfan's API reference, "向量": 16 texts per request, one for this model. */
 export const textsAtOnce = (model: string): number => (/^tao-8k/i.test(model) ? 1 : 16)
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "Embedding-V1". */

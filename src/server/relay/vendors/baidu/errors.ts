@@ -2,8 +2,8 @@ import { wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { statedError } from '../../dialect/stated-error.ts'
 
 /**
- * Baidu says what is wrong by a number, in an answer with status 200. Source: Baidu AI Cloud,
- * Qianfan ModelBuilder, "Error codes".
+ * Baidu reports errors as a number, in a response with status 200. Source: Baidu AI Cloud, Qianfan
+ * ModelBuilder, "Error codes".
  */
 const STATUSES: Readonly<Record<number, number>> = {
   1: 503,
@@ -43,10 +43,10 @@ const STATUSES: Readonly<Record<number, number>> = {
 
 const OTHER_STATUS = 502
 
-/** Codes by which Baidu refuses an access token. */
+/** Error codes of a rejected access token. */
 export const STALE_CODES: ReadonlySet<unknown> = new Set([13, 14, 100, 110, 111])
 
-/** Undefined: there is nothing wrong with this answer or event. */
+/** Error of an answer or event; undefined if there is none. */
 export function baiduErrorIn({ error_code: code, error_msg: words }: JsonRecord): unknown {
   if (code === undefined || code === null || code === 0) return undefined
   return statedError(STATUSES[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(words))

@@ -11,8 +11,8 @@ import { forgetBaiduToken } from './access-token.ts'
 import { STALE_CODES } from './errors.ts'
 
 /**
- * A token may be revoked before its time, which the first call afterwards is told. It is then made
- * once more with a fresh one: the channel is not to blame, and its keys are not wrong.
+ * A token may be revoked before it expires; the next request then fails. That request is repeated
+ * once with a fresh token: the channel is not to blame, and its keys are valid.
  */
 export const withFreshToken =
   (channel: ProviderChannel): Via =>
@@ -37,7 +37,7 @@ export const withFreshToken =
     }
   }
 
-/** The request, which tells what token it takes along. */
+/** Wraps the request to record the token that it is sent with. */
 function notingToken(request: UpstreamRequest, note: (token: string) => void): UpstreamRequest {
   const { seal } = request
   if (seal === undefined) return request
@@ -52,15 +52,15 @@ function notingToken(request: UpstreamRequest, note: (token: string) => void): U
   }
 }
 
-/** Refusals are short; what is longer is an answer. */
+/** Error bodies are short; a longer body is an answer. */
 const REFUSAL_BYTES_MAX = 4096
 
-/** Passes everything on but an answer that begins by refusing the token. */
+/** Passes everything on, except an answer that begins with an error about the token. */
 class FirstTry implements UpstreamListener {
   private readonly listener: UpstreamListener
   private readonly giveUp: () => void
   private readonly again: () => void
-  /** The head, until it is known whether there is an answer behind it. */
+  /** Status and headers, until it is known whether an answer follows. */
   private head: Parameters<UpstreamListener['onHead']> | null = null
   private isStale = false
 

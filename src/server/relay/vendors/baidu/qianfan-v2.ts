@@ -11,7 +11,7 @@ import { textsAtOnce } from './embedding.ts'
 
 const embedding = inSteps(embeddedInParts(textsAtOnce))
 
-/** The id of an application, which may follow the key, is sent in a header of its own. */
+/** An application id may follow the key; it is sent in a header of its own. */
 function headers({ type, key }: ProviderChannel): Record<string, string> {
   const { secret, appId } = bearerOf(type, key)
   return { authorization: `Bearer ${secret}`, ...(appId === null ? {} : { appid: appId }) }
@@ -34,7 +34,8 @@ export const qianfanV2 = openaiVendor({
     zh: '需要以 bce-v3/ 开头的千帆密钥；旧的 AK、SK 请选「百度文心千帆」',
     en: 'Takes a Qianfan key that begins with bce-v3/; an older AK and SK are for Baidu Qianfan',
   },
-  // The version is in the middle. Source: Qianfan's manual, "Coding Plan", "Token Plan".
+  // The version is in the middle of the path. Source: Qianfan's manual, "Coding Plan", "Token
+  // Plan".
   wholeAddress: /\/v2\/(?:coding|tokenplan\/\w+)$/i,
   modelVendor: 'baidu-qianfan',
   listPosition: 140,

@@ -9,9 +9,9 @@ import { OneCallEvents } from '../../providers/one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 
 /**
- * Answers of the first Qianfan; an event of a stream is one too, with a piece of the text. Source:
- * Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters. The thoughts
- * beside a call are about the call, and told.
+ * Reads answers of the first Qianfan; an event of a stream is an answer with a piece of the text.
+ * Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the pages of
+ * similar models. Thoughts beside a call concern the call, and are reported.
  */
 export const readBaiduAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, baiduStream(), (answer) => [{ ...answer, is_end: true }])
@@ -44,7 +44,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   function_call: 'toolCalls',
 }
 
-/** Where the models are older than `finish_reason`, two flags say the same. */
+/** Models older than `finish_reason` report it with two flags. */
 function finishOf(answer: JsonRecord): FinishReason {
   const told = FINISHES[textOr(answer.finish_reason)]
   if (told !== undefined) return told

@@ -24,8 +24,8 @@ const TEMPERATURE_MIN = 0.01
 const COMPLETION_TOKENS_MIN = 2
 
 /**
- * The request as the first Qianfan takes it; its address names the model. Source: Baidu AI Cloud,
- * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and its sisters.
+ * Writes the request for the first Qianfan; its URL names the model. Source: Baidu AI Cloud,
+ * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the pages of similar models.
  */
 export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, BAIDU_LACKS))
@@ -59,7 +59,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (output?.kind === 'schema') throw cannotSay(request, 'output')
 }
 
-/** Baidu's penalty is a factor from 1, which changes nothing, to 2; OpenAI's is none at 0. */
+/** Baidu's penalty is a factor from 1 (no effect) to 2; OpenAI's has no effect at 0. */
 function penaltyOf(request: ChatRequest): number | null {
   const penalty = request.frequencyPenalty ?? 0
   if (penalty === 0) return null
@@ -77,8 +77,8 @@ function toolsOf(request: ChatRequest): JsonRecord {
 }
 
 /**
- * Each call and its result are turns of their own: users and functions ask, the model answers. So
- * results are told with their calls.
+ * Each call and its result are turns of their own: users and functions alternate with the model. So
+ * each result directly follows its call.
  */
 function messagesOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const turns = dialogueOf(messages, to)
@@ -95,7 +95,7 @@ const callIdsOf = (turn: Message | undefined): ReadonlySet<string> =>
       : [],
   )
 
-/** By the ids of their calls. */
+/** Results by call id. */
 type Results = ReadonlyMap<string, readonly ToolResultPart[]>
 
 function resultsOf(turn: Message | undefined): Results {
@@ -128,7 +128,7 @@ const writeResult = (result: ToolResultPart, name: string): JsonRecord => ({
   content: contentOfResult(resultText(result)),
 })
 
-/** `told`: calls whose results stand beside them already. */
+/** `told`: calls whose results are already written beside them. */
 function writeUser(parts: readonly UserPart[], told: ReadonlySet<string>): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   const texts = said.map((part) => {

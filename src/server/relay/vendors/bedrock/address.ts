@@ -13,14 +13,14 @@ import { isRanking } from './ranking.ts'
 import { signedHeaders } from './sigv4.ts'
 
 /**
- * Where models of Bedrock are, and who calls them. Source: Amazon Bedrock API reference,
- * "Converse", "InvokeModel"; user guide, "API keys".
+ * URLs and credentials of Bedrock. Source: Amazon Bedrock API reference, "Converse", "InvokeModel";
+ * user guide, "API keys".
  */
 
-/** A region is a part of a host's name: nothing else may come out of it. */
+/** A region becomes part of a host name, so the pattern is strict. */
 const REGION = /^[a-z]{2}(?:-[a-z]+)+-\d{1,2}$/
 
-/** Calls are signed with the secret key; null: the first part is a key that goes along as it is. */
+/** A signing key; `secretKey` is null for an API key, which is sent as it is in `id`. */
 interface BedrockKey {
   id: string
   secretKey: string | null
@@ -34,11 +34,11 @@ function keyOf({ type, key }: ProviderChannel): BedrockKey | null {
   return REGION.test(region) ? { id, secretKey, region } : null
 }
 
-/** Claude answers in its maker's words; everything else in Converse's. */
+/** Claude uses Anthropic's dialect; all other models use Converse. */
 export const isClaude = (model: string): boolean =>
   /(?:^|\.|\/|:)(?:anthropic\.)?claude-/.test(model)
 
-/** Models that embed are invoked: Converse only talks. */
+/** Embedding models are invoked, since Converse only chats. */
 const EMBEDS = /(?:^|\.)(?:amazon[.-]titan-embed|cohere\.embed)/
 
 export function bedrockUrl(channel: ProviderChannel, call: ProviderCall): string | null {
@@ -65,7 +65,7 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
 
 const CLAUDE_VERSION = 'bedrock-2023-05-31'
 
-/** The address names the model and whether it is a stream; versions and betas stand in the body. */
+/** The URL names the model and whether it is a stream; versions and betas are in the body. */
 export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const betas = betasFor(AMAZONS_BETAS, call, body.bytes)
   if (isEager(body) && !betas.includes(EAGER)) betas.push(EAGER)
@@ -78,7 +78,7 @@ export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[]
   ]
 }
 
-/** What asks for it elsewhere is a member of each tool. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
+/** Elsewhere a member of each tool requests it. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
 const EAGER = 'fine-grained-tool-streaming-2025-05-14'
 
 export function bedrockSeal(
@@ -88,7 +88,7 @@ export function bedrockSeal(
 ): Seal {
   return (_egress, { url, method, headers, body }) => {
     const key = keyOf(channel)
-    // `bedrockUrl` has found it whole.
+    // `bedrockUrl` has already checked it.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
     const { id, secretKey, region } = key
     if (secretKey === null) {
@@ -104,7 +104,7 @@ export function bedrockSeal(
   }
 }
 
-/** Titan is asked for one text after the other, Cohere for as many as it takes. */
+/** Titan embeds one text per request, Cohere several. */
 export function bedrockVia(_channel: ProviderChannel, { task, model }: ProviderCall): Via | null {
   if (task === 'images' || task === 'imageEdits') return inSteps(pictureWalk)
   if (isTitan(model)) return inSteps(titanWalk)

@@ -1,15 +1,15 @@
 const NAME_LENGTH_MAX = 200
-/** What is left of a name before a blank and any number that a request has room for. */
+/** Length of a name that leaves room for a space and a number. */
 const STEM_LENGTH = NAME_LENGTH_MAX - 7
 
 /**
- * Names of the documents of a request, each of which must have one of its own: "Messages can't
- * contain duplicate document names". They may hold letters, digits, single blanks, hyphens and
- * brackets. Source: Amazon Bedrock API reference, "DocumentBlock".
+ * Unique names for the documents of a request: "Messages can't contain duplicate document names".
+ * They may contain letters, digits, single spaces, hyphens and brackets. Source: Amazon Bedrock API
+ * reference, "DocumentBlock".
  */
 export class DocumentNames {
   private readonly taken = new Set<string>()
-  /** The last number given to names that begin so: the next of many need not try all again. */
+  /** Last number by stem, so that many equal names need no search. */
   private readonly numbers = new Map<string, number>()
 
   nameOf(title: string | null): string {

@@ -36,9 +36,9 @@ export const cohereWalk = cohereInParts((answers) => ({
   embeddings: answers.flatMap(bedrockEmbedding.vectors),
 }))
 
-/** Several texts for Titan: for the walk, and not sent. */
+/** Several texts for Titan: read by the walk, and never sent. */
 const TEXTS = 'inputTexts'
-/** As many calls as one of ours may become. */
+/** Maximum upstream requests per call. */
 const TEXTS_MAX = 256
 
 export const titanWalk: Walk = async (steps, request) => {

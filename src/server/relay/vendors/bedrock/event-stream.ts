@@ -16,7 +16,7 @@ import type { SseEvent } from '../../transport/sse.ts'
  * everything after it garbage, so the reader stops there for good.
  */
 
-/** A message of Amazon's, its headers by name. */
+/** A message of AWS's event stream, with headers by name. */
 export interface EventMessage {
   headers: ReadonlyMap<string, string>
   payload: Buffer
@@ -25,21 +25,21 @@ export interface EventMessage {
 const PRELUDE_BYTES = 12
 const CRC_BYTES = 4
 const MESSAGE_BYTES_MIN = PRELUDE_BYTES + CRC_BYTES
-/** The format's own bound is 16 MiB and the headers' 128 KiB. */
+/** Limits of the format: 16 MiB, and 128 KiB of headers. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024 + 128 * 1024
 
-/** Bytes of a header's value by its type; null: two bytes tell. */
+/** Length of a header's value by its type; null: the length is in two bytes before it. */
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16]
 const STRING_TYPE = 7
 
-/** Gives each message as the event that `eventOf` makes of it; null: it is nobody's concern. */
+/** Returns each message as the event that `eventOf` makes of it; null if it is to be skipped. */
 export class EventStreamReader implements EventReader {
   fault: string | null = null
 
   private readonly eventOf: (message: EventMessage) => SseEvent | null
   private held: Buffer[] = []
   private heldLength = 0
-  /** Length of the message that is coming, once it is known. */
+  /** Length of the current message, once it is known. */
   private needed = PRELUDE_BYTES
 
   constructor(eventOf: (message: EventMessage) => SseEvent | null) {
@@ -50,7 +50,7 @@ export class EventStreamReader implements EventReader {
     if (this.fault !== null) return []
     this.held.push(chunk)
     this.heldLength += chunk.length
-    // Joined only when there is enough of it: work stays linear however the input was cut.
+    // Joined only when complete, so that time stays linear for any chunk size.
     if (this.heldLength < this.needed) return []
     const events: SseEvent[] = []
     let rest = Buffer.concat(this.held)
@@ -66,12 +66,12 @@ export class EventStreamReader implements EventReader {
     return events
   }
 
-  /** Half a message is none. */
+  /** An incomplete message is dropped. */
   end(): null {
     return null
   }
 
-  /** The message that `bytes` begin with; null: it has not all come, or is broken. */
+  /** Returns the message at the start of `bytes`; null if it is incomplete or corrupt. */
   private take(bytes: Buffer): (EventMessage & { length: number }) | null {
     this.needed = PRELUDE_BYTES
     if (bytes.length < PRELUDE_BYTES) return null
@@ -102,7 +102,7 @@ export class EventStreamReader implements EventReader {
   }
 }
 
-/** Headers with texts; others are passed over. Null: they end in the middle of one. */
+/** Reads text headers and skips all others. Null if the data ends within a header. */
 function readHeaders(bytes: Buffer): Map<string, string> | null {
   const headers = new Map<string, string>()
   let at = 0

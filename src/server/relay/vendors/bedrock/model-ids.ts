@@ -1,9 +1,9 @@
 /**
- * What Bedrock calls a model. Source: Amazon Bedrock user guide, "Models at a glance", the ids and
+ * Model ids of Bedrock. Source: Amazon Bedrock user guide, "Models at a glance", the ids and
  * profiles on the page of each model, and "Model lifecycle".
  */
 
-/** Claude's names without a date, and those that its maker lets point to another model. */
+/** Claude's undated names, and aliases that Anthropic points to other models. */
 const CLAUDE_ALIASES: Readonly<Record<string, string>> = {
   'claude-haiku-4-5': 'claude-haiku-4-5-20251001',
   'claude-sonnet-4-5': 'claude-sonnet-4-5-20250929',
@@ -17,7 +17,7 @@ const CLAUDE_ALIASES: Readonly<Record<string, string>> = {
   'claude-3-opus-latest': 'claude-3-opus-20240229',
 }
 
-/** Names under which these models are known outside Bedrock, and to other gateways. */
+/** Names of these models outside Bedrock, and in other gateways. */
 const IDS: Readonly<Record<string, string>> = {
   'claude-instant-1.2': 'anthropic.claude-instant-v1',
   'claude-2.0': 'anthropic.claude-v2',
@@ -59,11 +59,11 @@ const IDS: Readonly<Record<string, string>> = {
   'palmyra-vision-7b': 'writer.palmyra-vision-7b',
 }
 
-/** Undated names end as they are, but for this one. */
+/** Undated names need no version suffix, except this one. */
 const FIRST_VERSIONS: ReadonlySet<string> = new Set(['claude-opus-4-6'])
 const DATED_CLAUDE = /^claude-(?:.+)-\d{8}$/
 
-/** A profile, by its prefix: whose it is by their region, and models that it does not have. */
+/** A profile: the regions that it serves, its prefix, and the models that it does not have. */
 type Profile = readonly [region: RegExp, prefix: string, without?: RegExp]
 
 const AMERICA: Profile = [/^us-(?!gov-)/, 'us']
@@ -72,10 +72,9 @@ const EUROPE: Profile = [/^eu-/, 'eu']
 const CONTINENTS = [AMERICA, GOVERNMENT, EUROPE, [/^ap-/, 'apac']] satisfies Profile[]
 
 /**
- * Since Claude 4.5 profiles are those of the United States, where Canada is answered too, of the
- * European Union, of Japan and of Australia. Every other region of the world has the global one
- * alone, which also answers where a country's is without the model. Source: Amazon Bedrock user
- * guide, "Regional availability".
+ * Since Claude 4.5 there are profiles of the United States (including Canada), the European Union,
+ * Japan and Australia. All other regions have only the global profile, which is also used if a
+ * country's profile lacks the model. Source: Amazon Bedrock user guide, "Regional availability".
  */
 const COUNTRIES = [
   AMERICA,
@@ -87,20 +86,20 @@ const COUNTRIES = [
   [/^(?!cn-)/, 'global'],
 ] satisfies Profile[]
 
-/** Models that are reached through a profile, by their ids; all others are called directly. */
+/** Models that need a profile, by id; all others are called directly. */
 const PROFILES: readonly (readonly [models: RegExp, profiles: readonly Profile[]])[] = [
   [/^anthropic\.claude-3-5-sonnet-20241022/, [[/^ap-/, 'apac']]],
   [/^anthropic\.claude-(?:instant|v2|3-(?:haiku|sonnet|opus|5))/, []],
   [/^anthropic\.claude-[a-z]+-(?:4-[5-9]|[5-9])/, COUNTRIES],
   [/^anthropic\./, CONTINENTS],
-  // London has no part in Europe's profile of this one, nor in that of the former ones.
+  // Europe's profiles of this model and of the former ones exclude London.
   [/^amazon\.nova-2-lite/, [[/^eu-west-2$/, 'global'], ...COUNTRIES]],
   [/^amazon\.nova-/, [AMERICA, [/^eu-(?!west-2$)/, 'eu'], [/^il-/, 'eu'], [/^ap-/, 'apac']]],
   [/^mistral\.pixtral-large-/, [AMERICA, EUROPE]],
   [/^(?:meta\.llama(?:3-[13]|4)-|deepseek\.r1-|writer\.palmyra-x)/, [AMERICA]],
 ]
 
-/** An id of Bedrock's own, a profile or an ARN passes as it is. */
+/** Bedrock ids, profiles and ARNs stay unchanged. */
 export function modelId(name: string, region: string): string {
   const id = idOf(knownAs(CLAUDE_ALIASES, name) ?? name)
   if (id === null) return name
@@ -111,7 +110,7 @@ export function modelId(name: string, region: string): string {
   return profile === undefined ? id : `${profile[1]}.${id}`
 }
 
-/** Null: it is no name that is known elsewhere. */
+/** Null if the name is unknown. */
 function idOf(name: string): string | null {
   const known = knownAs(IDS, name)
   if (known !== undefined) return known

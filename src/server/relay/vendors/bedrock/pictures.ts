@@ -18,8 +18,8 @@ import { AS_USUAL, pictureMember, WANTED } from '../../providers/openai-pictures
 import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
 
 /**
- * Pictures by models that Bedrock invokes, asked for as OpenAI's clients do. Sources: Amazon Nova
- * user guide, "Image generation and editing"; Amazon Bedrock user guide, "Amazon Titan Image
+ * Image generation by models that Bedrock invokes, in OpenAI's format for clients. Sources: Amazon
+ * Nova user guide, "Image generation and editing"; Amazon Bedrock user guide, "Amazon Titan Image
  * Generator", "Stable Image Core", "Stable Image Ultra" and "Stable Diffusion 3.5 Large".
  */
 
@@ -28,10 +28,13 @@ const STABILITYS = /(?:^|[./])stability\.(?:stable-image-(?:core|ultra)|sd3)-/
 
 export const isDrawing = (model: string): boolean => AMAZONS.test(model) || STABILITYS.test(model)
 
-/** Stability's models that change pictures have each a body of its own, and are missing here. */
+/**
+ * Whether a model edits images. Stability's editing models are missing, since each has a format of
+ * its own.
+ */
 export const isChanging = (model: string): boolean => AMAZONS.test(model)
 
-/** Members that change nothing about a picture. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
 
 export function pictureEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
@@ -48,10 +51,10 @@ function refuseUnsaid(members: JsonRecord): void {
   }
 }
 
-/** Words for the dearer of the two qualities. */
+/** Names of the more expensive of the two qualities. */
 const PREMIUM: ReadonlySet<unknown> = new Set(['premium', 'hd', 'high'])
 
-/** Amazon's own words for the figures of a picture go along as they are. */
+/** Builds Amazon's body; Amazon's own parameters are passed on unchanged. */
 function amazonsBody(asked: JsonRecord): JsonRecord {
   const { prompt, image, images, n, size, quality, seed, cfgScale, ...others } = asked
   const { negativeText, maskPrompt, similarityStrength, ...rest } = others
@@ -75,10 +78,10 @@ function amazonsBody(asked: JsonRecord): JsonRecord {
   }
 }
 
-/** In base64. */
+/** Bytes of an image in base64. */
 function bytesOf(picture: unknown, at: string): string {
   const source = mediaOfUrl(addressOf(picture), 'image', at)
-  // It would have to be fetched, and from where?
+  // The gateway fetches no URLs of clients.
   if (source.from !== 'data') throw unsupportedField(at)
   return source.data
 }
@@ -90,7 +93,9 @@ interface Wish {
   similarityStrength: unknown
 }
 
-/** What is said to be changed is changed alone, else the picture is drawn anew after those sent. */
+/**
+ * With a mask, only the described area is edited; otherwise the image is generated from those sent.
+ */
 function taskOf({ words, pictures, maskPrompt, similarityStrength }: Wish): JsonRecord {
   const [picture] = pictures
   if (picture === undefined) {
@@ -107,11 +112,11 @@ function taskOf({ words, pictures, maskPrompt, similarityStrength }: Wish): Json
   return { taskType: 'INPAINTING', inPaintingParams: { ...words, image: picture, maskPrompt } }
 }
 
-/** Shapes that Stability's models draw. */
+/** Aspect ratios of Stability's models. */
 const SHAPES = ['16:9', '1:1', '21:9', '2:3', '3:2', '4:5', '5:4', '9:16', '9:21']
 const FORMATS: ReadonlySet<unknown> = new Set(['png', 'jpeg'])
 
-/** One picture a call. */
+/** Builds Stability's body; one image per request. */
 function stabilitysBody(asked: JsonRecord): JsonRecord {
   const { prompt, n, size, seed, negative_prompt: negative, output_format: format, ...rest } = asked
   if ((n ?? 1) !== 1) throw unsupportedField('n')
@@ -129,7 +134,7 @@ function stabilitysBody(asked: JsonRecord): JsonRecord {
   })
 }
 
-/** Pictures come as their bytes; who wants an address is given one that holds them. */
+/** Images come as bytes; a client that wants a URL gets a `data:` URL. */
 export const pictureWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))
@@ -138,7 +143,7 @@ export const pictureWalk: Walk = async (steps, request) => {
   const mimeType = `image/${wordOf(sent.output_format) || 'png'}`
   const data = arrayOr(images)
     .map(textOr)
-    // What is refused may come as nothing.
+    // A filtered image may be an empty value.
     .filter(Boolean)
     .map((bytes) => pictureMember({ mimeType, data: bytes }, wanted))
   if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })

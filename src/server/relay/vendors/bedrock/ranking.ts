@@ -7,9 +7,9 @@ import { documentText } from '../../rerank/documents.ts'
 import { membersOf, rewritten } from '../../providers/rewritten-body.ts'
 
 /**
- * Rankings by models that Bedrock invokes. Cohere's is asked in the words of its maker's second
- * version, and Amazon's in the same without their version. Sources: Cohere, "Rerank on Amazon
- * Bedrock"; Amazon Bedrock user guide, "Use a reranker model".
+ * Reranking by models that Bedrock invokes. Cohere's takes the format of Cohere's API v2, Amazon's
+ * the same without the version. Sources: Cohere, "Rerank on Amazon Bedrock"; Amazon Bedrock user
+ * guide, "Use a reranker model".
  */
 
 const COHERES = /(?:^|[./])cohere\.rerank-/
@@ -19,7 +19,7 @@ export const isRanking = (model: string): boolean => COHERES.test(model) || AMAZ
 
 const COHERES_VERSION = 2
 
-/** Members that change no order. */
+/** Members without an effect on the order. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(
   'model user return_documents max_chunks_per_doc max_chunk_per_doc overlap_tokens'.split(' '),
 )

@@ -20,15 +20,15 @@ import { readWhole } from '../../dialect/read-whole.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
- * "ConverseStream"; an event of a stream stands under its name.
+ * Reads Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
+ * "ConverseStream"; an event of a stream is in a member with its name.
  */
 export const readConverseAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new ConverseStreamReader(), eventsOf)
 
 /**
- * The events that a whole answer could have come in. Embeddings of Titan count their text; Cohere's
- * on Bedrock only in a header.
+ * Splits a whole answer into events. Embeddings of Titan report their tokens; Cohere's on Bedrock
+ * only in a header.
  */
 function eventsOf(answer: JsonRecord): JsonRecord[] {
   const { output, stopReason, inputTextTokenCount: counted, message } = answer
@@ -71,13 +71,13 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 }
 
 /**
- * Whether a `toolUse` is a call that the client has to answer, and not one of a system tool, whose
- * result is in the answer. Source: Amazon Bedrock API reference, "ToolUseBlock", `type`.
+ * Whether the client must answer a `toolUse`; a system tool's has its result in the answer. Source:
+ * Amazon Bedrock API reference, "ToolUseBlock", `type`.
  */
 const isClientsCall = (toolUse: unknown): toolUse is JsonRecord =>
   isRecord(toolUse) && toolUse.type !== 'server_tool_use'
 
-/** What was read from and written to the cache stands beside the input. */
+/** Cache reads and writes are reported beside the input tokens. */
 function readConverseUsage(value: unknown): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
@@ -113,7 +113,7 @@ function readConverseUsage(value: unknown): UsageReading {
   )
 }
 
-/** Reads a stream event by event; the figures come last. Pieces of a call name their block. */
+/** Reads a stream event by event; usage comes last. Pieces of a call refer to their block. */
 export class ConverseStreamReader implements StreamReader {
   private readonly calls = new CallAssembly()
   private readonly blocks = new Map<unknown, AssembledCall>()

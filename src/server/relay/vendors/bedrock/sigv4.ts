@@ -1,14 +1,14 @@
 import { createHash, createHmac } from 'node:crypto'
 
 /**
- * AWS Signature Version 4 over the head and the body of a request. Source: AWS documentation,
- * "Create a signed AWS API request". For services other than S3 each segment of a path is encoded
- * once more than it is sent.
+ * AWS Signature Version 4 over headers and body of a request. Source: AWS documentation, "Create a
+ * signed AWS API request". For services other than S3 each segment of a path is encoded once more
+ * than it is sent.
  */
 export interface SigningKey {
   accessKeyId: string
   secretKey: string
-  /** Of temporary keys; null: they are lasting ones. */
+  /** Session token of temporary keys; null for permanent keys. */
   sessionToken: string | null
   region: string
   service: string
@@ -23,7 +23,7 @@ export interface ToSign {
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 
-/** The headers to send beside `content-type`; `nowSeconds` may be off by minutes, not more. */
+/** Headers to send beside `content-type`; `nowSeconds` may be off by minutes, not more. */
 export function signedHeaders(
   { method, url, contentType, body }: ToSign,
   key: SigningKey,
@@ -96,7 +96,7 @@ function signingKey({ secretKey, region, service }: SigningKey, day: string): Bu
   return steps.reduce<Buffer>((key, step) => hmac(key, step), Buffer.from(`AWS4${secretKey}`))
 }
 
-/** As RFC 3986 wants it, which leaves fewer letters alone than the language's own. */
+/** Percent-encodes as RFC 3986 requires, which escapes more than `encodeURIComponent`. */
 const encoded = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,

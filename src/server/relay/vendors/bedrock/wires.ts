@@ -14,7 +14,7 @@ const wireOf = (read: (message: EventMessage) => SseEvent | null): Wire => ({
   reader: () => new EventStreamReader(read),
 })
 
-/** What is wrong when it is not an event; null: nothing. */
+/** Exception in place of an event; null if there is none. */
 function exceptionOf({ headers, payload }: EventMessage): { name: string; words: string } | null {
   const kind = headers.get(':message-type')
   if (kind === 'event') return null
@@ -26,7 +26,7 @@ function exceptionOf({ headers, payload }: EventMessage): { name: string; words:
 const jsonEvent = (value: JsonRecord, name = ''): SseEvent =>
   eventOf(Buffer.from(JSON.stringify(value)), name)
 
-/** The statuses that exceptions have outside a stream. */
+/** HTTP statuses of exceptions outside a stream. */
 const STATUSES: Readonly<Record<string, number>> = {
   throttlingException: 429,
   modelNotReadyException: 429,
@@ -39,7 +39,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-/** Each payload under the name of its event, as in the union that the reference describes. */
+/** Wraps each payload in a member with its event's name, as in the reference's union. */
 export const converseWire = wireOf((message) => {
   const exception = exceptionOf(message)
   if (exception !== null) {
@@ -50,7 +50,7 @@ export const converseWire = wireOf((message) => {
   return jsonEvent({ [message.headers.get(':event-type') ?? 'unknown']: recordOr(value) })
 })
 
-/** What Anthropic calls what Bedrock calls exceptions. */
+/** Anthropic's names of Bedrock's exceptions. */
 const ANTHROPIC_WORDS: Readonly<Record<string, string>> = {
   throttlingException: 'rate_limit_error',
   modelNotReadyException: 'overloaded_error',
@@ -76,7 +76,7 @@ export const claudeWire = wireOf((message) => {
   const event = parseJson(data.toString('utf8'))
   if (!isRecord(event)) return eventOf(data)
   const name = textOr(event.type)
-  // Amazon's own figures, which are no part of the dialect, stand in the last one.
+  // The last event has Amazon's own metrics, which are not part of the dialect.
   if (!(METRICS in event)) return eventOf(data, name)
   const { [METRICS]: _metrics, ...rest } = event
   return jsonEvent(rest, name)

@@ -50,8 +50,8 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'text/plain': 'txt',
 }
 /**
- * The request as Converse takes it, one way of speaking for all makers of models. Source: Amazon
- * Bedrock API reference, "Converse". The model and whether it is a stream stand in the address.
+ * Writes the request for Converse, one format for all makers' models. Source: Amazon Bedrock API
+ * reference, "Converse". The model and whether it is a stream are in the URL.
  */
 export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(withQuestion(sent), CONVERSE_LACKS)
@@ -76,10 +76,10 @@ export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord 
 }
 
 /**
- * What makers of models have beside Converse's own members. Nova takes `topK`, and its second
- * generation an effort; Qwen3 and OpenAI's open models take an effort as a word. Sources: Amazon
- * Nova user guide, "Complete request schema" and "Using reasoning"; requests of pydantic-ai that
- * Bedrock answered (`reasoning_config`).
+ * Makers' members beside Converse's own. Nova takes `topK`, and its second generation an effort;
+ * Qwen3 and OpenAI's open models take an effort as a text. Sources: Amazon Nova user guide,
+ * "Complete request schema" and "Using reasoning"; requests of pydantic-ai that Bedrock accepted
+ * (`reasoning_config`).
  */
 function ownMembers(request: ChatRequest, to: Target): JsonRecord {
   const members = { ...topKOf(request, to), ...thinkingOf(request, to) }
@@ -111,7 +111,7 @@ function thinkingOf(request: ChatRequest, to: Target): JsonRecord {
 
 type Level = 'low' | 'medium' | 'high'
 
-/** By the maker of the model. */
+/** Members by the maker of the model. */
 const SPELLINGS = new Map<string, (level: Level) => JsonRecord>([
   ['openai', (level) => ({ reasoning_effort: level })],
   ['qwen', (level) => ({ reasoning_config: level })],
@@ -124,9 +124,9 @@ const threeLevels = (effort: Effort): Level => {
 }
 
 /**
- * The format of the answer as a member, or in words where no schema can hold the model: JSON
- * without a schema, and schemas that cannot be closed. Objects of all others are closed, as Claude
- * wants them. Source: Amazon Bedrock user guide, "Get validated JSON results from models".
+ * Output format as a member, or as text if no schema can be enforced: JSON without a schema, and
+ * schemas that cannot be closed. All other schemas have their objects closed, as Claude requires.
+ * Source: Amazon Bedrock user guide, "Get validated JSON results from models".
  */
 function outputOf(request: ChatRequest): {
   outputConfig: JsonRecord
@@ -143,7 +143,7 @@ function outputOf(request: ChatRequest): {
   return { outputConfig: { outputConfig: { textFormat } }, words: [] }
 }
 
-/** Refuses what changes the answer and has no word in Converse. */
+/** Rejects parameters that change the answer and that Converse does not have. */
 function refuseTheUnsayable(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
@@ -151,7 +151,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
 
 const hasText = ({ text }: { text: string }): boolean => text.trim() !== ''
 
-/** A mark follows what it marks. */
+/** A cache mark follows the content that it marks. */
 const cacheOf = (cache: CacheMark | null): JsonRecord[] =>
   cache === null
     ? []
@@ -184,7 +184,7 @@ function choiceOf(choice: ChatRequest['toolChoice']): JsonRecord | null {
   return choice?.kind === 'required' ? { any: {} } : null
 }
 
-/** Beside a document, and as a result, something must be said. */
+/** Text that Converse requires beside a document, and in a result. */
 const NOTHING_SAID = { text: '.' }
 
 function messagesOf(request: ChatRequest, to: Target): JsonRecord[] {
@@ -200,8 +200,8 @@ function messagesOf(request: ChatRequest, to: Target): JsonRecord[] {
 }
 
 /**
- * Converse wants the tools of the calls that it is shown, and has no word for "call none". Where
- * none may be called, calls and results are told as what was said.
+ * Converse requires the tools of all calls in the conversation, and cannot express "call none". If
+ * no tool may be called, calls and results are sent as text.
  */
 function withCallsTold(turns: readonly Message[]): Message[] {
   const names = toolNames(turns)
@@ -253,7 +253,7 @@ function writeUser(part: UserPart, names: DocumentNames): JsonRecord[] {
   }
 }
 
-/** Thoughts stay behind: their seals are those of other providers, if there are any. */
+/** Thoughts are dropped: their signatures, if any, are other providers'. */
 function writeAssistant(part: AssistantPart): JsonRecord[] {
   switch (part.kind) {
     case 'text':
@@ -273,7 +273,7 @@ function writeAssistant(part: AssistantPart): JsonRecord[] {
   }
 }
 
-/** As bytes only: Bedrock fetches nothing, and neither do we. */
+/** Media as bytes only: Bedrock fetches no URLs, and neither does the gateway. */
 function writeMedia({ at, source, title }: MediaPart, names: DocumentNames): JsonRecord {
   if (source.from === 'text') {
     const bytes = Buffer.from(source.text).toString('base64')

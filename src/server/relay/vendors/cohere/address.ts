@@ -30,10 +30,12 @@ export const cohereHeaders = ({ key }: ProviderChannel): Record<string, string> 
   'x-client-name': 'Gatehouse',
 })
 
-/** Models that rank, and do nothing else. */
+/** Whether a model only reranks. */
 export const isRanking = (model: string): boolean => model.startsWith('rerank-')
 
-/** The second version takes texts alone, gives them back to nobody, and refuses the question. */
+/**
+ * Version 2 accepts only texts as documents, never returns them, and rejects `return_documents`.
+ */
 export const rankingEdits = (body: ScannedBody): MemberEdit[] => [
   ...documentEdits(body),
   { remove: 'return_documents' },

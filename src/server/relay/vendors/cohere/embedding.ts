@@ -6,8 +6,8 @@ import { jsonAnswer } from '../../transport/json-steps.ts'
 import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
 
 /**
- * Source: Cohere's API reference, v2, "Embed". What the vectors are for must be said; clients of
- * other dialects cannot, and most of them keep what they embed.
+ * Source: Cohere's API reference, v2, "Embed". The purpose of the vectors is required; clients of
+ * other dialects cannot set it, and most of them store the vectors.
  */
 export const cohereEmbedding: Embedding = {
   request: ({ texts, dimensions, purpose }, model): JsonRecord => ({
@@ -24,7 +24,7 @@ export const cohereEmbedding: Embedding = {
 /** Source: Cohere's API reference, v2, "Embed", `texts`. */
 const TEXTS_MAX = 96
 
-/** More texts than Cohere takes at once are sent in several calls. */
+/** Splits more texts than Cohere accepts at once into several requests. */
 export const cohereInParts = (join: (answers: JsonRecord[]) => JsonRecord): Walk =>
   textsInParts({
     member: 'texts',

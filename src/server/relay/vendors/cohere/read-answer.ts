@@ -12,15 +12,15 @@ import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json
 import { readCohereUsage } from './usage.ts'
 
 /**
- * Cohere's answers, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat with
- * streaming". What it plans to do with its tools counts as thought.
+ * Reads Cohere's answers, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat
+ * with streaming". Its plan for tool calls counts as reasoning.
  */
 export const readCohereAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new CohereStreamReader(), eventsOf)
 
-/** The events that a whole answer could have come in; embeddings tell their figures in `meta`. */
+/** Splits a whole answer into events; embeddings report usage in `meta`. */
 function eventsOf(answer: JsonRecord): JsonRecord[] {
-  // An answer's message is an object, an error's a sentence.
+  // The message of an answer is an object, that of an error a text.
   if (typeof answer.message === 'string') return [{ ...answer, type: undefined }]
   const { id, message, finish_reason, usage = answer.meta } = answer
   const { tool_plan, content, tool_calls } = recordOr(message)
@@ -50,7 +50,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-/** Reasons to stop that are no end of an answer. */
+/** Finish reasons of failed answers. */
 const FAILURES: ReadonlySet<unknown> = new Set(['ERROR', 'TIMEOUT'])
 
 const failureOf = (reason: unknown): unknown =>

@@ -4,7 +4,7 @@ import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 
 /**
- * Source: Coze's developer guide, "Chat (v3)". Bots of mainland China live at `api.coze.cn`, behind
+ * Source: Coze's developer guide, "Chat (v3)". Bots of mainland China are at `api.coze.cn`, with
  * the same paths.
  */
 export function cozeUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
@@ -12,7 +12,7 @@ export function cozeUrl(channel: ProviderChannel, { task }: ProviderCall): strin
   return task !== 'chat' || base === '' ? null : `${base}/v3/chat`
 }
 
-/** Who talks with the bot: the user that the channel names, before one that a client may name. */
+/** Sets the bot's user: the one in the channel's settings takes precedence over the client's. */
 export function cozeEdits(
   _body: ScannedBody,
   _call: ProviderCall,

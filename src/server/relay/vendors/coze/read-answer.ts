@@ -12,9 +12,9 @@ import { statedError } from '../../dialect/stated-error.ts'
 import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
 
 /**
- * Coze's answers, which come as named events only. Source: Coze's developer guide, "Chat (v3)",
+ * Reads Coze's answers, which are always named events. Source: Coze's developer guide, "Chat (v3)",
  * "Streaming response". Beside the bot's answer there are messages about its plugins, follow-up
- * questions and the like, which are nobody's answer.
+ * questions and the like, which are not part of the answer.
  */
 const Name = {
   delta: 'conversation.message.delta',
@@ -24,7 +24,7 @@ const Name = {
   error: 'error',
 } as const
 
-/** Every answer is a stream; what comes otherwise can only be a refusal. */
+/** Every answer is a stream; any other response is an error. */
 export function readCozeAnswer(bytes: Buffer): AnswerReading {
   const answer = parseJson(bytes.toString('utf8'))
   if (!isRecord(answer)) return { kind: 'malformed' }
@@ -33,7 +33,7 @@ export function readCozeAnswer(bytes: Buffer): AnswerReading {
   return isRefusal ? { kind: 'error', error: errorWords(answer) } : { kind: 'malformed' }
 }
 
-/** Reads one event of a stream. Coze never says why a bot has stopped. */
+/** Reads one event of a stream. Coze never reports a finish reason. */
 export function readCozeEvent(value: JsonRecord): EventReport {
   const event = namedEvent(value)
   const error = errorOf(event)
@@ -69,7 +69,7 @@ function errorOf(event: NamedEvent): JsonRecord | undefined {
 
 const UNPROCESSABLE = 422
 
-/** The status that stands for an error's number. Source: Coze's developer guide, "Error codes". */
+/** HTTP statuses of error codes. Source: Coze's developer guide, "Error codes". */
 const STATUSES: Readonly<Record<number, number>> = {
   4000: 400,
   4009: 429,

@@ -28,14 +28,14 @@ export const COZE_LACKS: readonly Steering[] = [
   'thinking',
 ]
 
-/** Who talks with the bot when nobody says. */
+/** User id that is sent if the client names no user. */
 const SOMEBODY = 'gatehouse'
-/** Other gateways' users write a bot's id so. */
+/** Prefix of bot ids in other gateways. */
 const PREFIX = /^bot-/
 
 /**
- * The request as Coze takes it. Source: Coze's developer guide, "Chat (v3)". A model is a bot,
- * whose own settings say how it samples, how long it answers and what it may use.
+ * Writes the request for Coze. Source: Coze's developer guide, "Chat (v3)". A model is a bot, whose
+ * own settings define sampling, length and tools.
  */
 export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, COZE_LACKS)
@@ -43,8 +43,8 @@ export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     bot_id: to.model.replace(PREFIX, ''),
     user_id: request.userId ?? SOMEBODY,
-    // Without a stream, Coze answers that it is at work, keeps the conversation, and wants to be
-    // asked again and again. A whole answer is put together from the stream.
+    // Without a stream, Coze only confirms the request, stores the conversation, and must be
+    // polled. So a whole answer is assembled from the stream.
     stream: true,
     auto_save_history: false,
     additional_messages: messagesOf(request),
@@ -60,7 +60,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   }
 }
 
-/** A bot has its own instructions; a client's are the first thing that the user says. */
+/** A bot has its own instructions; a client's become the first user message. */
 function messagesOf(request: ChatRequest): JsonRecord[] {
   const first = request.system.map(({ text }) => text).join('\n\n')
   return [
@@ -110,7 +110,7 @@ const OBJECTS: Readonly<Partial<Record<MediaFamily, string>>> = {
   document: 'file',
 }
 
-/** Pictures and files by their address only: bytes would have to be uploaded first. */
+/** Images and files by URL only: bytes would need an upload first. */
 function objectOf(part: TextPart | MediaPart): JsonRecord {
   if (part.kind === 'text') return { type: 'text', text: part.text }
   const { at, source } = part

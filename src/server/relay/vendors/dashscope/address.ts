@@ -40,7 +40,7 @@ export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): stri
   return (/\/v\d+$/.test(base) ? base : `${base}/compatible-mode/v1`) + path
 }
 
-/** DashScope's own calls, for what its compatible mode has not; null: it has, or nobody does. */
+/** DashScope's own endpoint for tasks that its compatible mode lacks; null for all other tasks. */
 function serviceOf({ task, model }: ProviderCall): string | null {
   switch (task) {
     case 'rerank':

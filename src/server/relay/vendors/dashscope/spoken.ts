@@ -56,7 +56,7 @@ interface Manner {
 
 const COSYVOICE_FORMATS: ReadonlySet<unknown> = new Set(['mp3', 'wav', 'pcm', 'opus'])
 
-/** What OpenAI makes unless it is told otherwise is said, as CosyVoice would make something else. */
+/** Always sends a format: CosyVoice's default differs from OpenAI's `mp3`. */
 function cosyvoiceWords({ instructions, format, speed }: Manner): JsonRecord {
   const wanted = format ?? 'mp3'
   if (!COSYVOICE_FORMATS.has(wanted)) throw unsupportedField('response_format')
@@ -71,7 +71,7 @@ function qwenWords({ instructions, format, speed }: Manner): JsonRecord {
   return present({ instructions: textOr(instructions) || undefined })
 }
 
-/** The sound with what it took, which is not to be heard of it (`audio/spoken.ts`). */
+/** Returns the audio with its usage, which cannot be read from the audio (`audio/spoken.ts`). */
 export const spokenWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(request)
   if (answer.status !== 200) return inOpenaisWords(answer)

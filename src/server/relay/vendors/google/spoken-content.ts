@@ -49,7 +49,7 @@ function voiceConfig(voice: unknown): JsonRecord {
   return voiceName === '' ? {} : { voiceConfig: { prebuiltVoiceConfig: { voiceName } } }
 }
 
-/** The sound with what it took, which is not to be heard of it (`audio/spoken.ts`). */
+/** Returns the audio with its usage, which cannot be read from the audio (`audio/spoken.ts`). */
 export const spokenWalk: Walk = async (steps, request) => {
   const { [FORMAT]: format, ...sent } = recordIn(request)
   const answer = await steps.fetch(withBody(request, sent))

@@ -9,14 +9,14 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   batchEmbedContents: '/api/embed',
 }
 
-/** An address that people copied from a program of OpenAI's dialect ends in `/v1`. */
+/** A base URL copied from a client of OpenAI's dialect ends in `/v1`, which is removed. */
 export function ollamaUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
   const path = PATHS[task]
   const base = (channel.baseUrl || channelType(channel.type).baseUrl).replace(/\/(?:v1|api)$/, '')
   return path === undefined || base === '' ? null : `${base}${path}`
 }
 
-/** A server of one's own checks nothing; Ollama's cloud, or a proxy before the server, may. */
+/** A self-hosted server needs no key; Ollama's cloud, or a proxy before the server, may. */
 export const ollamaHeaders = ({ key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,
 })

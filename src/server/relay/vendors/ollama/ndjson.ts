@@ -1,14 +1,14 @@
 import { eventOf, type EventReader, type Wire } from '../../transport/wire.ts'
 import type { SseEvent } from '../../transport/sse.ts'
 
-/** A line may hold a whole tool call or a picture. */
+/** Maximum line length: a line may contain a whole tool call or an image. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 const LF = 0x0a
 const BLANK = /^\s*$/
 
 /**
- * A stream of JSON texts, one to a line. How the input was cut into chunks changes nothing; only
- * new bytes are searched, and what is unfinished is joined once, when its line ends.
+ * Reads a stream with one JSON text per line, in chunks of any size. Only new bytes are searched,
+ * and an incomplete line is joined once, when it ends.
  */
 class NdjsonReader implements EventReader {
   fault: string | null = null
@@ -41,7 +41,7 @@ class NdjsonReader implements EventReader {
     return line === null ? null : eventOf(line, '', false)
   }
 
-  /** The line that has come so far; null: blank. */
+  /** Returns the line received so far; null if it is blank. */
   private take(): Buffer | null {
     const [first] = this.held
     const line = this.held.length === 1 && first !== undefined ? first : Buffer.concat(this.held)

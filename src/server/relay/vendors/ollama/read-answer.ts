@@ -19,9 +19,9 @@ import { readWhole } from '../../dialect/read-whole.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Ollama's answers. A stream is a line for every piece, each a whole answer with a little text in
- * it; the last has `done` and the figures. Source: Ollama's API reference, "Generate a chat
- * completion" and "Streaming".
+ * Reads Ollama's answers. In a stream each line is a whole answer with a piece of the text; the
+ * last has `done` and the usage. Source: Ollama's API reference, "Generate a chat completion" and
+ * "Streaming".
  */
 export const readOllamaAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new OllamaStreamReader(), (answer) => [{ ...answer, done: true }])
@@ -54,15 +54,15 @@ export class OllamaStreamReader implements StreamReader {
 
 const FINISHES: Readonly<Record<string, FinishReason>> = { length: 'length' }
 
-/** It says `stop` after calls as well. */
+/** Ollama reports `stop` after calls as well. */
 function finishOf({ done_reason }: JsonRecord, hasCalls: boolean): Finish {
   const reason = FINISHES[textOr(done_reason)] ?? 'stop'
   return { reason: reason === 'stop' && hasCalls ? 'toolCalls' : reason, stopSequence: null }
 }
 
 /**
- * A prompt that was kept from the call before may be left out of the figures: it is counted here.
- * Embeddings produce nothing.
+ * Ollama's usage may exclude a prompt that was cached in the call before: it is then counted by the
+ * gateway. Embeddings have no completion.
  */
 function readOllamaUsage(answer: JsonRecord): UsageReading {
   const { prompt_eval_count: prompt, eval_count: completion } = answer

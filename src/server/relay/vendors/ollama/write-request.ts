@@ -24,9 +24,9 @@ import { joinedText, resultText } from '../../canonical/part-text.ts'
 export const OLLAMA_LACKS: readonly Steering[] = ['userId']
 
 /**
- * The request as Ollama takes it. Source: Ollama's API reference, "Generate a chat completion".
- * Cache marks and users' names are left behind: there is one user, and the server keeps prompts on
- * its own account.
+ * Writes the request for Ollama. Source: Ollama's API reference, "Generate a chat completion".
+ * Cache marks and user names are dropped: there is one user, and the server caches prompts by
+ * itself.
  */
 export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withDemandInWords(withoutLacking(sent, OLLAMA_LACKS))
@@ -45,7 +45,7 @@ export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     model: to.model,
     messages: messagesOf(request),
-    // Where it says nothing, Ollama streams.
+    // Ollama streams by default.
     stream: to.isStream,
     ...toolsOf(request),
     ...present({
@@ -62,9 +62,9 @@ function refuseTheUnsayable(request: ChatRequest): void {
 }
 
 /**
- * Models that can think do where nothing is said of it, and all others refuse to be told to ("does
- * not support thinking"): they are told so for those alone who could leave it out. Sources:
- * Ollama's documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
+ * Models that can reason do so by default, and all others reject `think` ("does not support
+ * thinking"). So it is sent only for clients that could leave it out. Sources: Ollama's
+ * documentation, "Thinking"; Gitlawb/openclaude#1371, musistudio/claude-code-router#972.
  */
 function thinkOf(request: ChatRequest, to: Target): boolean | string | null {
   const { thinking } = request
@@ -78,13 +78,13 @@ function thinkOf(request: ChatRequest, to: Target): boolean | string | null {
   return effort === 'xhigh' || effort === 'max' ? 'high' : effort
 }
 
-/** Models without a switch take how much they think as a word; others only whether. */
+/** Whether the model takes an effort; models with a switch take only on or off. */
 function takesEffort(to: Target): boolean {
   const model = capabilitiesOf(to)
   return effortValues(model) !== null && toggleOption(model) === null
 }
 
-/** Tools that must not be called are not shown. */
+/** Tools that must not be called are left out. */
 function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
   if (tools.length === 0 || toolChoice?.kind === 'none') return {}
   return {
@@ -134,7 +134,7 @@ function writeUser(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
   return { role: 'user', content, ...(images.length === 0 ? {} : { images }) }
 }
 
-/** Pictures only, and only as bytes: neither Ollama nor we fetch what an address names. */
+/** Images only, and only as bytes: neither Ollama nor the gateway fetches URLs. */
 function pictureOf({ at, source }: MediaPart): string {
   if (source.from !== 'data' || mediaFamily(source) !== 'image') throw unsupportedField(at)
   return source.data

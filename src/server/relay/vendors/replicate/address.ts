@@ -4,13 +4,13 @@ import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /** Source: Replicate's HTTP API reference, "Create a prediction" and "Streaming output". */
 
-/** `owner/name`, or with the id of a version, which other people's models are called by. */
+/** `owner/name`, optionally with a version id, which community models require. */
 const MODEL = /^([\w-][\w.-]*)\/([\w-][\w.-]*)(?::([0-9a-f]{16,64}))?$/
 
-/** The version that a name ends in; null: the model's own. */
+/** Version id at the end of a model name; null for the model's default. */
 export const versionOf = (model: string): string | null => MODEL.exec(model)?.[3] ?? null
 
-/** Where the API begins, whichever part of it the channel's address names. */
+/** Root of the API, for a channel address with any path of it. */
 function rootOf(address: string): string {
   const base = address.replace(/\/models$/, '')
   return /\/v\d$/.test(base) ? base : `${base}/v1`
@@ -30,7 +30,7 @@ export function replicateUrl(
     : `${root}/predictions`
 }
 
-/** Whoever waits for the whole answer lets Replicate wait for it too, a minute at most. */
+/** For a whole answer, Replicate is asked to wait for the result, up to a minute. */
 export const replicateHeaders = (
   { key }: ProviderChannel,
   { isStream }: ProviderCall,
@@ -41,14 +41,14 @@ export const replicateHeaders = (
 
 const ID = /^[\w-]{1,64}$/
 
-/** The request that asks how a prediction stands; null: it has no id to be asked by. */
+/** The request that polls a prediction; null if it has no id. */
 export function askAbout(request: UpstreamRequest, id: string): UpstreamRequest | null {
   if (!ID.test(id)) return null
   const url = request.url.replace(/(?:\/models\/[^/]+\/[^/]+)?\/predictions$/, `/predictions/${id}`)
   return { ...request, url, method: 'GET', headers: withoutBody(request.headers), body: null }
 }
 
-/** The request that ends a prediction which nobody waits for any more. */
+/** The request that cancels a prediction after its client has left. */
 export const cancelOf = (asking: UpstreamRequest): UpstreamRequest => ({
   ...asking,
   url: `${asking.url}/cancel`,
@@ -66,9 +66,9 @@ const OWN_HOST = /(?:^|\.)replicate\.(?:com|net)$/
 const FILE_HOST = /(?:^|\.)replicate\.(?:delivery|com)$/
 
 /**
- * The request for a stream whose address an answer names. Only the channel's own host is believed,
- * and Replicate's if the channel calls Replicate itself: an answer is no way to send the channel's
- * key elsewhere. Null: the stream cannot be had, and the prediction is asked about instead.
+ * The request for a stream whose URL a response contains. Only the channel's own host is trusted,
+ * and Replicate's if the channel calls Replicate itself: a response must not redirect the channel's
+ * key elsewhere. Null: the stream is not available, and the prediction is polled instead.
  */
 export function streamOf(asking: UpstreamRequest, address: unknown): UpstreamRequest | null {
   const own = new URL(asking.url)
@@ -79,12 +79,15 @@ export function streamOf(asking: UpstreamRequest, address: unknown): UpstreamReq
   return { ...asking, url: place.href, headers }
 }
 
-/** The request for a picture whose address an answer names, from Replicate or the channel's host. */
+/**
+ * The request for an image whose URL a response contains, on Replicate's or the channel's host;
+ * null for any other host.
+ */
 export function fileOf(request: UpstreamRequest, address: string): UpstreamRequest | null {
   const place = placeIn(address)
   const isOwn = place?.origin === new URL(request.url).origin
   if (place === null || (!isOwn && !isAt(place, FILE_HOST))) return null
-  // The key is nobody's business there.
+  // The file's address must not receive the key.
   const headers = { accept: '*/*', 'user-agent': 'Gatehouse' }
   return { ...request, url: place.href, method: 'GET', headers, body: null }
 }

@@ -12,21 +12,24 @@ import { fileOf, versionOf } from './address.ts'
 import { failureOf } from './read-answer.ts'
 
 /**
- * Pictures, asked for as OpenAI's clients do and made as predictions. Sources: OpenAI's API
- * reference, "Create image"; Replicate's HTTP API reference, "Create a prediction", and the input
- * schemas of its official picture models.
+ * Image generation in OpenAI's format, made as predictions. Sources: OpenAI's API reference,
+ * "Create image"; Replicate's HTTP API reference, "Create a prediction", and the input schemas of
+ * its official image models.
  */
 
-/** Members that change nothing about a picture. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'user', 'stream', 'partial_images', 'n'])
-/** Words that ask for what is done anyhow. */
+/** Values that equal the default behaviour. */
 const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', null])
-/** Shapes that models have a word for. */
+/** Aspect ratios that models have a name for. */
 const RATIOS: ReadonlySet<string> = new Set(
   '1:1 16:9 9:16 4:3 3:4 3:2 2:3 4:5 5:4 21:9 9:21 2:1 1:2'.split(' '),
 )
 
-/** The client's request as an input; members that OpenAI does not know go to the model as they are. */
+/**
+ * Converts the client's request to a model's input; members that OpenAI does not have are passed
+ * on.
+ */
 export function pictureEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
   const request = membersOf(body)
   const input: JsonRecord = {}
@@ -75,7 +78,7 @@ function sizeOf(value: unknown): JsonRecord {
 
 const divisorOf = (a: number, b: number): number => (b === 0 ? a : divisorOf(b, a % b))
 
-/** Follows the prediction, and answers as OpenAI does. */
+/** Polls the prediction, and answers in OpenAI's format. */
 export const drawn =
   (finish: Walk): Walk =>
   async (steps, request) => {
@@ -92,7 +95,7 @@ export const drawn =
     return jsonAnswer({ created: createdSeconds(prediction), data })
   }
 
-/** One file, or several. */
+/** URLs of one file, or several. */
 const addressesIn = (output: unknown): string[] =>
   (Array.isArray(output) ? output : [output]).map(textOr).filter((address) => address !== '')
 

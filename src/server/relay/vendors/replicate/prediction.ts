@@ -10,16 +10,16 @@ import { drawn } from './pictures.ts'
 import { isOver, PREDICTION } from './read-answer.ts'
 
 /**
- * A prediction from its beginning to its end: it is created, and then followed by its stream or
- * asked about until it is over. Sources: Replicate's HTTP API reference, "Create a prediction",
- * "Get a prediction", "Cancel a prediction"; "Streaming output".
+ * Runs a prediction: creates it, then reads its stream or polls it until it ends. Sources:
+ * Replicate's HTTP API reference, "Create a prediction", "Get a prediction", "Cancel a prediction";
+ * "Streaming output".
  */
 export function replicateVia(_channel: ProviderChannel, { task, isStream }: ProviderCall): Via {
   if (task === 'images') return inSteps(drawn(finishedPrediction))
   return inSteps(isStream ? streamedPrediction : finishedPrediction)
 }
 
-/** A prediction whose result comes with its last answer. */
+/** A prediction whose result is in its final response. */
 const finishedPrediction: Walk = async (steps, request) => {
   const created = await steps.fetch(request)
   if (!isGood(created)) return created
@@ -28,7 +28,7 @@ const finishedPrediction: Walk = async (steps, request) => {
 
 const isGood = ({ status }: StepAnswer): boolean => status >= 200 && status < 300
 
-/** The answer that says how it ended. */
+/** Polls a prediction until it ends, and returns the last response. */
 async function untilOver(
   steps: Steps,
   request: UpstreamRequest,
@@ -41,10 +41,10 @@ async function untilOver(
   return followed(steps, { asking, cancel: cancelOf(asking), limitMs, isOver: isEnd })
 }
 
-/** What a model may take that streams nothing, where its client has asked for a stream. */
+/** Timeout of a model without streaming, if the client requested a stream, in ms. */
 const UNSTREAMED_MS = 600_000
 
-/** A prediction whose text comes as it is written; its figures follow when it is over. */
+/** A streamed prediction; its usage is requested after it ends. */
 const streamedPrediction: Walk = async (steps, request) => {
   const created = await steps.fetch(request)
   if (!isGood(created)) return created
@@ -72,10 +72,10 @@ const streamedPrediction: Walk = async (steps, request) => {
 const isLast = ({ data }: { data: Buffer | null }): boolean =>
   data !== null && namedEvent(parseJson(data.toString('utf8'))).name === 'done'
 
-/** What a client waits for figures at most, when it has all of its text. */
+/** Maximum time that a client with its whole text waits for the usage, in ms. */
 const FIGURES_MS = 5000
 
-/** A stream that has come whole is whole, whether its figures can be had or not. */
+/** Adds the usage. A stream that is complete stays complete even without its usage. */
 async function addFigures(steps: Steps, asking: UpstreamRequest): Promise<void> {
   const limits = { firstByteTimeoutMs: FIGURES_MS, idleTimeoutMs: FIGURES_MS }
   const answer = await steps.fetch({ ...asking, ...limits }).catch(() => null)

@@ -10,26 +10,27 @@ import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../js
 import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
 
 /**
- * Predictions of language models. A stream is events named `output`, whose data is plain text, and
- * `done`. Sources: Replicate's HTTP API reference, "Get a prediction"; "Streaming output".
+ * Reads predictions of language models. A stream has events named `output`, whose data is plain
+ * text, and `done`. Sources: Replicate's HTTP API reference, "Get a prediction"; "Streaming
+ * output".
  */
 
-/** The event that the relay adds to a stream: the finished prediction, with its figures. */
+/** Event that the relay adds to a stream: the finished prediction, with its usage. */
 export const PREDICTION = 'prediction'
 
-/** Ends of a prediction; anything else is still to come. */
+/** Final states of a prediction. */
 const ENDS: ReadonlySet<unknown> = new Set(['succeeded', 'failed', 'canceled', 'aborted'])
 
 export const isOver = ({ status }: JsonRecord): boolean => ENDS.has(status)
 
-/** Why a prediction has no result; undefined: it has one. */
+/** Error of a prediction; undefined if it has a result. */
 export function failureOf({ status, error }: JsonRecord): JsonRecord | undefined {
   if (status === 'succeeded') return undefined
   const message = textOr(error) || `the prediction ended as ${textOr(status) || 'nothing known'}`
   return { type: 'prediction_failed', code: textOr(status), message }
 }
 
-/** Text comes in pieces, or in one. */
+/** Text of the output, which is a list of pieces or one text. */
 function outputOf({ output }: JsonRecord): string {
   return Array.isArray(output) ? output.map(textOr).join('') : textOr(output)
 }
@@ -48,7 +49,7 @@ export function readReplicateAnswer(bytes: Buffer): AnswerReading {
   return { kind: 'ok', usage: readMetrics(prediction.metrics), events: () => events }
 }
 
-/** Nobody says why the model has stopped. */
+/** Replicate reports no finish reason. */
 const STOPPED: ChatEvent = {
   kind: 'finish',
   choice: 0,
@@ -83,7 +84,7 @@ function errorIn({ data }: NamedEvent): JsonRecord {
   return { type: 'prediction_failed', message: textOr(detail) || data }
 }
 
-/** Models that are sold by the token say how many; others by the second, and nothing of tokens. */
+/** Models priced by the token report tokens; models priced by the second report none. */
 function readMetrics(value: unknown): UsageReading {
   const { input_token_count: input, output_token_count: output } = recordOr(value)
   return usageOfTwo({ input, output }, USAGE_TOKENS_MAX, NO_USAGE)

@@ -18,15 +18,15 @@ import { versionOf } from './address.ts'
 /** Source: the input schemas of Replicate's official language models. */
 export const REPLICATE_LACKS: readonly Steering[] = ['thinking', 'userId']
 
-/** What models call their instructions, the limit of their answer, and pictures they are shown. */
+/** A model's names of instructions, completion limit, and images. */
 interface InputNames {
-  /** Null: they have no place for any, and read them at the beginning of the prompt. */
+  /** Null if the model has no such member: instructions are then prepended to the prompt. */
   system: string | null
   limit: string
-  /** Smaller limits are refused. */
+  /** Smallest limit that the model accepts. */
   limitMin: number
   pictures: string
-  /** Whether they take several. */
+  /** Whether it takes several images. */
   isList: boolean
 }
 

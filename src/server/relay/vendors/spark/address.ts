@@ -4,8 +4,8 @@ import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
 import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
- * Where Spark's models are, and how a call for one is signed. Sources: iFlytek Open Platform, Spark
- * "Web API", "Deep reasoning by WebSocket" and "General URL authentication".
+ * URLs of Spark's models, and the signature of a call. Sources: iFlytek Open Platform, Spark "Web
+ * API", "Deep reasoning by WebSocket" and "General URL authentication".
  */
 const BASE = 'wss://spark-api.xf-yun.com'
 
@@ -17,7 +17,7 @@ interface Version {
 const X1: Version = { path: '/v1/x1', domain: 'spark-x' }
 const X2: Version = { path: '/x2', domain: 'spark-x' }
 
-/** Versions whose path or domain is not made of their own name; in small letters. */
+/** Versions whose path or domain differs from their name; in lower case. */
 const VERSIONS: Readonly<Record<string, Version>> = {
   'v1.1': { path: '/v1.1/chat', domain: 'lite' },
   'v2.1': { path: '/v2.1/chat', domain: 'generalv2' },
@@ -44,7 +44,7 @@ const MODELS: Readonly<Record<string, string>> = {
 
 const OLDEST = 'v1.1'
 
-/** The channel's version, or the one that the model's name stands for or ends in. */
+/** Version of the channel, or the one that the model's name means or ends in. */
 function versionNameOf(apiVersion: string, model: string): string {
   if (apiVersion !== '') return apiVersion
   const name = model.toLowerCase()
@@ -66,7 +66,7 @@ interface SparkKey {
   key: string
 }
 
-/** The secret stands before the key. */
+/** The secret comes before the key. */
 export function sparkKey({ type, key: stored }: ProviderChannel): SparkKey | null {
   const [appId, secret, key] = splitKey(type, stored) ?? []
   if (appId === undefined || secret === undefined || key === undefined) return null
@@ -80,7 +80,7 @@ export function sparkUrl(channel: ProviderChannel, call: ProviderCall): string |
   return (channel.baseUrl.replace(/^http/, 'ws') || BASE) + path
 }
 
-/** The signature stands in the address; the clock may be off by five minutes, not more. */
+/** The signature is in the URL; the clock may be off by five minutes, not more. */
 export function sparkSeal(
   channel: ProviderChannel,
   { url }: UpstreamRequest,
@@ -88,7 +88,7 @@ export function sparkSeal(
 ): Seal {
   return () => {
     const key = sparkKey(channel)
-    // `sparkUrl` has found it whole.
+    // `sparkUrl` has already checked it.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
     const { host, pathname } = new URL(url)
     const query = signedQuery({ host, path: pathname }, key, nowSeconds())

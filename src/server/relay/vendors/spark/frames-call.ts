@@ -13,10 +13,9 @@ import type {
 import { isLastFrame, joinedFrames } from './read-answer.ts'
 
 /**
- * A call of Spark: a socket, one frame for the question, frames for the answer. To the relay it is
- * an HTTP call like all others: a stream is told as server-sent events, a whole answer as one JSON
- * text, deadlines run from the start to the first frame and from frame to frame, and giving up
- * closes the socket.
+ * A call of Spark: a socket, one frame for the request, frames for the answer. The relay sees an
+ * HTTP call: a stream becomes server-sent events, a whole answer one JSON text. Timeouts run from
+ * the start to the first frame and from frame to frame; aborting closes the socket.
  */
 export const sparkVia: Via = (egress, request, listener) => {
   const call = new FramesCall(request, listener)
@@ -30,15 +29,15 @@ const errorOf = (error: unknown): Error =>
 const SILENT = new Error('no frame in time')
 const BAD_FRAME = new Error('a frame that is no JSON object')
 const TOO_MUCH = new Error('the answer is too long')
-/** Of a whole answer, with everything around its pieces. */
+/** Maximum size of a whole answer, including everything around its pieces. */
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024
-/** What holding a frame takes beside its text. */
+/** Memory of a frame beside its text. */
 const FRAME_BYTES = 512
 const NORMAL_CLOSURE = 1000
 
 const SOCKET_LIMITS = {
   maxPayload: 16 * 1024 * 1024,
-  /** For the server to close as well. */
+  /** Time in ms for the server to close as well. */
   closeTimeout: 2000,
   perMessageDeflate: false,
 }
@@ -47,7 +46,7 @@ class FramesCall implements UpstreamCall {
   private readonly request: UpstreamRequest
   private readonly listener: UpstreamListener
   private readonly isStream: boolean
-  /** Of a whole answer. */
+  /** Frames of a whole answer. */
   private readonly frames: JsonRecord[] = []
   private framesLength = 0
   private socket: WebSocket | null = null
@@ -97,7 +96,7 @@ class FramesCall implements UpstreamCall {
     socket.on('close', (code) => this.fail(new Error(`the server closed: ${code}`)))
   }
 
-  /** Nobody else would catch what the listener throws. */
+  /** Catches what the listener throws, which would be uncaught in a socket event. */
   private guarded(step: () => void): void {
     try {
       step()
@@ -126,7 +125,7 @@ class FramesCall implements UpstreamCall {
   }
 
   fail(error: Error): void {
-    // Giving up brings about other failures, and has said already what it is.
+    // Aborting causes further errors, and has already reported its own.
     if (this.isAborted) return
     this.failAs(error === SILENT ? 'timeout' : this.hasAnswer ? 'cut' : 'unreachable', error)
   }
@@ -179,7 +178,7 @@ class FramesCall implements UpstreamCall {
     if (this.isOver || this.isAborted) return
     this.isOver = true
     this.end()
-    // A good answer to such a question is none.
+    // A success status is not a valid response to a WebSocket handshake.
     this.listener.onHead(statusCode < 300 ? 502 : statusCode, headers)
     this.listener.onData(words)
     this.listener.onEnd()
@@ -191,7 +190,7 @@ class FramesCall implements UpstreamCall {
     else this.socket?.close(NORMAL_CLOSURE)
   }
 
-  /** Null: for nothing. */
+  /** Restarts the timeout; null: no timeout. */
   private waitFor(timeoutMs: number | null): void {
     if (this.timer !== null) clearTimeout(this.timer)
     this.timer = timeoutMs === null ? null : setTimeout(() => this.fail(SILENT), timeoutMs)
@@ -200,7 +199,7 @@ class FramesCall implements UpstreamCall {
 
 const REFUSAL_BYTES_MAX = 64 * 1024
 
-/** What a server says that refuses, as far as it comes. */
+/** Reads the body of an error response, as much of it as arrives. */
 async function readRefusal(response: IncomingMessage): Promise<Buffer> {
   const parts: Buffer[] = []
   let length = 0
@@ -211,7 +210,7 @@ async function readRefusal(response: IncomingMessage): Promise<Buffer> {
       if (length > REFUSAL_BYTES_MAX) break
     }
   } catch {
-    // Its status says what is wrong, even if its words did not all arrive.
+    // The status shows the error, even if the body is incomplete.
   }
   return Buffer.concat(parts)
 }

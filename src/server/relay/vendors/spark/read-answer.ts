@@ -16,8 +16,8 @@ import { statedError } from '../../dialect/stated-error.ts'
 import { sparkStatuses } from './statuses.ts'
 
 /**
- * Spark's frames. A whole answer is its frames put together (`joinedFrames`), which is a frame too.
- * Source: iFlytek Open Platform, Spark "Web API", with its list of errors.
+ * Reads Spark's frames. The frames of a whole answer are joined to one (`joinedFrames`). Source:
+ * iFlytek Open Platform, Spark "Web API", with its list of errors.
  */
 const LAST = 2
 
@@ -25,7 +25,7 @@ const choicesOf = (frame: JsonRecord): JsonRecord => recordOr(recordOr(frame.pay
 
 const itemsOf = (frame: JsonRecord): JsonRecord[] => arrayOr(choicesOf(frame).text).map(recordOr)
 
-/** Nothing follows this frame: it is the last, or tells what went wrong. */
+/** Whether this frame is the last, or an error. */
 export function isLastFrame(frame: JsonRecord): boolean {
   const header = recordOr(frame.header)
   return header.status === LAST || choicesOf(frame).status === LAST || !isFine(header.code)
@@ -33,7 +33,7 @@ export function isLastFrame(frame: JsonRecord): boolean {
 
 const isFine = (code: unknown): boolean => code === 0 || code === undefined || code === null
 
-/** All frames of an answer as one. */
+/** Joins all frames of an answer to one. */
 export function joinedFrames(frames: readonly JsonRecord[]): JsonRecord {
   const last = frames.at(-1) ?? {}
   const { usage, choices } = recordOr(last.payload)
@@ -43,7 +43,7 @@ export function joinedFrames(frames: readonly JsonRecord[]): JsonRecord {
 
 export const readSparkAnswer = (bytes: Buffer): AnswerReading => readWhole(bytes, sparkStream())
 
-/** Reads a stream frame by frame; the figures come with the last. */
+/** Reads a stream frame by frame; usage comes with the last. */
 export function sparkStream(): StreamReader {
   const said = new OneCallEvents()
   return {
@@ -58,7 +58,7 @@ export function sparkStream(): StreamReader {
         text: items.map(({ content }) => textOr(content)).join(''),
         thought: items.map(({ reasoning_content: thought }) => textOr(thought)).join(''),
         call: name === '' ? null : { name, argumentsJson: objectText(called.arguments) },
-        // It does not say when an answer was cut at its limit.
+        // Spark does not report when an answer reached its limit.
         finish: isEnd ? 'stop' : null,
       })
       const report = { id: textOr(recordOr(frame.header).sid), events }

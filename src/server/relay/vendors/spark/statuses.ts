@@ -1,6 +1,6 @@
 /**
- * What Spark's numbers of errors would have been as statuses. Source: iFlytek Open Platform, Spark
- * "Web API" and "HTTP API", their common list of errors.
+ * HTTP statuses of Spark's error codes. Source: iFlytek Open Platform, Spark "Web API" and "HTTP
+ * API", their common list of errors.
  */
 export const sparkStatuses: Readonly<Record<number, number>> = {
   10_003: 400,

@@ -29,8 +29,8 @@ const CHOSEN_FROM_MAX = 6
 const USER_ID_LENGTH_MAX = 32
 
 /**
- * The one frame that a call of Spark sends. Source: iFlytek Open Platform, Spark "Web API". It has
- * no word for what a function gave back, so calls and results are told as what was said.
+ * Writes the one frame of a Spark request. Source: iFlytek Open Platform, Spark "Web API". The
+ * protocol has no function results, so calls and results are sent as text.
  */
 export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withDemandInWords(withoutLacking(sent, SPARK_LACKS))
@@ -108,7 +108,7 @@ function mediaText(part: ReturnType<typeof mediaOf>[number]): string {
   throw unsupportedField(part.at)
 }
 
-/** Models that know no system: it is said at the beginning. */
+/** Models without a system role: instructions come at the beginning. */
 const WITHOUT_SYSTEM: ReadonlySet<string> = new Set([
   'lite',
   'general',
@@ -117,7 +117,7 @@ const WITHOUT_SYSTEM: ReadonlySet<string> = new Set([
   'pro-128k',
 ])
 
-/** What only the channel knows: whose call it is, and which version answers. */
+/** Adds the channel's members: the application, and the model version. */
 export function sparkEdits(
   body: ScannedBody,
   { model }: ProviderCall,

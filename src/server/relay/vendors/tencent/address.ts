@@ -6,8 +6,8 @@ import { embeddingWalk } from './embedding.ts'
 import { tc3Authorization, type Tc3Key } from './tc3.ts'
 
 /**
- * Hunyuan is one address; a header says what is asked of it. Source: Tencent Cloud API
- * documentation, Hunyuan, "ChatCompletions", "GetEmbedding", "Common parameters".
+ * Hunyuan has a single URL; a header names the action. Source: Tencent Cloud API documentation,
+ * Hunyuan, "ChatCompletions", "GetEmbedding", "Common parameters".
  */
 const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
   chat: 'ChatCompletions',
@@ -22,7 +22,7 @@ const HOST = 'hunyuan.tencentcloudapi.com'
 /** Regions and the international site have hosts of their own. */
 const OWN_HOST = /\.tencentcloudapi\.com$/
 
-/** The first part of a key names an application, which this version of the API no longer asks for. */
+/** The first part of a key is an application id, which this API version no longer needs. */
 function keyOf({ type, key }: ProviderChannel): Tc3Key | null {
   const [, secretId, secretKey] = splitKey(type, key) ?? []
   return secretId === undefined || secretKey === undefined ? null : { secretId, secretKey }
@@ -44,7 +44,7 @@ export const tencentHeaders = (
 export const tencentVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
   ACTIONS[task] === ACTIONS.embeddings ? inSteps(embeddingWalk) : null
 
-/** Behind a reverse proxy Tencent is still called by its own name, and only that can be signed. */
+/** Behind a reverse proxy Tencent still expects its own host name in the signature. */
 function signedHost(url: string): string {
   const { host } = new URL(url)
   return OWN_HOST.test(host) ? host : HOST
@@ -57,7 +57,7 @@ export function tencentSeal(
 ): Seal {
   return (_egress, { url, headers, body }) => {
     const key = keyOf(channel)
-    // `tencentUrl` has found it whole.
+    // `tencentUrl` has already checked it.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
     const seconds = nowSeconds()
     const authorization = tc3Authorization(

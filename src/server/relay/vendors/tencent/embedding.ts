@@ -20,7 +20,7 @@ export const tencentEmbedding: Embedding = {
 
 const responseIn = (answer: JsonRecord): JsonRecord => recordOr(answer.Response ?? answer)
 
-/** Its SDKs say 50 or, lately, 200. */
+/** Its SDKs state 50 or, lately, 200. */
 const TEXTS_MAX = 50
 
 export const embeddingWalk = textsInParts({

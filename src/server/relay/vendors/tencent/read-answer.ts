@@ -8,8 +8,8 @@ import { readUsage } from '../../openai/usage.ts'
 import { statedError } from '../../dialect/stated-error.ts'
 
 /**
- * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer stands within `Response`.
- * Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
+ * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer is in `Response`. Source:
+ * Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
  */
 const unwrapped = (answer: JsonRecord): JsonRecord =>
   isRecord(answer.Response) ? answer.Response : answer
@@ -34,7 +34,7 @@ const inOpenai = ({ Id, Choices }: JsonRecord): JsonRecord => recordOr(renamed({
 export const readTencentAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new TencentStreamReader())
 
-/** Reads a stream event by event; every one has the figures so far. */
+/** Reads a stream event by event; each has the usage so far. */
 export class TencentStreamReader implements StreamReader {
   private readonly reader = new OpenaiStreamReader()
 
@@ -54,7 +54,7 @@ export class TencentStreamReader implements StreamReader {
   }
 }
 
-/** Statuses of errors by the beginnings of their codes; the first that fits counts. */
+/** HTTP statuses by prefix of the error code; the first match counts. */
 const STATUSES: readonly [start: string, status: number][] = [
   ['AuthFailure', 401],
   ['UnauthorizedOperation', 403],
@@ -85,7 +85,10 @@ const OTHER_STATUS = 502
 const statusOf = (code: string): number =>
   STATUSES.find(([start]) => code.startsWith(start))?.[1] ?? OTHER_STATUS
 
-/** What went wrong; undefined: nothing. In a stream it has another name, and a number for a code. */
+/**
+ * Error of an answer; undefined if there is none. In a stream it has another name, and a number as
+ * its code.
+ */
 function errorIn({ Error: told, ErrorMsg: toldInStream }: JsonRecord): unknown {
   if (isRecord(told)) {
     const code = textOr(told.Code)

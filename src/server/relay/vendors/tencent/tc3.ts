@@ -10,9 +10,9 @@ export interface Tc3Key {
 }
 
 export interface ToSign {
-  /** The product, as the scope of the signature names it. */
+  /** The product, as in the signature's scope. */
   service: string
-  /** Whose name Tencent sees, whatever stands between it and us. */
+  /** Host name that Tencent sees, even behind a proxy. */
   host: string
   action: string
   contentType: string

@@ -27,9 +27,9 @@ export const TENCENT_LACKS: readonly Steering[] = [
 const SEED_MAX = 10_000
 
 /**
- * The request as Hunyuan takes it. Source: Tencent Cloud API documentation, Hunyuan,
- * "ChatCompletions" and its data types. A limit on the answer's length has no word there and is
- * left behind: models end at one of their own.
+ * Writes the request for Hunyuan. Source: Tencent Cloud API documentation, Hunyuan,
+ * "ChatCompletions" and its data types. It has no limit on the answer's length, so that is dropped:
+ * models end at their own limits.
  */
 export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, TENCENT_LACKS))
@@ -44,7 +44,7 @@ export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
       TopP: request.topP,
       Seed: seedOf(request),
       Stop: request.stop.length === 0 ? null : request.stop,
-      // Whether, not how much.
+      // Reasoning is only on or off.
       EnableThinking: request.thinking === null ? null : request.thinking.kind !== 'off',
     }),
   }
@@ -56,7 +56,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.output !== null) throw cannotSay(request, 'output')
 }
 
-/** Equal seeds stay equal in the range that Hunyuan takes. */
+/** Maps seeds to Hunyuan's range; equal seeds stay equal. */
 function seedOf(request: ChatRequest): number | null {
   const { seed } = request
   if (seed === null || (seed >= 1 && seed <= SEED_MAX)) return seed
@@ -64,7 +64,7 @@ function seedOf(request: ChatRequest): number | null {
   return (Math.abs(Math.trunc(seed)) % SEED_MAX) + 1
 }
 
-/** One certain tool can be demanded, and by it "any" where there is only one. */
+/** A single named tool can be required, and so can "any" if there is only one. */
 function toolsOf(request: ChatRequest): JsonRecord {
   const { tools, toolChoice } = request
   if (tools.length === 0) return {}
@@ -87,7 +87,7 @@ function toolsOf(request: ChatRequest): JsonRecord {
   }
 }
 
-/** The schema of the arguments is a text. */
+/** The schema of the arguments is sent as a text. */
 const writeTool = ({ name, description, schema }: Tool): JsonRecord => ({
   Type: 'function',
   Function: {
