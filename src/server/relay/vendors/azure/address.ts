@@ -2,8 +2,8 @@ import { isCloudflareGateway, rootUrl } from '../../../../contract/channel-types
 import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
 
 /**
- * Azure OpenAI: OpenAI's dialect at deployments of one's own. Source: Azure OpenAI's REST API
- * reference; "API version lifecycle" for `v1`, where the model stands in the body again.
+ * Azure OpenAI: OpenAI's dialect with the operator's own deployments. Source: Azure OpenAI's REST
+ * API reference; "API version lifecycle" for `v1`, where the body names the model again.
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: 'chat/completions',
@@ -22,13 +22,13 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
 
 const DEFAULT_VERSION = '2024-03-01-preview'
 const VERSION_ONE = /^(?:v1|preview|latest)$/
-/** Since then streams can be asked for their usage; earlier versions refuse the question. */
+/** First version with usage in streams; earlier versions reject `stream_options`. */
 const USAGE_SINCE = '2024-09-01'
 
-/** The address that Microsoft's pages give for it: nothing else is there. */
+/** Base URL from Microsoft's documentation, which has only `v1`. */
 const VERSION_ONE_ADDRESS = /\/openai\/v1$/i
 
-/** A client that names one was written for it. */
+/** A version in the client's query takes precedence. */
 function versionOf(channel: ProviderChannel, { clientQuery }: ProviderCall): string {
   if (VERSION_ONE_ADDRESS.test(channel.baseUrl)) return 'v1'
   return clientQuery.get('api-version') ?? (channel.apiVersion || DEFAULT_VERSION)
@@ -40,10 +40,10 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   if (path === undefined || base === '') return null
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
-  // They have no deployment in their address, and none of the dated versions.
+  // The Responses API has no deployment in its URL, and none of the dated versions.
   if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
-  // Cloudflare's gateway has the deployment in its own address.
+  // The URL of Cloudflare's gateway contains the deployment.
   if (isCloudflareGateway(base)) {
     return `${base}/${deploymentOf(channel, call.model)}/${path}${query}`
   }
@@ -54,8 +54,8 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
 }
 
 /**
- * Deployments are named after models. Names could have no dots once, and channels that do not say
- * otherwise were made for such.
+ * Name of a model's deployment. Deployment names once could have no dots, so dots are removed
+ * unless the channel says otherwise.
  */
 function deploymentOf({ config }: ProviderChannel, model: string): string {
   const keepsDots = config?.['deployment_dots'] === 'keep'

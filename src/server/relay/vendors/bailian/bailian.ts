@@ -11,8 +11,8 @@ import { bailianEdits } from './chat.ts'
 
 /**
  * Bailian is the later name of DashScope. Its compatible mode has no reranking, images, speech and
- * transcription, and takes ten texts to embed. Sources: Alibaba Cloud Model Studio, "Text rerank",
- * "Qwen-Image", "Embedding".
+ * transcription, and embeds ten texts per request. Sources: Alibaba Cloud Model Studio, "Text
+ * rerank", "Qwen-Image", "Embedding".
  */
 const BY_DASHSCOPE: ReadonlySet<Task> = new Set<Task>([
   'rerank',

@@ -6,14 +6,13 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import { messageEdits, systemRole } from '../../openai/message-edits.ts'
 
 /**
- * What Alibaba's models want otherwise of a chat in OpenAI's dialect, whichever type of channel
- * reaches them. Source: Alibaba Cloud Model Studio, "OpenAI compatible - Chat", `top_p`,
- * `enable_thinking`.
+ * Edits for Alibaba's models in OpenAI's dialect, for every channel type with them. Source: Alibaba
+ * Cloud Model Studio, "OpenAI compatible - Chat", `top_p`, `enable_thinking`.
  */
 
 /**
- * What asks for a stream in a request that asks for none: some models answer, and most think, in a
- * stream only. The relay puts it together. Source: Alibaba Cloud Model Studio, "OpenAI compatible -
+ * Requests a stream for a call without streaming: some models answer, and most reason, only in
+ * streams. The relay joins the stream. Source: Alibaba Cloud Model Studio, "OpenAI compatible -
  * Chat", "Deep thinking", "Omni".
  */
 const STREAM_EDITS: readonly MemberEdit[] = [
@@ -21,7 +20,7 @@ const STREAM_EDITS: readonly MemberEdit[] = [
   { set: 'include_usage', inside: 'stream_options', json: 'true' },
 ]
 
-/** One itself is refused. */
+/** Alibaba rejects 1 itself. */
 const TOP_P_MAX = 0.9999
 export function bailianEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const { task, isStream } = call
@@ -29,13 +28,14 @@ export function bailianEdits(body: ScannedBody, call: ProviderCall): MemberEdit[
   const model = capabilitiesOf(call)
   const topP = memberValue(body, 'top_p')
   const thinks = memberValue(body, 'enable_thinking') ?? null
-  // It thinks unless told otherwise, which it may only in a stream.
+  // Such a model reasons by default, but accepts reasoning only in a stream.
   const mustNotThink = !isStream && thinks === null && hasFeature(model, 'reasons_in_streams_only')
   return [
     ...(typeof topP === 'number' && topP >= 1 ? [{ set: 'top_p', json: String(TOP_P_MAX) }] : []),
     ...(mustNotThink ? [{ set: 'enable_thinking', json: 'false' }] : []),
     ...(!isStream && (hasFeature(model, 'stream_only') || thinks === true) ? STREAM_EDITS : []),
-    // Another is "not one of ['system', 'assistant', …]" (OpenCoworkAI/open-codesign#183).
+    // Other roles are rejected: "not one of ['system', 'assistant', …]"
+    // (OpenCoworkAI/open-codesign#183).
     ...messageEdits(body, systemRole(body)),
   ]
 }

@@ -4,9 +4,9 @@ import { textOr } from '../../json/json-value.ts'
 import { cloudflareMedia } from './media.ts'
 
 /**
- * Workers AI in OpenAI's dialect, at an address with the account in it, and what only the addresses
- * of its models have. Source: Cloudflare's documentation, "Workers AI: OpenAI compatible API
- * endpoints", "REST API" and "AI Gateway: Workers AI".
+ * Workers AI in OpenAI's dialect, at a URL with the account, and tasks that only the models' own
+ * URLs have. Source: Cloudflare's documentation, "Workers AI: OpenAI compatible API endpoints",
+ * "REST API" and "AI Gateway: Workers AI".
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/v1/chat/completions',
@@ -15,7 +15,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   batchEmbedContents: '/v1/embeddings',
 }
 
-/** Names of models have slashes, which stand in the address as they are. */
+/** Model names contain slashes, which are not escaped in the URL. */
 const MODEL = /^@?[\w.-]*[\w-](?:\/[\w.-]*[\w-])+$/
 
 export function cloudflareUrl(channel: ProviderChannel, call: ProviderCall): string | null {
@@ -24,7 +24,7 @@ export function cloudflareUrl(channel: ProviderChannel, call: ProviderCall): str
   if (isMedia && !MODEL.test(model)) return null
   const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
   if (base === '') return null
-  // The gateway has the account in its own address.
+  // The URL of an AI Gateway contains the account.
   if (isCloudflareGateway(base)) {
     const path = isMedia ? `/${model}` : PATHS[task]
     const gateway = `${base.replace(/\/workers-ai(?:\/v1)?$/, '')}/workers-ai`

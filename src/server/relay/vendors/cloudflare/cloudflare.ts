@@ -29,7 +29,7 @@ const modelList: ModelList = {
   question(channel) {
     const base = baseUrlOf(channel)
     const path = `/client/v4/accounts/${accountOf(channel, base)}/ai/models/search?per_page=1000`
-    // A gateway has no list; its key is good for Cloudflare's own API.
+    // A gateway has no model list; its key also works for Cloudflare's own API.
     const asked = isCloudflareGateway(base) ? channelType(channel.type).baseUrl : base
     return { url: beside(asked, path), headers: bearer(channel) }
   },

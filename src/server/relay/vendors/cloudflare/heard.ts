@@ -14,12 +14,12 @@ import {
 import { rewritten, takenOut } from '../../providers/rewritten-body.ts'
 
 /**
- * Recordings that Whisper writes down, or translates, at Workers AI, for OpenAI's clients. Source:
- * Cloudflare's documentation, "Workers AI: Models", automatic speech recognition.
+ * Transcription and translation by Whisper on Workers AI, in OpenAI's format. Source: Cloudflare's
+ * documentation, "Workers AI: Models", automatic speech recognition.
  */
 
 const TURBO = /\/whisper-large-v3-turbo$/
-/** Takes a recording alone, and no words about it. */
+/** Models that take a recording without parameters. */
 const PLAIN = /\/whisper(?:-tiny-en)?$/
 
 export const hears = (model: string, task: Task): boolean =>

@@ -5,7 +5,7 @@ import { heardEdits, heardWalk, hears } from './heard.ts'
 import { draws, pictureEdits, pictureWalk } from './pictures.ts'
 import { isRanking, rankingEdits, rankingWalk } from './ranking.ts'
 
-/** What Workers AI does at an address of each model, which edits and a walk turn into its words. */
+/** Tasks at the URL of each model, whose format edits and a walk convert. */
 type Media = Pick<Provider, 'edits' | 'via' | 'ofForm'>
 
 const drawing: Media = { edits: pictureEdits, via: () => inSteps(pictureWalk) }
@@ -18,7 +18,7 @@ const hearing: Media = {
   via: () => inSteps(heardWalk),
 }
 
-/** How such a task is done by a model; null: not this way. */
+/** How a model does such a task; null if it is not supported this way. */
 export function cloudflareMedia(model: string, task: Task): Media | null {
   switch (task) {
     case 'images':

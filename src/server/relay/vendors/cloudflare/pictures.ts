@@ -16,8 +16,8 @@ import { AS_USUAL, pictureMember, WANTED } from '../../providers/openai-pictures
 import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
 
 /**
- * Pictures that Workers AI draws, asked for as OpenAI's clients do. Source: Cloudflare's
- * documentation, "Workers AI: Models", text to image.
+ * Image generation by Workers AI, in OpenAI's format. Source: Cloudflare's documentation, "Workers
+ * AI: Models", text to image.
  */
 
 /** FLUX.2 takes forms of its own, and other models a picture to begin with. */
@@ -32,10 +32,13 @@ const isSchnell = (model: string): boolean => model.endsWith('/flux-1-schnell')
 
 const USUAL_SIDE = 1024
 
-/** Members that change nothing about a picture. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
 
-/** Steps and more pixels cost more at Cloudflare, which the price of a picture does not cover. */
+/**
+ * Converts the request to Cloudflare's members. Rejects what the price of an image does not cover:
+ * steps and more pixels cost more at Cloudflare.
+ */
 export function pictureEdits(body: ScannedBody, { model }: { model: string }): MemberEdit[] {
   const asked = membersOf(body)
   const { prompt, n, size, seed, guidance, negative_prompt: negative, ...others } = asked
@@ -65,7 +68,7 @@ function drawnSides(size: unknown, model: string): { width?: number; height?: nu
   return sides
 }
 
-/** Some models tell the picture in base64, the others send it as it is. */
+/** Some models return the image as base64, others as bytes. */
 export const pictureWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))

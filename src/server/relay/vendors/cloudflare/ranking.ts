@@ -8,16 +8,16 @@ import type { Walk } from '../../transport/upstream-steps.ts'
 import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
 
 /**
- * Rankings by Workers AI, asked for in the common shape. Source: Cloudflare's documentation,
- * "Workers AI: bge-reranker-base".
+ * Reranking by Workers AI, in the usual format. Source: Cloudflare's documentation, "Workers AI:
+ * bge-reranker-base".
  */
 
 export const isRanking = (model: string): boolean => /\/bge-reranker-/.test(model)
 
-/** Whether the documents are wanted back: for the walk, and not sent. */
+/** Whether to return the documents: read by the walk, and never sent. */
 const RETURNS = 'return_documents'
 
-/** Members that change no order. */
+/** Members without an effect on the order. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(
   'model user max_chunks_per_doc max_chunk_per_doc overlap_tokens'.split(' '),
 )

@@ -13,7 +13,7 @@ export const deeplHeaders = ({ key }: ProviderChannel): Record<string, string> =
   authorization: `DeepL-Auth-Key ${key}`,
 })
 
-/** A translation comes in one piece; a client that wants a stream gets it as one. */
+/** A translation is not streamed; a client that requested a stream gets it as a single event. */
 export const deeplWire: Wire = {
   ...serverSentEvents,
   accept: 'application/json',

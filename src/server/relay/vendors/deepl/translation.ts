@@ -32,9 +32,9 @@ export const DEEPL_LACKS: readonly Steering[] = [
 ]
 
 /**
- * A translation as a chat: the last thing the user says comes back in the language that the model
- * names. Source: DeepL's API reference, "Translate text". Limits of length and earlier messages
- * mean nothing to a translator and are left out.
+ * Translates the last user message into the language that the model names. Source: DeepL's API
+ * reference, "Translate text". Limits of length and earlier messages have no effect on a
+ * translation and are left out.
  */
 export function writeDeeplRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, DEEPL_LACKS)
@@ -48,13 +48,13 @@ export function writeDeeplRequest(sent: ChatRequest, to: Target): JsonRecord {
   return {
     text: [lastWords(request)],
     target_lang: language,
-    // What DeepL bills is characters, and it says how many only when it is asked.
+    // DeepL bills characters, and reports their number only on request.
     show_billed_characters: true,
     ...(formality === null ? {} : { formality: `prefer_${formality}` }),
   }
 }
 
-/** What DeepL bills: code points of what is translated, for which prompt tokens stand. */
+/** Characters that DeepL bills: code points of the text, which are counted as prompt tokens. */
 export const charactersIn = (request: ChatRequest): TokenUsage =>
   countedUsage([...lastWords(request)].length, 0)
 
@@ -68,13 +68,13 @@ function lastWords({ messages }: ChatRequest): string {
   return text
 }
 
-/** `EN-GB`, `PT-BR`, `ZH-HANS`: what may follow a language. */
+/** Suffixes of a language, as in `EN-GB`, `PT-BR`, `ZH-HANS`. */
 const REGION = /^(?:[a-z]{2}|hans|hant|419)$/i
 const FORMALITY = /^(?:more|less)$/i
 
 /**
- * `deepl-ja`, `deepl-en-gb`, `deepl-de-more`: a language, perhaps with its region, and perhaps how
- * formal the translation is to be.
+ * Parses `deepl-ja`, `deepl-en-gb`, `deepl-de-more`: a language, optionally with its region and the
+ * formality of the translation.
  */
 export function languageOf(model: string): { language: string; formality: string | null } {
   const [name = '', language = name, ...rest] = model.split('-')
@@ -98,10 +98,10 @@ export function readTranslation(bytes: Buffer): AnswerReading {
   return { kind: 'ok', usage: readCharacters(answer), events: () => texts }
 }
 
-/** It never streams: whatever came as events would be nothing of its own. */
+/** DeepL never streams, so any event is an error. */
 export const noStream: StreamReader = { read: (event) => ({ error: event }) }
 
-/** Characters stand for prompt tokens, and nothing else costs anything. */
+/** Characters are reported as prompt tokens; nothing else is charged. */
 function readCharacters(answer: JsonRecord): UsageReading {
   let freshTokens = 0
   for (const { billed_characters: billed } of translationsIn(answer)) {
