@@ -34,8 +34,8 @@ const tooLarge = (name: keyof typeof BODY_LIMITS): object =>
 const compressed = refusal('body_compression_refused')
 
 /**
- * Milliseconds of CPU time of a call in this thread, which also runs the server. Database threads and
- * compilation in the background do not count.
+ * Milliseconds of CPU time of a call in this thread, which also runs the server. Threads of the
+ * database and compilation in the background do not count.
  */
 async function cost(call: () => Promise<unknown>): Promise<number> {
   const before = process.threadCpuUsage()
