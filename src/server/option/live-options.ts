@@ -49,7 +49,7 @@ export interface Ratios {
 
 /**
  * The options in force. One snapshot in memory, replaced as a whole when any process changes one,
- * so that nobody sees half a change.
+ * so that no reader sees half a change.
  */
 export interface LiveOptions {
   text(key: OptionKey): string
@@ -64,7 +64,7 @@ export interface LiveOptions {
   secretsSet(): string[]
   /**
    * Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`,
-   * `option_in_use`. `also` runs in the same transaction; it is told of a secret that this empties.
+   * `option_in_use`. `also` runs in the same transaction; it receives the secrets that this clears.
    */
   set(
     key: string,
@@ -73,7 +73,7 @@ export interface LiveOptions {
   ): Promise<void>
   /**
    * The same for several keys that need nothing of each other: all or none. `change` makes the new
-   * texts of those that are stored at this moment, which nobody else changes meanwhile.
+   * texts of those that are stored at this moment, which no other process changes meanwhile.
    */
   setAll(
     change: (before: OptionTexts) => ReadonlyMap<OptionKey, string>,

@@ -5,7 +5,8 @@ import { readSetting } from '../db/setting-store.ts'
 
 /**
  * What One API does where an option was never saved and our default is another one. An adopted
- * installation goes on so until somebody decides: no retries, and models without a price cost this.
+ * installation stays so until an administrator decides: no retries, and models without a price cost
+ * this.
  */
 const ONE_API_DEFAULTS = { RetryTimes: '0', DefaultModelRatio: '30' }
 
@@ -20,7 +21,7 @@ export async function loadOptions(db: Queries): Promise<Map<string, string>> {
 }
 
 /**
- * Until the transaction ends nobody else saves an option: for a change that depends on what is
+ * Until the transaction ends no other process saves an option: for a change that depends on what is
  * stored. On SQLite the transaction has the file.
  */
 export async function lockOptions(trx: Queries): Promise<void> {

@@ -30,8 +30,8 @@ import { refusedAnswer, saysSomething } from './respond-whole.ts'
  * Relays a call whose response is streamed. The upstream's events pass through byte for byte as
  * they arrive; only the inspected parts are copied. Three things are held back:
  *
- * - everything before the first event with content, because until then another channel may be asked;
- *   a client that waits long receives keep-alive events of this server;
+ * - everything before the first event with content, because another channel may still be tried; a
+ *   client that waits long receives keep-alive events of this server;
  * - the usage chunk, if the client did not ask for it and this server did;
  * - the end of the stream, until the call is settled: a client that saw `[DONE]` has been charged.
  *

@@ -19,7 +19,7 @@ import { isSameAccount, setKeyAside, takeKeyBack } from './key-status.ts'
  * Disables channels whose account or key is refused, and enables them again, both based on real
  * calls.
  *
- * - A refusal that names such a reason counts at once. A refusal without a reason (a bare 401) counts
+ * - A refusal that names such a reason counts immediately. One without a reason (a bare 401) counts
  *   after two users, or one user five times, met it within five minutes without a successful call
  *   between; it never disables the last channel that serves some model to some group.
  * - A disabled channel is tried by one real call after five minutes, then after twice as long each
