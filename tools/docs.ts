@@ -38,7 +38,8 @@ function install(): void {
   const digest = createHash('sha256').update(lock).digest('hex')
   const record = join(MANUAL, 'node_modules/.gatehouse-lock')
   if (existsSync(record) && readFileSync(record, 'utf8') === digest) return
-  run('npm', ['ci'])
+  // VitePress is a development dependency, which NODE_ENV=production would leave out.
+  run('npm', ['ci', '--include=dev'])
   writeFileSync(record, digest)
 }
 

@@ -74,6 +74,7 @@ async function builtGallery(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'gatehouse-gallery-'))
   const root = import.meta.dirname
   // A test run sets this to `test`, which would build React for development.
+  const before = process.env['NODE_ENV']
   process.env['NODE_ENV'] = 'production'
   await build({
     configFile: false,
@@ -90,6 +91,8 @@ async function builtGallery(): Promise<string> {
       target: 'esnext',
       rolldownOptions: { input: join(root, 'gallery.html') },
     },
+  }).finally(() => {
+    process.env['NODE_ENV'] = before
   })
   return folder
 }
