@@ -182,6 +182,8 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'user_disabled',
   'email_code_wrong',
   'reset_link_invalid',
+  'second_factor_wrong',
+  'second_factor_attempts',
   'old_password_needed',
   'old_password_wrong',
   'too_many_password_attempts',

@@ -22,6 +22,7 @@ import {
   deleteSecondFactor,
   enable,
   findSecondFactor,
+  hasSecondFactor,
   insertPending,
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
@@ -56,11 +57,10 @@ function signInRoutes(app: App): Route[] {
     serve(secondFactorApi.verify, async (call) => {
       const { actor, body } = call
       requireSession(actor)
-      if (body.code) {
-        await checkCode(app, actor.id, body.code)
-      } else if ((await findSecondFactor(app.database.read, actor.id))?.isEnabled === true) {
+      if (await hasSecondFactor(app.database.read, actor.id)) {
         // The password alone must not bypass the second factor.
-        throw new AppError('second_factor_needed')
+        if (!body.code) throw new AppError('second_factor_needed')
+        await checkCode(app, actor.id, body.code)
       } else {
         // Users of external providers may have no password: they sign in again instead.
         if (!body.password || actor.user.password === '') throw new AppError('verification_needed')
@@ -104,10 +104,14 @@ function ownRoutes(app: App): Route[] {
       const { actor, body } = call
       requireSession(actor)
       const stored = await findSecondFactor(database.read, actor.id)
-      if (stored?.isEnabled === true) throw new AppError('second_factor_enabled')
+      if (stored === undefined) throw new AppError('second_factor_missing')
+      if (stored.isEnabled) throw new AppError('second_factor_enabled')
       await checkCode(app, actor.id, body.code)
       await database.write.transaction().execute(async (trx) => {
-        await enable(trx, actor.id, clock.nowSeconds())
+        // A set-up in another window may have replaced the secret of this code.
+        if (!(await enable(trx, stored, clock.nowSeconds()))) {
+          throw new AppError('second_factor_wrong')
+        }
         // Sessions created without it.
         await deleteSessionsOf(trx, actor.id, actor.sessionHash)
         await recordChange(call, trx, { before: false, after: true })

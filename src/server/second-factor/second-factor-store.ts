@@ -64,13 +64,22 @@ async function insertRecoveryCodes(
   await trx.insertInto('recovery_codes').values(rows).execute()
 }
 
-/** Enables the second factor: sign-in requires it from now on. */
-export async function enable(trx: Queries, userId: number, nowSeconds: number): Promise<void> {
-  await trx
+/**
+ * Enables the second factor: sign-in requires it from now on. Returns false if its secret was
+ * replaced.
+ */
+export async function enable(
+  trx: Queries,
+  { userId, secret }: StoredSecondFactor,
+  nowSeconds: number,
+): Promise<boolean> {
+  const changed = await trx
     .updateTable('second_factors')
     .set({ enabled_at: nowSeconds })
     .where('user_id', '=', userId)
-    .execute()
+    .where('secret', '=', secret)
+    .executeTakeFirst()
+  return changed.numUpdatedRows === 1n
 }
 
 /**

@@ -196,6 +196,14 @@ forEachDatabase('two-factor sign-in', (open) => {
     })
   })
 
+  test('a code of a factor that is not enabled yet proves nothing', async () => {
+    await post('/api/verify', { password: PASSWORD })
+    const { secret } = (await post('/api/user/2fa/setup')).data as Enrolment
+    expect(await post('/api/verify', { code: codeOf(secret) })).toMatchObject(
+      refusal('verification_needed'),
+    )
+  })
+
   test('with a second factor the password proves nothing', async () => {
     const { secret } = await enrol()
     expect(await post('/api/verify', { password: PASSWORD })).toMatchObject(

@@ -10,6 +10,8 @@ import {
 } from '../../../tools/sign-in-providers/lark-provider.ts'
 import { walk } from '../../../tools/sign-in-providers/walk.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { newSecret } from '../second-factor/one-time-password.ts'
+import { enable, insertPending } from '../second-factor/second-factor-store.ts'
 import { randomText } from '../secrets.ts'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
@@ -87,6 +89,19 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       .execute()
     expect(rows).toEqual([])
   }
+
+  test('a user with a second factor is asked for it and gets no session', async () => {
+    const first = await wholeTrip()
+    const userId = Number(Object(first.data).id)
+    const factor = { userId, secret: newSecret(), codeHashes: ['0'], nowSeconds: 1 }
+    await server.database.write.transaction().execute(async (trx) => {
+      await insertPending(trx, factor)
+      await enable(trx, { ...factor, isEnabled: false }, 1)
+    })
+    const answer = await wholeTrip()
+    expect(answer.json).toMatchObject({ success: true, data: { require_2fa: true, id: 0 } })
+    expect(cookieOf(answer, 'session')).toBeUndefined()
+  })
 
   describe('a first sign-in', () => {
     test('creates a user with bonus and first token, and signs in', async () => {

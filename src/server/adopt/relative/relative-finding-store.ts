@@ -62,7 +62,8 @@ async function keyFindings(db: Queries, tables: FoundTables): Promise<Finding[]>
   ]
 }
 
-const FACTOR = 'users have a second factor; here their password is enough'
+const FACTOR =
+  'users have a second factor, which is not adopted; until they enable it here, the password is enough'
 
 /** Reports users with a second factor. */
 export async function factorFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {

@@ -101,7 +101,9 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
       'channels of New API’s type 36 have no counterpart here and are disabled: 3',
     )
     expect(said).toContain('channels of New API’s type 34 become Cohere (35): 1')
-    expect(said).toContain('1 users have a second factor; here their password is enough')
+    expect(said).toContain(
+      '1 users have a second factor, which is not adopted; until they enable it here, the password is enough',
+    )
     expect(await channelsOf(database)).toEqual([
       { id: 1, type: 35, status: 1, base_url: '' },
       { id: 2, type: 50, status: 2, base_url: 'http://127.0.0.1:4010' },
@@ -127,7 +129,8 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     await database.run(`ALTER TABLE users ADD COLUMN totp_secret varchar(64);
       UPDATE users SET totp_secret = 'JBSWY3DPEHPK3PXP' WHERE id = 4;
       UPDATE users SET totp_secret = '' WHERE id = 5`)
-    const sentence = '1 users have a second factor; here their password is enough'
+    const sentence =
+      '1 users have a second factor, which is not adopted; until they enable it here, the password is enough'
     expect(await reportOf(database)).toContain(`${sentence} (4)`)
     expect(await adopt(database)).toContain(sentence)
   })

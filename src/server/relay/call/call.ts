@@ -203,11 +203,6 @@ type BegunCall = Pick<
   | 'startedMs'
 >
 
-/** Alias of `Call`, used by `respond-*.ts`. */
-export type RelayCall = Call
-/** Alias of `Attempt`, used by `respond-*.ts`. */
-export type Charge = Attempt
-
 /** The outcome of a call, for metrics. */
 export interface CallEnd {
   /**

@@ -2,7 +2,8 @@ import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
 import type { AttemptPlan, Prompt } from './plan.ts'
 import type { Answer } from '../transport/decoded-body.ts'
 import { textsOf } from '../canonical/answer-texts.ts'
-import type { Charge, RelayCall, RelayParts } from './call.ts'
+import type { Call, RelayParts } from './call.ts'
+import type { Attempt } from './plan.ts'
 import { beginStream, costHeaders } from './respond.ts'
 import { measureAnswer, settleWhole } from './respond-whole.ts'
 
@@ -12,8 +13,8 @@ import { measureAnswer, settleWhole } from './respond-whole.ts'
  */
 export async function relayJsonAsStream(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   plan: { answer: Answer; prompt: Prompt; attempt: AttemptPlan; wantsCost: boolean },
 ): Promise<AttemptOutcome> {
   const measured = await measureAnswer(parts, call, charge, {

@@ -18,7 +18,8 @@ import type { StreamOutput } from '../dialect/stream-output.ts'
 import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
 import { toldError, type RelayError } from '../dialect/relay-error.ts'
 import { checkpointCall, settleCall } from './settle.ts'
-import { endCall, stayForAnswer, type Charge, type RelayCall, type RelayParts } from './call.ts'
+import { endCall, stayForAnswer, type Call, type RelayParts } from './call.ts'
+import type { Attempt } from './plan.ts'
 import { beginStream, costHeaders, openStream } from './respond.ts'
 import { beginAsEvents, type EventReader, type SseEvent } from '../transport/wire.ts'
 import { cleanError, endingError, endingOf, isWhole, measureStream } from './stream-end.ts'
@@ -64,8 +65,8 @@ export interface StreamPlan {
 
 export function relayStream(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   plan: StreamPlan,
 ): Promise<AttemptOutcome> {
   return new StreamRelay(parts, call, charge, plan).run()
@@ -73,8 +74,8 @@ export function relayStream(
 
 class StreamRelay {
   private readonly parts: RelayParts
-  private readonly call: RelayCall
-  private readonly charge: Charge
+  private readonly call: Call
+  private readonly charge: Attempt
   private readonly plan: StreamPlan
   private readonly reader: EventReader
   private readonly stream: FollowedStream
@@ -113,7 +114,7 @@ class StreamRelay {
   /** Counted prompt tokens; null if not counted yet. */
   private promptTokens: number | null = null
 
-  constructor(parts: RelayParts, call: RelayCall, charge: Charge, plan: StreamPlan) {
+  constructor(parts: RelayParts, call: Call, charge: Attempt, plan: StreamPlan) {
     this.parts = parts
     this.call = call
     this.charge = charge

@@ -1,7 +1,7 @@
 import type { UsageSource } from './settle.ts'
 import { costOf } from '../../ledger/price.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { AttemptPlan, Prompt } from './plan.ts'
+import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
@@ -18,14 +18,7 @@ import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from '../transport/dec
 import type { WholeAnswer } from '../dialect/stream-output.ts'
 import { measureTold } from './settle.ts'
 import { sendAnswer } from './respond.ts'
-import {
-  endCall,
-  onEarlyEnd,
-  stayForAnswer,
-  type Charge,
-  type RelayCall,
-  type RelayParts,
-} from './call.ts'
+import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from './call.ts'
 import { settleCall } from './settle.ts'
 import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
 import { streamAsJson } from '../gathering/stream-as-json.ts'
@@ -39,8 +32,8 @@ import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.t
 /** Sends the request, waits for the whole response, settles, and then responds to the client. */
 export async function relayWhole(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { plan, prompt }: { plan: AttemptPlan; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   const sentMs = parts.app.clock.monotonicMs()
@@ -60,8 +53,8 @@ export async function relayWhole(
 /** Settles a whole response with a success status, and then responds to the client. */
 export async function relayAnswer(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { plan, prompt, answer }: { plan: AttemptPlan; prompt: Prompt; answer: Answer },
 ): Promise<AttemptOutcome> {
   const measured = await measureAnswer(parts, call, charge, { answer, prompt, plan })
@@ -80,8 +73,8 @@ export interface MeasuredAnswer extends WholeAnswer {
 /** Returns the content and usage of a whole response with a success status, or its error. */
 export async function measureAnswer(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { answer, prompt, plan }: { answer: Answer; prompt: Prompt; plan: AttemptPlan },
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
@@ -127,7 +120,7 @@ function errorOf(
 
 /** Returns the source of the number of searches if they have a price; null if it is not needed. */
 function sourceOfCalls(
-  { price }: Charge,
+  { price }: Attempt,
   { estimate }: Prompt,
   told: UsedExtras | undefined,
 ): UsageSource | null {
@@ -156,7 +149,7 @@ interface WholeRequest {
  */
 export function fetchWhole(
   parts: RelayParts,
-  call: RelayCall,
+  call: Call,
   { request, channelId, bytesMax }: WholeRequest,
 ): Promise<Answer | AttemptFailure> {
   const { app, egress, abortLater } = parts
@@ -218,8 +211,8 @@ const goOn = (): void => {}
  */
 async function failed(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
 ): Promise<AttemptOutcome> {
   if (failure === 'aborted') {
@@ -235,8 +228,8 @@ async function failed(
 
 /** Handles a response with an error status; its body may be compressed. */
 export async function refusedAnswer(
-  call: RelayCall,
-  charge: Pick<Charge, 'channel'>,
+  call: Call,
+  charge: Pick<Attempt, 'channel'>,
   answer: Answer,
 ): Promise<FailedAttempt> {
   const body = await decodedBody({ ...answer, room: null })
@@ -269,8 +262,8 @@ function clientAnswer(
 
 async function settleAndSend(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
   const paid = await settleWhole(parts, call, charge, { used, source })
@@ -282,8 +275,8 @@ async function settleAndSend(
  */
 export async function settleWhole(
   parts: RelayParts,
-  call: RelayCall,
-  charge: Charge,
+  call: Call,
+  charge: Attempt,
   { used, source }: Pick<MeasuredAnswer, 'used' | 'source'>,
 ): Promise<{ charged: number; remaining: number | null }> {
   const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
@@ -298,7 +291,7 @@ export async function settleWhole(
  */
 function remainingOf(
   { app }: RelayParts,
-  { caller: { token } }: RelayCall,
+  { caller: { token } }: Call,
   userQuota: number | null,
 ): number | null {
   const isOwners = token.unlimited_quota || !app.options.flag('DisplayTokenStatEnabled')

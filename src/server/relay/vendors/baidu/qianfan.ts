@@ -53,9 +53,9 @@ export const qianfan = nativeVendor({
       'Get an access token, Error codes',
     chat: {
       pictures: 'no',
-      tools: 'one call a turn; several results are told one after the other',
+      tools: 'one call per turn; several results are sent one after the other',
       json: 'without a schema',
-      thinking: 'no; what is thought about a call is told',
+      thinking: 'cannot be switched; reasoning about a tool call is returned',
       usage: 'in the last event',
     },
     notes: [

@@ -153,8 +153,8 @@ export const bedrock = nativeVendor({
       '`cohere.rerank-…` and `amazon.rerank-…` rank, sold by the search; documents are texts, or ' +
         'objects with one, and are not given back.',
       'A document without a name, or with that of another, gets a number.',
-      'Where no tool may be called, but calls stand in the conversation, they are told as text: ' +
-        'Converse has no word for it.',
+      'If no tool may be called but the conversation contains calls, they are sent as text, ' +
+        'because Converse cannot express it.',
       'An API key of Bedrock takes the place of the access key ID, without a secret access key; ' +
         'what is stored is then `api_key|region`. Temporary keys of AWS, which need a session token ' +
         'and end within hours, are not taken.',

@@ -49,7 +49,7 @@ export const coze = nativeVendor({
       pictures: 'by address, also sound and files; bytes are refused',
       tools: 'no: a bot has its own',
       json: 'no',
-      thinking: 'thoughts in the answer are told',
+      thinking: 'reasoning in the response is returned',
       usage: 'at the end; counted here when it does not come',
     },
     notes: [

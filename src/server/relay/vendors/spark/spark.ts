@@ -53,7 +53,7 @@ export const spark = nativeVendor({
       pictures: 'no',
       tools: 'one call a turn; that one must be called is asked for in words',
       json: 'no',
-      thinking: 'no; thoughts in the answer are told',
+      thinking: 'cannot be switched; reasoning in the response is returned',
       usage: 'in the last frame',
     },
     notes: [
@@ -63,8 +63,8 @@ export const spark = nativeVendor({
       'The version in the channel’s form decides which model answers. Without one the model’s ' +
         'name does: those of iFlytek’s list, else what follows the first dash (`SparkDesk-v3.5`). ' +
         '`x1.5` and `x2`, or `Spark-X1.5` and `Spark-X2`, are the models that think.',
-      'The protocol has no word for what a tool gave back: calls and results are told as what ' +
-        'was said. Models before Max know no system prompt: it begins the first question.',
+      'The protocol has no member for tool results: calls and results are sent as text of the ' +
+        'conversation. Models before Max have no system prompt: it begins the first question.',
       '`temperature` is held between 0.01 and 1.',
     ],
   },

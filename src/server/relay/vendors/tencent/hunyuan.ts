@@ -55,7 +55,7 @@ export const hunyuan = nativeVendor({
       pictures: 'as data or by address, where the model sees',
       tools: 'yes; one certain tool can be demanded',
       json: 'no',
-      thinking: 'on or off; thoughts in the answer are told',
+      thinking: 'on or off; reasoning in the response is returned',
       usage: 'in every event',
     },
     notes: [

@@ -79,9 +79,9 @@ export const zhipu = nativeVendor({
       '`temperature` 0 becomes `do_sample: false`, above 1 becomes 1; `top_p` is at least 0.01.',
       'An address that ends in a version is taken as it is: plans for coding have their own.',
       'Speech has voices and formats of Zhipu’s own, which a client must name.',
-      'Why a model stopped is told in OpenAI’s words; `network_error` is an error, and another ' +
-        'channel is asked.',
-      'Models of the third version (`chatglm_…`) are gone and not spoken with.',
+      'Finish reasons are those of OpenAI; `network_error` is an error, and another channel is ' +
+        'asked.',
+      'Models of the third version (`chatglm_…`) are retired and not supported.',
       'Moderation is missing here: Zhipu has it, with answers that are not OpenAI’s.',
     ],
   },
