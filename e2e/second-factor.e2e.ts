@@ -122,7 +122,8 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     await settled(page)
     await picture(page, `sessions-${language}`)
     await press(words.elsewhere)
-    await page.getByRole('button', { name: words.out, exact: true }).last().click()
+    // The rows of the list have a button of this name, too.
+    await page.getByRole('dialog').getByRole('button', { name: words.out, exact: true }).click()
     await expectSeen(page.getByText(words.alone))
   })
 
@@ -131,7 +132,7 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     page = admin.page
     await press(words.reset)
     await picture(page, `reset-${language}`)
-    await page.getByRole('button', { name: words.confirm, exact: true }).click()
+    await page.getByRole('dialog').getByRole('button', { name: words.confirm, exact: true }).click()
     await expectSeen(page.getByText(words.done))
     await page.context().close()
     ;({ page } = await visit.open('/login', undefined, { language }))

@@ -268,17 +268,24 @@ describe('long-running work', () => {
     'lock_timeout',
   ]
 
+  /**
+   * Milliseconds: longer than the statement that lifts the limit may take, to which it applies too,
+   * and the longer wait that a limit in force ends.
+   */
+  const LIMIT_MS = 400
+  const WAIT_MS = LIMIT_MS + 100
+
   test.each(limits)('is not ended by the %s of the database', async (limit) => {
     const name = new URL(database.url).pathname.slice(1)
     await pool.query(`CREATE TABLE row_of (id integer); INSERT INTO row_of VALUES (1);
-      ALTER DATABASE "${name}" SET ${limit} = 50`)
+      ALTER DATABASE "${name}" SET ${limit} = ${LIMIT_MS}`)
     const holder = patientPoolOf(database.url, { max: 1 })
     const others = poolOf(database.url, { max: 1 })
     const waits = async (work: pg.Pool, held: (updated: Promise<unknown>) => Promise<unknown>) => {
       const [holding, client] = await Promise.all([holder.connect(), work.connect()])
       await holding.query('BEGIN; UPDATE row_of SET id = 2')
       await client.query('BEGIN')
-      await passed(150)
+      await passed(WAIT_MS)
       const updated = client.query('UPDATE row_of SET id = 3')
       const ending = held(updated).then(() => holding.query('ROLLBACK'))
       const failure = await failureOf(updated)
@@ -290,7 +297,7 @@ describe('long-running work', () => {
     // Held until the limit ends the work, even if this process is slow.
     expect(isOutage(await waits(others, failureOf))).toBe(true)
     const patient = patientPoolOf(database.url, { max: 1 })
-    expect(await waits(patient, () => passed(150))).toBeNull()
+    expect(await waits(patient, () => passed(WAIT_MS))).toBeNull()
     await Promise.all([holder.end(), others.end(), patient.end()])
   })
 })
