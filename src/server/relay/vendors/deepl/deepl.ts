@@ -1,5 +1,5 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import { namesIn } from '../model-list.ts'
+import { namesIn } from '../shared/model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './address.ts'
 import {
