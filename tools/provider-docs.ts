@@ -12,8 +12,8 @@ import {
   type ChannelType,
 } from '../src/contract/channel-types.ts'
 import { dialectOf } from '../src/server/relay/conversion/dialects.ts'
-import { OPENAI_NAMES } from '../src/server/relay/dialect/field-names.ts'
-import type { Task } from '../src/server/relay/dialect/provider.ts'
+import { OPENAI_NAMES } from '../src/server/relay/protocols/dialect/field-names.ts'
+import type { Task } from '../src/server/relay/protocols/dialect/provider.ts'
 import { providerOf } from '../src/server/relay/vendors/registry.ts'
 import { vendorOf } from '../src/server/relay/vendors/registry.ts'
 import { OPENAI_CHAT, type VendorDocs } from '../src/server/relay/vendors/vendor.ts'

@@ -1,10 +1,10 @@
 import type { BalanceUnit, ChannelTypeInput, Words } from '../../../contract/channel-type-row.ts'
 import type { Capabilities } from '../../model/capabilities.ts'
-import type { Provider, Task } from '../dialect/provider.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import type { VendorRefusals } from './refusals.ts'
-import type { ReadBalance } from './balance.ts'
-import type { ModelList } from './model-list.ts'
+import type { Provider, Task } from '../protocols/dialect/provider.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import type { VendorRefusals } from './shared/refusals.ts'
+import type { ReadBalance } from './shared/balance.ts'
+import type { ModelList } from './shared/model-list.ts'
 
 /**
  * Everything that Gatehouse knows of one vendor. A file in this folder that exports a constant of

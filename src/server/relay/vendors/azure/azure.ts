@@ -1,6 +1,6 @@
 import { field, words } from '../../../../contract/channel-type-row.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { takesOtherLimit } from '../../openai/write-request.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { takesOtherLimit } from '../../protocols/openai-chat/write-request.ts'
 import { openai, thinkingEdits } from '../openai.ts'
 import { OPENAI_CHAT, nativeVendor } from '../vendor.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from './address.ts'

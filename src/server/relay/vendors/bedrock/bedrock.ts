@@ -1,12 +1,20 @@
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
+<<<<<<< HEAD
+import { plainName } from '../../protocols/canonical/plain-name.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
+import { statusInCode } from '../../protocols/dialect/stated-error.ts'
+import { formAsJson } from '../shared/image-form.ts'
+import { names, nativeVendor } from '../vendor.ts'
+=======
 import { plainName } from '../../canonical/plain-name.ts'
 import type { Provider, Task } from '../../dialect/provider.ts'
 import { statusInCode } from '../../dialect/stated-error.ts'
 import { formAsJson } from '../../images/form-as-json.ts'
 import { YES, names, nativeVendor } from '../vendor.ts'
+>>>>>>> manual
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './address.ts'
 import { bedrockEmbedding } from './embedding.ts'
-import { pictureEdits } from './pictures.ts'
+import { imageRequestEdits } from './images.ts'
 import { rankingEdits } from './ranking.ts'
 import { ConverseStreamReader, readConverseAnswer } from './read-answer.ts'
 import { claudeWire, converseWire } from './wires.ts'
@@ -47,7 +55,7 @@ const images: Provider = {
   seal: bedrockSeal,
   via: bedrockVia,
   ofForm: formAsJson,
-  edits: pictureEdits,
+  edits: imageRequestEdits,
 }
 
 /** The response has the usual format of reranking, which is Cohere's. */

@@ -1,6 +1,6 @@
 import { field } from '../../../../contract/channel-type-row.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
-import { namedEvents } from '../../providers/named-events.ts'
+import { statedStatus } from '../../protocols/dialect/stated-error.ts'
+import { namedEvents } from '../shared/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { NO, nativeVendor } from '../vendor.ts'
 import { cozeEdits, cozeUrl } from './address.ts'

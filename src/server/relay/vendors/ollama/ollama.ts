@@ -1,6 +1,6 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { bearer, namesIn } from '../model-list.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { bearer, namesIn } from '../shared/model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { ollamaHeaders, ollamaUrl } from './address.ts'
 import { ollamaEmbedding } from './embedding.ts'

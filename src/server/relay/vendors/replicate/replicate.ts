@@ -1,8 +1,14 @@
+<<<<<<< HEAD
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { namedEvents } from '../shared/named-events.ts'
+import { names, nativeVendor } from '../vendor.ts'
+=======
 import type { Provider } from '../../dialect/provider.ts'
 import { namedEvents } from '../../providers/named-events.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
+>>>>>>> manual
 import { replicateHeaders, replicateUrl } from './address.ts'
-import { pictureEdits } from './pictures.ts'
+import { imageRequestEdits } from './images.ts'
 import { replicateVia } from './prediction.ts'
 import { readReplicateAnswer, readReplicateEvent } from './read-answer.ts'
 import { REPLICATE_LACKS, writeReplicateRequest } from './write-request.ts'
@@ -23,7 +29,7 @@ const provider: Provider = {
 }
 
 /** In OpenAI's dialect; edits and a walk convert it to Replicate's. */
-const images: Provider = { ...provider, dialect: 'openai', edits: pictureEdits }
+const images: Provider = { ...provider, dialect: 'openai', edits: imageRequestEdits }
 
 export const replicate = nativeVendor({
   type: 46,

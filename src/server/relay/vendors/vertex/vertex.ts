@@ -1,6 +1,6 @@
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
 import { GOOGLE_MEDIA_NOTES } from '../google/gemini.ts'
 import { googlesMedia } from '../google/media.ts'
 import { MISTRAL_LACKS } from '../mistral/chat.ts'
