@@ -1,17 +1,9 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-<<<<<<< HEAD
 import { anthropicItself } from '../../protocols/anthropic/refusals.ts'
 import type { Provider } from '../../protocols/dialect/provider.ts'
 import type { VendorRefusals } from '../shared/refusals.ts'
 import { type ModelList, namesIn } from '../shared/model-list.ts'
-import { names, nativeVendor, type VendorDocs } from '../vendor.ts'
-=======
-import { anthropicItself } from '../../anthropic/refusals.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import type { VendorRefusals } from '../refusals.ts'
-import { type ModelList, namesIn } from '../model-list.ts'
 import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
->>>>>>> manual
 import { anthropicHeaders, anthropicUrl } from './address.ts'
 
 const ANTHROPIC_VERSION = '2023-06-01'
