@@ -1,13 +1,7 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-<<<<<<< HEAD
 import type { Provider } from '../../protocols/dialect/provider.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import type { Provider } from '../../dialect/provider.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { baiduRankingEdits, baiduSeal, baiduUrl, baiduVia, isBaiduRanking } from './address.ts'
 import { baiduEmbedding } from './embedding.ts'
 import { baiduStream, readBaiduAnswer } from './read-answer.ts'

@@ -1,17 +1,9 @@
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
-<<<<<<< HEAD
-import { plainName } from '../../protocols/canonical/plain-name.ts'
+import { plainName } from '../../protocols/canonical/tool-calls.ts'
 import type { Provider, Task } from '../../protocols/dialect/provider.ts'
-import { statusInCode } from '../../protocols/dialect/stated-error.ts'
+import { statusInCode } from '../../protocols/dialect/error-body.ts'
 import { formAsJson } from '../shared/image-form.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import { plainName } from '../../canonical/plain-name.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
-import { statusInCode } from '../../dialect/stated-error.ts'
-import { formAsJson } from '../../images/form-as-json.ts'
 import { YES, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './address.ts'
 import { bedrockEmbedding } from './embedding.ts'
 import { imageRequestEdits } from './images.ts'

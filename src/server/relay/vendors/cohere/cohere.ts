@@ -1,13 +1,7 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-<<<<<<< HEAD
 import type { Provider } from '../../protocols/dialect/provider.ts'
 import { bearer, namesIn } from '../shared/model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import type { Provider } from '../../dialect/provider.ts'
-import { bearer, namesIn } from '../model-list.ts'
 import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './address.ts'
 import { cohereEmbedding } from './embedding.ts'
 import { CohereStreamReader, readCohereAnswer } from './read-answer.ts'

@@ -1,11 +1,6 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-<<<<<<< HEAD
 import { namesIn } from '../shared/model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import { namesIn } from '../model-list.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { deeplHeaders, deeplUrl, deeplWire } from './address.ts'
 import {
   charactersIn,

@@ -1,15 +1,9 @@
 import { z } from 'zod'
 import { field } from '../../../../contract/channel-type-row.ts'
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-<<<<<<< HEAD
 import type { Provider } from '../../protocols/dialect/provider.ts'
 import { configOf, withoutModelsPrefix } from '../shared/model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import type { Provider } from '../../dialect/provider.ts'
-import { configOf, withoutModelsPrefix } from '../model-list.ts'
 import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
->>>>>>> manual
 import { geminiHeaders, geminiUrl, geminiVia } from './address.ts'
 import { googlesMedia } from './media.ts'
 

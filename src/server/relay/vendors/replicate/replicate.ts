@@ -1,12 +1,6 @@
-<<<<<<< HEAD
 import type { Provider } from '../../protocols/dialect/provider.ts'
 import { namedEvents } from '../shared/named-events.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import type { Provider } from '../../dialect/provider.ts'
-import { namedEvents } from '../../providers/named-events.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { replicateHeaders, replicateUrl } from './address.ts'
 import { imageRequestEdits } from './images.ts'
 import { replicateVia } from './prediction.ts'

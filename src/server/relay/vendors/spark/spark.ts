@@ -1,11 +1,6 @@
 import { field, keyOf } from '../../../../contract/channel-type-row.ts'
-<<<<<<< HEAD
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import { statedStatus } from '../../dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { sparkSeal, sparkUrl } from './address.ts'
 import { sparkVia } from './frames-call.ts'
 import { readSparkAnswer, sparkStream } from './read-answer.ts'

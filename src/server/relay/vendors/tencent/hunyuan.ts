@@ -1,13 +1,7 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-<<<<<<< HEAD
 import type { Provider } from '../../protocols/dialect/provider.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
-=======
-import type { Provider } from '../../dialect/provider.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
->>>>>>> manual
 import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './address.ts'
 import { tencentEmbedding } from './embedding.ts'
 import { readTencentAnswer, TencentStreamReader } from './read-answer.ts'
