@@ -95,7 +95,7 @@ async function addModel(name: string): Promise<void> {
 const formShape = (row: ChannelType): string =>
   JSON.stringify([
     row.baseUrlField.mode,
-    row.fields.map(({ label: _label, placeholder: _placeholder, ...field }) => field),
+    row.fields.map(({ label: _label, placeholder: _placeholder, ...rest }) => rest),
     row.hiddenFields,
     row.key.parts.length,
     row.needsModels,
