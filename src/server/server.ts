@@ -181,6 +181,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ownOrigins: new Set(config.CONSOLE_ORIGINS),
     proxyWatch: createProxyWatch({ config, trusted, trace }),
   }
+  if (database.replica?.lagSeconds() === Infinity) {
+    trace.warn(
+      'the replica (SQL_READ_DSN) does not respond; lists are read from SQL_DSN until it does',
+    )
+  }
   const recovery = await startRecovery(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
@@ -285,6 +290,7 @@ const metricSources = (
     lastDone: () => inTime(dailyBackup.lastDone()),
     failures: dailyBackup.failures,
   },
+  replica: database.replica,
 })
 
 /** Returns the routes of the management API. */

@@ -336,6 +336,8 @@ export interface Schema {
   ledger: LedgerRow
   reservations: ReservationRow
   nodes: { name: string; seen_at: number }
+  /** Only on PostgreSQL: where the WAL was when a user had changed something. */
+  last_writes: { user_id: number; position: number }
   usage_hourly: UsageSums & {
     hour: number
     user_id: number

@@ -155,11 +155,33 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
-    const answer = await handle({ ...context, actor, ...input })
+    const answer = await throughReplica(app, { endpoint, actor }, () =>
+      handle({ ...context, actor, ...input }),
+    )
     if (endpoint.options.answer === 'stream') return
     context.reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {
     refuse(app, endpoint, error, context)
+  }
+}
+
+/**
+ * Lets requests that only read use the replica, and notes the others, so that their caller's next
+ * read contains what they changed.
+ */
+async function throughReplica<T>(
+  { database: { replica } }: App,
+  { endpoint, actor }: { endpoint: Endpoint; actor: Actor | null },
+  work: () => Promise<T>,
+): Promise<T> {
+  if (replica === null || actor === null) return work()
+  if (endpoint.method === 'GET' && endpoint.options.changesState !== true) {
+    return replica.reading(actor.id, work)
+  }
+  try {
+    return await work()
+  } finally {
+    await replica.noteWrite(actor.id)
   }
 }
 

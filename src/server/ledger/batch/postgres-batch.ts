@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { queryOn } from '../../db/postgres-pool.ts'
 import {
   checkpointText,
   operationFault,
@@ -56,7 +57,7 @@ async function call(
   pool: pg.Pool,
   operations: readonly LedgerOperation[],
 ): Promise<LedgerResult[]> {
-  const answer = await pool.query<{ results: LedgerResult[] }>({
+  const answer = await queryOn<{ results: LedgerResult[] }>(pool, {
     name: 'gatehouse_ledger_batch_2',
     text: 'SELECT gatehouse_ledger_batch_2($1, $2, $3, $4, $5) AS results',
     values: argumentsOf(operations),
