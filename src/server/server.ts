@@ -70,6 +70,7 @@ import { TIME_LIMITS, type TimeLimits } from './http/time-limits.ts'
 import { dropRest, isBodyPending } from './http/unread-body.ts'
 import { inTime } from './db/outage.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
+import { startChannelSums } from './ledger/channel-sums.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
@@ -187,6 +188,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     )
   }
   const recovery = await startRecovery(app)
+  const channelSums = startChannelSums(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
@@ -248,6 +250,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await channelSums.stop()
     await recovery.stop()
   }
   const newRoot = await replacing

@@ -12,6 +12,7 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { addChannelSums } from './channel-sums.ts'
 import type { LedgerOperation, LedgerResult } from './operations.ts'
 
 const reserved: LedgerResult = { kind: 'reserved' }
@@ -362,6 +363,7 @@ forEachBooks('ledger operations', (shared) => {
     expect(
       await write.selectFrom('usage_daily').selectAll().where('user_id', '=', userId).execute(),
     ).toMatchObject([{ day, model_name: 'gpt-4o-mini', ...sums }])
+    await addChannelSums(books.database)
     const [channelAfter] = await channelFigures()
     expect((channelAfter?.used_quota ?? 0) - (channelBefore?.used_quota ?? 0)).toBe(70)
     expect((channelAfter?.quota ?? 0) - (channelBefore?.quota ?? 0)).toBe(70)

@@ -21,6 +21,7 @@ export const LEFT_OUT: ReadonlySet<string> = new Set([
   'id_counters',
   'nodes',
   'last_writes',
+  'channel_settled',
 ])
 
 interface Move {
