@@ -1,10 +1,10 @@
 /**
  * A failover under load: two processes on a PostgreSQL with a streaming replica. The primary ends
- * at once, as after a power failure; two seconds later the replica is promoted, as a failover
+ * abruptly, as after a power failure; two seconds later the replica is promoted, as a failover
  * manager would do. The processes know both hosts and are not restarted.
  *
  * Invariants: a call either completes or is refused with 503, `Retry-After` and one sentence; no
- * call is billed twice; `gatehouse reconcile` finds no difference; the processes hear of one
+ * call is billed twice; `gatehouse reconcile` finds no difference; the processes receive one
  * another's changes again. With synchronous replication every completed call is billed; with
  * asynchronous replication the calls whose settlement had not reached the replica are counted.
  */
@@ -40,8 +40,8 @@ type FailoverReport = {
   pauseSeconds: number
   /** Seconds from the promotion to the first completed call of the last process. */
   reconnectedSeconds: number
-  /** Seconds until a process heard of a change made at the other one after the failover. */
-  heardSeconds: number
+  /** Seconds until a process received a change made at the other one after the failover. */
+  receivedSeconds: number
   /** Completed calls that the new primary does not know. */
   lost: number
   problems: string[]
@@ -56,7 +56,7 @@ const ARRIVAL_MS = 50
 const REFUSED_PAUSE_MS = 200
 /** Time that a failover manager takes to notice. */
 const UNNOTICED_MS = 2000
-const HEARD_LIMIT_MS = 20_000
+const RECEIVED_LIMIT_MS = 20_000
 const POLL_MS = 50
 
 export async function main(args: string[]) {
@@ -132,7 +132,7 @@ async function failover({
     await ask(replica.url, 'SELECT pg_promote()')
     const promotedMs = performance.now()
     console.log(`${mode}: the replica is promoted`)
-    const heardSeconds = await heardAfter(url, otherUrl, root.cookie)
+    const receivedSeconds = await receivedAfter(url, otherUrl, root.cookie)
     await sleep(seconds * 1000)
     const { round, refused, completedMs } = await load.stop()
     for (const server of running) await server.stop()
@@ -145,7 +145,7 @@ async function failover({
       ...report,
       isBounced: bouncers.length > 0,
       refused,
-      heardSeconds,
+      receivedSeconds,
       pauseSeconds: (after - before) / 1000,
       reconnectedSeconds: (Math.max(...firsts) - promotedMs) / 1000,
     }
@@ -260,11 +260,11 @@ const isRefusal = ({ status, head, body }: RawResponse): boolean =>
   /"code":"(?:database_unavailable|overloaded)"/.test(body.toString())
 
 /** Changes an option at one process and waits until the other one has the new value. */
-async function heardAfter(url: string, otherUrl: string, cookie: string): Promise<number> {
+async function receivedAfter(url: string, otherUrl: string, cookie: string): Promise<number> {
   const name = `after ${Date.now()}`
   const headers = { cookie, 'content-type': 'application/json' }
   const body = JSON.stringify({ key: 'SystemName', value: name })
-  const untilMs = performance.now() + HEARD_LIMIT_MS
+  const untilMs = performance.now() + RECEIVED_LIMIT_MS
   const changed = async () => {
     const response = await fetch(`${url}/api/option/`, { method: 'PUT', headers, body })
     return (await response.text()).includes('"success":true')
@@ -311,7 +311,7 @@ function describe(reports: FailoverReport[]): string {
     'refused with 503',
     'no call completed, s',
     'all processes serve after promotion, s',
-    'change heard, s',
+    'change received, s',
     'complete calls lost',
   ]
   const rows = reports.map((report) => [
@@ -321,14 +321,14 @@ function describe(reports: FailoverReport[]): string {
     String(report.refused),
     report.pauseSeconds.toFixed(1),
     report.reconnectedSeconds.toFixed(1),
-    report.heardSeconds.toFixed(1),
+    report.receivedSeconds.toFixed(1),
     String(report.lost),
   ])
   const problems = reports.flatMap((report) => report.problems.map((text) => `- ${text}`))
   return [
     '# Failover under load',
     '',
-    'The primary ends at once, and the replica is promoted two seconds later. Every complete call must',
+    'The primary ends abruptly, and the replica is promoted two seconds later. Every complete call must',
     'be billed exactly once, except those that asynchronous replication had not passed on.',
     '',
     markdownTable({ columns, rows }),

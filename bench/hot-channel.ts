@@ -92,7 +92,7 @@ async function slowLine(url: string, delayMs: number): Promise<{ url: string; cl
   return { url: slow.href, close: () => void server.close() }
 }
 
-/** Gives each writer as many users as it has calls at once, so that only channels are shared. */
+/** Gives each writer as many users as it has calls in progress, so that only channels are shared. */
 async function fill(client: pg.Client, writers: number): Promise<void> {
   await client.query('TRUNCATE users, tokens, channels, ledger, logs, reservations')
   await client.query(

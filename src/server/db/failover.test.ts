@@ -34,7 +34,8 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 
 test('a host that only reads is passed over, also if it is named first', async () => {
   const pool = poolOf(both, { max: 1 })
-  await pool.query('CREATE TABLE written (id integer)')
+  const { command } = await pool.query('CREATE TABLE written (id integer)')
+  expect(command).toBe('CREATE')
   await pool.end()
   await untilReplayed(primary, replica)
 })

@@ -1,3 +1,4 @@
+import { callbackify } from 'node:util'
 import pg from 'pg'
 import { addressesIn } from './postgres-address.ts'
 
@@ -34,7 +35,9 @@ export function clientFor(dsn: string): { Client: typeof pg.Client; url: string 
     constructor(config?: string | pg.ClientConfig) {
       super(config)
       this.on('error', forget)
-      connectionOf(this as pg.Client).on('errorMessage', ({ code }) => {
+      // Emitted with every error that the server sends.
+      const { connection } = this as unknown as Reporting
+      connection.on('errorMessage', ({ code }) => {
         if (code !== undefined && MOVED.test(code)) forget()
       })
     }
@@ -42,12 +45,8 @@ export function clientFor(dsn: string): { Client: typeof pg.Client; url: string 
     override connect(): Promise<pg.Client>
     override connect(callback: Connected): void
     override connect(callback?: Connected): Promise<pg.Client> | void {
-      const connected = this.#connect()
-      if (callback === undefined) return connected
-      connected.then(
-        (client) => callback(null, client),
-        (error: Error) => callback(error),
-      )
+      if (callback === undefined) return this.#connect()
+      callbackify(() => this.#connect())(callback)
     }
 
     async #connect(): Promise<pg.Client> {
@@ -74,17 +73,18 @@ interface Host {
 /** SQLSTATE: the server only reads, shuts down, or starts. */
 const MOVED = /^(?:25006|57P\d\d)$/
 
-/** The driver's own connection of a client, which its types leave out. */
-const connectionOf = (client: pg.Client) =>
-  (client as unknown as { connection: pg.Connection }).connection as unknown as {
+interface Reporting {
+  /** The driver's own connection of a client, which its types leave out. */
+  connection: {
     on(event: 'errorMessage', listener: (message: { code?: string }) => void): void
   }
+}
 
 const SEARCH_TIMEOUT_MS = 2000
 
 /**
- * Asks all hosts at once. If a former primary has returned and accepts writes too, the one promoted
- * last is chosen, so that all processes agree: its timeline has the highest number.
+ * Asks all hosts in parallel. If a former primary has returned and accepts writes too, the one
+ * promoted last is chosen, so that all processes agree: its timeline has the highest number.
  */
 async function writableOf(urls: readonly string[]): Promise<Host> {
   const answers = await Promise.all(urls.map(askHost))

@@ -150,7 +150,7 @@ export const connectionsOf = (pool: pg.Pool) => ({
   end: () => pool.end(),
 })
 
-/** Takes a connection from a pool. Throws `NoConnection` if there is none. */
+/** Takes a connection from a pool. Throws `NoConnection` if that fails. */
 export const clientOf = (pool: pg.Pool): Promise<pg.PoolClient> =>
   pool.connect().catch((error: unknown) => {
     throw new NoConnection('no connection to the database', { cause: error })

@@ -42,7 +42,10 @@ const CHECK_INTERVAL_MS = 1000
 /** Positions that the replica has not reached yet; more make the lag imprecise, and nothing else. */
 const POSITIONS_MAX = 3600
 
-/** Long reads at once, and how long one waits for a connection before it goes to the primary. */
+/**
+ * Maximum number of long reads, and how long one waits for a connection before it goes to the
+ * primary.
+ */
 const POOL_SIZE = 4
 const CONNECT_TIMEOUT_MS = 3000
 const CHECK_TIMEOUT_MS = 3000
@@ -197,6 +200,7 @@ function fallingBack({
           return connection.query(text, values)
         }
       }
+      // kysely uses this signature of the overloaded method when there are no cursors.
       return { query: query as pg.PoolClient['query'], release: () => connection?.release() }
     },
   }

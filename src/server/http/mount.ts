@@ -20,6 +20,7 @@ import { clearCookie, readCookie } from './own-cookie.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
+import { throughReplica } from './through-replica.ts'
 
 export interface Mounting {
   app: App
@@ -162,26 +163,6 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
     context.reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {
     refuse(app, endpoint, error, context)
-  }
-}
-
-/**
- * Lets requests that only read use the replica, and notes the others, so that their caller's next
- * read contains what they changed.
- */
-async function throughReplica<T>(
-  { database: { replica } }: App,
-  { endpoint, actor }: { endpoint: Endpoint; actor: Actor | null },
-  work: () => Promise<T>,
-): Promise<T> {
-  if (replica === null || actor === null) return work()
-  if (endpoint.method === 'GET' && endpoint.options.changesState !== true) {
-    return replica.reading(actor.id, work)
-  }
-  try {
-    return await work()
-  } finally {
-    await replica.noteWrite(actor.id)
   }
 }
 

@@ -3,8 +3,8 @@ import type { App } from '../app.ts'
 import type { Database } from '../db/database.ts'
 
 /**
- * On PostgreSQL the ledger's batches leave what channels come to in `channel_settled`, because all
- * processes share the rows of channels and would wait for one another there. Every process adds
+ * On PostgreSQL the ledger's batches leave the amounts of channels in `channel_settled`, because
+ * all processes share the rows of channels and would wait for one another there. Every process adds
  * these rows to `channels.used_quota` and `channel_usage_hourly`; they take turns.
  */
 
