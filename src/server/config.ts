@@ -103,7 +103,7 @@ export const settings = {
   ),
   SQL_READ_DSN: setting(
     text,
-    'the same for a streaming replica, from which dashboards, log pages, searches, sums and exports are read',
+    'the same for one streaming replica, from which dashboards, lists, sums and exports are read',
   ),
   SQL_READ_LAG: setting(
     wholeNumber(1, 3600),

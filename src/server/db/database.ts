@@ -33,7 +33,9 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
-  /** Serves the `heavy` reads of requests; null without one. */
+  /** For short lists on pages, which may come from a replica. */
+  lists: Kysely<Schema>
+  /** Serves the `heavy` reads and `lists` of requests; null without one. */
   replica: ReadReplica | null
   /** Only for this process's heartbeat, so that no other statement delays it. */
   pulse: Kysely<Schema>
@@ -159,6 +161,7 @@ async function openSqlite(
     write,
     read,
     heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    lists: read,
     replica: null,
     pulse: write,
     async runLedger(operations) {
@@ -249,18 +252,15 @@ async function openPostgres(
   const replica =
     replicaSettings === undefined
       ? null
-      : await openReplica(replicaSettings, {
-          primary: heavyPool,
-          write,
-          silenceMs: HEAVY_SILENCE_MS,
-        })
+      : await openReplica(replicaSettings, { write, silenceMs: HEAVY_SILENCE_MS })
   const announceToOthers = announcerOn(pool, CHANNEL)
   return {
     engine: 'postgres',
     pool,
     write,
     read: write,
-    heavy: replica === null ? postgresHandle(heavyPool) : handleOn(replica.connections),
+    heavy: replica === null ? postgresHandle(heavyPool) : handleOn(replica.before(heavyPool)),
+    lists: replica === null ? write : handleOn(replica.before(pool)),
     replica: replica?.reads ?? null,
     pulse: postgresHandle(pulsePool),
     runLedger: createPostgresBatch(ledgerPool),

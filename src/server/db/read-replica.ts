@@ -28,7 +28,8 @@ export interface ReplicaSettings {
 }
 
 export interface OpenReplica {
-  connections: Connections
+  /** Connections of reads that `primary` serves if the replica cannot. */
+  before(primary: pg.Pool): Connections
   reads: ReadReplica
   close(): Promise<unknown>
 }
@@ -50,19 +51,10 @@ const POOL_SIZE = 4
 const CONNECT_TIMEOUT_MS = 3000
 const CHECK_TIMEOUT_MS = 3000
 
-/** Opens a replica, whose connections fall back to `primary`. Resolves also if it is away. */
+/** Opens a replica. Resolves also if it is away. */
 export async function openReplica(
   { url, lagMaxSeconds }: ReplicaSettings,
-  {
-    primary,
-    write,
-    silenceMs,
-  }: {
-    /** For the reads that the replica does not serve. */
-    primary: pg.Pool
-    write: Kysely<Schema>
-    silenceMs: number
-  },
+  { write, silenceMs }: { write: Kysely<Schema>; silenceMs: number },
 ): Promise<OpenReplica> {
   const replica = poolOf(url, {
     max: POOL_SIZE,
@@ -118,7 +110,7 @@ export async function openReplica(
   }
 
   return {
-    connections: fallingBack({ replica, primary, isFresh, counts }),
+    before: (primary) => fallingBack({ replica, primary, isFresh, counts }),
     reads: {
       counts,
       lagSeconds,
