@@ -299,13 +299,15 @@ forEachBooks('ledger operations', (shared) => {
 
   test('a settled call is in the ledger, the log, the counters and the rollups', async () => {
     const { books } = shared
-    const channelFigures = () =>
-      books.database.write
+    const channelFigures = async () => {
+      await addChannelSums(books.database)
+      return books.database.write
         .selectFrom('channels')
         .innerJoin('channel_usage_hourly', 'channel_id', 'channels.id')
         .select(['channels.used_quota', 'channel_usage_hourly.quota'])
         .where('channels.id', '=', CHANNEL_ID)
         .execute()
+    }
     const [channelBefore] = await channelFigures()
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100, tokenQuota: 50 })
@@ -363,7 +365,6 @@ forEachBooks('ledger operations', (shared) => {
     expect(
       await write.selectFrom('usage_daily').selectAll().where('user_id', '=', userId).execute(),
     ).toMatchObject([{ day, model_name: 'gpt-4o-mini', ...sums }])
-    await addChannelSums(books.database)
     const [channelAfter] = await channelFigures()
     expect((channelAfter?.used_quota ?? 0) - (channelBefore?.used_quota ?? 0)).toBe(70)
     expect((channelAfter?.quota ?? 0) - (channelBefore?.quota ?? 0)).toBe(70)
