@@ -29,7 +29,7 @@ export function rollupChecks(
       keys: { channel_id: sql`channel_id`, hour: startOf(SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
       // Settled and not part of the sums yet: `channel-sums.ts`.
-      ...(scope.engine === 'postgres' ? { waiting: 'channel_settled' } : {}),
+      waiting: 'channel_settled',
     }),
     sumsCheck(calls, {
       subject: 'user and day',
