@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { callbackify } from 'node:util'
 import pg from 'pg'
 import { addressesIn } from './postgres-address.ts'
@@ -35,9 +36,7 @@ export function clientFor(dsn: string): { Client: typeof pg.Client; url: string 
     constructor(config?: string | pg.ClientConfig) {
       super(config)
       this.on('error', forget)
-      // Emitted with every error that the server sends.
-      const { connection } = this as unknown as Reporting
-      connection.on('errorMessage', ({ code }) => {
+      connectionOf(this).on('errorMessage', ({ code }) => {
         if (code !== undefined && MOVED.test(code)) forget()
       })
     }
@@ -53,9 +52,14 @@ export function clientFor(dsn: string): { Client: typeof pg.Client; url: string 
       // The driver reads both when it connects; the name also selects the certificate.
       Object.assign(this, await current())
       try {
-        return await super.connect()
+        const client = await super.connect()
+        // A pooler accepts connections also while its server is away, and lets statements wait.
+        if ((await timelineOf(this)) === 0) throw new NoConnection('the host only reads')
+        return client
       } catch (error) {
         forget()
+        // Ending it in order would wait for the host.
+        connectionOf(this).stream.destroy()
         throw error
       }
     }
@@ -73,12 +77,15 @@ interface Host {
 /** SQLSTATE: the server only reads, shuts down, or starts. */
 const MOVED = /^(?:25006|57P\d\d)$/
 
-interface Reporting {
-  /** The driver's own connection of a client, which its types leave out. */
-  connection: {
-    on(event: 'errorMessage', listener: (message: { code?: string }) => void): void
-  }
+interface DriverConnection {
+  stream: Socket
+  /** Emitted with every error that the server sends. */
+  on(event: 'errorMessage', listener: (message: { code?: string }) => void): void
 }
+
+// The types of the driver leave out this member of its clients.
+const connectionOf = (client: object): DriverConnection =>
+  (client as { connection: DriverConnection }).connection
 
 const SEARCH_TIMEOUT_MS = 2000
 
@@ -105,23 +112,31 @@ async function askHost(url: string): Promise<Answer | null> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: SEARCH_TIMEOUT_MS,
-    query_timeout: SEARCH_TIMEOUT_MS,
   })
   client.on('error', () => {})
   try {
     await client.connect()
-    const { rows } = await client.query<{ timeline: number }>(TIMELINE)
-    const timeline = rows[0]?.timeline ?? 0
+    const timeline = await timelineOf(client)
     return timeline === 0 ? null : { host: client.host, port: client.port, timeline }
   } catch {
     return null
   } finally {
-    void client.end().catch(() => {})
+    connectionOf(client).stream.destroy()
   }
 }
 
+/** Returns 0 if the server only reads. Rejects if it does not respond in time. */
+async function timelineOf(client: Pick<pg.Client, 'query'>): Promise<number> {
+  const { rows } = await client.query<{ timeline: number }>(TIMELINE)
+  return rows[0]?.timeline ?? 0
+}
+
 /** The first eight hexadecimal digits of a WAL file's name are its timeline. 0: only reads. */
-const TIMELINE = `SELECT CASE
+const TIMELINE = {
+  text: `SELECT CASE
     WHEN pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean THEN 0
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
-  END AS timeline`
+  END AS timeline`,
+  // The driver knows this limit for single statements too.
+  query_timeout: SEARCH_TIMEOUT_MS,
+}
