@@ -137,6 +137,6 @@ const TIMELINE = {
     WHEN pg_is_in_recovery() OR current_setting('transaction_read_only')::boolean THEN 0
     ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
   END AS timeline`,
-  // The driver knows this limit for single statements too.
+  // The driver supports this limit for single statements too.
   query_timeout: SEARCH_TIMEOUT_MS,
 }
