@@ -16,7 +16,7 @@ import {
   type JsonRecord,
 } from '../../json/json-value.ts'
 import { NO_USAGE, USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
-import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
+import { CallAssembly, type AssembledCall } from '../canonical/tool-calls.ts'
 import { errorOf } from './answer-error.ts'
 import { callSeals, detailedThoughts, imagesIn } from './answer-parts.ts'
 import { citationsIn } from './citations.ts'
