@@ -40,7 +40,7 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   if (path === undefined || base === '') return null
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
-  // The Responses API has no deployment in its URL, and none of the dated versions.
+  // The Responses API has neither a deployment nor a dated version in its URL.
   if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
   // The URL of Cloudflare's gateway contains the deployment.

@@ -94,7 +94,8 @@ interface Wish {
 }
 
 /**
- * With a mask, only the described area is edited; otherwise the image is generated from those sent.
+ * Selects the task: with a mask, only the described area is edited; otherwise a new image is
+ * generated from the images sent.
  */
 function taskOf({ words, pictures, maskPrompt, similarityStrength }: Wish): JsonRecord {
   const [picture] = pictures

@@ -34,7 +34,10 @@ const claude: Provider = {
   edits: vertexClaudeEdits,
 }
 
-/** Rejects members that it does not know, and reports the usage of every stream unasked. */
+/**
+ * Mistral's models on Vertex reject unknown members, and report the usage of every stream without a
+ * request for it.
+ */
 const mistral: Provider = {
   ...gemini,
   dialect: 'openai',
