@@ -183,7 +183,7 @@ onSqlite('speech', (open) => {
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300)),
       ])
 
-    test('a client that leaves ends the upstream’s work and pays for the text', async () => {
+    test('a client that leaves ends the upstream request and pays for the text', async () => {
       const { model, opened, close } = await aRecorder()
       const speaking = speak(client, model)
       const upstream = await opened
@@ -196,7 +196,7 @@ onSqlite('speech', (open) => {
       await close()
     })
 
-    test('one that breaks is charged, and nobody takes it for the whole', async () => {
+    test('one that breaks is charged, and its client cannot take it for complete', async () => {
       const { model, opened, close } = await aRecorder()
       const speaking = speak(client, model)
       const upstream = await opened
@@ -341,7 +341,7 @@ onSqlite('speech', (open) => {
     await upstream.close()
   })
 
-  test('of models that hear tokens costs what the upstream counted', async () => {
+  test('of models priced by the token costs the reported tokens', async () => {
     await aRoute(setup, 'gpt-4o-transcribe')
     const expected = Math.ceil(14 * 1.25 * 2.4 + 3 * 1.25 * 4)
     const whole = await transcribe({ model: 'gpt-4o-transcribe' })
@@ -351,14 +351,14 @@ onSqlite('speech', (open) => {
     expect((await bookedCall(setup, requestIdOf(streamed))).quota).toBe(expected)
   })
 
-  test('and is estimated from its length when it says nothing', async () => {
+  test('is estimated from its length if usage is missing', async () => {
     await aRoute(setup, 'gpt-4o-mini-transcribe', { words: 'no-usage' })
     const answer = await transcribe({ model: 'gpt-4o-mini-transcribe' })
     const { detail } = await bookedCall(setup, requestIdOf(answer))
     expect(detail).toMatchObject({ usage_source: 'estimated', prompt_tokens: 610 })
   })
 
-  test('or from the length that it says, never by the second', async () => {
+  test('or from its reported length, never charged by the second', async () => {
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"text":"forty-two","usage":{"type":"duration","seconds":60}}')
@@ -390,7 +390,7 @@ onSqlite('speech', (open) => {
           ? await post(setup, own, { model: name, input: 'hello, you', voice: 'a' }, { path })
           : await transcribe({ model: name }, { own })
       const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
-      // Of speech it says what is held back.
+      // The header of raw speech states the reserved length.
       const told = answer.headers['x-gatehouse-quota']
       return { quota, told, source: detail.usage_source, lines: detail.lines }
     }

@@ -103,7 +103,7 @@ export async function deleteResponse(
     .execute()
 }
 
-/** Maximum rows deleted at once, so that other writes are not delayed. */
+/** Maximum rows per deletion, so that other writes are not delayed. */
 const EXPIRED_MAX = 1000
 
 export async function deleteExpiredResponses(db: Queries, nowSeconds: number): Promise<void> {

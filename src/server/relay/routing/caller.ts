@@ -23,7 +23,7 @@ export type KeyOwner = Pick<Caller, 'token' | 'user'>
 
 /**
  * Lifetime of cached rows. Changes made in this process or announced by other processes take effect
- * at once.
+ * immediately.
  */
 const ROW_LIFE_MS = 2000
 /** Maximum number of tokens whose rows are cached. */

@@ -92,7 +92,7 @@ const LIMITS: ReadonlyMap<string, Limits> = new Map([
 
 /**
  * Throws the client's error for an image that the model cannot make. `model`: the name that is sent
- * upstream. The error codes, and the limits of the models that One API knows, are One API's.
+ * upstream. The error codes, and the limits of models that One API also has, are One API's.
  */
 export function refuseImpossibleImage(body: ScannedBody, model: string): void {
   const limits = LIMITS.get(model)

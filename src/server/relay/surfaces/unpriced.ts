@@ -79,7 +79,7 @@ function refuseOtherTiers(body: ScannedBody): void {
 
 /**
  * Rejects a conversation that the provider stores. It is charged again with every turn, is open to
- * every user who knows its id, and exists in one account only; this server tracks none of this.
+ * every user with its id, and exists in one account only; this server tracks none of this.
  * Anthropic's SDK, whose tool runner requests one, sends the whole conversation instead if it
  * receives this code. Source: its `ThreadState`.
  */
@@ -159,8 +159,8 @@ const MODEL_TOOLS = /^openrouter:(?:advisor|fusion|image_generation|subagent)$/
 
 /**
  * Returns the models of tools that another model executes, such as Anthropic's advisor. A client's
- * own tool parameter named `model` is nested deeper; OpenAI's image tool has its own price,
- * whichever model generates the image.
+ * own tool parameter named `model` is nested deeper; OpenAI's image tool has its own price, for
+ * every model that generates the image.
  */
 function modelOfTool(sent: unknown, field: string): NamedModel[] {
   const tool = recordOr(sent)

@@ -16,7 +16,7 @@ import {
  * Any failure or abort fails the call: the walk receives an exception and needs no checks.
  */
 export interface Steps {
-  /** Returns a whole response, whatever its status. Throws if there is none. */
+  /** Returns a whole response with any status. Throws if there is no response. */
   fetch(request: UpstreamRequest): Promise<StepAnswer>
   /** Throws if the call is aborted meanwhile. */
   wait(ms: number): Promise<void>

@@ -12,7 +12,8 @@ interface OpenaiVendor extends Omit<Vendor, 'provider' | 'protocol'> {
    */
   readonly responses?: true | ReadonlySet<string>
   /**
-   * Differences from OpenAI's provider, for all calls or by model and task; null if there are none.
+   * Differences from OpenAI's provider, for all calls or by model and task; null for no
+   * differences.
    */
   readonly call?:
     | Partial<Provider>

@@ -28,7 +28,7 @@ export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
     | Provider
     | ((model: string, task: Task, capabilities: Capabilities) => Provider)
     | null
-  /** Differences that the converters of its dialect must handle; absent if there are none. */
+  /** Differences that the converters of its dialect must handle; absent for no differences. */
   readonly traits?: UpstreamTraits
   /**
    * Meanings of its errors that the HTTP status does not express; absent if the common rules apply.
@@ -41,8 +41,8 @@ export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
   readonly modelList?: ModelList
 
   /**
-   * Models that the form of a new channel offers, current ones first. Empty if only the operator
-   * knows them; absent if channels of this type have no models.
+   * Models that the form of a new channel offers, current ones first. Empty if they depend on
+   * the operator's account; absent if channels of this type have no models.
    */
   readonly models?: readonly string[]
   /** Names that are not in `models` but that operators still map to other models. */

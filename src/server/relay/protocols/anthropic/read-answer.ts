@@ -78,8 +78,8 @@ const sealOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? { by: 'anthropic' as const, value } : null
 
 /**
- * Reads a stream event by event. Several blocks may be open at once: deltas name theirs by its
- * index.
+ * Reads a stream event by event. Several blocks may be open at the same time: each delta has the
+ * index of its block.
  *
  * The figures of `message_delta` are cumulative: they replace those of `message_start`.
  */

@@ -217,7 +217,7 @@ function withBudget(tokens: number, request: ChatRequest, maxTokens: number): Th
 
 /**
  * Sampling parameters that a model accepts. Sources: "Extended thinking", "Feature compatibility";
- * the migration guides of 4.5 (not both at once) and 4.7 (none).
+ * the migration guides of 4.5 (not both together) and 4.7 (no sampling parameters).
  */
 export function samplingWords(
   request: ChatRequest,

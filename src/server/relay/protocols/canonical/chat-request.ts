@@ -5,9 +5,9 @@ import { invalidField } from './reading.ts'
 
 /**
  * A chat request, independent of any provider. Readers make it from a client's request, writers
- * make a provider's request from it; neither knows the other. What a reader does not understand or
- * a writer cannot express is rejected by name, or left out with a note if it only steers
- * (`RequestNotes`): nothing is dropped silently.
+ * make a provider's request from it; they do not depend on each other. An unknown or unsupported
+ * member is rejected by name, or left out with a note if it only steers (`RequestNotes`): nothing
+ * is dropped silently.
  *
  * Null always means "not set by the client".
  */

@@ -76,7 +76,7 @@ export type Task =
 /** Tasks whose answer is text that a model writes. */
 export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
 
-/** Images and recordings: each one costs the same, even if the client has left. */
+/** Images and recordings: an aborted request costs as much as a complete one. */
 export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'images',
   'imageEdits',

@@ -37,7 +37,7 @@ export interface Surface {
   insteadOf?: (body: ScannedBody) => Surface | null
   /** The client's dialect for one body; absent: the dialect's default. */
   client?: (body: JsonRecord) => ClientDialect
-  /** The answer may be stored by the upstream, and later calls may go on from it. */
+  /** The upstream may store the response, and later calls may continue it. */
   isStored?: true
   /** Error code for a member of the wrong type, if clients know another code. */
   wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'

@@ -29,7 +29,7 @@ export function readUsage(value: unknown, tokensMax: number): UsageReading {
 
 /**
  * Finds the usage of a stream chunk: beside `choices`, in Groq's own member, or, for Moonshot,
- * inside the first choice. Undefined if there is none.
+ * inside the first choice. Undefined if missing.
  */
 export function usageOfChunk(chunk: JsonRecord): unknown {
   if (isRecord(chunk.usage)) return chunk.usage
@@ -109,7 +109,7 @@ type TokenExtra =
   | 'audioCompletionTokens'
   | 'imageCompletionTokens'
 
-/** Figures other than text tokens; null if there are none. */
+/** Figures other than text tokens; null if all are missing. */
 function extrasOf(figures: Readonly<Record<TokenExtra, number | null>>): UsedExtras | null {
   const { audioPromptTokens, imagePromptTokens } = figures
   const { audioCompletionTokens, imageCompletionTokens } = figures

@@ -99,7 +99,7 @@ function readChoice(
   return { ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)), search }
 }
 
-/** Function of the tool that must or may be called; null if it is none of the client's. */
+/** Function of the tool that must or may be called; null if the client does not run it. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {
   const type = choice.text('type')
   const chosen = (tool: ClientTool) =>

@@ -135,7 +135,7 @@ function stabilitysBody(asked: JsonRecord): JsonRecord {
   })
 }
 
-/** Images come as bytes; a client that wants a URL gets a `data:` URL. */
+/** Bedrock returns bytes; a client that requests a URL gets a `data:` URL. */
 export const imageWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))

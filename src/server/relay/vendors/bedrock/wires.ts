@@ -13,7 +13,7 @@ const wireOf = (read: (message: EventMessage) => SseEvent | null): Wire => ({
   reader: () => new EventStreamReader(read),
 })
 
-/** Exception in place of an event; null if there is none. */
+/** Exception in place of an event; null if the message is no exception. */
 function exceptionOf({ headers, payload }: EventMessage): { name: string; words: string } | null {
   const kind = headers.get(':message-type')
   if (kind === 'event') return null

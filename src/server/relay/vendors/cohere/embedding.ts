@@ -23,7 +23,7 @@ export const cohereEmbedding: Embedding = {
 /** Source: Cohere's API reference, v2, "Embed", `texts`. */
 const TEXTS_MAX = 96
 
-/** Splits more texts than Cohere accepts at once into several requests. */
+/** Splits more texts than Cohere accepts per request into several requests. */
 export const cohereInParts = (join: (answers: JsonRecord[]) => JsonRecord): Walk =>
   textsInParts({
     member: 'texts',

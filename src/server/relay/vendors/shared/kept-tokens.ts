@@ -90,7 +90,7 @@ const hashOf = (credentials: string): string =>
 
 const TIMEOUT_MS = 15_000
 const ANSWER_BYTES_MAX = 64 * 1024
-/** Maximum lifetime, whatever the server reports. */
+/** Maximum lifetime, even if the server reports a longer one. */
 const LIFE_SECONDS_MAX = 30 * 24 * 3600
 
 /** Request to a token server, and how its errors are converted. */

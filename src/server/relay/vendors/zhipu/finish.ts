@@ -24,7 +24,7 @@ export const answerWalk: Walk = async (steps, request) => {
   return { ...answer, body: inKnownWords(answer.body) ?? answer.body }
 }
 
-/** Null if the response has none of Zhipu's own finish reasons. */
+/** Null if the response contains only OpenAI's finish reasons. */
 function inKnownWords(bytes: Buffer): Buffer | null {
   if (!OWN_WORDS.some((word) => bytes.includes(word))) return null
   const answer = parseJson(bytes.toString('utf8'))

@@ -5,7 +5,7 @@ import { capabilitiesOf, type AskedModel } from '../../../../model/model-table.t
 /**
  * Anthropic's betas that Claude accepts at Amazon and at Google. Both reject a request that names
  * an unknown beta ("invalid beta flag", "Unexpected value(s) … for the `anthropic-beta` header"),
- * and clients name every beta of Anthropic's own API, whatever the upstream. So the gateway filters
+ * and clients name every beta of Anthropic's own API for any upstream. So the gateway filters
  * them, as Claude Code's documentation, "LLM gateway protocol reference", requires: "Bridging that
  * difference is your gateway's job".
  *
@@ -93,7 +93,7 @@ function isHadBy(to: AskedModel, beta: string): boolean {
   return !beta.startsWith('mid-conversation-') || hasFeature(model, 'mid_conversation')
 }
 
-/** Returns the client's betas that the cloud knows and that the request uses. */
+/** Returns the client's betas that the cloud supports and that the request uses. */
 export function betasFor(
   known: ReadonlySet<string>,
   to: Pick<ProviderCall, 'clientHeaders' | 'model' | 'type' | 'capabilities'>,
