@@ -62,7 +62,7 @@ export async function findItems(
 /** Databases limit the number of parameters per statement. */
 const ITEMS_AT_ONCE = 1000
 
-/** Ids of what an upstream made. */
+/** Ids of a response, its items and containers. */
 interface Made {
   /** Null if the response is not stored. */
   response: Pick<KnownResponse, 'response_id' | 'total_tokens'> | null

@@ -145,7 +145,10 @@ export function declaresSearch(body: ScannedBody): boolean {
   )
 }
 
-/** Bytes that every such tool contains, or an escape that could hide them. */
+/**
+ * Bytes that every search tool contains, or a JSON escape by which they could be written
+ * differently.
+ */
 const SIGNS = ['web_search', 'oogleSearch', 'google_search', '\\u00']
 
 const isGoogles = (tool: unknown): boolean =>

@@ -99,7 +99,7 @@ type KnownError = Pick<RelayError, 'status' | 'type' | 'code' | 'message' | 'par
   isOurs: boolean
   /** The request alone exceeds the account's limit per minute. */
   isAboveAccountLimit: boolean
-  /** It comes from a web server without this endpoint. */
+  /** The response comes from a web server without this endpoint. */
   isMisplaced: boolean
 }
 

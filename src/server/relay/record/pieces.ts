@@ -14,7 +14,7 @@ export class Pieces {
     this.length += chunk.length
     const room = BODY_BYTES_MAX - this.kept
     if (chunk.length === 0 || room === 0) return
-    // Copies the part, so that the rest can be garbage-collected.
+    // Copies the first part of the chunk, so that the rest can be garbage-collected.
     const bytes = chunk.length <= room ? chunk : Buffer.from(chunk.subarray(0, room))
     this.kept += bytes.length
     this.chunks.push(bytes)

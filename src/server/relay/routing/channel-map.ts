@@ -40,7 +40,7 @@ export interface PausedChannel {
   nextTrialSeconds: number
 }
 
-/** A channel with its groups and models. */
+/** A stored channel with its groups and models. */
 export interface ChannelEntry {
   channel: RoutableChannel
   /**

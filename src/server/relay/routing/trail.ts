@@ -57,7 +57,7 @@ interface Attempted {
   channel: RoutableChannel
   outcome: AttemptOutcome
   isTrial: boolean
-  /** The channel last served the call's conversation. */
+  /** Whether the channel last served the call's conversation. */
   stays: boolean
   elapsedMs: number
 }

@@ -170,13 +170,15 @@ function modelOfTool(sent: unknown, field: string): NamedModel[] {
   return [{ field: `${field}.model`, name: tool.model }]
 }
 
-/** Bytes that tools running a model must contain, and messages that define a tool. */
+/** Bytes that every tool that runs a model contains, and every message that defines a tool. */
 const TOOL_SIGNS = ['"model"', 'openrouter:']
 const DEFINITION_SIGNS = ['tool_definition']
-/** An escape that could hide them. */
+/** A JSON escape by which these bytes could be written differently. */
 const ESCAPE = '\\u00'
 
-/** Returns the elements of a list; empty, without parsing, if none of the signs occurs in it. */
+/**
+ * Returns the elements of a list; empty, without parsing, if the list contains none of the signs.
+ */
 function parsedWhere(
   body: ScannedBody,
   name: string,

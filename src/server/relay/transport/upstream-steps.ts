@@ -25,7 +25,7 @@ export interface Steps {
    * a chunk; data after that is not read.
    */
   pass(request: UpstreamRequest, isLast: (chunk: Buffer) => boolean): Promise<void>
-  /** Appends to the data passed on. */
+  /** Appends data to the response that is passed on. */
   add(bytes: Buffer): void
   /** Sends a request without waiting for its response. */
   tell(request: UpstreamRequest): void

@@ -371,7 +371,7 @@ const PURPOSES: readonly [name: RegExp, task: Task | null][] = [
 ]
 
 test.each(channelTypesInListOrder.filter((row) => !row.retired).map((row) => [row.type, row]))(
-  'type %i has an address for whatever its form offers',
+  'type %i has an address for everything that its form offers',
   (type, { key, protocol }) => {
     const special = { bedrock: AWS.key, vertex: GOOGLE.key }[String(protocol)]
     const channel = {

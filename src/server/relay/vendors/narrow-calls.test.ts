@@ -414,7 +414,7 @@ onSqlite('providers that only chat', (open) => {
     })
   })
 
-  test('DeepL: reserves and charges characters, whatever token limit the client sets', async () => {
+  test('DeepL: reserves and charges characters, for any token limit of the client', async () => {
     made += 1
     const model = `held${made}-ja`
     await aRoute(setup, model, { type: 38, words: 'no-usage' })

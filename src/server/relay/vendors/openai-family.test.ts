@@ -126,7 +126,7 @@ const SYSTEM = { role: 'system', content: 'Be brief.' }
 const QUESTION = { role: 'user', content: 'Is "developer" a role?' }
 
 test.each([16, 17, 19, 25, 26, 27, 28, 32, 36, 37, 39, 40, 44, 47, 48, 49])(
-  'type %i is told in the role that it knows',
+  'type %i receives the older role',
   (type) => {
     expect(sent(type, 'm', { messages: [DEVELOPER, QUESTION] })).toEqual({
       messages: [SYSTEM, QUESTION],

@@ -105,9 +105,9 @@ export interface MediaPart {
   /** Path in the client's request, for errors: `messages[0].content[1]`. */
   at: string
   source: MediaSource
-  /** Of an image: `low`, `high` or `auto`. */
+  /** Resolution of an image: `low`, `high` or `auto`; null for other media. */
   detail: string | null
-  /** Of a document. */
+  /** Title of a document; null if not set. */
   title: string | null
   cache: CacheMark | null
 }
@@ -172,7 +172,7 @@ export interface Tool {
 export type ToolChoice = { kind: 'auto' | 'none' | 'required' } | { kind: 'tool'; name: string }
 
 export type OutputFormat =
-  /** Any JSON. */
+  /** Any JSON value, without a schema. */
   | { kind: 'json' }
   | {
       kind: 'schema'
@@ -190,7 +190,7 @@ export type Thinking =
   | { kind: 'effort'; effort: Effort }
   /** Maximum reasoning tokens. */
   | { kind: 'budget'; tokens: number }
-  /** The model decides. */
+  /** The model decides how much it reasons. */
   | { kind: 'adaptive' }
 
 export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'

@@ -61,7 +61,7 @@ export interface ClientDialect {
 
   /**
    * Reads a client's request; steering parameters that have no place in the canonical form are left
-   * out into `notes`. Throws the refusal that names what is wrong or not understood.
+   * out into `notes`. Throws an error that names the invalid or unsupported member.
    */
   readRequest(body: JsonRecord, notes?: RequestNotes): ChatRequest
   writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
@@ -82,9 +82,9 @@ export interface ClientDialect {
   errorPiece(error: RelayError, requestId: string): StreamPiece
 }
 
-/** Where a request goes. */
+/** The upstream of a request, and its properties that affect the conversion. */
 export interface Target {
-  /** As the upstream calls it. */
+  /** Model name at the upstream. */
   model: string
   isStream: boolean
   /** The upstream reports a stream's usage only on request. */
@@ -102,7 +102,7 @@ export interface Target {
 /** Members of an answer that do not come from the upstream. */
 export interface AnswerHead {
   id: string
-  /** As the client called it. */
+  /** Model name in the client's request. */
   model: string
   nowSeconds: number
 }
@@ -170,11 +170,11 @@ export interface EventReport {
    * clients of other dialects get this error.
    */
   failure?: unknown
-  /** Usage up to and including this event; absent: unchanged. */
+  /** Usage up to and including this event; absent if unchanged. */
   usage?: UsageReading
   /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
   extras?: UsedExtras
-  /** Nothing follows. */
+  /** No event follows this one. */
   isEnd?: boolean
 }
 

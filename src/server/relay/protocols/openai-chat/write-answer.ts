@@ -114,7 +114,7 @@ export function writeCall(
     id,
     type: 'function',
     function: { name, arguments: argumentsJson },
-    // Member of Gemini's own OpenAI-compatible API.
+    // Signatures are in a member of Gemini's own OpenAI-compatible API.
     ...(signature === null
       ? {}
       : { extra_content: { google: { thought_signature: wrapSignature(signature, 'gemini') } } }),

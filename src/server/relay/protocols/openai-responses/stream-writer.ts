@@ -28,7 +28,7 @@ export class ResponseWriter implements StreamWriter {
   private thought: OpenThought | null = null
   /** Calls whose arguments are incomplete, by number: several may be open at the same time. */
   private readonly calls = new Map<number, PlacedCall>()
-  /** Calls of these whose arguments are complete. */
+  /** Open calls whose arguments are complete. */
   private readonly wholeCalls = new Set<number>()
   private finish: Finish = { reason: 'stop', stopSequence: null }
 

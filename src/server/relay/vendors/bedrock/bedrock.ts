@@ -42,7 +42,7 @@ const converse: Provider = {
 
 const claude: Provider = { ...converse, dialect: 'anthropic', wire: claudeWire, edits: claudeEdits }
 
-/** In OpenAI's dialect; edits and a walk convert it to the format of each maker. */
+/** Images: requests are in OpenAI's format; edits and a walk convert them to each maker's. */
 const images: Provider = {
   dialect: 'openai',
   url: bedrockUrl,
@@ -97,8 +97,8 @@ export const bedrock = nativeVendor({
   provider,
   traits: { servesClaude: true },
   refusals: {
-    // The error code is in the header `x-amzn-errortype`. Source: Amazon Bedrock, "Common errors"
-    // and "Troubleshooting".
+    // Bedrock sends the error code in the header `x-amzn-errortype`. Source: Amazon Bedrock,
+    // "Common errors" and "Troubleshooting".
     meaning({ code, message }) {
       if (/^(?:UnrecognizedClient|InvalidSignature|ExpiredToken)Exception$/.test(code)) {
         return { status: 401 }

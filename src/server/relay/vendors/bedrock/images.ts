@@ -51,7 +51,7 @@ function refuseUnsaid(members: JsonRecord): void {
   }
 }
 
-/** Names of the more expensive of the two qualities. */
+/** Values of `quality` that mean Amazon's more expensive quality. */
 const PREMIUM: ReadonlySet<unknown> = new Set(['premium', 'hd', 'high'])
 
 /** Builds Amazon's body; Amazon's own parameters are passed on unchanged. */

@@ -48,7 +48,10 @@ const mistral: Provider = {
 /** Models of other makers, under names like `meta/llama-3.3-70b-instruct-maas`. */
 const shared: Provider = { ...gemini, dialect: 'openai', asksForUsage: () => true }
 
-/** In OpenAI's dialect; edits and a walk convert it to Vertex AI's. */
+/**
+ * Embeddings: requests are in OpenAI's format; edits and a walk convert them to Vertex
+ * AI's.
+ */
 const embedding: Provider = {
   ...gemini,
   dialect: 'openai',
