@@ -69,8 +69,8 @@ export class Circuit {
   }
 
   /**
-   * Releases the trial of a call whose result says nothing about the channel, because its client
-   * left, so that the next call may try.
+   * Releases the trial of a call that does not show whether the channel is healthy, because its
+   * client left, so that the next call may try.
    */
   giveBack(): void {
     this.probeUntilMs = 0
