@@ -36,6 +36,8 @@ export const CONVERTED: readonly string[] = [
   'src/server/recording/',
   'src/server/redemption/',
   'src/server/relay/audio/',
+  'src/server/relay/call/',
+  'src/server/relay/conversion/',
   'src/server/relay/count/',
   'src/server/relay/errors/',
   'src/server/relay/forecast/',
