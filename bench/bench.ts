@@ -14,6 +14,7 @@
  * balance calls that exceed small balances: served, rejected, cut, points, seconds
  * memory resident memory under withheld request bodies and compressed responses
  * upgrade from the previous version to this one under load, and back
+ * overload more calls than the server can serve, at a fixed rate
  * fuzz random calls generated from the API description
  * clients real client programs run a task with tools, through every upstream protocol
  */
@@ -34,6 +35,7 @@ const benchmarks = new Map([
   ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
   ['upgrade', () => import('./upgrade/upgrade.ts')],
+  ['overload', () => import('./overload.ts')],
   ['fuzz', () => import('./fuzz.ts')],
   ['clients', () => import('./clients/clients.ts')],
 ])

@@ -15,7 +15,12 @@ export interface Metrics {
   managed(status: number): void
   /** Registers a memory budget for bodies: `requests` or `answers`. */
   watchBudget(kind: string, budget: BudgetFigures): void
+  /** Registers the figures of calls that wait or are refused under overload. */
+  watchAdmission(figures: AdmissionFigures): void
 }
+
+/** Calls that wait for their reservation, and the number of refusals since the start. */
+export type AdmissionFigures = Readonly<{ waiting: number; refused: number }>
 
 /** Bytes used of a budget, its size in bytes, and the number of refusals. */
 export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
@@ -56,7 +61,10 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-/** Adds gauges of the ledger, the channels and the server itself, read when scraped. */
+/**
+ * Adds gauges of the ledger, the channels and the server itself, read when scraped. `aggregator` is
+ * how the figures of several workers become one; sums if absent.
+ */
 function addGauges(registry: Registry, sources: MetricSources): void {
   const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
@@ -68,6 +76,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const channels = new Gauge({
     name: 'gatehouse_channels',
+    aggregator: 'max',
     help: 'Channels by status; missing while the database does not respond',
     labelNames: ['status'],
     registers: [],
@@ -107,6 +116,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const backup = new Gauge({
     name: 'gatehouse_backup_last_success_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last complete daily backup; 0 without one',
     registers: [],
     async collect() {
@@ -126,6 +136,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const build = new Gauge({
     name: 'gatehouse_build_info',
+    aggregator: 'first',
     help: 'Always 1; the version is its label',
     labelNames: ['version'],
     registers: [],
@@ -167,6 +178,31 @@ function addBudgets(registry: Registry): Metrics['watchBudget'] {
   registry.registerMetric(refused)
   return (kind, budget) => void budgets.set(kind, budget)
 }
+
+/** Returns a function that adds the figures of calls that wait or are refused under overload. */
+const addAdmission =
+  (registry: Registry): Metrics['watchAdmission'] =>
+  (figures) => {
+    const waiting = new Gauge({
+      name: 'gatehouse_relay_waiting',
+      help: 'Calls that wait because the server is overloaded',
+      registers: [],
+      collect() {
+        this.set(figures.waiting)
+      },
+    })
+    const refused = new Counter({
+      name: 'gatehouse_relay_overload_refused_total',
+      help: 'Calls refused because the server was overloaded',
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc(figures.refused)
+      },
+    })
+    registry.registerMetric(waiting)
+    registry.registerMetric(refused)
+  }
 
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
@@ -247,5 +283,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
     managed: (status) => managed.inc({ status }),
     watchBudget,
+    watchAdmission: addAdmission(registry),
   }
 }
