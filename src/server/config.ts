@@ -1,4 +1,5 @@
 import net from 'node:net'
+import os from 'node:os'
 import { z } from 'zod'
 import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
@@ -100,6 +101,16 @@ export const settings = {
     oneOf(['FULL', 'NORMAL']),
     '`FULL` survives a power failure, `NORMAL` only a crash of the process',
     'FULL',
+  ),
+  WORKERS: setting(
+    z
+      .string()
+      .regex(/^(?:auto|[1-9]\d?)$/)
+      .transform((count) => (count === 'auto' ? ('auto' as const) : Number(count)))
+      .meta({ wants: 'a whole number from 1 to 99, or auto' }),
+    'server processes on this machine, which share the port; `auto` starts one per processor; more ' +
+      'than one needs PostgreSQL',
+    '1',
   ),
   BACKUP_DIR: setting(
     text,
@@ -369,6 +380,12 @@ const IGNORED = new RegExp(
   ].join('|')})$`,
 )
 
+/** Number of server processes to start on this machine. */
+export function workersOf({ WORKERS, SQL_DSN }: Config): number {
+  if (WORKERS !== 'auto') return WORKERS
+  return SQL_DSN === undefined ? 1 : os.availableParallelism()
+}
+
 export interface ParsedConfig {
   config: Config
   /** Notes to print once for the operator. */
@@ -407,6 +424,11 @@ export function parseConfig(
   // Every key of `settings` was just parsed by its own schema.
   const config = values as Config
   const dsn = config.SQL_DSN
+  if (dsn === undefined && Number(config.WORKERS) > 1) {
+    throw new ConfigError(
+      'WORKERS: several workers need PostgreSQL (SQL_DSN); a SQLite file is served by one process',
+    )
+  }
   if (dsn !== undefined && !/^postgres(ql)?:\/\//.test(dsn)) {
     throw new ConfigError(
       'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',

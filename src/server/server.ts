@@ -98,6 +98,7 @@ import { accountRoutes } from './user/account-routes.ts'
 import { signInRoutes } from './user/sign-in-routes.ts'
 import { userRoutes } from './user/user-routes.ts'
 import { packageVersion } from './version.ts'
+import { isWorker, metricsOfAllWorkers } from './workers.ts'
 
 export interface ServerSettings {
   config: Config
@@ -237,7 +238,13 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     routes: allRoutes(app, { relay, cleanup, stopping: stopper.signal }),
     answered: metrics.managed,
   })
-  mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
+  mountOperations(web, app, {
+    metrics: {
+      contentType: metrics.registry.contentType,
+      text: isWorker() ? metricsOfAllWorkers(metrics.registry) : () => metrics.registry.metrics(),
+    },
+    isStopping: () => stopper.signal.aborted,
+  })
   serveManual(web, app)
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
   const stopUpkeep = async () => {
@@ -262,7 +269,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       const limit = config.SHUTDOWN_TIMEOUT * 1000
       const closed = web.close()
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
-      web.server.closeAllConnections()
+      connections.closeAll()
       await closed
       // A database that stays down must not block the exit; open calls are recovered later.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
