@@ -216,6 +216,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       ),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
+    // Requests that arrive while the server stops are served.
+    return503OnClosing: false,
     bodyLimit: BODY_LIMITS.public.bytesMax,
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
@@ -268,6 +270,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       stopper.abort()
       const limit = config.SHUTDOWN_TIMEOUT * 1000
       const closed = web.close()
+      await untilEmpty(connections.unused, ARRIVING_MS)
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       connections.closeAll()
       await closed
@@ -329,6 +332,9 @@ function allRoutes(
     ...auditRoutes(app),
   ]
 }
+
+/** Time limit in ms for the requests of connections that were opened just before the port closed. */
+const ARRIVING_MS = 2000
 
 /** Time limit in ms for the last settlements. */
 const LEDGER_LIMIT_MS = 10_000

@@ -34,6 +34,9 @@ const PAUSE_MAX_MS = 32_000
  * then ends this process.
  */
 export function superviseWorkers(count: number, trace: Logger): (reason: string) => void {
+  // Workers accept connections themselves: one that is handed over to a worker that ends at the same
+  // moment would be lost, and its client would wait forever.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
   const metrics = new AggregatorRegistry()
   /** Workers that were told to stop. */
   const retired = new WeakSet<Worker>()
@@ -133,12 +136,11 @@ function send(worker: Worker, message: ToWorker): void {
 /** This process is a worker. */
 export const isWorker = (): boolean => cluster.isWorker
 
-/** Lets the supervisor stop this worker; the end of the supervisor stops it too. */
+/** Lets the supervisor stop this worker. Node ends it when the supervisor is gone. */
 export function stopWithSupervisor(stop: (reason: string) => void): void {
   process.on('message', ({ type }: ToWorker) => {
     if (type === 'gatehouse:stop') stop('the supervisor')
   })
-  process.on('disconnect', () => stop('the end of the supervisor'))
 }
 
 /** Time limit in ms for the metrics of all workers; the supervisor itself gives up after 5 s. */

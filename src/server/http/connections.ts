@@ -46,6 +46,8 @@ export class Connections {
   private readonly settings: ConnectionSettings
   private readonly states = new WeakMap<Socket, ConnectionState>()
   private readonly open = new Set<Socket>()
+  /** Connections that have not sent a request yet. */
+  readonly unused = new Set<Socket>()
   private refused = 0
 
   constructor(settings: ConnectionSettings) {
@@ -70,7 +72,11 @@ export class Connections {
     server.on('timeout', (socket) => this.onSilence(socket))
     server.on('connection', (socket) => {
       this.open.add(socket)
-      socket.once('close', () => this.open.delete(socket))
+      this.unused.add(socket)
+      socket.once('close', () => {
+        this.open.delete(socket)
+        this.unused.delete(socket)
+      })
     })
     server.on('drop', () => {
       this.refused += 1
@@ -98,6 +104,7 @@ export class Connections {
    */
   private begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
+    this.unused.delete(socket)
     const state = this.stateOf(socket)
     if (state.unanswered >= PIPELINED_MAX) {
       socket.destroy()
