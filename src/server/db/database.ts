@@ -3,6 +3,7 @@ import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
+import { checkEngine } from './engine-check.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
 import {
@@ -13,6 +14,7 @@ import {
   poolOf,
   promptPoolOf,
 } from './postgres-pool.ts'
+import { openReplica, type ReadReplica, type ReplicaSettings } from './read-replica.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -31,6 +33,10 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
+  /** For short lists on pages, which may come from a replica. */
+  lists: Kysely<Schema>
+  /** Serves the `heavy` reads and `lists` of requests; null without one. */
+  replica: ReadReplica | null
   /** Only for this process's heartbeat, so that no other statement delays it. */
   pulse: Kysely<Schema>
   /** Runs the ledger's operations in one transaction, in order. */
@@ -53,7 +59,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 
 export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
-  | { engine: 'postgres'; url: string }
+  | { engine: 'postgres'; url: string; replica?: ReplicaSettings }
 
 /** Receives the progress of long-running work on a database, line by line. */
 export type Progress = (line: string) => void
@@ -79,7 +85,7 @@ export type Prepare = (database: UnpreparedDatabase) => Promise<void>
 export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
   address.engine === 'sqlite'
     ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
-    : openPostgres(address.url, prepare)
+    : openPostgres(address, prepare)
 
 /** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
@@ -106,9 +112,11 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
+const postgresHandle = (pool: pg.Pool): Kysely<Schema> => handleOn(connectionsOf(pool))
+
+const handleOn = (connections: ReturnType<typeof connectionsOf>): Kysely<Schema> =>
   new Kysely({
-    dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
+    dialect: new PostgresDialect({ pool: connections }),
     plugins: [nullsAreZeros],
   })
 
@@ -153,6 +161,8 @@ async function openSqlite(
     write,
     read,
     heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    lists: read,
+    replica: null,
     pulse: write,
     async runLedger(operations) {
       await writer.lock()
@@ -206,13 +216,17 @@ const CLOSE_LIMIT_MS = 5000
 async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
   const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
+    await checkEngine(pool)
     await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
   } finally {
     await pool.end()
   }
 }
 
-async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
+async function openPostgres(
+  { url, replica: replicaSettings }: Extract<DatabaseAddress, { engine: 'postgres' }>,
+  prepare: Prepare,
+): Promise<Database> {
   await preparePostgres(url, prepare)
   const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
   const heavyPool = poolOf(url, {
@@ -235,13 +249,19 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     onMessage: tell,
     onGap: () => tell('everything'),
   })
+  const replica =
+    replicaSettings === undefined
+      ? null
+      : await openReplica(replicaSettings, { write, silenceMs: HEAVY_SILENCE_MS })
   const announceToOthers = announcerOn(pool, CHANNEL)
   return {
     engine: 'postgres',
     pool,
     write,
     read: write,
-    heavy: postgresHandle(heavyPool),
+    heavy: replica === null ? postgresHandle(heavyPool) : handleOn(replica.before(heavyPool)),
+    lists: replica === null ? write : handleOn(replica.before(pool)),
+    replica: replica?.reads ?? null,
     pulse: postgresHandle(pulsePool),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
@@ -255,7 +275,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     check: () => ping(write),
     async close() {
       const pools = [pool, heavyPool, ledgerPool, pulsePool]
-      const ends = [announcements.close(), ...pools.map((one) => one.end())]
+      const ends = [announcements.close(), replica?.close(), ...pools.map((one) => one.end())]
       // An unresponsive server does not confirm the close.
       await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },

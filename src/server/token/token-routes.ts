@@ -37,12 +37,12 @@ function lookUpRoutes(app: App): Route[] {
     })),
     serve(tokenApi.list, async ({ actor, query, reply }) => {
       const page = { page: query.p, order: query.order }
-      const { rows, total } = await tokenPage(database.read, actor.id, page)
+      const { rows, total } = await tokenPage(database.lists, actor.id, page)
       reply.header('X-Total-Count', total)
       return { data: rows }
     }),
     serve(tokenApi.search, async ({ actor, query, reply }) => {
-      const rows = await searchTokens(database.read, actor.id, query.keyword.trim())
+      const rows = await searchTokens(database.lists, actor.id, query.keyword.trim())
       reply.header('X-Total-Count', rows.length)
       return { data: rows }
     }),
