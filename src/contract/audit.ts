@@ -12,6 +12,8 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   'user.top_up',
   'user.second_factor',
+  'access_token.create',
+  'access_token.revoke',
   'token.limit',
   'redemption.create',
   'redemption.update',

@@ -21,6 +21,7 @@ export const FEATURES = [
   'limits',
   'second-factor',
   'sessions',
+  'access-tokens',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -8,6 +8,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as passed } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { accessTokenRoutes } from './access-token/access-token-routes.ts'
 import { ownAccountRoutes } from './account/own-account-routes.ts'
 import { passwordResetRoutes } from './account/password-reset-routes.ts'
 import { startQuotaReminders } from './account/quota-reminder.ts'
@@ -299,6 +300,7 @@ function allRoutes(
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
     ...sessionRoutes(app),
+    ...accessTokenRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),
     ...passwordResetRoutes(app),

@@ -18,6 +18,8 @@ const actionNames: Record<AuditAction, string> = {
   'user.delete': mark('删除用户'),
   'user.top_up': mark('为用户充值'),
   'user.second_factor': mark('更改两步验证'),
+  'access_token.create': mark('新建系统访问令牌'),
+  'access_token.revoke': mark('撤销系统访问令牌'),
   'token.limit': mark('修改令牌限制'),
   'redemption.create': mark('添加兑换码'),
   'redemption.update': mark('编辑兑换码'),
@@ -37,6 +39,7 @@ const actionNames: Record<AuditAction, string> = {
 /** Kinds of target for the filter. */
 export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'user', name: mark('用户') },
+  { noun: 'access_token', name: mark('系统访问令牌') },
   { noun: 'token', name: mark('令牌') },
   { noun: 'redemption', name: mark('兑换码') },
   { noun: 'channel', name: mark('渠道') },
@@ -83,6 +86,8 @@ const memberNames = new Map<string, string>([
   ['header_override', mark('请求头覆盖')],
   ['param_override', mark('参数覆盖')],
   ['request_id', mark('请求 ID')],
+  ['scopes', mark('权限范围')],
+  ['expires_at', mark('过期时间')],
 ])
 
 /** Label of a member as in the forms; its own name without a label. */

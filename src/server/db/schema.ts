@@ -325,7 +325,26 @@ export interface Schema {
     expires_at: number
   }
   user_languages: { user_id: number; language: string }
-  access_tokens: { user_id: number; token_hash: string; created_at: number }
+  /** The one of the wire. */
+  access_tokens: {
+    user_id: number
+    token_hash: string
+    created_at: number
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
+  named_access_tokens: {
+    token_hash: string
+    user_id: number
+    name: string
+    scopes: string
+    created_at: number
+    /** Seconds; 0 never. */
+    expires_at: number
+    /** Seconds; up to a minute behind; 0 if never used. */
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
   settings: { name: string; value: string }
   mail_codes: MailCodeRow
   human_checks: { id_hash: string; expires_at: number }

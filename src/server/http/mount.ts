@@ -6,10 +6,11 @@ import { bodyClassOf, type Access, type Endpoint } from '../../contract/endpoint
 import type { ErrorSpec } from '../../contract/error-spec.ts'
 import { errors, languageOf, namedLanguage, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { accessTokenRefusal, isUseOutdated } from '../access-token/access-token.ts'
+import { findAccessToken, noteAccessTokenUse } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
-import { sha256 } from '../secrets.ts'
-import { findUserByAccessToken, type StoredSession } from '../user/session-store.ts'
+import type { StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
 import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
@@ -177,6 +178,9 @@ function refuse(
 /** Errors that may indicate an attack. Sign-in logs its own, with the account. */
 const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'access_token_invalid',
+  'access_token_expired',
+  'access_token_scope',
+  'access_token_session_needed',
   'role_too_low',
   'cross_site',
   'user_disabled',
@@ -306,7 +310,8 @@ async function actorOf(
       ? null
       : actorFrom(session)
   }
-  const actor = session === null ? await actorByAccessToken(app, request.raw) : actorFrom(session)
+  const actor =
+    session === null ? await actorByAccessToken(app, endpoint, request.raw) : actorFrom(session)
   if (actor.user.status !== UserStatus.enabled) {
     // Reported once: the session ends now.
     if (cookie !== undefined) {
@@ -335,17 +340,27 @@ const actorFrom = ({
   mustChangePassword,
 })
 
-async function actorByAccessToken(app: App, request: IncomingMessage): Promise<Actor> {
+async function actorByAccessToken(
+  app: App,
+  endpoint: Endpoint,
+  request: IncomingMessage,
+): Promise<Actor> {
   const header = request.headers.authorization
   if (header === undefined || header === '') throw new AppError('not_signed_in')
   if (isAmbiguous(request)) throw new AppError('authorization_ambiguous')
+  const { database, clock } = app
   const token = header.replace('Bearer ', '').trim()
-  const user =
-    token === ''
-      ? undefined
-      : await findUserByAccessToken(app.database.read, { token, tokenHash: sha256(token) })
-  if (user === undefined) throw new AppError('access_token_invalid')
-  return actorFrom({ user, idHash: '', mustChangePassword: false })
+  const found = token === '' ? undefined : await findAccessToken(database.read, token)
+  if (found === undefined) throw new AppError('access_token_invalid')
+  const nowSeconds = clock.nowSeconds()
+  const refusal = accessTokenRefusal(found, endpoint, nowSeconds)
+  if (refusal !== null) throw new AppError(refusal)
+  const use = { nowSeconds, address: app.addressOf(request) }
+  if (isUseOutdated(found, use)) {
+    // Runs in the background, so that a read-only database does not fail read requests.
+    void noteAccessTokenUse(database.write, found, use).catch(() => {})
+  }
+  return actorFrom({ user: found.user, idHash: '', mustChangePassword: false })
 }
 
 /**
