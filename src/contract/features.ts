@@ -22,6 +22,7 @@ export const FEATURES = [
   'second-factor',
   'sessions',
   'access-tokens',
+  'audit-export',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

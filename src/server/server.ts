@@ -16,6 +16,7 @@ import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
 import type { AppError } from './app-error.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { startAuditUpkeep } from './audit/audit-upkeep.ts'
 import { createBackground } from './background.ts'
 import { startDailyBackup, type DailyBackup } from './backup/daily-backup.ts'
 import {
@@ -185,6 +186,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const recovery = await startRecovery(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
+  const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
@@ -244,6 +246,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await auditUpkeep.stop()
     await recovery.stop()
   }
   const newRoot = await replacing
@@ -321,7 +324,7 @@ function allRoutes(
     ...releaseRoutes(app),
     ...publishedPricesRoutes(app),
     ...modelRoutes(app),
-    ...auditRoutes(app),
+    ...auditRoutes(app, sendFile),
   ]
 }
 

@@ -150,6 +150,11 @@ export interface AuditRow {
   /** As JSON. */
   old_values: string | null
   new_values: string | null
+  /** `change` or `refusal`. */
+  chain: Generated<string>
+  /** Hash of the entry before; null if an earlier version wrote this one. */
+  prev_hash: string | null
+  hash: string | null
 }
 
 export interface MailCodeRow {
@@ -365,6 +370,7 @@ export interface Schema {
   channel_usage_hourly: UsageSums & { hour: number; channel_id: number; model_name: string }
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
   audit: AuditRow
+  audit_chains: { name: string; anchor: string; head: string }
   token_captures: { token_id: number; mode: string }
   token_groups: { token_id: number; group: string }
   log_bodies: LogBodyRow

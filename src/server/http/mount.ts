@@ -12,6 +12,7 @@ import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
 import type { StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
+import { recordRefusal } from '../audit/audit-refusal.ts'
 import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { isCrossSite } from './csrf.ts'
@@ -135,7 +136,7 @@ async function admit(
       checkAgain: async () => void (await actor()),
     }
   } catch (error) {
-    refuse(app, endpoint, error, { request, reply })
+    refuse(app, endpoint, error, { request, reply, actor: null })
     return null
   }
 }
@@ -166,13 +167,69 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
 
 function refuse(
   app: App,
-  { options }: Endpoint,
+  endpoint: Endpoint,
   error: unknown,
-  { request, reply }: Pick<CallContext, 'request' | 'reply'>,
+  { request, reply, actor }: Pick<CallContext, 'request' | 'reply' | 'actor'>,
 ): void {
+  const { options } = endpoint
   const isFile = options.answer === 'stream'
+  if (error instanceof AppError) auditRefusal(app, endpoint, error, { request, actor })
   if (error instanceof AppError && WATCHED.has(error.code)) note(app, { request, code: error.code })
   renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
+}
+
+/** Refusals of a sign-in. */
+const SIGN_IN_FAILURES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'wrong_credentials',
+  'default_password_remote',
+  'too_many_attempts',
+  'second_factor_wrong',
+  'second_factor_attempts',
+  'user_disabled',
+  'oauth_state_invalid',
+  'external_refused',
+  'external_mismatch',
+  'external_root',
+  'external_admin_unbound',
+  'external_admin_unproven',
+  'wechat_code_invalid',
+  'wechat_code_attempts',
+])
+
+/** Refusals that only ask the person for something first. */
+const PROMPTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'password_change_required',
+  'second_factor_needed',
+  'verification_needed',
+])
+
+const HTTP_UNAUTHORIZED = 401
+const HTTP_FORBIDDEN = 403
+
+/** Records a failed sign-in, or the refused call of a known account. */
+function auditRefusal(
+  app: App,
+  { method, path, options }: Endpoint,
+  error: AppError,
+  { request, actor }: Pick<CallContext, 'request' | 'actor'>,
+): void {
+  const { code, status } = error
+  const account = error.account ?? actor?.user ?? null
+  const isSignIn = options.access === 'anyone'
+  const isRefused = status === HTTP_UNAUTHORIZED || status === HTTP_FORBIDDEN
+  const isAudited = isSignIn
+    ? SIGN_IN_FAILURES.has(code)
+    : account !== null && isRefused && !PROMPTS.has(code)
+  if (!isAudited) return
+  recordRefusal(app, {
+    action: isSignIn ? 'sign_in.fail' : 'call.refuse',
+    account,
+    address: app.addressOf(request.raw),
+    requestId: String(request.id),
+    method,
+    path,
+    code,
+  })
 }
 
 /** Errors that may indicate an attack. Sign-in logs its own, with the account. */
@@ -318,13 +375,15 @@ async function actorOf(
       await app.sessions.end(cookie)
       clearCookie(app, { request, reply }, SESSION_COOKIE)
     }
-    throw new AppError('user_disabled')
+    throw new AppError('user_disabled').about(actor.user)
   }
   if (actor.mustChangePassword && duringPasswordChange !== true) {
     throw new AppError('password_change_required')
   }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
-  if (actor.role < Math.max(ACCESS_ROLE[access], raised)) throw new AppError('role_too_low')
+  if (actor.role < Math.max(ACCESS_ROLE[access], raised)) {
+    throw new AppError('role_too_low').about(actor.user)
+  }
   return actor
 }
 
@@ -354,7 +413,7 @@ async function actorByAccessToken(
   if (found === undefined) throw new AppError('access_token_invalid')
   const nowSeconds = clock.nowSeconds()
   const refusal = accessTokenRefusal(found, endpoint, nowSeconds)
-  if (refusal !== null) throw new AppError(refusal)
+  if (refusal !== null) throw new AppError(refusal).about(found.user)
   const use = { nowSeconds, address: app.addressOf(request) }
   if (isUseOutdated(found, use)) {
     // Runs in the background, so that a read-only database does not fail read requests.

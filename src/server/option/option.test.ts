@@ -20,6 +20,7 @@ test('every option that is named after a secret is one', () => {
   const named = optionKeys.filter((key) => /(Token|Secret|SecretKey)$/.test(key))
   expect(named.filter((key) => !isSecretOption(key))).toEqual([])
   expect(optionKeys.filter(isSecretOption).toSorted()).toEqual([
+    'AuditSinkSecret',
     'GitHubClientSecret',
     'LarkClientSecret',
     'MessagePusherToken',
