@@ -30,11 +30,14 @@ export async function appendToChain(
 }
 
 const lockChain = (trx: Queries, chain: AuditChain): Promise<{ anchor: string; head: string }> =>
-  // Updating a column to its own value takes the row lock on PostgreSQL.
+  // Creates the row at the first entry. Updating a column to its own value takes the row lock on
+  // PostgreSQL.
   trx
-    .updateTable('audit_chains')
-    .set((eb) => ({ head: eb.ref('head') }))
-    .where('name', '=', chain)
+    .insertInto('audit_chains')
+    .values({ name: chain, anchor: '', head: '' })
+    .onConflict((conflict) =>
+      conflict.column('name').doUpdateSet((eb) => ({ head: eb.ref('audit_chains.head') })),
+    )
     .returning(['anchor', 'head'])
     .executeTakeFirstOrThrow()
 

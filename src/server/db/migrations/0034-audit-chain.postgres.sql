@@ -13,4 +13,3 @@ CREATE TABLE audit_chains (
   -- Hash of the newest entry; empty if there was none.
   head text NOT NULL
 );
-INSERT INTO audit_chains (name, anchor, head) VALUES ('change', '', ''), ('refusal', '', '');

@@ -1,4 +1,9 @@
-import { logFile, type LogFile, type LogFileFormat, type RowFile } from '../../../contract/log-file.ts'
+import {
+  logFile,
+  type LogFile,
+  type LogFileFormat,
+  type RowFile,
+} from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { findBodies } from '../body/body-store.ts'
