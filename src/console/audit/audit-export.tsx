@@ -13,13 +13,15 @@ interface AuditQuery {
   end_timestamp: number
 }
 
+/** Name of the reader's time zone. */
+const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
 /** Exports all filtered entries as a file. */
 export function AuditExport({ query }: { query: AuditQuery }) {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()
   const [format, setFormat] = useState<'csv' | 'ndjson'>('csv')
   if (!hasFeature('audit-export')) return null
-  const tz = Intl.DateTimeFormat().resolvedOptions().timeZone
   return (
     <DownloadTask
       label={t('导出')}
@@ -27,7 +29,7 @@ export function AuditExport({ query }: { query: AuditQuery }) {
       makeFile={({ signal, onProgress }) =>
         callForFile(
           'GET /api/audit/export/',
-          { query: { ...query, format, tz } },
+          { query: { ...query, format, tz: timeZone() } },
           { signal, background: true, onBytes: (count) => onProgress({ unit: 'bytes', count }) },
         )
       }
