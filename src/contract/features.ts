@@ -21,6 +21,8 @@ export const FEATURES = [
   'limits',
   'second-factor',
   'sessions',
+  'access-tokens',
+  'audit-export',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -171,6 +171,8 @@ export const tokenApi = {
     name: 'listTokens',
     summary: 'The caller’s tokens, in pages.',
     access: 'user',
+    givesSecrets: true,
+    scope: 'tokens',
     query: TokenPage,
     data: z.array(Token),
     counted: true,
@@ -180,6 +182,8 @@ export const tokenApi = {
     summary:
       'Finds the caller’s tokens by part of the name, either end of the key, or group; newest first.',
     access: 'user',
+    givesSecrets: true,
+    scope: 'tokens',
     query: keyword(
       'Part of the name, at least four characters at either end of the key, or a complete group name; empty: all.',
     ),
@@ -190,6 +194,8 @@ export const tokenApi = {
     name: 'getToken',
     summary: 'One token of the caller, with its limits.',
     access: 'user',
+    givesSecrets: true,
+    scope: 'tokens',
     params: ById,
     data: Token,
   }),
@@ -197,6 +203,7 @@ export const tokenApi = {
     name: 'createToken',
     summary: 'Creates a token; returns it with its key.',
     access: 'user',
+    scope: 'tokens',
     body: TokenInput,
     data: Token,
   }),
@@ -204,6 +211,7 @@ export const tokenApi = {
     name: 'setTokenStatus',
     summary: 'Enables or disables a token.',
     access: 'user',
+    scope: 'tokens',
     whenQuery: 'status_only',
     query: z.object({
       status_only: z.string().meta({
@@ -218,6 +226,7 @@ export const tokenApi = {
     name: 'updateToken',
     summary: 'Replaces all fields of a token except its status.',
     access: 'user',
+    scope: 'tokens',
     body: TokenUpdate,
     data: Token,
   }),
@@ -225,12 +234,14 @@ export const tokenApi = {
     name: 'deleteToken',
     summary: 'Deletes a token permanently.',
     access: 'user',
+    scope: 'tokens',
     params: ById,
   }),
   groups: get('/api/user/self/groups', {
     name: 'listTokenGroups',
     summary: 'Groups that the user can assign to tokens, by name.',
     access: 'user',
+    scope: 'tokens',
     data: z.record(z.string().meta({ example: 'vip' }), ChoosableGroup),
   }),
 }

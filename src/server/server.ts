@@ -8,6 +8,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as passed } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { accessTokenRoutes } from './access-token/access-token-routes.ts'
 import { ownAccountRoutes } from './account/own-account-routes.ts'
 import { passwordResetRoutes } from './account/password-reset-routes.ts'
 import { startQuotaReminders } from './account/quota-reminder.ts'
@@ -15,6 +16,7 @@ import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
 import type { AppError } from './app-error.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { startAuditUpkeep } from './audit/audit-upkeep.ts'
 import { createBackground } from './background.ts'
 import { startDailyBackup, type DailyBackup } from './backup/daily-backup.ts'
 import {
@@ -192,6 +194,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const channelSums = startChannelSums(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
+  const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
@@ -260,6 +263,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     await dailyBackup.stop()
     await logUpkeep.stop()
     await channelSums.stop()
+    await auditUpkeep.stop()
     await recovery.stop()
   }
   const newRoot = await replacing
@@ -318,6 +322,7 @@ function allRoutes(
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
     ...sessionRoutes(app),
+    ...accessTokenRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),
     ...passwordResetRoutes(app),
@@ -338,7 +343,7 @@ function allRoutes(
     ...releaseRoutes(app),
     ...publishedPricesRoutes(app),
     ...modelRoutes(app),
-    ...auditRoutes(app),
+    ...auditRoutes(app, sendFile),
   ]
 }
 

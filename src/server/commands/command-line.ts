@@ -24,7 +24,7 @@ Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
   DATA_DIR=/var/lib/gatehouse gatehouse    its database and secrets elsewhere
   gatehouse --workers auto                 one process per processor, on PostgreSQL (SQL_DSN)
-  gatehouse reconcile                      compare every balance with the ledger
+  gatehouse reconcile                      compare every balance with the ledger, check the audit
   gatehouse record --channel 7 --calls 3   record three calls of channel 7 into ./recordings
   gatehouse backup --to /mnt/backups       save database, session secret and settings, and check them`
 

@@ -150,6 +150,11 @@ export interface AuditRow {
   /** As JSON. */
   old_values: string | null
   new_values: string | null
+  /** `change` or `refusal`. */
+  chain: Generated<string>
+  /** Hash of the entry before; null if an earlier version wrote this one. */
+  prev_hash: string | null
+  hash: string | null
 }
 
 export interface MailCodeRow {
@@ -325,7 +330,26 @@ export interface Schema {
     expires_at: number
   }
   user_languages: { user_id: number; language: string }
-  access_tokens: { user_id: number; token_hash: string; created_at: number }
+  /** The one of the wire. */
+  access_tokens: {
+    user_id: number
+    token_hash: string
+    created_at: number
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
+  named_access_tokens: {
+    token_hash: string
+    user_id: number
+    name: string
+    scopes: string
+    created_at: number
+    /** Seconds; 0 never. */
+    expires_at: number
+    /** Seconds; up to a minute behind; 0 if never used. */
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
   settings: { name: string; value: string }
   mail_codes: MailCodeRow
   human_checks: { id_hash: string; expires_at: number }
@@ -355,6 +379,7 @@ export interface Schema {
   }
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
   audit: AuditRow
+  audit_chains: { name: string; anchor: string; head: string }
   token_captures: { token_id: number; mode: string }
   token_groups: { token_id: number; group: string }
   log_bodies: LogBodyRow

@@ -147,6 +147,7 @@ function inputOf({
     'POST /api/user/manage': { body: { username: people.user.username, action: 'enable' } },
     'POST /api/token/': { body: { name: 'new' } },
     'PUT /api/token/?status_only': { body: { id: ids.token, status: 1 } },
+    'POST /api/user/access_tokens': { body: { name: 'script', scopes: ['read'] } },
     'PUT /api/limit/token/:id': { body: { calls_at_once: 3 } },
     'PUT /api/token/': { body: { id: ids.token, name: 'renamed', unlimited_quota: true } },
     // A duplicate line, so that there is something to report.
@@ -198,6 +199,8 @@ const REFUSED = new Set([
   'POST /api/user/2fa/backup_codes',
   'DELETE /api/user/:id/2fa',
   'DELETE /api/user/sessions/:session',
+  'DELETE /api/user/access_tokens/:token',
+  'DELETE /api/user/:id/access_tokens/:token',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',
