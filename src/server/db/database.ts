@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type KyselyPlugin, type Transaction } from 'kysely'
 import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
@@ -75,11 +75,15 @@ export interface UnpreparedDatabase extends Omit<BareDatabase, 'close'> {
 /** Brings the tables up to date. Its errors make opening the database fail. */
 export type Prepare = (database: UnpreparedDatabase) => Promise<void>
 
-/** Opens a database after `prepare` has finished. */
-export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
+/** Opens a database after `prepare` has finished. All handles have the plugins. */
+export const openPrepared = (
+  address: DatabaseAddress,
+  prepare: Prepare,
+  plugins: KyselyPlugin[] = [],
+): Promise<Database> =>
   address.engine === 'sqlite'
-    ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
-    : openPostgres(address.url, prepare)
+    ? openSqlite(address, prepare, plugins)
+    : openPostgres(address.url, prepare, plugins)
 
 /** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
@@ -106,10 +110,10 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
+const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
   new Kysely({
     dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
-    plugins: [nullsAreZeros],
+    plugins: [nullsAreZeros, ...plugins],
   })
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
@@ -120,13 +124,15 @@ const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(tr
 const HEAVY_IDLE_MS = 30_000
 
 async function openSqlite(
-  file: string,
-  synchronous: 'FULL' | 'NORMAL',
+  { path: file, synchronous = 'FULL' }: DatabaseAddress & { engine: 'sqlite' },
   prepare: Prepare,
+  plugins: KyselyPlugin[],
 ): Promise<Database> {
   makeSqliteFile(file)
+  const handle = (connection: SqliteConnection): Kysely<Schema> =>
+    new Kysely({ dialect: sqliteDialect(connection), plugins })
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
-  const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
+  const write = handle(writer)
   try {
     await prepare({
       engine: 'sqlite',
@@ -145,14 +151,14 @@ async function openSqlite(
     { path: file, synchronous, readonly: true },
     { idleMs: HEAVY_IDLE_MS },
   )
-  const read = new Kysely<Schema>({ dialect: sqliteDialect(reader) })
+  const read = handle(reader)
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',
     pool: null,
     write,
     read,
-    heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    heavy: handle(heavyReader),
     pulse: write,
     async runLedger(operations) {
       await writer.lock()
@@ -203,17 +209,26 @@ const PULSE_TIMEOUT_MS = 8000
 /** Time limit in ms for closing the connections cleanly. */
 const CLOSE_LIMIT_MS = 5000
 
-async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
+async function preparePostgres(
+  url: string,
+  prepare: Prepare,
+  plugins: KyselyPlugin[],
+): Promise<void> {
   const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
-    await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
+    const db = postgresHandle(pool, plugins)
+    await prepare({ engine: 'postgres', db, runScript: runPostgresScript })
   } finally {
     await pool.end()
   }
 }
 
-async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
-  await preparePostgres(url, prepare)
+async function openPostgres(
+  url: string,
+  prepare: Prepare,
+  plugins: KyselyPlugin[],
+): Promise<Database> {
+  await preparePostgres(url, prepare, plugins)
   const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
   const heavyPool = poolOf(url, {
     max: HEAVY_POOL_SIZE,
@@ -225,7 +240,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
   // them, and the plans of the ledger's function stay cached.
   const ledgerPool = promptPoolOf(url, { work: 'ledger', timeoutMs: LEDGER_TIMEOUT_MS })
   const pulsePool = promptPoolOf(url, { work: 'pulse', timeoutMs: PULSE_TIMEOUT_MS })
-  const write = postgresHandle(pool)
+  const write = postgresHandle(pool, plugins)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {
     for (const listener of listeners) listener(message)
@@ -241,8 +256,8 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     pool,
     write,
     read: write,
-    heavy: postgresHandle(heavyPool),
-    pulse: postgresHandle(pulsePool),
+    heavy: postgresHandle(heavyPool, plugins),
+    pulse: postgresHandle(pulsePool, plugins),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
       // Notifies this process directly, without a round trip to the server.

@@ -335,7 +335,7 @@ export interface Schema {
   sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow
-  nodes: { name: string; seen_at: number }
+  nodes: { name: string; seen_at: number; secrets_keys: string | null }
   usage_hourly: UsageSums & {
     hour: number
     user_id: number
