@@ -154,6 +154,19 @@ function addSecrets(program: Command, settings: ReadSettings): void {
   }
 }
 
+function addHashTokenKeys(program: Command, settings: ReadSettings): void {
+  program
+    .command('hash-token-keys')
+    .description(
+      'store only hashes of the keys of all tokens, which cannot be undone; servers may run',
+    )
+    .option('--dry-run', 'only report how many keys are stored')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { hashTokenKeysCommand } = await import('./hash-token-keys.ts')
+      await hashTokenKeysCommand(settings(), { isDryRun: options.dryRun === true })
+    })
+}
+
 /** Otherwise the default command would take the word as its argument. */
 function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   const [, , word = 'serve'] = argv
@@ -210,6 +223,7 @@ export async function runCommandLine(
   addMove(program, settings)
   addRecord(program, settings)
   addSecrets(program, settings)
+  addHashTokenKeys(program, settings)
   program
     .command('demo')
     .description('start the server on a temporary database with realistic data')

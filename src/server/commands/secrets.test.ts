@@ -82,7 +82,7 @@ test.each(['sqlite', 'postgres'] as const)(
     const dry = await runCommand(['encrypt-secrets', '--dry-run'], withKey)
     expect([dry.code, dry.err]).toEqual([0, ''])
     expect(dry.out).toContain(
-      `dry run: 1 of 1 secrets would be encrypted with the key ${idOf(key)}`,
+      `dry run: 2 of 2 secrets would be encrypted with the key ${idOf(key)}`,
     )
     expect(await stored()).toBe('mail-password')
     expect(await runCommand(['encrypt-secrets'], withKey)).toMatchObject({ code: 0 })

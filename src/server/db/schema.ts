@@ -41,6 +41,14 @@ export interface TokenRow {
   subnet: string | null
   /** Whether the token has a row in `limits`. */
   limited: Generated<boolean | null>
+  /** Masked key, if `key` is a hash. */
+  gh_key_hint: Generated<string | null>
+  /** Key before the last rotation, as it was stored. */
+  gh_previous_key: Generated<string | null>
+  /** Until when it works, in epoch seconds. */
+  gh_previous_key_until: Generated<number | null>
+  /** `expired_time` of which the owner was reminded. */
+  gh_expiry_reminded: Generated<number | null>
 }
 
 export interface ChannelRow {

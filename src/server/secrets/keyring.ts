@@ -26,7 +26,6 @@ const KEY_ID_DIGITS = 12
 /** 32 bytes as hexadecimal digits. */
 export const KEY_PATTERN = /^[0-9a-f]{64}$/i
 
-// oxlint-disable-next-line gatehouse/linear-pattern -- anchored, one repetition each
 const ENCRYPTED = /^gh1:([0-9a-f]{12}):([\w-]{16}):([\w-]{22,})$/
 
 /** Returns the id of the key that a stored text is encrypted with, or null if it is plain. */
