@@ -42,7 +42,9 @@ export const Token = z
     status: z.int().describe(TOKEN_STATUS),
     name: NullableText.describe(TOKEN_NAME),
     created_time: EpochSeconds.describe('Time of creation, in epoch seconds.'),
-    accessed_time: EpochSeconds.describe('Time of the last quota change, in epoch seconds.'),
+    accessed_time: EpochSeconds.describe(
+      'Time of the last charged call, in epoch seconds; of creation before the first.',
+    ),
     expired_time: EpochSeconds.describe('Expiry, in epoch seconds; -1: never.'),
     remain_quota: Quota.describe('Remaining points; meaningless with `unlimited_quota`.'),
     unlimited_quota: z.boolean().describe('Limited only by the owner’s balance.'),
@@ -54,6 +56,11 @@ export const Token = z
       .describe(
         'The server stores only a hash of the key: `key` is masked, except in the response that creates it. Gatehouse only.',
       ),
+    last_ip: z.string().meta({
+      description:
+        'Client address of its last charged call; empty if none is known. Gatehouse only.',
+      example: '192.0.2.7',
+    }),
     previous_key_until: EpochSeconds.describe(
       'Until when the key before the last rotation works, in epoch seconds; 0: it does not. Gatehouse only.',
     ),

@@ -58,6 +58,10 @@ function PreviousKey({ token, texts }: { token: Token; texts: TokenTexts }) {
   return <span className={styles['quiet']}>{texts.t('旧密钥可用到 {{stamp}}', { stamp })}</span>
 }
 
+/** When and from where the token was last used. */
+export const lastUseText = ({ accessed_time: seconds, last_ip: address }: Token, t: TFunction) =>
+  t('最近使用 {{stamp}}，来自 {{address}}', { stamp: stampText(seconds), address })
+
 function remainingText(token: Token, { t, quotaText }: TokenTexts): string {
   return token.unlimited_quota ? t('无限制') : quotaText(token.remain_quota)
 }
@@ -117,7 +121,10 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       id: 'created_time',
       head: t('创建时间'),
       cell: (token) => (
-        <span className={styles['quiet']}>
+        <span
+          className={styles['quiet']}
+          {...(token.last_ip ? { title: lastUseText(token, t) } : {})}
+        >
           <TwoLines text={stampText(token.created_time)} />
         </span>
       ),
@@ -163,6 +170,7 @@ export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
         <PreviousKey token={token} texts={texts} />
         {' · '}
         {t('创建于 {{stamp}}', { stamp: stampText(token.created_time) })}
+        {token.last_ip && ` · ${lastUseText(token, t)}`}
       </>
     ),
   })

@@ -36,6 +36,7 @@ import {
   type TokenForm,
 } from './token-form.ts'
 import { GroupRow } from './group-row.tsx'
+import { lastUseText } from './token-columns.tsx'
 import { TokenKeyDialog } from './token-key-dialog.tsx'
 import { groupChoices, groupToAsk, useChoosableGroups } from './token-group.ts'
 import styles from './token.module.css'
@@ -270,7 +271,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
       saving={saving}
       typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
-      note={isNew ? t('创建后可复制密钥') : ''}
+      note={isNew ? t('创建后可复制密钥') : before.last_ip ? lastUseText(before, t) : ''}
       list={paths.token}
     >
       <NameRow

@@ -47,6 +47,8 @@ export interface TokenRow {
   gh_previous_key: Generated<string | null>
   /** Until when it works, in epoch seconds. */
   gh_previous_key_until: Generated<number | null>
+  /** Client address of the last settled call. */
+  gh_last_ip: Generated<string | null>
   /** `expired_time` of which the owner was reminded. */
   gh_expiry_reminded: Generated<number | null>
 }

@@ -20,6 +20,7 @@ const BATCH_ROWS = 200
 /** A value that changes during a pass is converted by the next one. */
 const PASSES_MAX = 5
 
+// `Object.keys` returns exactly the keys of the literal.
 const names = Object.keys(secretColumns) as SecretColumnName[]
 
 async function* batches(

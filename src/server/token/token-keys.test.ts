@@ -66,7 +66,7 @@ forEachDatabase('keys of tokens', (open) => {
       `${key.slice(0, 4)}…${key.slice(-4)}`,
     ]) {
       const found = await send('GET', `/api/token/search?keyword=${encodeURIComponent(keyword)}`)
-      expect(found, keyword).toMatchObject([{ id, key: masked }])
+      expect(found).toMatchObject([{ id, key: masked }])
     }
     expect(await send('GET', `/api/token/search?keyword=${stored.trimEnd().slice(-6)}`)).toEqual([])
   })
@@ -96,6 +96,10 @@ forEachDatabase('keys of tokens', (open) => {
       expect(rotated.key).not.toBe(key)
       expect(await statusOf(key)).toBe(200)
       expect(await statusOf(rotated.key)).toBe(200)
+      expect(await send('GET', `/api/token/${id}`)).toMatchObject({
+        accessed_time: setup.clock.nowSeconds(),
+        last_ip: '127.0.0.1',
+      })
       const logs = await setup.database.read
         .selectFrom('ledger')
         .select('token_id')

@@ -186,6 +186,7 @@ function shownToken({ clock }: App, token: StoredToken) {
   return {
     ...token,
     key: token.gh_key_hint ?? token.key,
+    last_ip: token.gh_last_ip ?? '',
     key_shown_once: token.gh_key_hint !== null,
     previous_key_until: until > clock.nowSeconds() ? until : 0,
   }

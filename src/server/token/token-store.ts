@@ -37,6 +37,7 @@ const COLUMNS = [
   'tokens.gh_previous_key',
   'tokens.gh_previous_key_until',
   'tokens.gh_expiry_reminded',
+  'tokens.gh_last_ip',
 ] as const
 
 const tokens = (db: Queries) =>
@@ -239,6 +240,7 @@ export async function insertToken(db: Queries, token: NewToken): Promise<StoredT
     gh_previous_key: null,
     gh_previous_key_until: null,
     gh_expiry_reminded: null,
+    gh_last_ip: null,
   }
   await db.insertInto('tokens').values(row).execute()
   return { ...row, group: '', capture: 'off' }

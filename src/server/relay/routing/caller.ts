@@ -14,6 +14,8 @@ export interface Caller {
   /** The key that the client sent: the token's current or previous one. */
   key: string
   user: StoredUser
+  /** Client address of this call. */
+  address: string
   /** The token's own group, otherwise its owner's groups in the order they are tried. */
   groups: readonly string[]
   /** Channel id that an admin appended to the key; null if not set. */
@@ -145,7 +147,7 @@ export function createCallers({ database, clock, trace, options, tokenKeys }: Ap
           : await refuseFresh(keys, address, onRefused)
       const { token, key, user, groups } = rows
       const pinnedChannel = readings.find((reading) => reading.key === key)?.pinnedChannel ?? null
-      return { token, key, user, groups, pinnedChannel }
+      return { token, key, user, address: address(), groups, pinnedChannel }
     },
     async recheck(caller, address) {
       try {
