@@ -1,7 +1,7 @@
 /**
  * Lists wording that readers have to decode, with what to write instead: in comments, test titles,
  * documents and the English texts of errors and console. `node tools/plain-words.ts src/server/db/`
- * checks a folder, without an argument everything is checked.
+ * checks a folder, without an argument the whole project.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,8 @@ export function findingsOf(path: string, source: string): Finding[] {
 }
 
 function judge(path: string, { text, line, isComment }: Passage): Finding[] {
-  // Code and quotations keep their words: every second part between marks, if the last is closed.
+  // Text in backquotes or quotation marks is not checked: every second part, if its closing mark
+  // exists.
   const parts = text.replaceAll(/[“”]/g, '"').split(/[`"]/)
   const plain = parts
     .map((part, at) =>

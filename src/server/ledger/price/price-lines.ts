@@ -4,16 +4,16 @@ import type { PriceLine as ToldLine } from '../../../contract/call-cost.ts'
 export interface LinePrice {
   modelRatio: string
   completionRatio: string
-  /** Of prompt tokens that the upstream read from its cache. */
+  /** Ratio of prompt tokens that the upstream read from its cache. */
   cacheRatio: string
-  /** Of prompt tokens that the upstream wrote to its cache, to be kept for minutes. */
+  /** Ratio of prompt tokens that the upstream wrote to its cache for minutes. */
   cacheWriteRatio: string
-  /** Of those to be kept for an hour. */
+  /** Ratio of prompt tokens that the upstream wrote to its cache for an hour. */
   cacheWriteHourRatio: string
   /** Ratios of speech and image tokens in the prompt. */
   audioRatio: string
   imageRatio: string
-  /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
+  /** Ratio of audio completion tokens, times `audioRatio`; null if they cost the same as text. */
   audioCompletionRatio: string | null
   /** Ratio of image tokens in the completion; null if not set: as other tokens. */
   imageCompletionRatio: string | null
@@ -23,7 +23,7 @@ export interface LinePrice {
   quotaPerUnit: string
   /** Factor on the price of an image, by its size and quality. */
   pictureFactor(size: string, quality: string): string
-  /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
+  /** Dollars per thousand calls of a tool; undefined if they are free. */
   toolPrice(name: string): string | undefined
   /** The price of another model that a tool of the same call runs; null if not set. */
   ofModel(model: string): LinePrice | null

@@ -1,7 +1,7 @@
 import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
 import type { AttemptPlan, Prompt } from './plan.ts'
 import type { Answer } from '../transport/decoded-body.ts'
-import { textsOf } from '../canonical/answer-texts.ts'
+import { textsOf } from '../protocols/canonical/answer-texts.ts'
 import type { Call, RelayParts } from './call.ts'
 import type { Attempt } from './plan.ts'
 import { beginStream, costHeaders } from './respond.ts'

@@ -1,33 +1,33 @@
 import { dialectOf, responsesDialect } from '../conversion/dialects.ts'
-import { cutAtStopTexts } from '../dialect/stop-texts.ts'
-import { toolsAsAsked } from '../dialect/tool-calls.ts'
-import type { AnswerReader } from '../dialect/dialect.ts'
-import type { WholeAnswer } from '../dialect/stream-output.ts'
-import { answerOf } from '../canonical/gathered-answer.ts'
+import { cutAtStopTexts } from '../protocols/dialect/stop-texts.ts'
+import { toolsAsAsked } from '../protocols/dialect/tool-calls.ts'
+import type { AnswerReader } from '../protocols/dialect/dialect.ts'
+import type { WholeAnswer } from '../protocols/dialect/stream-output.ts'
+import { answerOf } from '../protocols/canonical/gathered-answer.ts'
 import {
   chained,
   NO_CHANGES as NO_ANSWER_CHANGES,
   type AnswerChanges,
-} from '../dialect/answer-changes.ts'
+} from '../protocols/dialect/answer-changes.ts'
 import type { Route } from './route.ts'
 import type { CallInput } from './read-request.ts'
 import { type Price, findPrice } from '../../ledger/price.ts'
 import { type RoutableChannel, sentModel } from '../routing/choose-channel.ts'
-import type { RequestFigures } from '../dialect/surface.ts'
+import type { RequestFigures } from '../protocols/dialect/surface.ts'
 import { channelType } from '../../../contract/channel-types.ts'
 import { AppError } from '../../app-error.ts'
 import { holdsType } from '../../option/option-value.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import { withOwnCallIds } from '../canonical/call-id.ts'
-import type { TokenUsage } from '../canonical/token-usage.ts'
-import type { AnswerHead, StreamGatherer, UpstreamDialect } from '../dialect/dialect.ts'
-import type { Metering } from '../dialect/metering.ts'
+import { withOwnCallIds } from '../protocols/canonical/call-id.ts'
+import type { TokenUsage } from '../protocols/canonical/token-usage.ts'
+import type { AnswerHead, StreamGatherer, UpstreamDialect } from '../protocols/dialect/dialect.ts'
+import type { Metering } from '../protocols/dialect/metering.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { embeddingConversion } from '../conversion/embedding.ts'
-import { RequestNotes } from '../canonical/request-notes.ts'
-import { cannotSay } from '../dialect/field-names.ts'
-import { lackingEdits, withoutLacking, type Steering } from '../dialect/steering.ts'
-import { finished, headOf, readyToSend, type Sent } from '../dialect/finish.ts'
+import { RequestNotes } from '../protocols/canonical/request-notes.ts'
+import { cannotSay } from '../protocols/dialect/field-names.ts'
+import { lackingEdits, withoutLacking, type Steering } from '../protocols/dialect/steering.ts'
+import { finished, headOf, readyToSend, type Sent } from '../protocols/dialect/finish.ts'
 import {
   PAID_BY_THE_PIECE,
   providerCallOf,
@@ -36,11 +36,11 @@ import {
   type ProviderCall,
   type ProviderChannel,
   type Task,
-} from '../dialect/provider.ts'
+} from '../protocols/dialect/provider.ts'
 import { providerOf } from '../vendors/registry.ts'
 import { traitsOf } from '../vendors/registry.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import { withReasoning } from '../providers/reasoning.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import { withReasoning } from '../vendors/shared/reasoning.ts'
 import { outputLimitEdits } from '../conversion/output-limit.ts'
 import { declaresSearch, searchExtras, withSearchAt } from '../conversion/search.ts'
 import { outputLimitOf } from '../../model/output-limit.ts'
@@ -48,7 +48,11 @@ import type { Capabilities } from '../../model/capabilities.ts'
 import { meteringFigures } from '../../model/model-table.ts'
 import { estimatePromptTokens, approximateTokens } from '../count/estimate.ts'
 import { dialectEdits, systemPromptEdit, takesSystemPrompt } from '../conversion/splice.ts'
-import { convertedOutput, splicedOutput, type StreamOutput } from '../dialect/stream-output.ts'
+import {
+  convertedOutput,
+  splicedOutput,
+  type StreamOutput,
+} from '../protocols/dialect/stream-output.ts'
 import { answerBytesMax } from './answer-room.ts'
 import { silenceLimits } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
@@ -56,14 +60,14 @@ import { scanBody, type ScannedBody, memberValue } from '../json/body-scan.ts'
 import { splice, type MemberEdit } from '../json/body-splice.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import type { Call, RelayParts } from './call.ts'
-import { shown } from '../dialect/relay-error.ts'
+import { shown } from '../protocols/dialect/relay-error.ts'
 import {
   callsToolsByResponses,
   chatWantsResponses,
   thoughtless,
   wantsResponses,
   withoutThoughts,
-} from '../responses/with-tools.ts'
+} from '../protocols/openai-responses/with-tools.ts'
 import { searchedByName } from '../surfaces/searched-chat.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 
@@ -185,8 +189,8 @@ export function planAttempt(
     group: call.route.group,
   })
   if (price === null) return new AppError('model_unpriced', { model: shown(input.model) })
-  const byPictureToken = price.imageCompletionRatio !== null && price.perCall === null
-  const sold = { traits: traitsOf(channel.type), byPictureToken }
+  const byImageToken = price.imageCompletionRatio !== null && price.perCall === null
+  const sold = { traits: traitsOf(channel.type), byImageToken }
   const metering =
     figures.metering?.(price.pricedAs, sold) ?? figures.searched?.(price.pricedAs, modelName)
   const sending = {

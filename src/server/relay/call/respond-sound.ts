@@ -1,5 +1,5 @@
 import type { Attempt } from './plan.ts'
-import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
 import {
   failedAttempt,
   type AttemptFailure,

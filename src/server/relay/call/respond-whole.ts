@@ -8,20 +8,20 @@ import {
   type AttemptOutcome,
   type FailedAttempt,
 } from '../errors/attempt-outcome.ts'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
-import { withEveryFinish } from '../canonical/gathered-answer.ts'
-import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import { withEveryFinish } from '../protocols/canonical/gathered-answer.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
 import type { CompletionCounter } from '../count/count-completion.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from '../transport/decoded-body.ts'
-import type { WholeAnswer } from '../dialect/stream-output.ts'
+import type { WholeAnswer } from '../protocols/dialect/stream-output.ts'
 import { measureTold } from './settle.ts'
 import { sendAnswer } from './respond.ts'
 import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from './call.ts'
 import { settleCall } from './settle.ts'
 import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
-import { streamAsJson } from '../gathering/stream-as-json.ts'
+import { streamAsJson } from './stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**

@@ -1,10 +1,10 @@
 import type { Attempt } from './plan.ts'
 import { isAdmin } from '../../../contract/user.ts'
-import { noteHeaders } from '../canonical/request-notes.ts'
+import { noteHeaders } from '../protocols/canonical/request-notes.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
-import { toldError, type RelayError } from '../dialect/relay-error.ts'
-import type { StreamOutput } from '../dialect/stream-output.ts'
+import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
 import { dropRest, isBodyPending } from '../../http/unread-body.ts'
 import type { BreakReason } from '../errors/attempt-outcome.ts'
 import {

@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import type { AttemptOutcome, FailedAttempt } from '../errors/attempt-outcome.ts'
 import { lacksAddress, pointsToResponses } from '../errors/verdict.ts'
-import { ownError } from '../dialect/relay-error.ts'
+import { ownError } from '../protocols/dialect/relay-error.ts'
 import type { Call, RelayParts } from './call.ts'
 import { planRequest, type PlanChanges } from './plan.ts'
 

@@ -7,8 +7,12 @@ import { costOf, priceAt } from '../../ledger/price.ts'
 import { bookedFactors } from '../../ledger/price/price-factors.ts'
 import type { Settlement } from '../../ledger/operations.ts'
 import { settleServed } from '../../ledger/settle-served.ts'
-import { noteMembers } from '../canonical/request-notes.ts'
-import { countedUsage, type TokenUsage, type UsageReading } from '../canonical/token-usage.ts'
+import { noteMembers } from '../protocols/canonical/request-notes.ts'
+import {
+  countedUsage,
+  type TokenUsage,
+  type UsageReading,
+} from '../protocols/canonical/token-usage.ts'
 import type { Call, RelayParts } from './call.ts'
 import { noteSpent } from '../routing/caller.ts'
 

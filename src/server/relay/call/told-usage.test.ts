@@ -16,8 +16,8 @@ import {
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { CompletionCounter } from '../count/count-completion.ts'
 import { loadTokenizer } from '../count/tokenizer.ts'
-import { readGeminiUsage } from '../gemini/usage.ts'
-import { readUsage } from '../openai/usage.ts'
+import { readGeminiUsage } from '../protocols/gemini/usage.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 import { measureTold } from './settle.ts'
 
 const TOKENS_MAX = 1_000_000

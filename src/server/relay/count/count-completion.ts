@@ -1,5 +1,5 @@
-import { textsOf, type AnswerText } from '../canonical/answer-texts.ts'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
+import { textsOf, type AnswerText } from '../protocols/canonical/answer-texts.ts'
+import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
 import { approximateTokens } from './estimate.ts'
 
 /**

@@ -39,6 +39,11 @@ export const anthropicCompatible = nativeVendor({
   docs: {
     source: 'Anthropic, API reference: Messages, Streaming messages',
     chat: ANTHROPIC_CHAT,
-    notes: ['The key is sent in `x-api-key` and as the bearer.'],
+    notes: [
+      {
+        en: 'The key is sent in `x-api-key` and as a bearer token.',
+        zh: '密钥同时放在 `x-api-key` 和 `Authorization: Bearer` 里发送。',
+      },
+    ],
   },
 })

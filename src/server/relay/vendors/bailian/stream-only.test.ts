@@ -2,8 +2,8 @@ import { hasFeature } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { expect, test } from 'vitest'
 import { dialects } from '../../conversion/dialects.ts'
-import { FollowedStream } from '../../dialect/followed-stream.ts'
-import { Gathering } from '../../gathering/gathering.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import { Gathering } from '../../call/stream-as-json.ts'
 import { SseReader } from '../../transport/sse.ts'
 
 /** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
