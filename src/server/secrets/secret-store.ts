@@ -18,7 +18,7 @@ import {
  * The only place where stored secrets are encrypted and decrypted. Stores pass a value through
  * `decryptionIn` after reading and through `encryptionIn` before writing; both leave values alone
  * that are not secret. A setting names the key for new values, so that all processes change over
- * at once; without it nothing is encrypted.
+ * at the same time; without it nothing is encrypted.
  */
 
 /** Converts the value of a column and row. */
@@ -113,8 +113,8 @@ export async function channelsWithKey(db: Queries, line: string): Promise<number
 }
 
 /**
- * Returns the names of running servers that lack a key. On SQLite the caller knows whether a server
- * runs; only the newest one has a row.
+ * Returns the names of running servers that lack a key. On SQLite the caller checks whether a
+ * server runs; only the newest one has a row.
  */
 export async function serversWithout(
   db: Queries,

@@ -53,7 +53,7 @@ forEachDatabase('keys of tokens', (open) => {
     const { key: stored } = await storedOf(id)
     expect(isHashedKey(stored.trimEnd())).toBe(true)
     expect(await statusOf(key)).toBe(200)
-    // Whoever reads the database cannot call with what is stored.
+    // A reader of the database cannot call with the stored text.
     expect(await statusOf(stored.trimEnd())).toBe(401)
     const masked = `${key.slice(0, 4)}****${key.slice(-4)}`
     const shown = await send('GET', `/api/token/${id}`)
@@ -117,7 +117,7 @@ forEachDatabase('keys of tokens', (open) => {
     },
   )
 
-  test('the previous key ends at once on request, and without a grace period', async () => {
+  test('the previous key ends immediately on request, and without a grace period', async () => {
     const { id, key } = await create()
     const second = await rotate(id, 720)
     expect(await statusOf(key)).toBe(200)
@@ -131,7 +131,7 @@ forEachDatabase('keys of tokens', (open) => {
     expect(await statusOf(third.key)).toBe(200)
   })
 
-  test('nobody rotates the token of another user, or for longer than allowed', async () => {
+  test('a rotation of another user's token, or for longer than allowed, is refused', async () => {
     const { id } = await aToken(setup, user.id)
     const other = await aUser(setup)
     const asked = (as: TestUser, grace_hours: number) =>

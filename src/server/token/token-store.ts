@@ -182,7 +182,7 @@ export async function findTokenByKey(
 const previousKey = (token: StoredToken, nowSeconds: number): string | null =>
   (token.gh_previous_key_until ?? 0) > nowSeconds ? token.gh_previous_key : null
 
-/** Replaces the key of a token. The previous one works until `previousUntil`; 0 ends it at once. */
+/** Replaces the key of a token. The previous one works until `previousUntil`; 0 ends it. */
 export async function rotateKey(
   db: Queries,
   { userId, id }: { userId: number; id: number },
