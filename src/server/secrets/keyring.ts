@@ -55,20 +55,20 @@ export function keyringOf(keys: readonly string[]): Keyring {
     encrypt(text, place, keyId) {
       const nonce = randomBytes(NONCE_BYTES)
       const cipher = createCipheriv(CIPHER, keyOf(keyId), nonce).setAAD(Buffer.from(place))
-      const sealed = [cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
+      const encrypted = [cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
       const parts = [FORMAT, keyId, nonce.toString('base64url')]
-      return [...parts, Buffer.concat(sealed).toString('base64url')].join(':')
+      return [...parts, Buffer.concat(encrypted).toString('base64url')].join(':')
     },
     decrypt(stored, place) {
       if (!stored.startsWith(`${FORMAT}:`)) return stored
       const [, keyId, nonce, rest] = ENCRYPTED.exec(stored) ?? []
       if (keyId === undefined || nonce === undefined || rest === undefined) return stored
-      const sealed = Buffer.from(rest, 'base64url')
+      const encrypted = Buffer.from(rest, 'base64url')
       const key = keyOf(keyId)
       try {
         const decipher = createDecipheriv(CIPHER, key, Buffer.from(nonce, 'base64url'))
-        decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES))
-        const text = decipher.update(sealed.subarray(0, -TAG_BYTES))
+        decipher.setAAD(Buffer.from(place)).setAuthTag(encrypted.subarray(-TAG_BYTES))
+        const text = decipher.update(encrypted.subarray(0, -TAG_BYTES))
         return Buffer.concat([text, decipher.final()]).toString('utf8')
       } catch {
         throw new UnreadableSecret(
