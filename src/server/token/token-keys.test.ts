@@ -131,7 +131,7 @@ forEachDatabase('keys of tokens', (open) => {
     expect(await statusOf(third.key)).toBe(200)
   })
 
-  test('a rotation of another user's token, or for longer than allowed, is refused', async () => {
+  test('a rotation by another user, or for longer than allowed, is refused', async () => {
     const { id } = await aToken(setup, user.id)
     const other = await aUser(setup)
     const asked = (as: TestUser, grace_hours: number) =>
