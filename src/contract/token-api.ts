@@ -242,12 +242,6 @@ export const tokenApi = {
     body: TokenUpdate,
     data: Token,
   }),
-  remove: del('/api/token/:id', {
-    name: 'deleteToken',
-    summary: 'Deletes a token permanently.',
-    access: 'user',
-    params: ById,
-  }),
   rotate: post('/api/token/:id/rotate', {
     name: 'rotateTokenKey',
     summary: 'Replaces the key of a token; returns it with the new key.',
@@ -269,6 +263,12 @@ export const tokenApi = {
     access: 'user',
     params: ById,
     data: Token,
+  }),
+  remove: del('/api/token/:id', {
+    name: 'deleteToken',
+    summary: 'Deletes a token permanently.',
+    access: 'user',
+    params: ById,
   }),
   groups: get('/api/user/self/groups', {
     name: 'listTokenGroups',
