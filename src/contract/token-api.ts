@@ -259,7 +259,7 @@ export const tokenApi = {
   }),
   endPreviousKey: del('/api/token/:id/previous_key', {
     name: 'endPreviousTokenKey',
-    summary: 'Ends the previous key of a token at once.',
+    summary: 'Ends the previous key of a token.',
     access: 'user',
     params: ById,
     data: Token,
