@@ -15,6 +15,8 @@
  * memory resident memory under withheld request bodies and compressed responses
  * upgrade from the previous version to this one under load, and back
  * fuzz random calls generated from the API description
+ * failover a PostgreSQL replica promoted under load; the books must be right
+ * hot-channel several processes that settle calls of one channel
  * clients real client programs run a task with tools, through every upstream protocol
  */
 import { resolve } from 'node:path'
@@ -34,6 +36,8 @@ const benchmarks = new Map([
   ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
   ['upgrade', () => import('./upgrade/upgrade.ts')],
+  ['failover', () => import('./failover.ts')],
+  ['hot-channel', () => import('./hot-channel.ts')],
   ['fuzz', () => import('./fuzz.ts')],
   ['clients', () => import('./clients/clients.ts')],
 ])

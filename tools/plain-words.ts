@@ -5,7 +5,7 @@
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OPENING, PENDING, WORDS } from './plain-words-list.ts'
+import { EXEMPT, OPENING, WORDS } from './plain-words-list.ts'
 
 const isIn = (path: string, entry: string): boolean =>
   entry.endsWith('*')
@@ -29,7 +29,7 @@ const TEXTS = /^src\/(contract\/[^/]*errors[^/]*|console\/app\/en\.json)$/
 export function plainWords(root: string, prefixes: readonly string[]): Finding[] {
   return globSync([SOURCES, DOCUMENTS, 'src/console/app/en.json'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => !PENDING.test(path) && prefixes.some((prefix) => isIn(path, prefix)))
+    .filter((path) => path !== EXEMPT && prefixes.some((prefix) => isIn(path, prefix)))
     .toSorted()
     .flatMap((path) => findingsOf(path, readFileSync(join(root, path), 'utf8')))
 }

@@ -1,9 +1,9 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
-import { textsOf } from '../../src/server/relay/protocols/canonical/answer-texts.ts'
-import type {
-  ChatAnswer,
-  ChatEvent,
+import {
+  textsOf,
+  type ChatAnswer,
+  type ChatEvent,
 } from '../../src/server/relay/protocols/canonical/chat-answer.ts'
 import {
   plainRequest,
@@ -26,7 +26,7 @@ import {
 import { scanBody } from '../../src/server/relay/json/body-scan.ts'
 import { splice } from '../../src/server/relay/json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../../src/server/relay/json/json-value.ts'
-import { SseReader } from '../../src/server/relay/transport/sse.ts'
+import { SseReader } from '../../src/server/relay/transport/wire.ts'
 import { responsesClient } from '../../src/server/relay/protocols/openai-responses/client.ts'
 import { responseFigures } from '../../src/server/relay/surfaces/responses.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'

@@ -1,5 +1,6 @@
 import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ReadReplica } from './db/read-replica.ts'
 import type { ConnectionCounts } from './http/connections.ts'
 
 /** Figures of the server in Prometheus format. */
@@ -30,6 +31,7 @@ export interface MetricSources {
   connections(): ConnectionCounts
   /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
+  replica: Pick<ReadReplica, 'lagSeconds' | 'counts'> | null
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -135,6 +137,29 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   for (const metric of metrics) registry.registerMetric(metric)
 }
 
+function addReplica(registry: Registry, replica: NonNullable<MetricSources['replica']>): void {
+  const lag = new Gauge({
+    name: 'gatehouse_replica_lag_seconds',
+    help: 'Seconds that the read replica is behind; +Inf if it has never responded',
+    registers: [],
+    collect() {
+      this.set(replica.lagSeconds())
+    },
+  })
+  const reads = new Counter({
+    name: 'gatehouse_replica_reads_total',
+    help: 'Reads of pages by server; those from the primary could not use the replica',
+    labelNames: ['from'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [from, count] of Object.entries(replica.counts)) this.inc({ from }, count)
+    },
+  })
+  registry.registerMetric(lag)
+  registry.registerMetric(reads)
+}
+
 /** Adds the gauges of memory budgets. Returns a function that registers a budget. */
 function addBudgets(registry: Registry): Metrics['watchBudget'] {
   const budgets = new Map<string, BudgetFigures>()
@@ -229,6 +254,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
+  if (sources.replica !== null) addReplica(registry, sources.replica)
   const watchBudget = addBudgets(registry)
   return {
     registry,

@@ -70,6 +70,7 @@ import { TIME_LIMITS, type TimeLimits } from './http/time-limits.ts'
 import { dropRest, isBodyPending } from './http/unread-body.ts'
 import { inTime } from './db/outage.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
+import { startChannelSums } from './ledger/channel-sums.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
@@ -187,7 +188,13 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ownOrigins: new Set(config.CONSOLE_ORIGINS),
     proxyWatch: createProxyWatch({ config, trusted, trace }),
   }
+  if (database.replica?.lagSeconds() === Infinity) {
+    trace.warn(
+      'the replica (SQL_READ_DSN) does not respond; lists are read from SQL_DSN until it does',
+    )
+  }
   const recovery = await startRecovery(app)
+  const channelSums = startChannelSums(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
@@ -250,6 +257,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await channelSums.stop()
     await recovery.stop()
   }
   const newRoot = await replacing
@@ -293,6 +301,7 @@ const metricSources = (
     lastDone: () => inTime(dailyBackup.lastDone()),
     failures: dailyBackup.failures,
   },
+  replica: database.replica,
 })
 
 /** Returns the routes of the management API. */

@@ -13,7 +13,7 @@ import {
   splicedOutput,
   type StreamOutput,
 } from '../../src/server/relay/protocols/dialect/stream-output.ts'
-import { SseReader, type SseEvent } from '../../src/server/relay/transport/sse.ts'
+import { SseReader, type SseEvent } from '../../src/server/relay/transport/wire.ts'
 import { responsesClient } from '../../src/server/relay/protocols/openai-responses/client.ts'
 import { createDice, type Dice } from './dice.ts'
 import { streamCases, type StreamCase } from './stream-corpus.ts'

@@ -16,7 +16,13 @@ export const configuredAddress = (config: Config): DatabaseAddress =>
         path: configuredFile(config),
         synchronous: config.SQLITE_SYNCHRONOUS,
       }
-    : { engine: 'postgres', url: config.SQL_DSN }
+    : {
+        engine: 'postgres',
+        url: config.SQL_DSN,
+        ...(config.SQL_READ_DSN === undefined
+          ? {}
+          : { replica: { url: config.SQL_READ_DSN, lagMaxSeconds: config.SQL_READ_LAG } }),
+      }
 
 /**
  * Throws `ConfigError` if a database file is missing, so that a read-only command does not create

@@ -3,6 +3,7 @@ import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
+import { checkEngine } from './engine-check.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
 import {
@@ -13,6 +14,7 @@ import {
   poolOf,
   promptPoolOf,
 } from './postgres-pool.ts'
+import { openReplica, type ReadReplica, type ReplicaSettings } from './read-replica.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -31,6 +33,10 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
+  /** For short lists on pages, which may come from a replica. */
+  lists: Kysely<Schema>
+  /** Serves the `heavy` reads and `lists` of requests; null without one. */
+  replica: ReadReplica | null
   /** Only for this process's heartbeat, so that no other statement delays it. */
   pulse: Kysely<Schema>
   /** Runs the ledger's operations in one transaction, in order. */
@@ -53,7 +59,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 
 export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
-  | { engine: 'postgres'; url: string }
+  | { engine: 'postgres'; url: string; replica?: ReplicaSettings }
 
 /** Receives the progress of long-running work on a database, line by line. */
 export type Progress = (line: string) => void
@@ -83,7 +89,7 @@ export const openPrepared = (
 ): Promise<Database> =>
   address.engine === 'sqlite'
     ? openSqlite(address, prepare, plugins)
-    : openPostgres(address.url, prepare, plugins)
+    : openPostgres(address, prepare, plugins)
 
 /** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
@@ -111,8 +117,14 @@ export async function openBare(
 }
 
 const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
+  handleOn(connectionsOf(pool), plugins)
+
+const handleOn = (
+  connections: ReturnType<typeof connectionsOf>,
+  plugins: KyselyPlugin[],
+): Kysely<Schema> =>
   new Kysely({
-    dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
+    dialect: new PostgresDialect({ pool: connections }),
     plugins: [nullsAreZeros, ...plugins],
   })
 
@@ -159,6 +171,8 @@ async function openSqlite(
     write,
     read,
     heavy: handle(heavyReader),
+    lists: read,
+    replica: null,
     pulse: write,
     async runLedger(operations) {
       await writer.lock()
@@ -216,6 +230,7 @@ async function preparePostgres(
 ): Promise<void> {
   const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
+    await checkEngine(pool)
     const db = postgresHandle(pool, plugins)
     await prepare({ engine: 'postgres', db, runScript: runPostgresScript })
   } finally {
@@ -224,7 +239,7 @@ async function preparePostgres(
 }
 
 async function openPostgres(
-  url: string,
+  { url, replica: replicaSettings }: Extract<DatabaseAddress, { engine: 'postgres' }>,
   prepare: Prepare,
   plugins: KyselyPlugin[],
 ): Promise<Database> {
@@ -250,13 +265,22 @@ async function openPostgres(
     onMessage: tell,
     onGap: () => tell('everything'),
   })
+  const replica =
+    replicaSettings === undefined
+      ? null
+      : await openReplica(replicaSettings, { write, silenceMs: HEAVY_SILENCE_MS })
   const announceToOthers = announcerOn(pool, CHANNEL)
   return {
     engine: 'postgres',
     pool,
     write,
     read: write,
-    heavy: postgresHandle(heavyPool, plugins),
+    heavy:
+      replica === null
+        ? postgresHandle(heavyPool, plugins)
+        : handleOn(replica.before(heavyPool), plugins),
+    lists: replica === null ? write : handleOn(replica.before(pool), plugins),
+    replica: replica?.reads ?? null,
     pulse: postgresHandle(pulsePool, plugins),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
@@ -270,7 +294,7 @@ async function openPostgres(
     check: () => ping(write),
     async close() {
       const pools = [pool, heavyPool, ledgerPool, pulsePool]
-      const ends = [announcements.close(), ...pools.map((one) => one.end())]
+      const ends = [announcements.close(), replica?.close(), ...pools.map((one) => one.end())]
       // An unresponsive server does not confirm the close.
       await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },

@@ -346,6 +346,8 @@ export interface Schema {
   ledger: LedgerRow
   reservations: ReservationRow
   nodes: { name: string; seen_at: number; secrets_keys: string | null }
+  /** Only on PostgreSQL: where the WAL was when a user had changed something. */
+  last_writes: { user_id: number; position: number }
   usage_hourly: UsageSums & {
     hour: number
     user_id: number
@@ -354,6 +356,13 @@ export interface Schema {
     model_name: string
   }
   channel_usage_hourly: UsageSums & { hour: number; channel_id: number; model_name: string }
+  /** Belongs to the sums of channels, and is added to them soon; empty on SQLite. */
+  channel_settled: UsageSums & {
+    id: Generated<number>
+    hour: number
+    channel_id: number
+    model_name: string
+  }
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
   audit: AuditRow
   token_captures: { token_id: number; mode: string }

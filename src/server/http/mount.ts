@@ -20,6 +20,7 @@ import { clearCookie, readCookie } from './own-cookie.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
+import { throughReplica } from './through-replica.ts'
 
 export interface Mounting {
   app: App
@@ -155,7 +156,9 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
-    const answer = await handle({ ...context, actor, ...input })
+    const answer = await throughReplica(app, { endpoint, actor }, () =>
+      handle({ ...context, actor, ...input }),
+    )
     if (endpoint.options.answer === 'stream') return
     context.reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {

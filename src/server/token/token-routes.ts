@@ -40,12 +40,12 @@ function lookUpRoutes(app: App): Route[] {
     })),
     serve(tokenApi.list, async ({ actor, query, reply }) => {
       const page = { page: query.p, order: query.order }
-      const { rows, total } = await tokenPage(database.read, actor.id, page)
+      const { rows, total } = await tokenPage(database.lists, actor.id, page)
       reply.header('X-Total-Count', total)
       return { data: rows.map((token) => shownToken(app, token)) }
     }),
     serve(tokenApi.search, async ({ actor, query, reply }) => {
-      const rows = await searchTokens(database.read, actor.id, {
+      const rows = await searchTokens(database.lists, actor.id, {
         keyword: query.keyword.trim(),
         hash: tokenKeys.hash,
       })

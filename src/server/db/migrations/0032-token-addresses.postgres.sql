@@ -2,9 +2,9 @@
 ALTER TABLE tokens ADD COLUMN gh_last_ip text;
 
 -- The ledger's batches on PostgreSQL: one call is one transaction. The same algorithm as
--- sqlite-batch.ts; whoever changes one changes both. The functions of earlier versions,
--- gatehouse_ledger, gatehouse_ledger_batch and gatehouse_ledger_batch_2, stay: during an update another process may still call
--- them.
+-- sqlite-batch.ts, except for the sums of channels; whoever changes one changes both. The functions
+-- of earlier versions, gatehouse_ledger and gatehouse_ledger_batch up to _3, stay:
+-- during an update another process may still call them.
 --
 -- Calls of users and tokens with limits are counted one by one by the functions of
 -- 0012-limits.postgres.sql; the others pay for it with a test of two flags.
@@ -15,9 +15,9 @@ ALTER TABLE tokens ADD COLUMN gh_last_ip text;
 -- was refused or found closed touches nothing. Rows to be written are collected as rows: a list for
 -- each column costs a function scan each, in every statement.
 --
--- Locks are taken in one order everywhere (reservations, users, tokens, channels, rollups; by key
--- inside each), so that processes wait for one another and never in a circle. Channels and their
--- rollup, which everybody writes, come last, just before the commit.
+-- Locks are taken in one order everywhere (reservations, users, tokens, rollups of users; by key
+-- inside each), so that processes wait for one another and never in a circle. No row is left that
+-- calls of different users share.
 --
 -- No two of `operations` have the same request id; they have been checked before (operationFault).
 -- The lists beside them hold each id that occurs in them once; `channel_ids` those of settled calls
@@ -31,7 +31,7 @@ ALTER TABLE tokens ADD COLUMN gh_last_ip text;
 -- Two settings go with the function. Its plans are made once: making them anew for each size of
 -- batch would cost more than running them. And it looks rows up by their keys: a plan made while a
 -- table was empty must not go on reading all of it later.
-CREATE FUNCTION gatehouse_ledger_batch_3(
+CREATE FUNCTION gatehouse_ledger_batch_4(
   operations gatehouse_ledger_operation[],
   request_ids text[],
   user_ids bigint[],
@@ -351,26 +351,12 @@ BEGIN
       prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
       completion_tokens = r.completion_tokens + excluded.completion_tokens;
 
-    -- A single row is locked by its update.
-    IF cardinality(channel_ids) > 1 THEN
-      PERFORM 1 FROM channels WHERE id = ANY (channel_ids) ORDER BY id FOR NO KEY UPDATE;
-    END IF;
-    UPDATE channels r SET used_quota = coalesce(r.used_quota, 0) + x.charged
-    FROM (
-      SELECT y.channel_id, sum(y.charged)::bigint AS charged FROM unnest(settled) y GROUP BY 1
-    ) x
-    WHERE r.id = x.channel_id;
-
-    INSERT INTO channel_usage_hourly AS r (hour, channel_id, model_name, requests, quota,
-      prompt_tokens, completion_tokens)
+    INSERT INTO channel_settled (hour, channel_id, model_name, requests, quota, prompt_tokens,
+      completion_tokens)
     SELECT x.now_seconds - x.now_seconds % 3600, x.channel_id, x.model_name, count(*),
       sum(x.charged), sum(x.prompt_tokens), sum(x.completion_tokens)
     FROM unnest(settled) x
-    GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-    ON CONFLICT (hour, channel_id, model_name) DO UPDATE SET
-      requests = r.requests + excluded.requests, quota = r.quota + excluded.quota,
-      prompt_tokens = r.prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = r.completion_tokens + excluded.completion_tokens;
+    GROUP BY 1, 2, 3;
   END IF;
 
   RETURN '[' || array_to_string(results, ',') || ']';

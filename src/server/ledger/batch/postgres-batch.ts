@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { queryOn } from '../../db/postgres-pool.ts'
 import {
   checkpointText,
   operationFault,
@@ -8,7 +9,7 @@ import {
 } from '../operations.ts'
 
 /**
- * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_3`: one round trip and
+ * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_4`: one round trip and
  * one transaction. Invalid operations are filtered out here, with the same messages as on SQLite,
  * and never reach the function. Two operations on the same call are rare; the second one starts a
  * transaction of its own, so the function never sees both.
@@ -56,9 +57,9 @@ async function call(
   pool: pg.Pool,
   operations: readonly LedgerOperation[],
 ): Promise<LedgerResult[]> {
-  const answer = await pool.query<{ results: LedgerResult[] }>({
-    name: 'gatehouse_ledger_batch_3',
-    text: 'SELECT gatehouse_ledger_batch_3($1, $2, $3, $4, $5) AS results',
+  const answer = await queryOn<{ results: LedgerResult[] }>(pool, {
+    name: 'gatehouse_ledger_batch_4',
+    text: 'SELECT gatehouse_ledger_batch_4($1, $2, $3, $4, $5) AS results',
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results

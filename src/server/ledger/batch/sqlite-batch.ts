@@ -35,8 +35,8 @@ import {
  *
  * The batch commits as a whole or not at all: a failed write rejects every caller in it, and a call
  * whose settlement failed stays reserved until it is retried or recovered.
- * `0021-carried-debt.postgres.sql` implements the same algorithm for PostgreSQL: change both
- * together.
+ * `0036-channel-sums.postgres.sql` implements the same algorithm for PostgreSQL, except that the
+ * sums of channels are added up later: change both together.
  */
 
 type Balance<Figures> = Omit<Figures, 'unlimited'> & { touched: boolean }

@@ -215,3 +215,11 @@ export class ClientFlow {
     this.upstream?.abort()
   }
 }
+
+/** Whether the client requested the final cost as a comment in the stream. */
+export const wantsCost = ({ request }: Call): boolean => request.headers['x-gatehouse-cost'] === '1'
+
+export const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
+export const saysSomething = (status: number): boolean => status === 200 || status === 201

@@ -1,5 +1,5 @@
 import type { DialectName } from '../protocols/canonical/chat-request.ts'
-import { plainName } from '../protocols/canonical/plain-name.ts'
+import { plainName } from '../protocols/canonical/tool-calls.ts'
 import { GatheredMessage } from '../protocols/anthropic/gathered-message.ts'
 import { readAnthropicRequest } from '../protocols/anthropic/read-request.ts'
 import { messageAsEvents } from '../protocols/anthropic/message-events.ts'
@@ -18,7 +18,7 @@ import { readOpenaiRequest } from '../protocols/openai-chat/read-request.ts'
 import { OpenaiStreamWriter, writeOpenaiAnswer } from '../protocols/openai-chat/write-answer.ts'
 import { writeOpenaiRequest } from '../protocols/openai-chat/write-request.ts'
 import { openaiStatus } from './openai-statuses.ts'
-import { statedStatus, statusInCode } from '../protocols/dialect/stated-error.ts'
+import { statedStatus, statusInCode } from '../protocols/dialect/error-body.ts'
 import type { Provider } from '../protocols/dialect/provider.ts'
 import {
   readResponsesAnswer,

@@ -7,8 +7,7 @@ import {
 } from '../protocols/canonical/reading.ts'
 import type { UpstreamDialect } from '../protocols/dialect/dialect.ts'
 import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
-import { batchFor } from '../protocols/gemini/figures.ts'
-import { geminiMembers, geminiObject, geminiObjects } from '../protocols/gemini/names.ts'
+import { batchFor, geminiMembers, geminiObject, geminiObjects } from '../protocols/gemini/names.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
 import {
   type EmbeddingRequest,

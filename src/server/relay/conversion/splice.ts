@@ -1,7 +1,7 @@
 import type { Surface } from '../protocols/dialect/surface.ts'
 import type { AskedModel } from '../../model/model-table.ts'
 import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
-import { bareModel, batchFor, systemMember } from '../protocols/gemini/figures.ts'
+import { bareModel, batchFor, systemMember } from '../protocols/gemini/names.ts'
 import { withMaxTokens, withoutForeignThoughts } from '../protocols/anthropic/splice.ts'
 import {
   memberBytes,

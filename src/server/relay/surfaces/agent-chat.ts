@@ -1,11 +1,17 @@
-import type { FieldProblem, RequestFigures, Surface } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Surface,
+  countMember,
+  flagMember,
+  invalid,
+} from '../protocols/dialect/surface.ts'
 import type { ChatAnswer, ChatEvent } from '../protocols/canonical/chat-answer.ts'
 import { ASKED_TOKENS_MAX } from '../protocols/canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
 import type { ClientDialect, StreamPiece, StreamWriter } from '../protocols/dialect/dialect.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid } from '../protocols/dialect/fields.ts'
 import { isEmpty } from './figures.ts'
 import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
 import { inputOf, StreamedInput } from '../protocols/openai-responses/tools/custom-tools.ts'

@@ -1,7 +1,11 @@
-import type { FieldProblem } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  countMember,
+  flagMember,
+  invalid,
+} from '../protocols/dialect/surface.ts'
 import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { countMember, flagMember, invalid } from '../protocols/dialect/fields.ts'
 import { AppError } from '../../app-error.ts'
 
 /**

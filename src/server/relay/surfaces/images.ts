@@ -1,5 +1,14 @@
 import { meteringFigures } from '../../model/model-table.ts'
-import type { FieldProblem, RequestFigures, SurfaceRequest } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type SurfaceRequest,
+  type Metering,
+  countMember,
+  flagMember,
+  invalid,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -11,10 +20,8 @@ import {
 import { estimatePromptTokens } from '../count/estimate.ts'
 import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../protocols/dialect/metering.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, textMember } from '../protocols/dialect/fields.ts'
 import { TypedStream } from './media-stream.ts'
 import { readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
 import { readUsage } from '../protocols/openai-chat/usage.ts'

@@ -1,4 +1,10 @@
-import type { FieldProblem, RequestFigures } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  invalid,
+  missing,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import {
   countedUsage,
@@ -11,7 +17,6 @@ import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../protocols/dialect/fields.ts'
 import { readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
 import { readUsage } from '../protocols/openai-chat/usage.ts'
 

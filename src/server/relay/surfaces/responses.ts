@@ -1,4 +1,13 @@
-import type { FieldProblem, RequestFigures, SeenResponse } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type SeenResponse,
+  type Metering,
+  countMember,
+  flagMember,
+  invalid,
+  missing,
+} from '../protocols/dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { AppError } from '../../app-error.ts'
 import { isAskedFor } from '../protocols/canonical/reading.ts'
@@ -10,7 +19,6 @@ import {
 } from '../protocols/canonical/token-usage.ts'
 import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../protocols/dialect/metering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import {
   arrayOr,
@@ -20,7 +28,6 @@ import {
   wordOf,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, missing } from '../protocols/dialect/fields.ts'
 import { TypedStream } from './media-stream.ts'
 import { errorOf } from '../protocols/openai-chat/answer-error.ts'
 import { GatheredResponse } from '../protocols/openai-responses/gathered-response.ts'

@@ -9,7 +9,7 @@ import type {
   StreamState,
 } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../protocols/dialect/metering.ts'
+import type { Metering } from '../protocols/dialect/surface.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { usageOfChunk } from '../protocols/openai-chat/usage.ts'

@@ -1,7 +1,14 @@
 import type { MeteringFigures } from '../../model/capabilities.ts'
 import { meteringFigures } from '../../model/model-table.ts'
 import { SOUND } from '../audio/recording-members.ts'
-import type { FieldProblem, RequestFigures } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Metering,
+  invalid,
+  missing,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -15,7 +22,6 @@ import {
 import type { AnswerReading, StreamPiece } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
-import type { Metering } from '../protocols/dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import {
   isRecord,
@@ -25,7 +31,6 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../protocols/dialect/fields.ts'
 import { TypedStream } from './media-stream.ts'
 import { errorOf } from '../protocols/openai-chat/answer-error.ts'
 import { readUsage } from '../protocols/openai-chat/usage.ts'

@@ -1,6 +1,13 @@
 import { meteringFigures } from '../../model/model-table.ts'
 import { PLAIN_TEXT } from '../audio/recording-members.ts'
-import type { FieldProblem, RequestFigures } from '../protocols/dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Metering,
+  flagMember,
+  invalid,
+  missing,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import { textEvent } from '../protocols/canonical/chat-answer.ts'
 import {
@@ -12,10 +19,8 @@ import {
 } from '../protocols/canonical/token-usage.ts'
 import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../protocols/dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { memberRange, memberValue } from '../json/body-scan.ts'
-import { flagMember, invalid, missing } from '../protocols/dialect/fields.ts'
 import type { Form } from '../transport/form.ts'
 import { TypedStream } from './media-stream.ts'
 import { errorOf } from '../protocols/openai-chat/answer-error.ts'

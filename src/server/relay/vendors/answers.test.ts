@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { answerIn, readingOf, streamIn } from '../../test/read-answer.ts'
 import { plainRequest } from '../protocols/canonical/chat-request.ts'
-import { toolsAsAsked } from '../protocols/dialect/tool-calls.ts'
+import { toolsAsAsked } from '../protocols/dialect/answer-changes.ts'
 import type { UpstreamDialect } from '../protocols/dialect/dialect.ts'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'

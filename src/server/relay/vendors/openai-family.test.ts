@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { finished } from '../protocols/dialect/finish.ts'
+import { finished } from '../protocols/dialect/provider.ts'
 import { minimaxWire } from './minimax/wire.ts'
 import { MISTRAL_LACKS } from './mistral/chat.ts'
 import { providerOf } from './registry.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { streamIn } from '../../../test/read-answer.ts'
-import { textsOf } from '../canonical/answer-texts.ts'
+import { textsOf } from '../canonical/chat-answer.ts'
 import { dialects } from '../../conversion/dialects.ts'
 
 /** Streams as Anthropic sends them beside the ordinary ones; recorded by vercel/ai. */

@@ -15,13 +15,12 @@ import {
   type Effort,
   type Message,
   type Thinking,
+  nearestEffort,
 } from '../canonical/chat-request.ts'
-import { nearestEffort } from '../canonical/efforts.ts'
-import { isForced } from '../dialect/forced-tool.ts'
+import { isForced, dropThinking, adjustThinking, reportSampling } from '../dialect/steering.ts'
 import { ownSignature } from '../canonical/signature.ts'
 import { turnsOf } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
-import { dropThinking, adjustThinking, reportSampling } from '../dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 
 /**

@@ -1,6 +1,7 @@
 import type { JsonRecord } from '../../json/json-value.ts'
 import { RequestNotes } from './request-notes.ts'
 import type { WebSearch } from './web-search.ts'
+import { invalidField } from './reading.ts'
 
 /**
  * A chat request, independent of any provider. Readers make it from a client's request, writers
@@ -223,4 +224,25 @@ export const isThoughtOptional = ({ spokenIn, thinking }: ChatRequest): boolean 
 export function familyOf(mimeType: string): MediaFamily {
   const [family] = mimeType.split('/')
   return family === 'image' || family === 'audio' || family === 'video' ? family : 'document'
+}
+
+/** The effort itself, else the next greater one of these, else the greatest; null if none is known. */
+export function nearestEffort(asked: Effort, values: readonly string[]): Effort | null {
+  const accepted = EFFORTS.filter((effort) => values.includes(effort))
+  const least = EFFORTS.indexOf(asked)
+  return accepted.find((effort) => EFFORTS.indexOf(effort) >= least) ?? accepted.at(-1) ?? null
+}
+
+/**
+ * Returns the declared tools that the client allows in this call. Only OpenAI and Gemini can allow
+ * several of them; undeclared tools are never called. `at`: path of the names.
+ */
+export function allowedTools(
+  tools: readonly Tool[],
+  names: readonly string[],
+  at: string,
+): readonly Tool[] {
+  const allowed = tools.filter(({ name }) => names.includes(name))
+  if (allowed.length === 0) throw invalidField(at)
+  return allowed
 }

@@ -6,6 +6,8 @@ import type {
   TextPart,
   ToolResultPart,
   UserPart,
+  OutputFormat,
+  ToolCallPart,
 } from './chat-request.ts'
 import { capabilitiesOf, type AskedModel } from '../../../model/model-table.ts'
 
@@ -59,12 +61,12 @@ export function turnsOf(messages: readonly Message[]): Message[] {
   )
 }
 
-const words = (text: string): TextPart => ({ kind: 'text', text, cache: null })
+const textPart = (text: string): TextPart => ({ kind: 'text', text, cache: null })
 
 /** Text of an empty user turn, or of one added at the beginning. */
-const NOTHING_SAID = words('.')
+const NOTHING_SAID = textPart('.')
 /** User message added after an assistant turn that the model cannot continue (no prefill). */
-const GO_ON = words('Continue.')
+const GO_ON = textPart('Continue.')
 
 /**
  * Returns the conversation for models that require a question. It begins with the user, and ends
@@ -142,3 +144,44 @@ export function toolNames(messages: readonly Message[]): ReadonlyMap<string, str
   }
   return names
 }
+
+const AS_JSON = 'Answer with JSON only: no other words, and no code fence around it.'
+
+/**
+ * Instruction that asks for the output format, for models that cannot enforce it; none if any text
+ * will do.
+ */
+export function jsonInWords(output: OutputFormat | null): TextPart[] {
+  if (output === null) return []
+  const schema =
+    output.kind === 'json' ? '' : ` Its JSON Schema is: ${JSON.stringify(output.schema)}`
+  return [{ kind: 'text', text: AS_JSON + schema, cache: null }]
+}
+
+/** Joins the texts of a message, for providers that accept a single text. */
+export const joinedText = (parts: readonly { kind: string; text?: string }[]): string =>
+  parts.map((part) => (part.kind === 'text' ? (part.text ?? '') : '')).join('')
+
+/** Joins the texts of a tool result. Each begins a new line. */
+export function resultWords({ parts }: Pick<ToolResultPart, 'parts'>): string {
+  let words = ''
+  for (const part of parts) {
+    if (part.kind !== 'text') continue
+    words += (words === '' || words.endsWith('\n') ? '' : '\n') + part.text
+  }
+  return words
+}
+
+/** Text of a tool result; an error is marked as such. */
+export const resultText = (result: ToolResultPart): string =>
+  (result.isError ? 'Error: ' : '') + resultWords(result)
+
+/** A tool call as text, for providers without tool calls. */
+export const callText = ({ name, argumentsJson }: ToolCallPart): string =>
+  `${name}(${argumentsJson})`
+
+/**
+ * A tool result as text, for providers without tool calls. `names`: names of the tools by call id.
+ */
+export const resultLine = (result: ToolResultPart, names: ReadonlyMap<string, string>): string =>
+  `${names.get(result.callId) ?? result.name ?? ''}: ${resultText(result)}`

@@ -2,7 +2,7 @@ import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
 import { isRecord, parseJson } from '../../json/json-value.ts'
-import type { SseEvent } from '../../transport/sse.ts'
+import type { SseEvent } from '../../transport/wire.ts'
 import type {
   EventReport,
   ReadEvent,

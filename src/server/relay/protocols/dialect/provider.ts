@@ -1,14 +1,18 @@
 import type { Capabilities } from '../../../model/capabilities.ts'
 import type { App } from '../../../app.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
-import type { ScannedBody } from '../../json/body-scan.ts'
-import type { MemberEdit } from '../../json/body-splice.ts'
+import { type ScannedBody, scanBody, type BodyFault } from '../../json/body-scan.ts'
+import { type MemberEdit, splice } from '../../json/body-splice.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
 import type { AnswerReader, UpstreamDialect } from './dialect.ts'
 import type { Steering } from './steering.ts'
 import type { Wire } from '../../transport/wire.ts'
+import { AppError } from '../../../app-error.ts'
+import type { Clock } from '../../../clock.ts'
+import { NO_OVERRIDES, type Overrides } from '../../../channel/overrides.ts'
+import { overridden } from '../../transport/override-request.ts'
 
 /**
  * How upstreams of one protocol are called: their dialect, the URL of each task, and the headers.
@@ -147,3 +151,77 @@ export function providerCallOf(
 
 const NO_QUERY = new URLSearchParams()
 const NO_HEADERS = {}
+
+interface UpstreamPlace {
+  to: ProviderCall
+  url: string
+}
+
+/**
+ * Returns the endpoint and its task: chat if the provider has no Responses API. Null if the
+ * provider has an endpoint for neither.
+ */
+export function placeOf(
+  provider: Provider | null,
+  channel: ProviderChannel,
+  to: ProviderCall,
+): UpstreamPlace | null {
+  const url = provider?.url(channel, to) ?? null
+  if (url !== null) return { to, url }
+  return to.task === 'responses' ? placeOf(provider, channel, { ...to, task: 'chat' }) : null
+}
+
+const USER_AGENT = 'Gatehouse'
+
+/** A call and its channel. */
+export interface Sent {
+  channel: ProviderChannel
+  to: ProviderCall
+}
+
+/** Headers of a request; `body`: as in `Provider`. */
+export const headOf = (
+  provider: Provider,
+  { channel, to }: Sent,
+  { contentType, accept, body }: { contentType: string; accept: string; body?: Buffer },
+): Record<string, string> => ({
+  'content-type': contentType,
+  accept,
+  'accept-encoding': 'identity',
+  'user-agent': USER_AGENT,
+  ...provider.headers(channel, to, body),
+})
+
+/** Tool arguments are JSON in a string, whose nesting must be checked, too. */
+const broken = ({ code, reason }: BodyFault): Error =>
+  code === 'depth'
+    ? new AppError('relay_body_invalid', { detail: reason, offset: 0 })
+    : new Error(`a written body is broken: ${reason}`)
+
+/** Applies the provider's edits to a body of its dialect; the channel's follow (`readyToSend`). */
+export function finished({ edits }: Provider, { channel, to }: Sent, bytes: Buffer): Buffer {
+  return edits === undefined ? bytes : editedBody(bytes, (body) => edits(body, to, channel))
+}
+
+/** Applies edits that depend on the scanned body. */
+export function editedBody(bytes: Buffer, editsOf: (body: ScannedBody) => MemberEdit[]): Buffer {
+  const body = scanBody(bytes)
+  if (!body.ok) throw broken(body)
+  const edits = editsOf(body)
+  return edits.length === 0 ? bytes : splice(body, edits)
+}
+
+/** Returns the request with the channel's overrides, its signing step and its transport. */
+export function readyToSend(
+  provider: Provider,
+  { channel, to }: Sent & { channel: { overrides: Overrides } },
+  planned: UpstreamRequest,
+  clock: Pick<Clock, 'nowSeconds'>,
+): UpstreamRequest {
+  const { overrides } = channel
+  const request = overrides === NO_OVERRIDES ? planned : overridden(planned, channel)
+  const via = provider.via?.(channel, to) ?? null
+  if (provider.seal === undefined) return via === null ? request : { ...request, via }
+  const seal = provider.seal(channel, request, () => clock.nowSeconds())
+  return { ...request, seal, ...(via === null ? {} : { via }) }
+}

@@ -1,9 +1,9 @@
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { parseJson, recordOr } from '../../json/json-value.ts'
 import type { AnswerChanges } from './answer-changes.ts'
-import type { PassedOn } from './metering.ts'
+import type { PassedOn } from './surface.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
-import type { SseEvent } from '../../transport/sse.ts'
+import type { SseEvent } from '../../transport/wire.ts'
 import type { RelayError } from './relay-error.ts'
 import type { ClientDialect, ReadEvent, StreamHead, StreamPiece } from './dialect.ts'
 

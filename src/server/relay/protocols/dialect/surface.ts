@@ -1,12 +1,14 @@
-import type { ClientDialect } from './dialect.ts'
+import type { ClientDialect, AnswerReader } from './dialect.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
 import type { DialectName } from '../canonical/chat-request.ts'
-import type { ScannedBody } from '../../json/body-scan.ts'
+import { type ScannedBody, memberValue } from '../../json/body-scan.ts'
 import type { Form } from '../../transport/form.ts'
-import type { Metering, MeteringAs } from './metering.ts'
 import type { Task } from './provider.ts'
 import type { Framing } from './stream-output.ts'
+import { AppError } from '../../../app-error.ts'
+import type { TokenUsage } from '../canonical/token-usage.ts'
+import type { UpstreamTraits } from './traits.ts'
 
 /**
  * Endpoints of the relay: each kind of call once, with its clients' dialect. A new endpoint is a
@@ -99,4 +101,79 @@ export interface SeenResponse {
   totalTokens: number
   /** Ids of its items and containers, which later requests may refer to. */
   itemIds: string[]
+}
+
+/** Members of a JSON body, or text fields of a form. */
+
+export const missing = (field: string): FieldProblem => ({ field, isMissing: true })
+export const invalid = (field: string): FieldProblem => ({ field, isMissing: false })
+
+/** Error of an invalid field, for the client. */
+export const fieldRefusal = (
+  { field, isMissing }: FieldProblem,
+  { wrongMember = 'relay_field_invalid' }: Pick<Surface, 'wrongMember'>,
+): AppError => new AppError(isMissing ? 'relay_field_required' : wrongMember, { field })
+
+/** Returns a text; '' when absent, null when it is not a text. */
+export function textMember(body: ScannedBody, name: string): string | null {
+  const value = memberValue(body, name) ?? ''
+  return typeof value === 'string' ? value : null
+}
+
+/** Returns an integer from `min` to `max`; `otherwise` when absent, null when invalid. */
+export function countMember(
+  body: ScannedBody,
+  name: string,
+  { min, max, otherwise }: { min: number; max: number; otherwise: number },
+): number | null {
+  const member = memberValue(body, name) ?? ''
+  // A form expresses "not set" as an empty text.
+  const sent = member === '' ? otherwise : member
+  const value = typeof sent === 'string' && /^\d{1,15}$/.test(sent) ? Number(sent) : sent
+  const isCount = typeof value === 'number' && Number.isInteger(value)
+  return isCount && value >= min && value <= max ? value : null
+}
+
+/** Returns a boolean; false when absent, null when invalid. */
+export function flagMember(body: ScannedBody, name: string): boolean | null {
+  const value = memberValue(body, name) ?? false
+  if (typeof value === 'boolean') return value
+  // Python clients capitalize booleans in forms.
+  if (value === 'true' || value === 'True') return true
+  return value === 'false' || value === 'False' || value === '' ? false : null
+}
+
+/** Data for passing an answer on to a client of the same dialect. */
+export type PassedOn = Pick<
+  ClientDialect,
+  'name' | 'streamWriter' | 'wholeAsEvents' | 'gatherer' | 'end' | 'errorPiece'
+>
+
+/**
+ * How a call is measured. `pricedAs` is the model name with the price, the requested or the mapped
+ * one: whether the model is sold by the token is looked up under it.
+ */
+export type MeteringAs = (pricedAs: string, sold: Sold) => Metering
+
+/** Other properties of a channel and its price that decide how a call is measured. */
+export interface Sold {
+  /** Traits of the channel's vendor. */
+  traits: UpstreamTraits
+  /** Images are priced by the token, and so is the prompt that they are generated from. */
+  byImageToken: boolean
+}
+
+/**
+ * How to measure a call that is not priced by its text alone: images, speech, reranking. Made for
+ * each attempt from the client's request.
+ */
+export interface Metering {
+  /**
+   * Highest usage that the request allows: it is reserved, and it is charged if the real usage is
+   * unknown. Null: text is counted as for any chat.
+   */
+  estimate: TokenUsage | null
+  /** Possible usage beside the counted text, reserved with it. */
+  extras?: UsedExtras
+  reading: AnswerReader & PassedOn
 }

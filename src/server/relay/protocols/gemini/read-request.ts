@@ -1,18 +1,18 @@
-import { allowedTools } from '../canonical/allowed-tools.ts'
-import type {
-  AssistantPart,
-  ChatRequest,
-  Effort,
-  MediaPart,
-  Message,
-  OutputFormat,
-  TextPart,
-  Thinking,
-  ThinkingPart,
-  Tool,
-  UserPart,
+import {
+  allowedTools,
+  type AssistantPart,
+  type ChatRequest,
+  type Effort,
+  type MediaPart,
+  type Message,
+  type OutputFormat,
+  type TextPart,
+  type Thinking,
+  type ThinkingPart,
+  type Tool,
+  type UserPart,
+  familyOf,
 } from '../canonical/chat-request.ts'
-import { familyOf } from '../canonical/chat-request.ts'
 import { mediaType } from '../canonical/media.ts'
 import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'

@@ -11,10 +11,9 @@ import type {
   UserPart,
 } from '../canonical/chat-request.ts'
 import { mediaFamily, typeAtUrl } from '../canonical/media.ts'
-import { resultWords } from '../canonical/part-text.ts'
+import { resultWords, dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
 import { unsupportedField } from '../canonical/reading.ts'
 import { ownSignature } from '../canonical/signature.ts'
-import { dialogueOf, toolNames, withQuestion } from '../canonical/turns.ts'
 import type { Target } from '../dialect/dialect.ts'
 import { adjustField, cannotSay } from '../dialect/field-names.ts'
 import { fittingStops, withoutLacking, type Steering } from '../dialect/steering.ts'

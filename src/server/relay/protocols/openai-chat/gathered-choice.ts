@@ -1,4 +1,4 @@
-import { madeId } from '../canonical/call-id.ts'
+import { madeId } from '../canonical/tool-calls.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import type { Signature } from '../canonical/chat-request.ts'
 import {

@@ -4,7 +4,7 @@ import { plainRequest } from '../canonical/chat-request.ts'
 import { countedUsage } from '../canonical/token-usage.ts'
 import { speakers } from '../../../test/dialect-clients.ts'
 import { dialects } from '../../conversion/dialects.ts'
-import { toolsAsAsked } from '../dialect/tool-calls.ts'
+import { toolsAsAsked } from '../dialect/answer-changes.ts'
 import { answerIn } from '../../../test/read-answer.ts'
 import { OpenaiStreamReader } from './read-answer.ts'
 

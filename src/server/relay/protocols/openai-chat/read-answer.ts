@@ -16,7 +16,7 @@ import {
   type JsonRecord,
 } from '../../json/json-value.ts'
 import { NO_USAGE, USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
-import { CallAssembly, type AssembledCall } from '../canonical/call-assembly.ts'
+import { CallAssembly, type AssembledCall } from '../canonical/tool-calls.ts'
 import { errorOf } from './answer-error.ts'
 import { callSeals, detailedThoughts, imagesIn } from './answer-parts.ts'
 import { citationsIn } from './citations.ts'
@@ -43,7 +43,7 @@ function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): Json
 export const isFunctionCall = (called: unknown): called is JsonRecord =>
   isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
-/** `dialect/tool-calls.ts` makes calls and finish reason consistent for all dialects. */
+/** `dialect/answer-changes.ts` makes calls and finish reason consistent for all dialects. */
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',

@@ -1,5 +1,5 @@
-import { allowedTools } from '../canonical/allowed-tools.ts'
 import {
+  allowedTools,
   EFFORTS,
   type CacheMark,
   type ChatRequest,

@@ -1,8 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { FollowedStream } from '../dialect/followed-stream.ts'
-import { SseReader } from '../../transport/sse.ts'
-import { eventOf } from '../../transport/wire.ts'
+import { SseReader, eventOf } from '../../transport/wire.ts'
 import { OpenaiStreamReader } from './read-answer.ts'
 import type { StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
 

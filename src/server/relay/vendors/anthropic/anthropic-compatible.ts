@@ -1,7 +1,7 @@
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { nativeVendor } from '../vendor.ts'
-import { anthropicHeaders } from './address.ts'
 import {
+  anthropicHeaders,
   anthropic,
   ANTHROPIC_CHAT,
   anthropicModelList,

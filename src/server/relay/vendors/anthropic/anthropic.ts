@@ -1,12 +1,46 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import { anthropicItself } from '../../protocols/anthropic/refusals.ts'
-import type { Provider } from '../../protocols/dialect/provider.ts'
+import { anthropicItself } from '../../protocols/anthropic/read-answer.ts'
+import type {
+  Provider,
+  ProviderCall,
+  ProviderChannel,
+  Task,
+} from '../../protocols/dialect/provider.ts'
 import type { VendorRefusals } from '../shared/refusals.ts'
 import { type ModelList, namesIn } from '../shared/model-list.ts'
 import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
-import { anthropicHeaders, anthropicUrl } from './address.ts'
+import { channelType } from '../../../../contract/channel-types.ts'
 
+/** Source: Anthropic's API reference, "Versions" and "Beta headers". */
 const ANTHROPIC_VERSION = '2023-06-01'
+
+const PATHS: Readonly<Partial<Record<Task, string>>> = {
+  chat: '/messages',
+  countTokens: '/messages/count_tokens',
+}
+
+function anthropicUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const path = PATHS[call.task]
+  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  if (path === undefined || base === '') return null
+  const isBeta = call.clientQuery.get('beta') === 'true'
+  const root = /\/v\d+$/.test(base) ? base : `${base}/v1`
+  return `${root}${path}${isBeta ? '?beta=true' : ''}`
+}
+
+/** The version and the betas that a client of the same dialect was written for travel on. */
+export function anthropicHeaders(
+  channel: ProviderChannel,
+  { clientHeaders }: ProviderCall,
+): Record<string, string> {
+  const version = clientHeaders['anthropic-version']
+  const beta = clientHeaders['anthropic-beta']
+  return {
+    'x-api-key': channel.key,
+    'anthropic-version': typeof version === 'string' ? version : ANTHROPIC_VERSION,
+    ...(typeof beta === 'string' ? { 'anthropic-beta': beta } : {}),
+  }
+}
 
 /** The usual call of Anthropic's API. */
 export const anthropicProvider: Provider = {

@@ -1,6 +1,6 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
 import type { Provider } from '../../protocols/dialect/provider.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
 import { baiduRankingEdits, baiduSeal, baiduUrl, baiduVia, isBaiduRanking } from './address.ts'
 import { baiduEmbedding } from './embedding.ts'

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { dialects } from '../../conversion/dialects.ts'
 import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
 import { Gathering } from '../../call/stream-as-json.ts'
-import { SseReader } from '../../transport/sse.ts'
+import { SseReader } from '../../transport/wire.ts'
 
 /** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
 

@@ -5,7 +5,7 @@ import {
   textEvent,
 } from '../../protocols/canonical/chat-answer.ts'
 import { objectText } from '../../protocols/canonical/arguments-text.ts'
-import { CallAssembly, type AssembledCall } from '../../protocols/canonical/call-assembly.ts'
+import { CallAssembly, type AssembledCall } from '../../protocols/canonical/tool-calls.ts'
 import {
   checkedFigures,
   NO_FIGURES,

@@ -13,10 +13,17 @@ import {
   type UserPart,
 } from '../../protocols/canonical/chat-request.ts'
 import { documentText, mediaFamily } from '../../protocols/canonical/media.ts'
-import { callText, resultLine } from '../../protocols/canonical/part-text.ts'
-import { plainName } from '../../protocols/canonical/plain-name.ts'
+import {
+  callText,
+  resultLine,
+  dialogueOf,
+  mediaOf,
+  toolNames,
+  withQuestion,
+  jsonInWords,
+} from '../../protocols/canonical/turns.ts'
+import { plainName } from '../../protocols/canonical/tool-calls.ts'
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
-import { dialogueOf, mediaOf, toolNames, withQuestion } from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { cannotSay, dropField } from '../../protocols/dialect/field-names.ts'
 import {
@@ -26,7 +33,6 @@ import {
   withoutLacking,
   type Steering,
 } from '../../protocols/dialect/steering.ts'
-import { jsonInWords } from '../../protocols/canonical/json-words.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { argumentsOf } from '../../protocols/canonical/arguments-text.ts'
 import { DocumentNames } from './document-names.ts'

@@ -5,7 +5,7 @@ import {
   textEvent,
 } from '../../protocols/canonical/chat-answer.ts'
 import { objectText } from '../../protocols/canonical/arguments-text.ts'
-import { CallAssembly, type AssembledCall } from '../../protocols/canonical/call-assembly.ts'
+import { CallAssembly, type AssembledCall } from '../../protocols/canonical/tool-calls.ts'
 import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
 import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'

@@ -7,13 +7,17 @@ import type {
 } from '../../protocols/canonical/chat-request.ts'
 import { dataUrl, documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
-import { dialogueOf, resultsApart } from '../../protocols/canonical/turns.ts'
+import {
+  dialogueOf,
+  resultsApart,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { adjustField, cannotSay, dropField } from '../../protocols/dialect/field-names.ts'
 import { fittingStops, withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { writeContent } from '../../protocols/openai-chat/write-request.ts'
-import { joinedText, resultText } from '../../protocols/canonical/part-text.ts'
 
 /**
  * How other gateways' users ask for an answer with a search of the web, which went with the first

@@ -1,5 +1,5 @@
 import { field } from '../../../../contract/channel-type-row.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { namedEvents } from '../shared/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { NO, nativeVendor } from '../vendor.ts'

@@ -8,7 +8,7 @@ import {
 } from '../../protocols/canonical/token-usage.ts'
 import type { AnswerReading, EventReport } from '../../protocols/dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { statedError } from '../../protocols/dialect/stated-error.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 import { namedEvent, type NamedEvent } from '../shared/named-events.ts'
 
 /**

@@ -9,12 +9,11 @@ import type {
 } from '../../protocols/canonical/chat-request.ts'
 import { documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
-import { turnsOf } from '../../protocols/canonical/turns.ts'
+import { turnsOf, joinedText } from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { cannotSay } from '../../protocols/dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../protocols/canonical/part-text.ts'
 
 /** Source: Coze's developer guide, "Chat (v3)", body parameters. */
 export const COZE_LACKS: readonly Steering[] = [

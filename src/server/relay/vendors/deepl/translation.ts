@@ -16,7 +16,7 @@ import type { AnswerReading, StreamReader, Target } from '../../protocols/dialec
 import { cannotSay } from '../../protocols/dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../protocols/canonical/part-text.ts'
+import { joinedText } from '../../protocols/canonical/turns.ts'
 
 /** Source: DeepL's API reference, "Translate text". */
 export const DEEPL_LACKS: readonly Steering[] = [

@@ -11,14 +11,22 @@ import {
 } from '../../protocols/canonical/chat-request.ts'
 import { documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
-import { resultsApart, toolNames, turnsOf } from '../../protocols/canonical/turns.ts'
+import {
+  resultsApart,
+  toolNames,
+  turnsOf,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { cannotSay } from '../../protocols/dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
+import {
+  withoutLacking,
+  type Steering,
+  withDemandInWords,
+} from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { withDemandInWords } from '../../protocols/dialect/forced-tool.ts'
 import { argumentsOf } from '../../protocols/canonical/arguments-text.ts'
-import { joinedText, resultText } from '../../protocols/canonical/part-text.ts'
 
 /** Source: Ollama's API reference, "Generate a chat completion" and "Modelfile", parameters. */
 export const OLLAMA_LACKS: readonly Steering[] = ['userId']

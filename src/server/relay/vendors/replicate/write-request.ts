@@ -7,12 +7,11 @@ import type {
 } from '../../protocols/canonical/chat-request.ts'
 import { dataUrl, mediaFamily } from '../../protocols/canonical/media.ts'
 import { missingField, unsupportedField } from '../../protocols/canonical/reading.ts'
-import { turnsOf } from '../../protocols/canonical/turns.ts'
+import { turnsOf, joinedText } from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { cannotSay } from '../../protocols/dialect/field-names.ts'
 import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../protocols/canonical/part-text.ts'
 import { versionOf } from './address.ts'
 
 /** Source: the input schemas of Replicate's official language models. */

@@ -1,6 +1,5 @@
-import type { EventReader, Wire } from '../../transport/wire.ts'
+import { type EventReader, type Wire, SseReader, type SseEvent } from '../../transport/wire.ts'
 import { recordOr, textOr } from '../../json/json-value.ts'
-import { SseReader, type SseEvent } from '../../transport/sse.ts'
 
 /**
  * Server-sent events whose name says what they are: the name and the data become one JSON object,

@@ -1,5 +1,5 @@
 import type { ChatRequest, Tool } from '../../protocols/canonical/chat-request.ts'
-import { withDemandInWords } from '../../protocols/dialect/forced-tool.ts'
+import { withDemandInWords } from '../../protocols/dialect/steering.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 
 /** What providers have in common whose models call one function at a time. */

@@ -1,5 +1,4 @@
-import { editedBody, type Sent } from '../../protocols/dialect/finish.ts'
-import type { Provider } from '../../protocols/dialect/provider.ts'
+import { editedBody, type Sent, type Provider } from '../../protocols/dialect/provider.ts'
 import { interleavedOf } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import {

@@ -12,7 +12,7 @@ import {
 import { readUsage } from '../../protocols/openai-chat/usage.ts'
 import { objectText } from '../../protocols/canonical/arguments-text.ts'
 import { OneCallEvents } from '../shared/one-call-answer.ts'
-import { statedError } from '../../protocols/dialect/stated-error.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 import { sparkStatuses } from './statuses.ts'
 
 /**

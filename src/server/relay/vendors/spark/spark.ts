@@ -1,5 +1,5 @@
 import { field, keyOf } from '../../../../contract/channel-type-row.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
 import { sparkSeal, sparkUrl } from './address.ts'
 import { sparkVia } from './frames-call.ts'

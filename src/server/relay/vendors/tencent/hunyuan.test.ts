@@ -5,8 +5,11 @@ import { RequestNotes } from '../../protocols/canonical/request-notes.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
-import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
-import { readyToSend } from '../../protocols/dialect/finish.ts'
+import {
+  type ProviderCall,
+  type ProviderChannel,
+  readyToSend,
+} from '../../protocols/dialect/provider.ts'
 import { createEgress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'

@@ -1,6 +1,6 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
 import type { Provider } from '../../protocols/dialect/provider.ts'
-import { statedStatus } from '../../protocols/dialect/stated-error.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { NO, OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './address.ts'
 import { tencentEmbedding } from './embedding.ts'

@@ -5,7 +5,7 @@ import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { OpenaiStreamReader } from '../../protocols/openai-chat/read-answer.ts'
 import { readUsage } from '../../protocols/openai-chat/usage.ts'
-import { statedError } from '../../protocols/dialect/stated-error.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 
 /**
  * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer is in `Response`. Source:

@@ -8,13 +8,17 @@ import type {
 } from '../../protocols/canonical/chat-request.ts'
 import { dataUrl, documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
-import { dialogueOf, resultsApart } from '../../protocols/canonical/turns.ts'
+import {
+  dialogueOf,
+  resultsApart,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
 import type { Target } from '../../protocols/dialect/dialect.ts'
 import { adjustField, cannotSay } from '../../protocols/dialect/field-names.ts'
 import { withOneDemand } from '../shared/one-call.ts'
 import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../../protocols/canonical/part-text.ts'
 
 /** Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions", input parameters. */
 export const TENCENT_LACKS: readonly Steering[] = [

@@ -5,8 +5,12 @@ import {
   hasFixedReasoning,
   type Capabilities,
 } from '../../../../model/capabilities.ts'
-import { EFFORTS, effortOfBudget, type ChatRequest } from '../../canonical/chat-request.ts'
-import { nearestEffort } from '../../canonical/efforts.ts'
+import {
+  EFFORTS,
+  effortOfBudget,
+  type ChatRequest,
+  nearestEffort,
+} from '../../canonical/chat-request.ts'
 import { dropThinking } from '../../dialect/steering.ts'
 
 /** Groq's effort for models whose reasoning has no levels. */

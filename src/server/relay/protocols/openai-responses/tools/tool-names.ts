@@ -1,4 +1,4 @@
-import { plainName } from '../../canonical/plain-name.ts'
+import { plainName } from '../../canonical/tool-calls.ts'
 import { arrayOr, recordOr, wordOf, type JsonRecord } from '../../../json/json-value.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { isRecord, textOr, type JsonRecord } from '../../../json/json-value.ts'
-import { statedError } from '../../dialect/stated-error.ts'
+import { statedError } from '../../dialect/error-body.ts'
 
 /** Source: OpenAI's API reference, "The Response object", `error.code`. */
 const STATUSES: Readonly<Record<string, number>> = {

@@ -6,7 +6,7 @@ import {
   type FinishReason,
 } from '../../canonical/chat-answer.ts'
 import { objectText } from '../../canonical/arguments-text.ts'
-import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
+import { CallAssembly, type AssembledCall } from '../../canonical/tool-calls.ts'
 import type { Signature } from '../../canonical/chat-request.ts'
 import { USAGE_TOKENS_MAX, type UsageReading } from '../../canonical/token-usage.ts'
 import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'

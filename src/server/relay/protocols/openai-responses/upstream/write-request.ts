@@ -9,10 +9,10 @@ import type {
   UserPart,
 } from '../../canonical/chat-request.ts'
 import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
-import { plainName } from '../../canonical/plain-name.ts'
+import { plainName } from '../../canonical/tool-calls.ts'
 import { unsupportedField } from '../../canonical/reading.ts'
 import { strictAtOpenai } from '../../canonical/strict-schema.ts'
-import { turnsOf } from '../../canonical/turns.ts'
+import { turnsOf, resultText } from '../../canonical/turns.ts'
 import { locationMember, type WebSearch } from '../../canonical/web-search.ts'
 import type { Target } from '../../dialect/dialect.ts'
 import { cannotSay } from '../../dialect/field-names.ts'
@@ -21,7 +21,6 @@ import { present, type JsonRecord } from '../../../json/json-value.ts'
 import { openaiEffort } from '../../openai-chat/thinking/efforts.ts'
 import { openaiSampling } from '../../openai-chat/thinking/sampling.ts'
 import { cacheKeyOf, shortCallId, shortId } from '../../openai-chat/write-request.ts'
-import { resultText } from '../../canonical/part-text.ts'
 import { sealedItem } from './seal.ts'
 
 /** Source: OpenAI's API reference, "Create a model response", body parameters. */

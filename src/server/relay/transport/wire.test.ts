@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX, type SseEvent, SseReader } from './sse.ts'
+import { SSE_EVENT_BYTES_MAX, SSE_LINE_BYTES_MAX, type SseEvent, SseReader } from './wire.ts'
 
 interface Reading {
   events: SseEvent[]

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { ChatEvent } from './chat-answer.ts'
-import type { Signature } from './chat-request.ts'
+import type { Signature, AssistantPart, Message, UserPart } from './chat-request.ts'
 import { objectText } from './arguments-text.ts'
 
 /** Part of a tool call in one event of an upstream's stream; '' and null if not set. */
@@ -123,4 +124,64 @@ const argumentsEvent = ({ choice, call }: AssembledCall, text: string): ChatEven
 function joinedName(before: string, piece: string): string {
   if (piece === '') return before
   return piece.startsWith(before) ? piece : before + piece
+}
+
+/**
+ * Makes an id for a call without one, since clients need it to assign results. `seed`: must be
+ * unique to the call.
+ */
+export const madeId = (seed: string): string =>
+  `call_${createHash('sha256').update(seed).digest('hex').slice(0, 24)}`
+
+/** Returns the ids of all calls of a conversation. */
+export const callIdsIn = (messages: readonly Message[]): Set<string> =>
+  new Set(
+    messages.flatMap(({ parts }) => parts.flatMap((p) => (p.kind === 'toolCall' ? p.id : []))),
+  )
+
+/**
+ * Gives each call of a conversation a unique id, if its client or an earlier upstream reused one:
+ * Anthropic rejects that ("`tool_use` ids must be unique"). Results follow their calls in order.
+ * The same conversation always gets the same ids, so that its prompt stays cached.
+ */
+export function withOwnCallIds(messages: readonly Message[]): readonly Message[] {
+  const uses = new Map<string, number>()
+  /** Calls of the turn before that have no result yet, by their original ids. */
+  let waiting = new Map<string, string[]>()
+  /** Last call of each original id. */
+  const last = new Map<string, string>()
+  const called = (part: AssistantPart): AssistantPart => {
+    if (part.kind !== 'toolCall') return part
+    const before = uses.get(part.id) ?? 0
+    uses.set(part.id, before + 1)
+    const id = before === 0 ? part.id : madeId(`${part.id} ${before}`)
+    waiting.set(part.id, [...(waiting.get(part.id) ?? []), id])
+    last.set(part.id, id)
+    return { ...part, id }
+  }
+  const answered = (part: UserPart): UserPart => {
+    if (part.kind !== 'toolResult') return part
+    const { callId } = part
+    return { ...part, callId: waiting.get(callId)?.shift() ?? last.get(callId) ?? callId }
+  }
+  const renamed = messages.map((message, index): Message => {
+    if (message.role === 'user') return { role: 'user', parts: message.parts.map(answered) }
+    if (messages[index - 1]?.role === 'user') waiting = new Map()
+    return { role: 'assistant', parts: message.parts.map(called) }
+  })
+  return [...uses.values()].some((count) => count > 1) ? renamed : messages
+}
+
+/** Names that both OpenAI and Anthropic accept. Source: their API references, `tools`. */
+const PLAIN = /^[a-zA-Z0-9_-]{1,64}$/
+const NAME_LETTERS = 55
+
+/**
+ * Converts a tool name or a call id to what the strictest providers accept. A name always changes
+ * in the same way, and a hash keeps it distinct from all others.
+ */
+export function plainName(name: string): string {
+  if (PLAIN.test(name)) return name
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8)
+  return `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, NAME_LETTERS)}_${hash}`
 }

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { AppError } from '../../../app-error.ts'
-import { finished, type Sent } from './finish.ts'
-import type { Provider } from './provider.ts'
+import { finished, type Sent, type Provider } from './provider.ts'
 
 test('a body in which a client has nested what none may be is refused as its own', () => {
   // Nothing else of a provider is asked for, and nothing of the call.

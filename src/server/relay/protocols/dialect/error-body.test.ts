@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { statusInCode } from './stated-error.ts'
+import { statusInCode } from './error-body.ts'
 
 test.each([
   [400, 400],
