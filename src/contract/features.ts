@@ -14,6 +14,7 @@ export const FEATURES = [
   'usage-export',
   'token-capture',
   'token-groups',
+  'token-rotation',
   'channel-keys',
   'channel-routes',
   'channel-batch',

@@ -139,6 +139,15 @@ export const settings = {
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
     'signs cookies (generated once and kept with the data)',
   ),
+  SECRETS_KEY: setting(
+    text,
+    'keys for stored secrets, separated by commas, each 64 hexadecimal digits; ' +
+      '`gatehouse encrypt-secrets` encrypts with the first one; not in backups',
+  ),
+  SECRETS_KEY_FILE: setting(
+    text,
+    'file with these keys instead, one per line; a line that begins with `#` is a comment',
+  ),
   INITIAL_ROOT_PASSWORD: setting(
     z
       .string()

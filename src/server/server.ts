@@ -92,6 +92,9 @@ import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
+import { startExpiryReminders } from './token/expiry-reminder.ts'
+import { tokenKeys } from './token/token-key.ts'
+import { tokenHashSecret } from './token/token-key-store.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
 import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
@@ -153,6 +156,9 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ledger,
     options,
     models: await createLiveModels(database, options),
+    tokenKeys: tokenKeys(await tokenHashSecret(database.write), () =>
+      options.flag('TokensShownOnce'),
+    ),
     sessions: createSessions({
       database,
       clock,
@@ -196,6 +202,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const logUpkeep = startLogUpkeep(app, cleanup)
   const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
+  const expiryReminders = startExpiryReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
@@ -290,6 +297,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])
       statusDigest.stop()
+      expiryReminders.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
     },

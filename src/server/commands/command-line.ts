@@ -144,6 +144,37 @@ function addRecord(program: Command, settings: ReadSettings): void {
     })
 }
 
+function addSecrets(program: Command, settings: ReadSettings): void {
+  const commands = [
+    ['encrypt', 'encrypt the stored secrets with the first key of SECRETS_KEY or SECRETS_KEY_FILE'],
+    ['decrypt', 'store the secrets unencrypted again, for example before a return to One API'],
+    ['rotate', 're-encrypt the stored secrets with the first key; the old one must still be set'],
+  ] as const
+  for (const [wish, description] of commands) {
+    program
+      .command(`${wish}-secrets`)
+      .description(`${description}; servers may run`)
+      .option('--dry-run', 'only report how many secrets there are and what would change')
+      .action(async (options: { dryRun?: boolean }) => {
+        const { convertSecretsCommand } = await import('./secrets.ts')
+        await convertSecretsCommand(settings(), wish, { isDryRun: options.dryRun === true })
+      })
+  }
+}
+
+function addHashTokenKeys(program: Command, settings: ReadSettings): void {
+  program
+    .command('hash-token-keys')
+    .description(
+      'store only hashes of the keys of all tokens, which cannot be undone; servers may run',
+    )
+    .option('--dry-run', 'only report how many keys are stored')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { hashTokenKeysCommand } = await import('./hash-token-keys.ts')
+      await hashTokenKeysCommand(settings(), { isDryRun: options.dryRun === true })
+    })
+}
+
 /** Otherwise the default command would take the word as its argument. */
 function refuseUnknownCommand(program: Command, argv: readonly string[]): void {
   const [, , word = 'serve'] = argv
@@ -199,6 +230,8 @@ export async function runCommandLine(
     })
   addMove(program, settings)
   addRecord(program, settings)
+  addSecrets(program, settings)
+  addHashTokenKeys(program, settings)
   program
     .command('demo')
     .description('start the server on a temporary database with realistic data')

@@ -41,6 +41,16 @@ export interface TokenRow {
   subnet: string | null
   /** Whether the token has a row in `limits`. */
   limited: Generated<boolean | null>
+  /** Masked key, if `key` is a hash. */
+  gh_key_hint: Generated<string | null>
+  /** Key before the last rotation, as it was stored. */
+  gh_previous_key: Generated<string | null>
+  /** Until when it works, in epoch seconds. */
+  gh_previous_key_until: Generated<number | null>
+  /** Client address of the last settled call. */
+  gh_last_ip: Generated<string | null>
+  /** `expired_time` of which the owner was reminded. */
+  gh_expiry_reminded: Generated<number | null>
 }
 
 export interface ChannelRow {
@@ -359,7 +369,7 @@ export interface Schema {
   sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow
-  nodes: { name: string; seen_at: number }
+  nodes: { name: string; seen_at: number; secrets_keys: string | null }
   /** Only on PostgreSQL: where the WAL was when a user had changed something. */
   last_writes: { user_id: number; position: number }
   usage_hourly: UsageSums & {

@@ -146,6 +146,7 @@ function inputOf({
     'PUT /api/user/': { body: { id: ids.user, display_name: 'y' } },
     'POST /api/user/manage': { body: { username: people.user.username, action: 'enable' } },
     'POST /api/token/': { body: { name: 'new' } },
+    'POST /api/token/:id/rotate': { body: { grace_hours: 1 } },
     'PUT /api/token/?status_only': { body: { id: ids.token, status: 1 } },
     'POST /api/user/access_tokens': { body: { name: 'script', scopes: ['read'] } },
     'PUT /api/limit/token/:id': { body: { calls_at_once: 3 } },
