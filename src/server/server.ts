@@ -288,8 +288,22 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     async close() {
       stopper.abort()
       const limit = config.SHUTDOWN_TIMEOUT * 1000
+      if (isWorker()) {
+        // Other workers serve the port: clients that keep their connections learn to open new ones,
+        // and do not send a call into one that is being closed.
+        connections.endWithNextResponse()
+        await delay(LEAVING_MS)
+      }
       const closed = web.close()
-      await untilEmpty(connections.unused, ARRIVING_MS)
+      // The framework closes the port a moment later. Connections opened until then are served.
+      await untilEmpty(
+        {
+          get size() {
+            return Number(web.server.listening) + connections.unused.size
+          },
+        },
+        ARRIVING_MS,
+      )
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       connections.closeAll()
       await closed
@@ -354,6 +368,9 @@ function allRoutes(
     ...auditRoutes(app, sendFile),
   ]
 }
+
+/** Time in ms for which a worker that stops serves on, and closes connections with a response. */
+const LEAVING_MS = 1000
 
 /** Time limit in ms for the requests of connections that were opened just before the port closed. */
 const ARRIVING_MS = 2000
