@@ -264,8 +264,16 @@ export type Cleanup = z.infer<typeof Cleanup>
 const file = {
   answer: 'stream',
   data: LogFileRow,
-  refusals: ['log_time_zone_unknown', 'log_export_running', 'log_export_busy'],
+  refusals: [
+    'log_time_zone_unknown',
+    'log_export_running',
+    'log_export_busy',
+    'log_store_unavailable',
+  ],
 } as const
+
+/** Reads the log, which may have a store of its own (`LOG_DSN`). */
+const reads = { refusals: ['log_store_unavailable'] } as const
 
 const ById = byId('Id of the row.')
 
@@ -273,6 +281,7 @@ export const logApi = {
   list: get('/api/log/', {
     name: 'listLogs',
     summary: 'Rows of all users, in pages of ten, newest first.',
+    ...reads,
     access: 'admin',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
@@ -281,6 +290,7 @@ export const logApi = {
   listSelf: get('/api/log/self', {
     name: 'listOwnLogs',
     summary: 'The caller’s rows, in pages of ten, newest first.',
+    ...reads,
     access: 'user',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Paging }),
     data: z.array(Log),
@@ -289,6 +299,7 @@ export const logApi = {
   search: get('/api/log/search', {
     name: 'searchLogs',
     summary: 'The newest rows with a type number, a request id, or a prefix of the content.',
+    ...reads,
     access: 'admin',
     query: keyword('A type number, a request id, or a prefix of the content.', '倍率'),
     data: z.array(Log),
@@ -296,6 +307,7 @@ export const logApi = {
   searchSelf: get('/api/log/self/search', {
     name: 'searchOwnLogs',
     summary: 'The caller’s newest rows with a type number or a request id.',
+    ...reads,
     access: 'user',
     query: keyword('A type number or a request id.', '2'),
     data: z.array(Log),
@@ -340,6 +352,7 @@ export const logApi = {
   stat: get('/api/log/stat', {
     name: 'getLogSums',
     summary: 'Total consumption of all users that matches a filter.',
+    ...reads,
     access: 'admin',
     query: z.object(AdminFilter),
     data: Sums,
@@ -347,6 +360,7 @@ export const logApi = {
   statSelf: get('/api/log/self/stat', {
     name: 'getOwnLogSums',
     summary: 'Total consumption of the caller that matches a filter.',
+    ...reads,
     access: 'user',
     query: z.object(OwnFilter),
     data: Sums,
@@ -354,6 +368,7 @@ export const logApi = {
   find: get('/api/log/:id', {
     name: 'getLog',
     summary: 'One row with its price, its route and its captured bodies.',
+    ...reads,
     access: 'admin',
     params: ById,
     data: LogDetailOfAll,
@@ -361,6 +376,7 @@ export const logApi = {
   findSelf: get('/api/log/self/:id', {
     name: 'getOwnLog',
     summary: 'One row of the caller with its price and captured bodies.',
+    ...reads,
     access: 'user',
     params: ById,
     data: LogDetail,

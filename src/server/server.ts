@@ -75,6 +75,8 @@ import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
 import { createFileSender } from './log/export/send-file.ts'
 import { logRoutes } from './log/log-routes.ts'
+import { startLogOutbox, type LogOutbox } from './log/outbox/outbox.ts'
+import { openLogStorage } from './log/storage/open-log-storage.ts'
 import { startLogUpkeep } from './log/log-upkeep.ts'
 import { createMetrics, type MetricSources } from './metrics.ts'
 import { createLiveModels } from './model/live-models.ts'
@@ -118,6 +120,8 @@ export interface ServerSettings {
 
 export interface Server {
   app: App
+  /** Set if the log has a store of its own. */
+  logOutbox: LogOutbox | null
   /** Set if this start created `root` or changed its password. */
   newRoot: NewRoot | null
   /** Starts to listen and returns the address. */
@@ -143,9 +147,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })
   const background = createBackground(trace)
+  const { logs, remote } = openLogStorage(config, { database, clock })
   const app: App = {
     config,
     database,
+    logs,
     ledger,
     options,
     models: await createLiveModels(database, options),
@@ -182,13 +188,15 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     proxyWatch: createProxyWatch({ config, trusted, trace }),
   }
   const recovery = await startRecovery(app)
-  const cleanup = createLogCleanup(app)
+  const logOutbox = remote === null ? null : await startLogOutbox(app, remote)
+  const cleanup = createLogCleanup(app, logOutbox)
   const logUpkeep = startLogUpkeep(app, cleanup)
   startQuotaReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
     ...metricSources(app, dailyBackup),
+    logOutbox,
     connections: () => connections.counts(),
   })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
@@ -243,12 +251,15 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await logOutbox?.stop()
+    await remote?.close()
     await recovery.stop()
   }
   const newRoot = await replacing
 
   return {
     app,
+    logOutbox,
     newRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
@@ -277,7 +288,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 const metricSources = (
   { ledger, database }: App,
   dailyBackup: DailyBackup,
-): Omit<MetricSources, 'connections'> => ({
+): Omit<MetricSources, 'connections' | 'logOutbox'> => ({
   version: packageVersion(),
   ledgerPending: () => ledger.pending,
   channelsByStatus: () => inTime(countByStatus(database.read)),

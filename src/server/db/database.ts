@@ -106,7 +106,8 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
+/** Returns a query builder on the connections of a pool. */
+export const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
   new Kysely({
     dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
     plugins: [nullsAreZeros],
