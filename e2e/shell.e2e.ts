@@ -531,7 +531,7 @@ describe('by keyboard', () => {
     await expectSeen(page.getByRole('option', { name: names[1] ?? '', selected: true }))
     await expectSeen(page.getByRole('group', { name: '操作' }).getByRole('option'))
     expect(await violations(page)).toEqual([])
-    // By its address, which the entry does not display.
+    // Also finds an entry by its path, which is not displayed.
     await field.fill('/log')
     await expectSeen(page.getByRole('status').getByText('找到 1 项', { exact: true }))
     await expect.poll(marked).toBe('日志')

@@ -48,7 +48,7 @@ export const secondFactorApi = {
   verify: post('/api/verify', {
     name: 'verifyIdentity',
     summary:
-      'Proves again who is at the console, for five minutes: by the second factor, or by the password where there is none.',
+      'Confirms the identity of the signed-in user for five minutes: by the second factor, or by the password without one.',
     access: 'user',
     rate: 'critical',
     body: z
@@ -80,7 +80,7 @@ export const secondFactorApi = {
   setup: post('/api/user/2fa/setup', {
     name: 'setUpSecondFactor',
     summary:
-      'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`. Needs a sign-in or `POST /api/verify` within five minutes.',
+      'Creates a new secret and recovery codes. Sign-in asks for codes only after `enable`. Needs a sign-in or `POST /api/verify` within five minutes.',
     access: 'user',
     rate: 'critical',
     data: z
@@ -115,7 +115,7 @@ export const secondFactorApi = {
   }),
   recoveryCodes: post('/api/user/2fa/backup_codes', {
     name: 'replaceRecoveryCodes',
-    summary: 'Makes ten new recovery codes; the old ones stop working.',
+    summary: 'Creates ten new recovery codes; the old ones stop working.',
     access: 'user',
     rate: 'critical',
     body: CodeBody,
