@@ -5,7 +5,7 @@ import { moveSetting, readSetting } from '../../db/setting-store.ts'
 export interface OutboxLease {
   /** Takes or renews the lease. Returns false if another process has it. */
   hold(): Promise<boolean>
-  /** Lets the next process begin at once. */
+  /** Lets the next process begin immediately. */
   giveBack(): Promise<void>
 }
 

@@ -39,7 +39,7 @@ forEachDatabase('a log with a PostgreSQL of its own', (open) => {
 })
 
 onSqlite('a log whose store is away', (open) => {
-  test('loses nothing, delays nobody and says so', async () => {
+  test('loses nothing, delays no call and reports it', async () => {
     const link = await linkTo(await aLogDatabase())
     onTestFinished(() => link.close())
     const setup = await startRelay(open, { LOG_DSN: link.url })
@@ -74,7 +74,7 @@ onSqlite('a log whose store is away', (open) => {
     expect(kept.map((line) => String(JSON.parse(line).request_id)).toSorted()).toEqual(
       requests.toSorted(),
     )
-    // What the outage caused is all that was reported.
+    // Nothing else was reported.
     expect(setup.faults.splice(0).every((line) => line.includes('a call failed'))).toBe(true)
   })
 
@@ -124,7 +124,7 @@ onSqlite('a log whose store is away', (open) => {
 
 /** SQLite has one server process, and is no store of `LOG_DSN`. */
 describe('LOG_DSN beside PostgreSQL', () => {
-  test('is filled by one process at a time, and the next goes on when it stops', async () => {
+  test('is filled by one process at a time, and by the next one when it stops', async () => {
     const LOG_DSN = await aLogDatabase()
     const location = { engine: 'postgres', url: await aLogDatabase() } as const
     const same: OpenTestDatabase = () => Promise.resolve(location)
@@ -162,7 +162,7 @@ forEachDatabase('LOG_DSN', (open) => {
     for (const server of servers.splice(0)) await server.close()
   })
 
-  test('may name a log of One API, which goes on', async () => {
+  test('may name a log of One API, which is continued', async () => {
     const LOG_DSN = await aLogDatabase()
     await rowsOf(
       LOG_DSN,

@@ -238,7 +238,7 @@ function bodyReads(
     )
   }
 
-  /** Time of the newest captured text up to a second; null if there is none. */
+  /** Time of the newest captured text up to a second, or null. */
   async function newestBody(filter: LogFilterValues, end: number): Promise<number | null> {
     const [row] = await read<{ created_at: number }>(
       `SELECT created_at FROM log_bodies ${whereOf(bodiesIn(filter))}

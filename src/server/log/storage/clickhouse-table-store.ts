@@ -23,7 +23,7 @@ export const COLUMNS = [
 ] as const
 
 const utc = (unit: string): string => `${unit}(toDateTime(created_at, 'UTC'))`
-/** Lets a filter skip the granules without its value, of which most have none. */
+/** Lets a filter skip the granules that do not contain its value. */
 const skipping = (column: string): string =>
   `INDEX gh_${column} ${column} TYPE bloom_filter(0.01) GRANULARITY 1`
 
@@ -72,7 +72,7 @@ async function refuseOtherTable(client: ClickHouseClient): Promise<void> {
 }
 
 /**
- * Drops the partitions that end before a second, which frees their space at once, and deletes the
+ * Drops the partitions that end before a second, which frees their space immediately, and deletes the
  * rows of the one that contains it. Returns the number of rows.
  */
 export async function deleteBefore(
