@@ -5,6 +5,7 @@ import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
 import { dayAtOrAfter, hourOf } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
 import type { LogOutbox } from '../outbox/outbox.ts'
+import { dropPartitionsBefore } from '../partition/partitions.ts'
 import { deleteOldest } from '../trace/trace-store.ts'
 import { deleteSums, sumsBefore, type SumsKey } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
@@ -191,6 +192,7 @@ class Runner {
       write.transaction().execute((trx) => deleteFailuresBefore(trx, target)),
     )
     if (this.outbox !== null) await this.leaveCutHour(this.outbox)
+    this.run.deleted += await dropPartitionsBefore(database, target)
     await this.untilNothing(async () => {
       const count = await logs.deleteRowsBefore(target, ROWS_PER_CHUNK)
       this.run.deleted += count
@@ -212,7 +214,8 @@ class Runner {
 
   /**
    * Subtracts the rows of the cut-off hour from its sums before the store deletes them. The run
-   * notes that in the same transaction, so that whoever continues it does not subtract again.
+   * notes that in the same transaction, so that the process that continues it does not subtract
+   * again.
    */
   private async leaveCutHour({ storage }: Pick<LogOutbox, 'storage'>): Promise<void> {
     const { target } = this.run

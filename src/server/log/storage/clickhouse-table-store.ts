@@ -72,8 +72,8 @@ async function refuseOtherTable(client: ClickHouseClient): Promise<void> {
 }
 
 /**
- * Drops the partitions that end before a second, which frees their space immediately, and deletes the
- * rows of the one that contains it. Returns the number of rows.
+ * Drops the partitions that end before a second, which frees their space immediately, and deletes
+ * the rows of the one that contains it. Returns the number of rows.
  */
 export async function deleteBefore(
   client: ClickHouseClient,
