@@ -192,7 +192,7 @@ class Runner {
       write.transaction().execute((trx) => deleteFailuresBefore(trx, target)),
     )
     if (this.outbox !== null) await this.leaveCutHour(this.outbox)
-    this.run.deleted += await dropPartitionsBefore(database, target)
+    if (!this.signal.aborted) this.run.deleted += await dropPartitionsBefore(database, target)
     await this.untilNothing(async () => {
       const count = await logs.deleteRowsBefore(target, ROWS_PER_CHUNK)
       this.run.deleted += count

@@ -144,7 +144,10 @@ export async function startLogOutbox(
       failures = 0
     } catch (error) {
       if (failures === 0) {
-        trace.warn({ err: error }, 'the log store accepts no rows; they wait in the main database')
+        trace.warn(
+          { err: error },
+          'log rows cannot be moved to the log store; they wait in the main database',
+        )
       }
       failures += 1
       retryAtMs = clock.monotonicMs() + Math.min(RETRY_MS_MAX, LOOK_MS * 2 ** failures)
