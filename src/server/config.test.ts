@@ -114,7 +114,7 @@ test('the log’s own store is not the main database', () => {
   expect(() => parseConfig({ SQL_DSN: dsn, LOG_DSN: dsn })).toThrow(/^LOG_DSN must name another/)
 })
 
-test('One API’s log database goes on in PostgreSQL, and stops startup in MySQL', () => {
+test('One API’s log database is the log store if it is PostgreSQL; MySQL stops startup', () => {
   const dsn = 'postgres://db/logs'
   const { config, notes } = parseConfig({ LOG_SQL_DSN: dsn })
   expect(config.LOG_DSN).toBe(dsn)

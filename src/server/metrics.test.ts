@@ -99,7 +99,7 @@ test('the event loop lag is zero for an idle server and positive for a blocked o
   expect(await lag('p99')).toBeGreaterThan(0.2)
 })
 
-test('tells how much waits for the log store, and what was dropped', async () => {
+test('counts what waits for the log store and what was dropped', async () => {
   const metrics = createMetrics(SOURCES)
   expect(await linesOf(metrics, 'gatehouse_log_outbox')).toEqual([
     'gatehouse_log_outbox_rows{table="logs"} 9',

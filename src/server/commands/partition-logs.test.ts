@@ -43,7 +43,7 @@ describe('partition-logs', () => {
   test('divides the log beside a running server, which continues to settle and list', async () => {
     const { setup, url } = await started()
     const client = await aClient(setup)
-    const admin = await anAdmin(setup)
+    let admin = await anAdmin(setup)
     const model = await aServedModel(setup)
     const call = async () => requestIdOf(await post(setup, client, chatBody(model)))
     const list = async (path = '/api/log/') => {
@@ -75,6 +75,7 @@ describe('partition-logs', () => {
 
     // A later month has its own partition, and expired ones go as a whole.
     setup.clock.advanceSeconds(200 * DAY)
+    admin = await anAdmin(setup)
     await createPartitionsAhead(setup.database, setup.clock.nowSeconds())
     const third = await call()
     const { rows: places } = await sql<{ name: string }>`

@@ -39,7 +39,7 @@ export function outboxOf({ logOutbox }: Pick<TestServer, 'logOutbox'>): LogOutbo
   return logOutbox
 }
 
-/** What a log with a store of its own does behind the API, for relayed calls. */
+/** Tests a log with a store of its own through the API, for relayed calls. */
 export function testRelayedLog(
   openStore: () => Promise<{ url: string; drop(): Promise<void> }>,
   open: OpenTestDatabase,

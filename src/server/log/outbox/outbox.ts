@@ -66,6 +66,8 @@ export async function startLogOutbox(
 ): Promise<LogOutbox> {
   const { config, database, clock, trace } = app
   const lease = createLease(app)
+  // Not from a replica, which may be behind.
+  const waitingRows = database.engine === 'sqlite' ? database.heavy : database.read
   const stopper = new AbortController()
   const dropped: Record<Droppable, number> = { log_bodies: 0, route_traces: 0 }
   let preparing: Promise<void> | null = null
@@ -90,18 +92,18 @@ export async function startLogOutbox(
 
   /** Moves a batch of each table, the log first. Returns whether more may wait. */
   async function moveSome(): Promise<boolean> {
-    const { heavy, write } = database
-    const logs = await waitingLogs(heavy, LOGS_PER_BATCH)
+    const { write } = database
+    const logs = await waitingLogs(waitingRows, LOGS_PER_BATCH)
     if (logs.length > 0) {
       await storage.insertLogs(logs)
       await removeLogs(write, logs)
     }
-    const traces = await waitingTraces(heavy, TRACES_PER_BATCH)
+    const traces = await waitingTraces(waitingRows, TRACES_PER_BATCH)
     if (traces.length > 0) {
       await storage.insertTraces(traces)
       await removeRequests(write, 'route_traces', traces)
     }
-    const bodies = await waitingBodies(heavy, BODIES_PER_BATCH)
+    const bodies = await waitingBodies(waitingRows, BODIES_PER_BATCH)
     if (bodies.length > 0) {
       await storage.insertBodies(bodies)
       await removeRequests(write, 'log_bodies', bodies)
@@ -173,14 +175,14 @@ export async function startLogOutbox(
   return {
     storage,
     dropped,
-    waiting: () => inTime(countWaiting(database.heavy)),
-    oldestSeconds: () => inTime(oldestWaiting(database.heavy)),
+    waiting: () => inTime(countWaiting(waitingRows)),
+    oldestSeconds: () => inTime(oldestWaiting(waitingRows)),
     look() {
       retryAtMs = -Infinity
       running = running.then(look)
       return running
     },
-    isWaiting: (before) => isWaitingBefore(database.heavy, before),
+    isWaiting: (before) => isWaitingBefore(waitingRows, before),
     async stop() {
       clearInterval(timer)
       stopper.abort()
