@@ -18,8 +18,8 @@ import type { BodyTexts, CallSums, LogStorage, RemoteLogStorage } from './log-st
 
 /**
  * The log in ClickHouse, over its HTTP interface. A row may arrive twice, so the tables are
- * ReplacingMergeTree by the key of a row: lists take one row of each key (`LIMIT 1 BY`), sums read
- * `FINAL`. Captured texts are stored as texts, so that ClickHouse compresses and searches them.
+ * ReplacingMergeTree by the key of a row: lists drop repeated keys, sums read `FINAL`. Captured
+ * texts are stored as texts, so that ClickHouse compresses and searches them.
  */
 
 /** A statement's conditions, and the values that they refer to as `{name:Type}`. */
@@ -38,6 +38,7 @@ const SETTINGS: ClickHouseSettings = {
   // The keys contain the time, so equal keys are in one partition.
   do_not_merge_across_partitions_select_final: 1,
 }
+const SELECTED = COLUMNS.join(', ')
 const INSERT_SETTINGS: ClickHouseSettings = {
   // A row leaves the outbox after this insert.
   async_insert: 0,
@@ -128,19 +129,51 @@ function accessTo(url: string): Access {
     })
     return answer.json<Row>()
   }
+  /** `LIMIT BY` reads everything before it sorts, so it is only for the few jumps. */
+  const skipped = (
+    { where, params }: Conditions,
+    { countMax, skip }: { countMax: number; skip: number },
+  ) =>
+    read<StoredLog>(
+      `SELECT ${SELECTED} FROM logs ${whereOf(where)} ORDER BY created_at DESC, id DESC
+        LIMIT 1 BY created_at, id LIMIT {countMax:UInt64} OFFSET {skip:UInt64}`,
+      { ...params, countMax, skip },
+    )
   return {
     client,
     read,
-    newestRows: ({ where, params }, { countMax, skip = 0 }, settings = {}) =>
-      read<StoredLog>(
-        `SELECT ${COLUMNS.join(', ')} FROM logs ${whereOf(where)}
-          ORDER BY created_at DESC, id DESC
-          LIMIT 1 BY created_at, id LIMIT {countMax:UInt64} OFFSET {skip:UInt64}`,
-        { ...params, countMax, skip },
-        settings,
-      ),
+    async newestRows({ where, params }, { countMax, skip = 0 }, settings) {
+      if (skip > 0) return skipped({ where, params }, { countMax, skip })
+      // A row that arrived twice is read twice, one after the other.
+      const rows = new Map<string, StoredLog>()
+      let place: Conditions = { where: [], params: {} }
+      for (;;) {
+        const wanted = countMax - rows.size
+        const found = await read<StoredLog>(
+          `SELECT ${SELECTED} FROM logs ${whereOf([...where, ...place.where])}
+            ORDER BY created_at DESC, id DESC LIMIT {wanted:UInt64}`,
+          { ...params, ...place.params, wanted },
+          settings,
+        )
+        for (const row of found) rows.set(`${row.created_at} ${row.id}`, row)
+        const last = found.at(-1)
+        if (last === undefined || found.length < wanted || rows.size >= countMax) {
+          return [...rows.values()]
+        }
+        place = behind(last)
+      }
+    },
   }
 }
+
+/** Conditions of the rows behind a row. The first one lets the key skip newer granules. */
+const behind = ({ created_at, id }: Pick<StoredLog, 'created_at' | 'id'>): Conditions => ({
+  where: [
+    'created_at <= {placeTime:Int64}',
+    '(created_at, id) < ({placeTime:Int64}, {placeId:UInt64})',
+  ],
+  params: { placeTime: created_at, placeId: id },
+})
 
 function rowReads(
   { read, newestRows }: Access,
