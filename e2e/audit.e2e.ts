@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectSeen, loadedRows } from './expect-page.ts'
@@ -70,12 +71,12 @@ test('on a phone, a long name does not hide the action', async () => {
   const place = action.locator('..')
   expect(await place.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
   expect(await block.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
-  await opened.context.close()
+  await opened.close()
 })
 
 test('only root can open it', async () => {
   const admin = await visit.person('second', 10)
-  const { page: theirs, context } = await visit.open('/channel', admin)
+  const { page: theirs, close } = await visit.open('/channel', admin)
   await settled(theirs)
   await theirs.getByRole('link', { name: '渠道', exact: true }).waitFor()
   expect(await theirs.getByRole('link', { name: '审计', exact: true }).count()).toBe(0)
@@ -83,5 +84,34 @@ test('only root can open it', async () => {
   await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
   await expectSeen(theirs.getByText('此页面仅限超级管理员使用'))
   expect(await theirs.getByRole('table').count()).toBe(0)
-  await context.close()
+  await close()
+})
+
+test('exports the entries of the filters as CSV', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.goto(`${visit.gatehouse.url}/audit?target=boss`)
+  await expect.poll(() => rows().count()).toBe(2)
+  await page.getByRole('button', { name: '导出', exact: true }).click()
+  const coming = page.waitForEvent('download')
+  await page.getByRole('button', { name: '下载文件', exact: true }).click()
+  const file = await coming
+  expect(file.suggestedFilename()).toBe('audit.csv')
+  const text = await readFile(await file.path(), 'utf8')
+  expect(text).toContain('"user.create"')
+  expect(text.trimEnd().split('\r\n')).toHaveLength(3)
+})
+
+test('a failed sign-in and a refused call are entries', async () => {
+  const login = { username: 'boss', password: 'not-the-password' }
+  await visit.api('POST', '/api/user/login', login)
+  await page.goto(`${visit.gatehouse.url}/audit?action=sign_in`)
+  await expectSeen(page.getByText('登录失败'))
+})
+
+test('root sets retention and sink; an invalid address is refused with the reason', async () => {
+  await page.goto(`${visit.gatehouse.url}/setting?tab=operation`)
+  const sink = page.getByLabel('审计记录转发地址')
+  await sink.fill('syslog://host')
+  await page.getByRole('button', { name: '保存审计设置', exact: true }).click()
+  await expectSeen(page.getByText(/需要 https:\/\/ 地址/u).first())
 })

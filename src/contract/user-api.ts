@@ -320,6 +320,7 @@ export const userApi = {
     name: 'createAccessToken',
     summary: 'Generates a new system access token; the old one stops working.',
     access: 'user',
+    noNamedToken: true,
     changesState: true,
     data: z
       .string()
@@ -329,6 +330,7 @@ export const userApi = {
     name: 'listAvailableModels',
     summary: 'Models that the user, or a group, can call.',
     access: 'user',
+    scope: 'tokens',
     query: z.object({
       group: z
         .string()

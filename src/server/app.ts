@@ -13,6 +13,7 @@ import type { Ledger } from './ledger/ledger.ts'
 import type { LogStorage } from './log/storage/log-storage.ts'
 import type { LiveModels } from './model/live-models.ts'
 import type { LiveOptions } from './option/live-options.ts'
+import type { TokenKeys } from './token/token-key.ts'
 import type { Passwords } from './user/password.ts'
 import type { UserLanguages } from './user/user-languages.ts'
 
@@ -26,6 +27,8 @@ export interface App {
   options: LiveOptions
   /** Capabilities of models. */
   models: LiveModels
+  /** How keys of tokens are stored and recognized. */
+  tokenKeys: TokenKeys
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits

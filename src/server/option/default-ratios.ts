@@ -7,7 +7,7 @@
  *
  * Two kinds of models are not billed by token. Their ratio is based on these conventions:
  *
- * - an image is 1000 prompt tokens ($0.04 per image is a ratio of 20), times the factors for size and
+ * - an image is 1000 prompt tokens ($0.04 per image is a ratio of 20), times factors for size and
  *   quality (One API's rule);
  * - a minute of transcribed audio is 1000 prompt tokens ($0.006 is a ratio of 3); the transcript
  *   itself is free.

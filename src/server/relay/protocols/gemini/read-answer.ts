@@ -20,7 +20,7 @@ import { embeddingMetadata, readGeminiUsage } from './usage.ts'
 /**
  * Reads a GenerateContentResponse into events; each event of a stream is one. Source: Gemini API
  * reference, "GenerateContentResponse". Calls come whole, and without an id in older versions:
- * `dialect/tool-calls.ts` adds one.
+ * `dialect/answer-changes.ts` adds one.
  *
  * A whole answer that comes as a list of responses (as an unrequested stream does) is joined first.
  * `asked`: the searches that the request allows, if not the default.

@@ -43,7 +43,7 @@ function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): Json
 export const isFunctionCall = (called: unknown): called is JsonRecord =>
   isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
-/** `dialect/tool-calls.ts` makes calls and finish reason consistent for all dialects. */
+/** `dialect/answer-changes.ts` makes calls and finish reason consistent for all dialects. */
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',

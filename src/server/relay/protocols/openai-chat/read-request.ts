@@ -191,6 +191,7 @@ function readThinking(request: Members): Thinking | null {
  */
 function readGoogleThinking(request: Members): Thinking | null {
   const extra = request.object('extra_body')
+  if (extra === null && request.any('google') === null) return null
   const google =
     (extra === null ? null : geminiObject(extra, 'google')) ?? geminiObject(request, 'google')
   const thinking = google === null ? null : readThinkingConfig(google)
