@@ -5,6 +5,7 @@ import { LogType } from '../../contract/log.ts'
 import { deflateRawSync } from 'node:zlib'
 import { systemClock } from '../clock.ts'
 import { parseConfig } from '../config.ts'
+import { addChannelSums } from '../ledger/channel-sums.ts'
 import { startLogOutbox, type LogOutbox } from '../log/outbox/outbox.ts'
 import type { LogStorage, RemoteLogStorage } from '../log/storage/log-storage.ts'
 import { mainLogStorage } from '../log/storage/main-log-store.ts'
@@ -113,6 +114,7 @@ export function testLogStore(openDsn: () => Promise<string>, open: OpenTestDatab
     books = await booksAt(await open())
     userIds = await fill(books)
     const { database } = books
+    await addChannelSums(database)
     main = mainLogStorage(database, systemClock)
     before = await answersOf(main)
     const opened = openLogStorage(
