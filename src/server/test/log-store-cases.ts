@@ -180,6 +180,14 @@ export function testLogStore(openDsn: () => Promise<string>, open: OpenTestDatab
     await second.stop()
   })
 
+  test('accepts texts that SQLite keeps and other databases reject', async () => {
+    const [row] = await remote.newest(everything, 1)
+    if (row === undefined) throw new Error('there is no row')
+    await remote.insertLogs([{ ...row, id: 9_000_000, content: 'nul \0 within', created_at: T }])
+    const [kept] = await remote.beginningWith('nul ', 5)
+    expect(kept?.content).toMatch(/^nul . within$/u)
+  })
+
   test('sums the calls of a cut-off hour, and deletes rows, texts and traces by age', async () => {
     const cut = T + 2 * HOUR + 900
     const sums = await remote.callSums(T + 2 * HOUR, cut)

@@ -115,13 +115,19 @@ export async function startLogOutbox(
     )
   }
 
-  /** Moves everything that waits, round by round, as long as this process has the lease. */
-  async function moveAll(): Promise<void> {
+  /**
+   * Moves everything that waits, round by round, as long as this process has the lease. Returns
+   * whether it had.
+   */
+  async function moveAll(): Promise<boolean> {
+    let hasHeld = false
     while (!stopper.signal.aborted && (await lease.hold())) {
       await prepare()
-      if (!(await moveSome())) return
+      hasHeld = true
+      if (!(await moveSome())) break
       await setTimeout(PAUSE_MS)
     }
+    return hasHeld
   }
 
   /** Log rows all stay; of captured texts and traces only the newest. */
@@ -141,7 +147,7 @@ export async function startLogOutbox(
     if (clock.monotonicMs() < retryAtMs) return
     isLooking = true
     try {
-      await moveAll()
+      if (!(await moveAll())) return
       if (failures > 0) trace.info('the log store accepts rows again')
       failures = 0
     } catch (error) {

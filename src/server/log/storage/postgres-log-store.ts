@@ -9,7 +9,7 @@ import type { Schema } from '../../db/schema.ts'
 import { deleteBodiesBefore } from '../body/body-store.ts'
 import { deleteOldestRows } from '../cleanup/cleanup-store.ts'
 import { readRows, withPrices } from '../export/export-store.ts'
-import { logPage } from '../log-store.ts'
+import { logPage, type StoredLog } from '../log-store.ts'
 import { deleteOldest, insertTraces } from '../trace/trace-store.ts'
 import type { CallSums, RemoteLogStorage } from './log-storage.ts'
 import { sqlReads } from './sql-log-store.ts'
@@ -51,7 +51,7 @@ export function postgresLogStorage(
     async insertLogs(rows) {
       await db
         .insertInto('logs')
-        .values(rows)
+        .values(rows.map(storable))
         .onConflict((conflict) => conflict.doNothing())
         .execute()
     },
@@ -69,6 +69,19 @@ export function postgresLogStorage(
     },
   }
 }
+
+/** SQLite keeps U+0000 in a text, and PostgreSQL would reject the whole batch again and again. */
+const storable = (row: StoredLog): StoredLog => ({
+  ...row,
+  content: withoutNul(row.content),
+  username: withoutNul(row.username),
+  token_name: withoutNul(row.token_name),
+  model_name: withoutNul(row.model_name),
+  request_id: withoutNul(row.request_id),
+})
+
+const withoutNul = <T extends string | null>(text: T): T | string =>
+  text === null ? text : text.replaceAll('\0', '\u{FFFD}')
 
 /** Builds indexes, which may take long on an adopted log, so there is no time limit. */
 async function prepareStore(url: string): Promise<number> {
