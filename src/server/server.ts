@@ -78,6 +78,8 @@ import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
 import { createFileSender } from './log/export/send-file.ts'
 import { logRoutes } from './log/log-routes.ts'
+import { startLogOutbox, type LogOutbox } from './log/outbox/outbox.ts'
+import { openLogStorage } from './log/storage/open-log-storage.ts'
 import { startLogUpkeep } from './log/log-upkeep.ts'
 import { createMetrics, type MetricSources } from './metrics.ts'
 import { createLiveModels } from './model/live-models.ts'
@@ -125,6 +127,8 @@ export interface ServerSettings {
 
 export interface Server {
   app: App
+  /** Set if the log has a store of its own. */
+  logOutbox: LogOutbox | null
   /** Set if this start created `root` or changed its password. */
   newRoot: NewRoot | null
   /** Starts to listen and returns the address. */
@@ -150,9 +154,11 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })
   const background = createBackground(trace)
+  const { logs, remote } = openLogStorage(config, { database, clock })
   const app: App = {
     config,
     database,
+    logs,
     ledger,
     options,
     models: await createLiveModels(database, options),
@@ -198,7 +204,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   }
   const recovery = await startRecovery(app)
   const channelSums = startChannelSums(app)
-  const cleanup = createLogCleanup(app)
+  const logOutbox = remote === null ? null : await startLogOutbox(app, remote)
+  const cleanup = createLogCleanup(app, logOutbox)
   const logUpkeep = startLogUpkeep(app, cleanup)
   const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
@@ -207,6 +214,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
     ...metricSources(app, dailyBackup),
+    logOutbox,
     connections: () => connections.counts(),
   })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
@@ -269,6 +277,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await logOutbox?.stop()
+    await remote?.close()
     await channelSums.stop()
     await auditUpkeep.stop()
     await recovery.stop()
@@ -277,6 +287,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 
   return {
     app,
+    logOutbox,
     newRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
@@ -321,7 +332,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 const metricSources = (
   { ledger, database }: App,
   dailyBackup: DailyBackup,
-): Omit<MetricSources, 'connections'> => ({
+): Omit<MetricSources, 'connections' | 'logOutbox'> => ({
   version: packageVersion(),
   ledgerPending: () => ledger.pending,
   channelsByStatus: () => inTime(countByStatus(database.read)),
