@@ -73,6 +73,12 @@ export const accountErrors = {
     zh: '请先验证身份：输入当前密码或身份验证器中的验证码；没有密码的账户请重新登录',
     en: 'Confirm that it is you first: enter your password or the code of your authenticator app. Accounts without a password sign in again',
   },
+  proof_required: {
+    status: 403,
+    envelopeCode: 'VERIFICATION_REQUIRED',
+    zh: '此操作需要在五分钟内验证过身份。若控制台没有弹出验证窗口，请退出后重新登录，再在五分钟内操作',
+    en: 'This needs a proof of identity within the last five minutes. If the console shows no dialog for it, sign out, sign in again and repeat this within five minutes',
+  },
   session_gone: {
     status: 404,
     zh: '该登录已退出或已过期，请刷新列表',

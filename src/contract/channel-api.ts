@@ -354,12 +354,14 @@ export const channelApi = {
     name: 'deleteDisabledChannels',
     summary: 'Deletes all disabled channels, whether disabled manually or automatically.',
     access: 'admin',
+    needsProof: true,
     data: z.int().meta({ description: 'Number of deleted channels.', example: 3 }),
   }),
   remove: del('/api/channel/:id', {
     name: 'deleteChannel',
     summary: 'Deletes a channel permanently; succeeds for a missing one too.',
     access: 'admin',
+    needsProof: true,
     params: ById,
   }),
 }

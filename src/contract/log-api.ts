@@ -304,6 +304,7 @@ export const logApi = {
     name: 'exportLogs',
     summary: 'All rows that match a filter as a file, newest first.',
     access: 'admin',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Format }),
     ...file,
   }),
@@ -311,6 +312,7 @@ export const logApi = {
     name: 'exportOwnLogs',
     summary: 'All rows of the caller that match a filter as a file, newest first.',
     access: 'user',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Format }),
     ...file,
   }),
@@ -318,6 +320,7 @@ export const logApi = {
     name: 'deleteLogs',
     summary: 'Deletes the rows of all users before a given time.',
     access: 'admin',
+    needsProof: true,
     query: z.object({
       target_timestamp: LenientNumber.describe('Epoch seconds; rows before this time are deleted.'),
     }),

@@ -21,6 +21,9 @@ const CodeBody = z
   .object({ code: Code })
   .meta({ id: 'SecondFactorCode', description: 'Proof of the second factor.' })
 
+const ProofMethod = z.enum(['password', 'code'])
+export type ProofMethod = z.infer<typeof ProofMethod>
+
 const RecoveryCodes = z.array(z.string()).meta({
   description: 'Ten recovery codes, shown this once. Each replaces the app for one sign-in.',
   example: ['7f3k-0q2m-x8vd-11ab'],
@@ -74,14 +77,19 @@ export const secondFactorApi = {
         enabled: z.boolean().describe('Sign-in asks for a code.'),
         locked: z.boolean().describe('Too many wrong codes: none is accepted for some minutes.'),
         backup_codes_remaining: z.int().meta({ description: 'Recovery codes left.', example: 10 }),
+        proof_methods: z.array(ProofMethod).meta({
+          description:
+            'What `POST /api/verify` accepts from this account; empty: sign in again instead. Gatehouse only.',
+          example: ['code'],
+        }),
       })
       .meta({ id: 'SecondFactorStatus', description: 'Second factor of the own account.' }),
   }),
   setup: post('/api/user/2fa/setup', {
     name: 'setUpSecondFactor',
-    summary:
-      'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`. Needs a sign-in or `POST /api/verify` within five minutes.',
+    summary: 'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`.',
     access: 'user',
+    needsProof: true,
     rate: 'critical',
     data: z
       .object({
@@ -128,6 +136,7 @@ export const secondFactorApi = {
     summary:
       'Removes the second factor of a user of lower role who lost it, and ends that user’s sessions.',
     access: 'admin',
+    needsProof: true,
     params: byId('Id of the user.', 12),
   }),
 }

@@ -279,6 +279,9 @@ const UserPage = z.object({
 
 const ById = byId('Id of the user.', 12)
 
+/** Actions on a user that need a proof of identity. */
+const PROVEN_ACTIONS: ReadonlySet<string> = new Set(['promote', 'demote', 'delete'])
+
 export const userApi = {
   login: post('/api/user/login', {
     name: 'login',
@@ -313,6 +316,8 @@ export const userApi = {
     summary:
       'Changes the caller’s name or password; a new password ends the other sessions and the access token.',
     access: 'user',
+    // Else a session could set a password, and prove with it whatever it likes.
+    needsProof: ({ body }) => Boolean(body['password']) && !body['old_password'],
     body: SelfUpdate,
     duringPasswordChange: true,
   }),
@@ -320,6 +325,7 @@ export const userApi = {
     name: 'createAccessToken',
     summary: 'Generates a new system access token; the old one stops working.',
     access: 'user',
+    needsProof: true,
     changesState: true,
     data: z
       .string()
@@ -373,12 +379,15 @@ export const userApi = {
     name: 'updateUser',
     summary: 'Changes a user with a role below the caller’s.',
     access: 'admin',
+    // The handler asks for it as well if the role changes: One API's consoles always send the role.
+    needsProof: ({ body }) => Boolean(body['password']),
     body: UserUpdate,
   }),
   manage: post('/api/user/manage', {
     name: 'manageUser',
     summary: 'Promotes, demotes, disables, enables or deletes a user by name.',
     access: 'admin',
+    needsProof: ({ body }) => PROVEN_ACTIONS.has(String(body['action'])),
     body: z
       .object({
         username: needed(Text).describe('Exact name of the user.'),
@@ -391,6 +400,7 @@ export const userApi = {
     name: 'deleteUser',
     summary: 'Deletes a user; log rows are kept.',
     access: 'admin',
+    needsProof: true,
     params: ById,
   }),
   topUp: post('/api/topup', {

@@ -5,6 +5,7 @@ export const systemOptions = {
   ServerAddress: {
     group: 'server',
     kind: 'address',
+    needsProof: true,
     default: '',
     isBase: true,
     title: { zh: '服务器地址', en: 'Server address' },
@@ -17,6 +18,7 @@ export const systemOptions = {
   PasswordLoginEnabled: {
     group: 'sign-in',
     kind: 'flag',
+    needsProof: true,
     default: 'true',
     title: { zh: '允许通过密码登录', en: 'Password sign-in' },
     confirmOff: {
@@ -127,6 +129,7 @@ export const systemOptions = {
   SMTPPort: {
     group: 'smtp',
     kind: 'number',
+    needsProof: true,
     default: '587',
     min: 1,
     max: 65_535,
@@ -137,6 +140,7 @@ export const systemOptions = {
   SMTPAccount: {
     group: 'smtp',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'SMTP 账户', en: 'SMTP account' },
     placeholder: { zh: '通常是邮箱地址', en: 'Usually an email address' },
@@ -144,6 +148,7 @@ export const systemOptions = {
   SMTPFrom: {
     group: 'smtp',
     kind: 'sender',
+    needsProof: true,
     default: '',
     title: { zh: '发件人邮箱', en: 'Sender address' },
     hint: { zh: '留空则使用 SMTP 账户', en: 'Leave empty to use the SMTP account' },
@@ -158,6 +163,7 @@ export const systemOptions = {
   GitHubClientId: {
     group: 'github',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'GitHub Client ID', en: 'GitHub client ID' },
     hint: {
@@ -174,6 +180,7 @@ export const systemOptions = {
   LarkClientId: {
     group: 'lark',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: '飞书 App ID', en: 'Lark app ID' },
     hint: {
@@ -212,6 +219,7 @@ export const systemOptions = {
   OidcClientId: {
     group: 'oidc',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC Client ID', en: 'OIDC client ID' },
     hint: {
@@ -239,6 +247,7 @@ export const systemOptions = {
   OidcAuthorizationEndpoint: {
     group: 'oidc',
     kind: 'address',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC 授权地址', en: 'OIDC authorization endpoint' },
   },
@@ -251,6 +260,7 @@ export const systemOptions = {
   OidcUserinfoEndpoint: {
     group: 'oidc',
     kind: 'address',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC 用户信息地址', en: 'OIDC userinfo endpoint' },
   },

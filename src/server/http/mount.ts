@@ -17,6 +17,7 @@ import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
 import { clearCookie, readCookie } from './own-cookie.ts'
+import { requireProof } from './proof.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
@@ -30,8 +31,8 @@ export interface Mounting {
 
 /**
  * Mounts the management API exactly as the contract's table declares it. Steps of each request, in
- * this order: rate limit, caller, cross-site check, role, input, handler, and the result through
- * the endpoint's shape, so that undeclared members are never sent.
+ * this order: rate limit, caller, cross-site check, role, input, proof of identity, handler, and
+ * the result through the endpoint's shape, so that undeclared members are never sent.
  */
 export function mountApi(server: FastifyInstance, { app, routes, answered }: Mounting): void {
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
@@ -155,12 +156,24 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
+    refuseUnproven(app, endpoint, { actor, ...input })
     const answer = await handle({ ...context, actor, ...input })
     if (endpoint.options.answer === 'stream') return
     context.reply.send(shapedAnswer(endpoint, answer))
   } catch (error) {
     refuse(app, endpoint, error, context)
   }
+}
+
+/** Throws if the endpoint needs a proof of identity and the session has no recent one. */
+function refuseUnproven(
+  app: App,
+  { options: { needsProof } }: Endpoint,
+  { actor, query, body }: { actor: Actor | null; query: unknown; body: unknown },
+): void {
+  if (needsProof === undefined || actor === null) return
+  const input = { query: { ...Object(query) }, body: { ...Object(body) } }
+  if (needsProof === true || needsProof(input)) requireProof(app, actor)
 }
 
 function refuse(
@@ -188,6 +201,7 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'old_password_wrong',
   'too_many_password_attempts',
   'session_needed',
+  'proof_required',
   'oauth_state_invalid',
   'external_root',
   'external_admin_unbound',
@@ -245,7 +259,12 @@ export function renderRefusal(
     .code(isReal ? spec.status : 200)
     // The refused response may have had headers that allow caching for a year.
     .header('Cache-Control', 'no-store')
-    .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
+    .send({
+      success: false,
+      message: known.text(language),
+      ...(spec.envelopeCode === undefined ? {} : { code: spec.envelopeCode }),
+      ...declaredExtra(extra, known),
+    })
 }
 
 const HTTP_BAD_REQUEST = 400
@@ -327,12 +346,14 @@ const actorFrom = ({
   user,
   idHash,
   mustChangePassword,
-}: Pick<StoredSession, 'user' | 'idHash' | 'mustChangePassword'>): Actor => ({
+  verifiedAtSeconds,
+}: Omit<StoredSession, 'usedAtSeconds'>): Actor => ({
   user,
   id: user.id,
   role: user.role,
   sessionHash: idHash,
   mustChangePassword,
+  verifiedAtSeconds,
 })
 
 async function actorByAccessToken(app: App, request: IncomingMessage): Promise<Actor> {
@@ -345,7 +366,7 @@ async function actorByAccessToken(app: App, request: IncomingMessage): Promise<A
       ? undefined
       : await findUserByAccessToken(app.database.read, { token, tokenHash: sha256(token) })
   if (user === undefined) throw new AppError('access_token_invalid')
-  return actorFrom({ user, idHash: '', mustChangePassword: false })
+  return actorFrom({ user, idHash: '', mustChangePassword: false, verifiedAtSeconds: 0 })
 }
 
 /**

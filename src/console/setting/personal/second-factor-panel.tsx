@@ -10,6 +10,7 @@ import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
 import styles from './personal.module.css'
+import type { Setup } from './second-factor-dialog.tsx'
 
 /** With the drawing of QR codes, which few visits of the page need. */
 const dialogs = () => import('./second-factor-dialog.tsx')
@@ -19,7 +20,7 @@ const RecoveryCodes = lazy(async () => ({ default: (await dialogs()).RecoveryCod
 
 const STATUS = ['second-factor', 'self']
 
-type Open = 'enrol' | 'disable' | 'codes' | null
+type Open = Setup | 'disable' | 'codes' | null
 
 /** Two-factor sign-in of the own account: turn on, turn off, new recovery codes. */
 export function SecondFactorPanel() {
@@ -38,6 +39,9 @@ function Offered() {
   const [fresh, setFresh] = useState<readonly string[]>([])
   const close = () => setOpen(null)
   const refresh = () => client.invalidateQueries({ queryKey: STATUS })
+  async function setUp() {
+    setOpen(await call('POST /api/user/2fa/setup'))
+  }
   async function disable(code: string) {
     await call('POST /api/user/2fa/disable', { body: { code } })
     close()
@@ -65,9 +69,7 @@ function Offered() {
         </p>
       )}
       <div className={styles['actions']}>
-        {data?.enabled === false && (
-          <Action label={t('启用两步验证')} onClick={() => setOpen('enrol')} />
-        )}
+        {data?.enabled === false && <Action label={t('启用两步验证')} onClick={setUp} />}
         {data?.enabled === true && (
           <>
             <Action label={t('更换恢复码')} onClick={() => setOpen('codes')} />
@@ -76,8 +78,9 @@ function Offered() {
         )}
       </div>
       <Suspense>
-        {open === 'enrol' && (
+        {typeof open === 'object' && open !== null && (
           <EnrolDialog
+            setup={open}
             onClose={close}
             onEnabled={async () => {
               close()

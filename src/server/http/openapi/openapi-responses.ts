@@ -56,6 +56,11 @@ const REFUSAL = {
       type: 'string',
       description: 'The reason, as text for users. It may change.',
     },
+    code: {
+      type: 'string',
+      description:
+        'Only if a client should react: `VERIFICATION_REQUIRED` asks for `POST /api/verify`.',
+    },
   },
 }
 

@@ -93,6 +93,9 @@ function operation(
     summary: options.summary,
     description: [whoMayCall(options), ...variants.map(insteadOf)].join(' '),
     'x-access': options.access,
+    ...(options.needsProof === undefined
+      ? {}
+      : { 'x-needs-proof': options.needsProof === true ? 'always' : 'sometimes' }),
     ...(options.raisedBy === undefined ? {} : { 'x-access-raised-by': options.raisedBy }),
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -107,8 +110,16 @@ const WHO: Record<Access, string> = {
   root: 'For root (role 100).',
 }
 
-const whoMayCall = ({ access, raisedBy }: Endpoint['options']): string =>
-  raisedBy === undefined ? WHO[access] : `${WHO[access]} \`${raisedBy}\` can restrict it to root.`
+const whoMayCall = ({ access, raisedBy, needsProof }: Endpoint['options']): string =>
+  [
+    WHO[access],
+    ...(raisedBy === undefined ? [] : [`\`${raisedBy}\` can restrict it to root.`]),
+    ...(needsProof === undefined
+      ? []
+      : [
+          `A session ${needsProof === true ? 'needs' : 'may need'} a proof of identity within five minutes: signing in, or \`POST /api/verify\`.`,
+        ]),
+  ].join(' ')
 
 const insteadOf = ({ options: { whenQuery, summary } }: Endpoint): string =>
   `With \`${whenQuery}\` instead: ${summary}`
