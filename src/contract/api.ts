@@ -9,6 +9,7 @@ import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
+import { passkeyApi } from './passkey-api.ts'
 import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
 import { secondFactorApi } from './second-factor-api.ts'
@@ -25,6 +26,7 @@ export const api = {
   user: userApi,
   account: accountApi,
   secondFactor: secondFactorApi,
+  passkey: passkeyApi,
   session: sessionApi,
   token: tokenApi,
   limit: limitApi,

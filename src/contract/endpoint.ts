@@ -61,6 +61,8 @@ export interface EndpointOptions {
   needsProof?: true | ((input: ProofInput) => boolean)
   /** Available while a session must still change its default password. */
   duringPasswordChange?: boolean
+  /** Available to an account that must set up a second factor before anything else. */
+  duringFactorSetup?: boolean
   /** Error code for a body that does not match the schema, where the wire has a specific one. */
   misfit?: ErrorCode
   /**

@@ -21,6 +21,7 @@ export const FEATURES = [
   'limits',
   'second-factor',
   'sessions',
+  'passkeys',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -21,7 +21,7 @@ const CodeBody = z
   .object({ code: Code })
   .meta({ id: 'SecondFactorCode', description: 'Proof of the second factor.' })
 
-const ProofMethod = z.enum(['password', 'code'])
+const ProofMethod = z.enum(['password', 'code', 'passkey'])
 export type ProofMethod = z.infer<typeof ProofMethod>
 
 const RecoveryCodes = z.array(z.string()).meta({
@@ -51,8 +51,9 @@ export const secondFactorApi = {
   verify: post('/api/verify', {
     name: 'verifyIdentity',
     summary:
-      'Proves again who is at the console, for five minutes: by the second factor, or by the password where there is none.',
+      'Proves again who is at the console, for five minutes: by a code, or by the password where there is no second factor.',
     access: 'user',
+    duringFactorSetup: true,
     rate: 'critical',
     body: z
       .object({
@@ -72,6 +73,7 @@ export const secondFactorApi = {
     name: 'getSecondFactor',
     summary: 'Whether the own account has a second factor.',
     access: 'user',
+    duringFactorSetup: true,
     data: z
       .object({
         enabled: z.boolean().describe('Sign-in asks for a code.'),
@@ -79,7 +81,7 @@ export const secondFactorApi = {
         backup_codes_remaining: z.int().meta({ description: 'Recovery codes left.', example: 10 }),
         proof_methods: z.array(ProofMethod).meta({
           description:
-            'What `POST /api/verify` accepts from this account; empty: sign in again instead. Gatehouse only.',
+            'What proves the identity of this account: `password` and `code` with `POST /api/verify`, `passkey` with `POST /api/user/passkey/verify/begin`; empty: sign in again instead. Gatehouse only.',
           example: ['code'],
         }),
       })
@@ -89,6 +91,7 @@ export const secondFactorApi = {
     name: 'setUpSecondFactor',
     summary: 'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`.',
     access: 'user',
+    duringFactorSetup: true,
     needsProof: true,
     rate: 'critical',
     data: z
@@ -111,6 +114,7 @@ export const secondFactorApi = {
     summary:
       'Turns the second factor on with a first code; ends the other sessions of the account.',
     access: 'user',
+    duringFactorSetup: true,
     rate: 'critical',
     body: CodeBody,
   }),
@@ -134,7 +138,7 @@ export const secondFactorApi = {
   reset: del('/api/user/:id/2fa', {
     name: 'resetSecondFactor',
     summary:
-      'Removes the second factor of a user of lower role who lost it, and ends that user’s sessions.',
+      'Removes authenticator app and passkeys of a user of lower role who lost them, and ends that user’s sessions.',
     access: 'admin',
     needsProof: true,
     params: byId('Id of the user.', 12),

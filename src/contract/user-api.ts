@@ -65,7 +65,7 @@ const User = z
       .boolean()
       .optional()
       .describe(
-        'Whether sign-in asks for a second factor; only for a single user. Gatehouse only.',
+        'Whether the account has an authenticator app or a passkey; only for a single user. Gatehouse only.',
       ),
     limits: LimitStanding.optional().describe(
       'Limits with their usage; only for a single user. Gatehouse only.',
@@ -127,8 +127,31 @@ const flow_token = z.string().optional().meta({
   example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
 })
 
+const second_factor_methods = z
+  .array(z.enum(['code', 'passkey']))
+  .optional()
+  .meta({
+    description:
+      'With `require_2fa`: what completes the sign-in, a code or `POST /api/user/passkey/login/begin`. Gatehouse only.',
+    example: ['code'],
+  })
+
+const must_set_up_second_factor = z
+  .boolean()
+  .optional()
+  .describe(
+    'True if the account must have a second factor and has none: most other calls are rejected until it is set up. Gatehouse only.',
+  )
+
 export const SignedIn = z
-  .object({ ...partialUser, must_change_password, require_2fa, flow_token })
+  .object({
+    ...partialUser,
+    must_change_password,
+    require_2fa,
+    flow_token,
+    second_factor_methods,
+    must_set_up_second_factor,
+  })
   .meta({
     id: 'SignedIn',
     example: {
@@ -159,6 +182,7 @@ export const Self = z
   .object({
     ...account,
     must_change_password,
+    must_set_up_second_factor,
     ignored_proxy,
     access_token_set: z
       .boolean()
@@ -310,6 +334,7 @@ export const userApi = {
     access: 'user',
     data: Self,
     duringPasswordChange: true,
+    duringFactorSetup: true,
   }),
   updateSelf: put('/api/user/self', {
     name: 'updateSelf',

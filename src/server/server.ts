@@ -91,6 +91,7 @@ import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
+import { passkeyRoutes } from './passkey/passkey-routes.ts'
 import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
 import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -298,6 +299,7 @@ function allRoutes(
     ...signInRoutes(app),
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
+    ...passkeyRoutes(app),
     ...sessionRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),

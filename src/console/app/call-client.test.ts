@@ -15,6 +15,7 @@ let received: ReceivedRequest
 let answer: (response: ServerResponse) => void = (response) => response.end()
 let reported: CallFailure[] = []
 let signedOut: boolean[] = []
+let factorsRequired = 0
 /** What the user answers when asked for a proof of identity. */
 let prove: () => Promise<boolean> = async () => false
 
@@ -54,6 +55,7 @@ const { call, callWhole, callRaw, callForFile } = createCalls({
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
   prove: () => prove(),
+  factorRequired: () => (factorsRequired += 1),
   sentences: {
     unproven: () => 'not proven',
     unreachable: () => 'unreachable',
@@ -129,6 +131,12 @@ describe('a proof of identity', () => {
     const failure = await failureOf(call('DELETE /api/channel/disabled', {}, { background: true }))
     expect(failure).toMatchObject({ message: 'prove it' })
   })
+})
+
+test('an account that must set up a second factor is led there', async () => {
+  answers(200, { success: false, message: 'set it up', code: 'SECOND_FACTOR_REQUIRED' })
+  const failure = await failureOf(call('GET /api/token/', { query: { p: 0, order: '' } }))
+  expect([failure.message, factorsRequired]).toEqual(['set it up', 1])
 })
 
 describe('responses', () => {

@@ -96,6 +96,9 @@ export class CallFailure extends Error {
 /** `code` of errors that need a proof of identity. */
 const PROOF_REQUIRED = 'VERIFICATION_REQUIRED'
 
+/** `code` of errors of an account that must set up a second factor. */
+const FACTOR_REQUIRED = 'SECOND_FACTOR_REQUIRED'
+
 export interface CallEnvironment {
   fetch: (address: string, init: RequestInit) => Promise<Response>
   /** Address before `/api`, read for each request. */
@@ -110,6 +113,8 @@ export interface CallEnvironment {
   signedOut: (background: boolean) => void
   /** Asks the user for a proof of identity. Resolves to false if they give none. */
   prove: () => Promise<boolean>
+  /** Called when the account must set up a second factor before anything else. */
+  factorRequired: () => void
   sentences: {
     /** The user gave no proof of identity. */
     unproven: () => string
@@ -208,6 +213,7 @@ export function createCalls(environment: CallEnvironment) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       const failure = failureFrom(error)
       const background = options.background === true
+      if (failure.code === FACTOR_REQUIRED) environment.factorRequired()
       if (failure.endsSession) environment.signedOut(background)
       else if (!background && options.quiet !== true) environment.report(failure)
       throw failure

@@ -6,6 +6,7 @@ import { LoadError } from '../ui/states.tsx'
 import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
+import { PasskeyPanel } from './personal/passkey-panel.tsx'
 import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
 import { SessionPanel } from './personal/session-panel.tsx'
 import styles from './personal/personal.module.css'
@@ -23,6 +24,7 @@ export function PersonalSettings() {
       <AccountPanel self={self} />
       <BindingPanel self={self} />
       <SecondFactorPanel />
+      <PasskeyPanel />
       <SessionPanel />
       <ModelPanel />
     </div>

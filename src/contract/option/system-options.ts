@@ -88,6 +88,23 @@ export const systemOptions = {
     needs: 'TurnstileSiteKey',
     needsInForm: ['TurnstileSecretKey'],
   },
+  SecondFactorRequired: {
+    group: 'sign-in',
+    kind: 'choice',
+    needsProof: true,
+    default: 'nobody',
+    choices: [
+      { value: 'nobody', title: { zh: '不要求', en: 'Nobody' } },
+      { value: 'administrators', title: { zh: '管理员', en: 'Administrators' } },
+      { value: 'everybody', title: { zh: '所有人', en: 'Everybody' } },
+    ],
+    title: { zh: '要求两步验证', en: 'Two-factor sign-in is required for' },
+    hint: {
+      zh: '没有启用两步验证或通行密钥的账户登录后只能先启用；系统访问令牌不受影响',
+      en: 'Accounts without two-factor sign-in or a passkey can only set one up after signing in; system access tokens are not affected',
+    },
+    isOurs: true,
+  },
   SessionIdleMinutes: {
     group: 'sign-in',
     kind: 'number',
@@ -101,6 +118,18 @@ export const systemOptions = {
       zh: '超过这段时间没有操作的登录会失效；0 为不限',
       en: 'Sessions end after this long without activity; 0 means never',
     },
+    isOurs: true,
+  },
+  SignInNoticeEnabled: {
+    group: 'sign-in',
+    kind: 'flag',
+    default: 'false',
+    title: { zh: '新设备登录时发邮件提醒', en: 'Email about sign-ins from new devices' },
+    hint: {
+      zh: '账户用没有用过的浏览器或系统登录时，向其邮箱发送提醒；需要先填写 SMTP',
+      en: 'Sent to the address of an account that signs in with another browser or system than before; set up SMTP first',
+    },
+    needs: 'SMTPServer',
     isOurs: true,
   },
   EmailDomainRestrictionEnabled: {

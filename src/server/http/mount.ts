@@ -9,6 +9,7 @@ import { Role, UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
 import { sha256 } from '../secrets.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { findUserByAccessToken, type StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
 import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
@@ -309,7 +310,8 @@ async function actorOf(
   endpoint: Endpoint,
   { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): Promise<Actor | null> {
-  const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
+  const { access, raisedBy, changesState, duringPasswordChange, duringFactorSetup } =
+    endpoint.options
   const cookie = readCookie(app, request, SESSION_COOKIE)
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const { method } = endpoint
@@ -334,8 +336,10 @@ async function actorOf(
     }
     throw new AppError('user_disabled')
   }
-  if (actor.mustChangePassword && duringPasswordChange !== true) {
-    throw new AppError('password_change_required')
+  if (actor.mustChangePassword) {
+    if (duringPasswordChange !== true) throw new AppError('password_change_required')
+  } else if (actor.sessionHash !== '' && duringFactorSetup !== true) {
+    if (await mustSetUpFactor(app, actor)) throw new AppError('second_factor_required')
   }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
   if (actor.role < Math.max(ACCESS_ROLE[access], raised)) throw new AppError('role_too_low')

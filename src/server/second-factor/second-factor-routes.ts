@@ -11,18 +11,19 @@ import { checkPresentPassword, requireSession } from '../user/present-password.t
 import { deleteSessionsOf, noteVerified } from '../user/session-store.ts'
 import { mayChange } from '../user/user.ts'
 import { findUser, lockUser, type StoredUser } from '../user/user-store.ts'
+import { hasPasskey } from '../passkey/passkey-store.ts'
 import {
   enrolmentAddress,
   newRecoveryCodes,
   newSecret,
   recoveryCodeHash,
 } from './one-time-password.ts'
+import { deleteAllFactors, secondStepMethods } from './required-factor.ts'
 import {
   countRecoveryCodes,
   deleteSecondFactor,
   enable,
   findSecondFactor,
-  hasSecondFactor,
   insertPending,
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
@@ -69,12 +70,15 @@ function signInRoutes(app: App): Route[] {
   ]
 }
 
-/** Returns the proofs that `POST /api/verify` accepts from a user. */
+/** Returns the proofs of identity that a user can give; the password only without second factor. */
 async function proofMethods(app: App, user: StoredUser): Promise<ProofMethod[]> {
   // The password alone must not bypass the second factor.
-  if (await hasSecondFactor(app.database.read, user.id)) return ['code']
+  const second = await secondStepMethods(app, user)
+  if (second.length > 0) return second
   // Users of external providers may have no password: they sign in again instead.
-  return user.password === '' ? [] : ['password']
+  const password = user.password === '' ? [] : (['password'] as const)
+  const passkey = (await hasPasskey(app.database.read, user.id)) ? (['passkey'] as const) : []
+  return [...password, ...passkey]
 }
 
 function ownRoutes(app: App): Route[] {
@@ -169,7 +173,7 @@ const resetRoute = (app: App): Route =>
       if (target.id === actor.id || !mayChange(actor, target)) {
         throw new AppError('cannot_change_peer')
       }
-      if (!(await deleteSecondFactor(trx, target.id))) throw new AppError('second_factor_missing')
+      if (!(await deleteAllFactors(trx, target.id))) throw new AppError('second_factor_missing')
       await deleteSessionsOf(trx, target.id)
       await recordAudit(trx, call, {
         nowSeconds: app.clock.nowSeconds(),

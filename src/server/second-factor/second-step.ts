@@ -6,11 +6,11 @@ import { clearCookie, readCookie, setCookie } from '../http/own-cookie.ts'
 import { randomText, sha256 } from '../secrets.ts'
 import { startSession } from '../sign-in/start-session.ts'
 import type { StoredUser } from '../user/user-store.ts'
+import { secondStepMethods } from './required-factor.ts'
 import { recoveryCodeHash, stepOf } from './one-time-password.ts'
 import {
   findChallenge,
   findSecondFactor,
-  hasSecondFactor,
   insertChallenge,
   takeChallenge,
   useRecoveryCode,
@@ -25,7 +25,10 @@ const CHALLENGE_LIFE_SECONDS = 300
 const CHALLENGE_LENGTH = 43
 
 type SignInAnswer = Awaited<ReturnType<typeof startSession>> | SecondFactorAsked
-type SecondFactorAsked = Pick<SignedIn, 'role' | 'status' | 'require_2fa' | 'flow_token'>
+type SecondFactorAsked = Pick<
+  SignedIn,
+  'role' | 'status' | 'require_2fa' | 'flow_token' | 'second_factor_methods'
+>
 
 /**
  * Ends a sign-in with the password or through a provider: starts the session, or asks for the
@@ -36,7 +39,8 @@ export async function signInOrAsk(
   call: Omit<CallContext, 'actor'>,
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<SignInAnswer> {
-  if (!(await hasSecondFactor(app.database.read, user.id))) {
+  const methods = await secondStepMethods(app, user)
+  if (methods.length === 0) {
     return startSession(app, call, { user, mustChangePassword })
   }
   const challenge = randomText(CHALLENGE_LENGTH)
@@ -49,7 +53,13 @@ export async function signInOrAsk(
     nowSeconds,
   })
   setCookie(app, call, { name: CHALLENGE_COOKIE, value: challenge, maxAge: CHALLENGE_LIFE_SECONDS })
-  return { role: 0, status: 0, require_2fa: true, flow_token: challenge }
+  return {
+    role: 0,
+    status: 0,
+    require_2fa: true,
+    flow_token: challenge,
+    second_factor_methods: methods,
+  }
 }
 
 /**

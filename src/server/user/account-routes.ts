@@ -3,6 +3,7 @@ import { groupNames, isRoot } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { newHexSecret, sha256 } from '../secrets.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
@@ -27,6 +28,7 @@ export const accountRoutes = (app: App): Route[] => {
         ...actor.user,
         access_token_set: await hasAccessToken(database.read, actor.user),
         ...(actor.mustChangePassword ? { must_change_password: true } : {}),
+        ...((await mustSetUpFactor(app, actor)) ? { must_set_up_second_factor: true } : {}),
         ...(isRoot(actor.role) ? { ignored_proxy: proxyWatch.found() ?? undefined } : {}),
       },
     })),

@@ -9,6 +9,7 @@ import { Loading } from '../../ui/loading.tsx'
 import { LoadError } from '../../ui/states.tsx'
 import { call } from '../call.ts'
 import { useSubmit } from '../form/use-submit.ts'
+import { hasPasskeys, proveByPasskey } from '../passkey.ts'
 import { queryClient } from '../queries.tsx'
 import { useSignOut } from '../shell/sign-out.ts'
 import styles from './proof.module.css'
@@ -45,9 +46,40 @@ export function ProofDialog({ onAnswer }: ProofDialogProps) {
 }
 
 function Methods({ methods, onProven }: { methods: readonly ProofMethod[]; onProven: () => void }) {
-  if (methods.includes('code')) return <TextProof member="code" onProven={onProven} />
-  if (methods.includes('password')) return <TextProof member="password" onProven={onProven} />
-  return <SignInAgain />
+  const member = methods.includes('code') ? 'code' : 'password'
+  const hasText = methods.includes(member)
+  const hasKey = methods.includes('passkey')
+  if (!hasText && !hasKey) return <SignInAgain />
+  return (
+    <>
+      {hasText && <TextProof member={member} onProven={onProven} />}
+      {hasKey && <PasskeyProof onProven={onProven} />}
+    </>
+  )
+}
+
+function PasskeyProof({ onProven }: { onProven: () => void }) {
+  const { t } = useTranslation()
+  const { problem, isBusy, submit } = useSubmit(async (fail) => {
+    fail('')
+    await proveByPasskey()
+    onProven()
+  })
+  const isOff = isBusy || !hasPasskeys()
+  return (
+    <div className={styles['form']}>
+      <button
+        type="button"
+        className={styles['passkey']}
+        aria-disabled={isOff}
+        aria-busy={isBusy}
+        onClick={() => !isOff && submit()}
+      >
+        {t('使用通行密钥验证')}
+      </button>
+      {problem !== '' && <p className={styles['failure']}>{problem}</p>}
+    </div>
+  )
 }
 
 /** A field for the password or the code. */

@@ -23,12 +23,12 @@ const STATUS = ['second-factor', 'self']
 type Open = Setup | 'disable' | 'codes' | null
 
 /** Two-factor sign-in of the own account: turn on, turn off, new recovery codes. */
-export function SecondFactorPanel() {
+export function SecondFactorPanel({ onEnabled }: { onEnabled?: () => void }) {
   const hasFeature = useHasFeature()
-  return hasFeature('second-factor') ? <Offered /> : null
+  return hasFeature('second-factor') ? <Offered onEnabled={onEnabled} /> : null
 }
 
-function Offered() {
+function Offered({ onEnabled }: { onEnabled: (() => void) | undefined }) {
   const { t } = useTranslation()
   const client = useQueryClient()
   const { data, error, refetch } = useQuery({
@@ -86,6 +86,7 @@ function Offered() {
               close()
               toast.success(t('两步验证已启用'))
               await refresh()
+              onEnabled?.()
             }}
           />
         )}
