@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { errorText, type ErrorCode } from '../../contract/errors.ts'
 import { Role } from '../../contract/user.ts'
+import { adoptedPasskey } from '../adopt/relative/factor-store.ts'
 import { aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { softPasskey, type Asked, type SoftPasskey } from '../test/soft-passkey.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import { cookieOf } from '../test/visitor.ts'
+import { insertPasskey } from './passkey-store.ts'
 
 const ORIGIN = 'https://gateway.example'
 const refusal = (code: ErrorCode, params = {}) => ({
@@ -82,6 +84,25 @@ forEachDatabase('passkeys', (open) => {
     expect(passkeys).toEqual([
       { id: passkey.id, name: 'MacBook', created_at: now - 60, used_at: now },
     ])
+  })
+
+  test('one of New API signs in with what it stored', async () => {
+    const passkey = softPasskey(ORIGIN, user.id)
+    passkey.counter = 41
+    const adopted = adoptedPasskey({
+      user_id: user.id,
+      // `base64.StdEncoding` of Go.
+      credential_id: Buffer.from(passkey.id, 'base64url').toString('base64'),
+      public_key: passkey.publicKey.toString('base64'),
+      sign_count: 41,
+      transports: '["internal"]',
+      created_at: '2026-01-02 03:04:05.123456+08:00',
+      last_used_at: '',
+    })
+    if (adopted === null) throw new Error('not adopted')
+    expect(adopted.createdAt).toBe(Date.parse('2026-01-01T19:04:05Z') / 1000)
+    await insertPasskey(server.database.write, adopted)
+    expect((await logIn(passkey)).data).toMatchObject({ id: user.id })
   })
 
   test('the browser is asked for a passkey that can be found and verifies its owner', async () => {

@@ -9,6 +9,7 @@ import type { StoredUser } from '../user/user-store.ts'
 import { secondStepMethods } from './required-factor.ts'
 import { recoveryCodeHash, stepOf } from './one-time-password.ts'
 import {
+  adoptedCodeHashes,
   findChallenge,
   findSecondFactor,
   insertChallenge,
@@ -89,6 +90,21 @@ export async function endPending(
   clearCookie(app, call, CHALLENGE_COOKIE)
 }
 
+/** A backup code of New API, without its hyphen. */
+const ADOPTED_CODE = /^([A-Z0-9]{4})([A-Z0-9]{4})$/
+
+/** Uses up a backup code that was adopted from New API as a bcrypt hash. */
+async function spendAdoptedCode(app: App, userId: number, code: string): Promise<boolean> {
+  const parts = ADOPTED_CODE.exec(code.toUpperCase().replaceAll(/[\s-]/g, ''))
+  if (parts === null) return false
+  const written = `${parts[1]}-${parts[2]}`
+  for (const hash of await adoptedCodeHashes(app.database.read, userId)) {
+    const fits = await app.passwords.verify(written, hash, `user ${userId}`)
+    if (fits) return useRecoveryCode(app.database.write, userId, hash)
+  }
+  return false
+}
+
 /**
  * Checks a code of the authenticator app, or a recovery code, which is used up by it. Wrong codes
  * are limited for each user. Throws `second_factor_missing`, `second_factor_wrong`,
@@ -107,7 +123,9 @@ export async function checkCode(app: App, userId: number, code: string): Promise
   const step = stepOf(factor.secret, code, clock.nowSeconds())
   const fits =
     step === null
-      ? factor.isEnabled && (await useRecoveryCode(database.write, userId, recoveryCodeHash(code)))
+      ? factor.isEnabled &&
+        ((await useRecoveryCode(database.write, userId, recoveryCodeHash(code))) ||
+          (await spendAdoptedCode(app, userId, code)))
       : await useStep(database.write, userId, step)
   if (!fits) throw new AppError('second_factor_wrong')
   await rateLimits.signIn.forget(key)
