@@ -70,12 +70,12 @@ test('on a phone, a long name does not hide the action', async () => {
   const place = action.locator('..')
   expect(await place.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
   expect(await block.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
-  await opened.context.close()
+  await opened.close()
 })
 
 test('only root can open it', async () => {
   const admin = await visit.person('second', 10)
-  const { page: theirs, context } = await visit.open('/channel', admin)
+  const { page: theirs, close } = await visit.open('/channel', admin)
   await settled(theirs)
   await theirs.getByRole('link', { name: '渠道', exact: true }).waitFor()
   expect(await theirs.getByRole('link', { name: '审计', exact: true }).count()).toBe(0)
@@ -83,5 +83,5 @@ test('only root can open it', async () => {
   await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
   await expectSeen(theirs.getByText('此页面仅限超级管理员使用'))
   expect(await theirs.getByRole('table').count()).toBe(0)
-  await context.close()
+  await close()
 })

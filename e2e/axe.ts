@@ -18,12 +18,18 @@ interface Violation {
 
 // Scripts as strings, because the page's globals have no types here.
 const IS_THERE = "'axe' in window"
-const LOOK = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations)`
+const look = (rules: string): string =>
+  `axe.run(document, { resultTypes: ['violations']${rules} }).then(({ violations }) => violations)`
+const LOOK = look('')
+const LOOK_AT_CONTRAST = look(", runOnly: ['color-contrast']")
 
-/** Runs all axe rules on the page and returns each violation with its location. */
-export async function violations(page: Page): Promise<string[]> {
+/**
+ * Runs all axe rules on the page and returns each violation with its location. `isOnlyContrast`:
+ * only the rule of colors, for a page that passed the others in the other color scheme.
+ */
+export async function violations(page: Page, isOnlyContrast = false): Promise<string[]> {
   const isThere = await page.evaluate<boolean>(IS_THERE)
   if (!isThere) await page.evaluate(await source)
-  const found = await page.evaluate<readonly Violation[]>(LOOK)
+  const found = await page.evaluate<readonly Violation[]>(isOnlyContrast ? LOOK_AT_CONTRAST : LOOK)
   return found.flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(' ')}`))
 }

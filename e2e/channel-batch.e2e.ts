@@ -242,7 +242,7 @@ test('on a phone, blocks have checkboxes and the actions stay visible', async ()
   expect((place?.y ?? 0) + (place?.height ?? 0)).toBeLessThanOrEqual(844)
   expect(await violations(phone.page)).toEqual([])
   expect(phone.problems).toEqual([])
-  await phone.context.close()
+  await phone.close()
 })
 
 test('is hidden for servers without batch operations', async () => {

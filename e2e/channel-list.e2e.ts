@@ -115,7 +115,7 @@ describe('one channel', () => {
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
     expect(await actionTops(opened.page)).toHaveLength(1)
-    await opened.context.close()
+    await opened.close()
   })
 
   test('shows blocks instead of a truncated table on a tablet in portrait mode', async () => {
@@ -123,7 +123,7 @@ describe('one channel', () => {
     const block = opened.page.getByRole('listitem').filter({ hasText: '主力' })
     await block.getByLabel('「主力」的测试模型').waitFor()
     expect(await opened.page.getByRole('table').count()).toBe(0)
-    await opened.context.close()
+    await opened.close()
   })
 
   test('shows whole group tags at 1024 px, and the id on a phone', async () => {
@@ -141,7 +141,7 @@ describe('one channel', () => {
     await opened.page.setViewportSize({ width: 390, height: 800 })
     const block = opened.page.getByRole('listitem').filter({ hasText: '主力' })
     await block.getByText(/^ID \d+$/).waitFor()
-    await opened.context.close()
+    await opened.close()
   })
 
   test('a test reports its duration', async () => {
@@ -294,7 +294,7 @@ describe('one channel', () => {
     expect(await places()).toEqual(before)
     await buttons.filter({ hasText: 'Enable' }).click()
     await buttons.filter({ hasText: 'Disable' }).waitFor()
-    await opened.context.close()
+    await opened.close()
   })
 
   test('its priority can be edited in the row', async () => {
@@ -463,7 +463,7 @@ test('can be sorted on a phone without column heads', async () => {
   await phone.page.getByLabel('排序方式').selectOption({ label: '按「ID」排序 ↓' })
   await expect.poll(() => phone.page.url()).toContain('sort=-id')
   await expect.poll(() => blocks.first().innerText()).toContain('可靠')
-  await phone.context.close()
+  await phone.close()
 })
 
 test('shows the count of all channels, filters by select, and finds parts of names', async () => {

@@ -11,19 +11,19 @@ beforeAll(async () => {
 afterAll(() => visit.stop())
 
 test('without a link, there is no menu entry and the page explains why', async () => {
-  const { page, context, problems } = await visit.open('/chat', visit.root)
+  const { page, close, problems } = await visit.open('/chat', visit.root)
   await page.getByText('管理员还没有设置聊天链接').waitFor()
   await settled(page)
   const menu = page.getByRole('navigation', { name: '主菜单' })
   expect(await menu.getByRole('link', { name: '聊天', exact: true }).count()).toBe(0)
   expect(problems).toEqual([])
-  await context.close()
+  await close()
 })
 
 test('opens the link in a sandboxed frame', async () => {
   // On this machine plain http is allowed: another port is another origin.
   await visit.setOption('ChatLink', 'http://localhost:9/chat')
-  const { page, context } = await visit.open('/token', visit.root)
+  const { page, close } = await visit.open('/token', visit.root)
   await page
     .getByRole('navigation', { name: '主菜单' })
     .getByRole('link', { name: '聊天', exact: true })
@@ -34,23 +34,23 @@ test('opens the link in a sandboxed frame', async () => {
   await expect.poll(() => frame.getAttribute('src')).toBe('http://localhost:9/chat')
   await expectSandboxed(frame)
   await expect.poll(() => frame.getAttribute('allow')).toBe('clipboard-write')
-  await context.close()
+  await close()
 })
 
 test('a link that cannot be framed is shown as a link', async () => {
   await visit.setOption('ChatLink', 'http://chat.example.com/')
-  const { page, context } = await visit.open('/chat', visit.root)
+  const { page, close } = await visit.open('/chat', visit.root)
   await page.getByText('聊天链接不能在框架中打开').waitFor()
   const link = page.getByRole('link', { name: '在新窗口打开', exact: true })
   await expect.poll(() => link.getAttribute('href')).toBe('http://chat.example.com/')
   expect(await page.locator('iframe').count()).toBe(0)
-  await context.close()
+  await close()
 })
 
 test('redirects visitors to the sign-in page', async () => {
-  const { page, context } = await visit.open('/chat')
+  const { page, close } = await visit.open('/chat')
   await page.waitForURL('**/login*')
   await settled(page)
   expect(await page.locator('iframe').count()).toBe(0)
-  await context.close()
+  await close()
 })

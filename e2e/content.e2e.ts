@@ -114,7 +114,7 @@ describe.each([
 describe('the notice', () => {
   test('is shown once per text, until it is closed', async () => {
     await visit.setOption('Notice', '今晚 **维护**')
-    const { page, context, problems } = await visit.open('/')
+    const { page, close, problems } = await visit.open('/')
     const notice = page.getByRole('status').filter({ hasText: '今晚 维护' })
     await notice.waitFor()
     await expect.poll(() => notice.locator('strong').textContent()).toBe('维护')
@@ -131,14 +131,14 @@ describe('the notice', () => {
     await page.reload()
     await page.getByText('维护结束').waitFor()
     expect(problems).toEqual([])
-    await context.close()
+    await close()
     await visit.setOption('Notice', '')
   })
 })
 
 test('suggests a hard refresh if the server has another version', async () => {
   const { data } = await visit.api('GET', '/api/status')
-  const { page, context } = await visit.open('/about')
+  const { page, close } = await visit.open('/about')
   await page.route('**/api/status', (route) =>
     route.fulfill({
       json: { success: true, message: '', data: { ...Object(data), version: 'v9.9.9' } },
@@ -147,12 +147,12 @@ test('suggests a hard refresh if the server has another version', async () => {
   await page.reload()
   await page.getByText('新版本可用：v9.9.9，请使用快捷键 Shift + F5 刷新页面').waitFor()
   await expect.poll(() => page.getByRole('contentinfo').textContent()).toContain('v9.9.9')
-  await context.close()
+  await close()
 })
 
 test('an open page picks up new settings and versions', async () => {
   const { data } = await visit.api('GET', '/api/status')
-  const { page, context } = await visit.open('/token', visit.root)
+  const { page, close } = await visit.open('/token', visit.root)
   await settled(page)
   const root = page.getByRole('link', { name: /^余额 / })
   await expect.poll(() => root.textContent()).toBe('$1,000,000,000.00')
@@ -178,16 +178,16 @@ test('an open page picks up new settings and versions', async () => {
   await asked
   await settled(page)
   expect(await told.count()).toBe(0)
-  await context.close()
+  await close()
 })
 
 test('reports an unreachable server', async () => {
-  const { page, context } = await visit.open('/about')
+  const { page, close } = await visit.open('/about')
   await page.route('**/api/status', (route) => route.abort())
   await page.reload()
   await page.getByText('无法正常连接至服务器！').waitFor()
   await expect.poll(() => page.getByRole('heading', { level: 1 }).isVisible()).toBe(true)
-  await context.close()
+  await close()
 })
 
 describe('the footer', () => {
@@ -353,7 +353,7 @@ test('root is warned about a proxy with ignored headers until the notice is clos
   await fetch(`${visit.gatehouse.url}/api/status`, {
     headers: { 'x-forwarded-for': '203.0.113.9' },
   })
-  const { page, context } = await visit.open('/token', visit.root)
+  const { page, close } = await visit.open('/token', visit.root)
   const notice = page.getByRole('status').filter({ hasText: 'TRUSTED_PROXIES=127.0.0.1' })
   await notice.waitFor()
   await notice.getByRole('button', { name: '关闭', exact: true }).click()
@@ -361,5 +361,5 @@ test('root is warned about a proxy with ignored headers until the notice is clos
   await page.reload()
   await settled(page)
   expect(await notice.count()).toBe(0)
-  await context.close()
+  await close()
 })

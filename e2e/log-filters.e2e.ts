@@ -104,14 +104,14 @@ test('changing a filter hides the statistics', async () => {
 })
 
 test('without results, the filters can be cleared, and the list keeps the focus', async () => {
-  const { page: other, context } = await visit.open('/log?username=nobody', visit.root)
+  const { page: other, close } = await visit.open('/log?username=nobody', visit.root)
   const news = other.locator('section > output')
   await expect.poll(() => news.innerText()).toBe('列表为空')
   await other.locator('section').getByRole('button', { name: '清除筛选' }).press('Enter')
   await expect.poll(() => loadedRows(other).count()).toBe(10)
   await expect.poll(() => news.innerText()).toBe('已加载 10 行，第 1 页')
   await expect.poll(() => news.evaluate((it) => it.closest('section:focus') !== null)).toBe(true)
-  await context.close()
+  await close()
 })
 
 test.each([

@@ -245,7 +245,7 @@ test('on a phone, linked accounts are fully readable beside long labels', async 
   const bound = opened.page.getByText(email, { exact: true })
   await expectSeen(bound)
   expect(await bound.evaluate((it) => it.scrollWidth > it.clientWidth)).toBe(false)
-  await opened.context.close()
+  await opened.close()
 })
 
 describe('deleting the own account', () => {

@@ -45,7 +45,7 @@ test('shows the ratio, the price in dollars with four decimals, and the completi
     expect(figures).toEqual([...cells])
   }
   expect(problems).toEqual([])
-  await visited.context.close()
+  await visited.close()
 })
 
 test('shows the price in a group', async () => {
@@ -57,7 +57,7 @@ test('shows the price in a group', async () => {
   await expect
     .poll(() => rowOf(visited, 'mine').getByRole('cell').last().textContent())
     .toBe('$1.2500 / $4.3750')
-  await visited.context.close()
+  await visited.close()
 })
 
 test('lists only groups that the reader can choose', async () => {
@@ -94,11 +94,11 @@ test('shows a price per call, and one for channels of a type', async () => {
 })
 
 test('a search narrows the list; without results it shows a message', async () => {
-  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  const { page, close } = await visit.open('/setting?tab=price', somebody)
   await page.getByRole('searchbox', { name: '搜索模型' }).fill('no such model')
   await page.getByText('没有名称含有「no such model」的模型').waitFor()
   expect(await page.getByRole('region', { name: '模型价格' }).count()).toBe(0)
-  await context.close()
+  await close()
 })
 
 test('prices stay visible when a refresh fails', async () => {
@@ -120,7 +120,7 @@ test('prices stay visible when a refresh fails', async () => {
 })
 
 test('with thousands of models, only visible rows are rendered', async () => {
-  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  const { page, close } = await visit.open('/setting?tab=price', somebody)
   const box = page.getByRole('region', { name: '模型价格' })
   await box.waitFor()
   const total = Number(await box.getByRole('table').getAttribute('aria-rowcount'))
@@ -130,11 +130,11 @@ test('with thousands of models, only visible rows are rendered', async () => {
   await expect
     .poll(() => box.getByRole('row').last().getAttribute('aria-rowindex'))
     .toBe(String(total))
-  await context.close()
+  await close()
 })
 
 test('reports invalid ratios', async () => {
-  const { page, context } = await visit.open('/about', somebody)
+  const { page, close } = await visit.open('/about', somebody)
   await page.route('**/api/prices', (route) =>
     route.fulfill({
       json: {
@@ -148,7 +148,7 @@ test('reports invalid ratios', async () => {
   // In its place and as a toast.
   await page.getByText('模型倍率不是有效的 JSON').nth(1).waitFor()
   await expect.poll(() => page.getByText('模型倍率不是有效的 JSON').count()).toBe(2)
-  await context.close()
+  await close()
 })
 
 test('with a One API server, only root sees ratios, in the settings', async () => {
@@ -182,7 +182,7 @@ test.each([
   { width: 768, height: 1024 },
   { width: 1280, height: 900 },
 ])('at $width px the list scrolls instead of the page', async (screen) => {
-  const { page, context } = await visit.open('/setting?tab=price', somebody, screen)
+  const { page, close } = await visit.open('/setting?tab=price', somebody, screen)
   await settled(page)
   const beyond = await page.evaluate(() => {
     const { scrollHeight, clientHeight } = document.documentElement
@@ -194,11 +194,11 @@ test.each([
   const { x = 0, width = 0 } = (await own.boundingBox()) ?? {}
   expect(x + width).toBeGreaterThan(0)
   expect(x + width).toBeLessThanOrEqual(screen.width)
-  await context.close()
+  await close()
 })
 
 test('on a phone, each model is a block with both prices of the group', async () => {
-  const { page, context, problems } = await visit.open('/setting?tab=price', somebody, {
+  const { page, close, problems } = await visit.open('/setting?tab=price', somebody, {
     width: 390,
     height: 800,
   })
@@ -211,11 +211,11 @@ test('on a phone, each model is a block with both prices of the group', async ()
   )
   expect(overflow).toBe(0)
   expect(problems).toEqual([])
-  await context.close()
+  await close()
 })
 
 test('on a phone, a long group name leaves space for its prices', async () => {
-  const { page, context } = await visit.open('/about', somebody, { width: 390, height: 800 })
+  const { page, close } = await visit.open('/about', somebody, { width: 390, height: 800 })
   const name = 'the-research-group-for-large-computers'
   await page.route('**/api/prices', async (route) => {
     const { data, ...rest } = Object(await (await route.fetch()).json())
@@ -231,18 +231,18 @@ test('on a phone, a long group name leaves space for its prices', async () => {
   const box = await prices.boundingBox()
   expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0))
   expect(await prices.evaluate((text) => text.scrollWidth > text.clientWidth)).toBe(false)
-  await context.close()
+  await close()
 })
 
 test('if models can be called, only those are shown until all are requested', async () => {
   const fields = { name: 'one', type: 1, key: 'sk-one', models: 'mine', groups: ['default'] }
   await visit.api('POST', '/api/channel/', fields)
-  const { page, context } = await visit.open('/setting?tab=price', somebody)
+  const { page, close } = await visit.open('/setting?tab=price', somebody)
   await page.getByText('1 个', { exact: true }).waitFor()
   await page.getByLabel('只看可调用的模型').uncheck()
   const box = page.getByRole('region', { name: '模型价格' })
   await expect
     .poll(async () => Number(await box.getByRole('table').getAttribute('aria-rowcount')))
     .toBeGreaterThan(1000)
-  await context.close()
+  await close()
 })

@@ -95,7 +95,7 @@ test.each(['zh', 'en'] as const)(
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
     expect(await actionTops(opened.page)).toHaveLength(1)
-    await opened.context.close()
+    await opened.close()
   },
 )
 
@@ -105,7 +105,7 @@ test('a phone shows the content of all columns', async () => {
   await expectSeen(block.getByText(/^ID \d+$/))
   await expectSeen(block.getByText(/^创建于 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/))
   await expectSeen(block.getByText('尚未兑换'))
-  await opened.context.close()
+  await opened.close()
 })
 
 test('copies a code; without a clipboard it is put into the search box', async () => {

@@ -259,15 +259,15 @@ test('closed registration is reported before any input, and offered nowhere', as
   await other.page.goto(visit.gatehouse.url)
   await other.page.getByRole('main').getByRole('link', { name: '登录', exact: true }).waitFor()
   await expect.poll(offers).toBe(0)
-  await other.context.close()
+  await other.close()
   await visit.setOption('RegisterEnabled', 'true')
 })
 
 test('a signed-in user is redirected', async () => {
   const amy = await visit.person('ledon')
   for (const path of ['/login', '/register']) {
-    const { page: theirs, context } = await visit.open(path, amy)
+    const { page: theirs, close } = await visit.open(path, amy)
     await expectAt(theirs, '**/token')
-    await context.close()
+    await close()
   }
 })

@@ -54,7 +54,7 @@ test('an invalid link offers another one, also after a reload', async () => {
   }
   await other.page.getByRole('link', { name: '重新申请重置', exact: true }).click()
   await expectAt(other.page, '**/reset')
-  await other.context.close()
+  await other.close()
 })
 
 test('mails a link, and again only after thirty seconds', async () => {

@@ -454,7 +454,7 @@ test('appears in English if chosen', async () => {
   await form.getByRole('button', { name: 'Save ratios', exact: true }).click()
   await form.getByText('Model ratio is not valid JSON').waitFor()
   expect(opened.problems).toEqual([])
-  await opened.context.close()
+  await opened.close()
 })
 
 test('an ordinary user does not see these tabs or their content', async () => {
@@ -463,7 +463,7 @@ test('an ordinary user does not see these tabs or their content', async () => {
   await opened.page.getByText('只有管理员可以查看和修改这些设置').waitFor()
   const tabs = opened.page.getByRole('navigation', { name: '设置' }).getByRole('link')
   await expect.poll(() => tabs.allTextContents()).toEqual(['个人设置', '模型价格'])
-  await opened.context.close()
+  await opened.close()
 })
 
 test('an administrator does', async () => {
@@ -473,5 +473,5 @@ test('an administrator does', async () => {
   await expect
     .poll(() => tabs.allTextContents())
     .toEqual(['个人设置', '模型价格', '运营设置', '模型能力', '系统设置', '其他设置'])
-  await opened.context.close()
+  await opened.close()
 })

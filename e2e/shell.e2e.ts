@@ -39,15 +39,15 @@ describe('the menu', () => {
     ],
   ])('of %s', async (_who, role, words) => {
     const person = { user, admin, root: visit.root }[role ?? '']
-    const { page, context } = await visit.open('/about', person)
+    const { page, close } = await visit.open('/about', person)
     const menu = page.getByRole('navigation', { name: '主菜单' })
     await menu.getByRole('link', { name: '关于', exact: true }).waitFor()
     await expect.poll(() => menu.getByRole('link').allInnerTexts()).toEqual(words)
-    await context.close()
+    await close()
   })
 
   test('is behind a button in a narrow window', async () => {
-    const { page, context } = await visit.open('/token', user, { width: 390, height: 800 })
+    const { page, close } = await visit.open('/token', user, { width: 390, height: 800 })
     const link = page
       .getByRole('navigation', { name: '主菜单' })
       .getByRole('link', { name: '日志', exact: true })
@@ -57,7 +57,7 @@ describe('the menu', () => {
     await link.click()
     await page.getByRole('heading', { name: '使用日志' }).waitFor()
     await expect.poll(() => link.isVisible()).toBe(false)
-    await context.close()
+    await close()
   })
 })
 
@@ -79,7 +79,7 @@ describe('the bar fits a long name, a large balance and a chat entry', () => {
     { who: 'a visitor', width: 390, path: '/login' },
   ])('of $who at $width px', async ({ who, width, path }) => {
     const as = who === 'root' ? visit.root : undefined
-    const { page, context } = await visit.open(path, as, { width, language: 'en' })
+    const { page, close } = await visit.open(path, as, { width, language: 'en' })
     await settled(page)
     const bar = page.getByRole('banner')
     const seen = await bar.evaluate((element) => ({
@@ -97,12 +97,12 @@ describe('the bar fits a long name, a large balance and a chat entry', () => {
         .map((part) => part.textContent),
     }))
     expect(seen).toEqual({ overflow: 0, high: [], under: [] })
-    await context.close()
+    await close()
   })
 })
 
 test('a tooltip appears after 50 ms, explains a disabled button, and restores the title', async () => {
-  const { page, context, problems } = await visit.open('/user', visit.root)
+  const { page, close, problems } = await visit.open('/user', visit.root)
   await settled(page)
   const button = page.getByRole('row').filter({ hasText: 'userone' }).getByText('降级')
   const tooltip = page.getByRole('tooltip')
@@ -115,11 +115,11 @@ test('a tooltip appears after 50 ms, explains a disabled button, and restores th
   await tooltip.waitFor({ state: 'hidden' })
   await expect.poll(() => page.getByTitle(why).count()).toBe(1)
   expect(problems).toEqual([])
-  await context.close()
+  await close()
 })
 
 test('a tooltip follows changes of the title and disappears with it', async () => {
-  const { page, context } = await visit.open('/user', visit.root)
+  const { page, close } = await visit.open('/user', visit.root)
   await settled(page)
   const row = page.getByRole('row').filter({ hasText: 'userone' })
   const titled = row.getByRole('button', { name: '降级', exact: true })
@@ -133,27 +133,27 @@ test('a tooltip follows changes of the title and disappears with it', async () =
   await tooltip.waitFor({ state: 'hidden' })
   await page.mouse.move(0, 0)
   await expect.poll(() => titled.getAttribute('title')).toBeNull()
-  await context.close()
+  await close()
 })
 
 describe('access control', () => {
   test('redirects a visitor to the sign-in page and back', async () => {
-    const { page, context } = await visit.open('/log?type=2')
+    const { page, close } = await visit.open('/log?type=2')
     await page.waitForURL('**/login')
     await page.getByLabel('用户名或邮箱').fill('userone')
     await page.getByLabel('密码', { exact: true }).fill('RootPass1')
     await page.getByRole('button', { name: '登录', exact: true }).click()
     await expectAt(page, '**/log?type=2')
-    await context.close()
+    await close()
   })
 
   test.each(['/channel', '/redemption/add', '/user', '/user/edit/1'])(
     '%s is not for ordinary users, and says so',
     async (path) => {
-      const { page, context } = await visit.open(path, user)
+      const { page, close } = await visit.open(path, user)
       await page.getByRole('heading', { name: '无权访问' }).waitFor()
       expect(await page.getByRole('table').count()).toBe(0)
-      await context.close()
+      await close()
     },
   )
 
@@ -179,7 +179,7 @@ describe('access control', () => {
 })
 
 test('the window title distinguishes tabs and records of one page', async () => {
-  const { page, context } = await visit.open('/setting?tab=price', user)
+  const { page, close } = await visit.open('/setting?tab=price', user)
   await expect.poll(() => page.title()).toBe('模型价格 · 设置 · Gatehouse')
   await page.goto(`${visit.gatehouse.url}/setting?tab=personal`)
   await expect.poll(() => page.title()).toBe('个人设置 · 设置 · Gatehouse')
@@ -188,17 +188,17 @@ test('the window title distinguishes tabs and records of one page', async () => 
   await expect.poll(() => page.title()).toBe('default · 编辑令牌 · Gatehouse')
   await page.goBack()
   await expect.poll(() => page.title()).toBe('令牌 · Gatehouse')
-  await context.close()
+  await close()
 })
 
 test('an unknown address shows an error', async () => {
-  const { page, context } = await visit.open('/no/such/page')
+  const { page, close } = await visit.open('/no/such/page')
   await expectSeen(page.getByText('页面不存在，请检查您的浏览器地址是否正确'))
-  await context.close()
+  await close()
 })
 
 test('a loading page shows a placeholder text', async () => {
-  const { page, context } = await visit.open('/about', user)
+  const { page, close } = await visit.open('/about', user)
   await page.getByRole('heading', { name: '关于' }).waitFor()
   const { promise: hasBeenSeen, resolve: letCome } = Promise.withResolvers<void>()
   await page.route('**/assets/topup-page-*.js', async (route) => {
@@ -212,12 +212,12 @@ test('a loading page shows a placeholder text', async () => {
   await expectSeen(page.getByText('正在加载页面…'))
   letCome()
   await expectSeen(page.getByRole('heading', { name: '充值' }))
-  await context.close()
+  await close()
 })
 
 describe('a page whose files fail to load', () => {
   test('shows an error, and loads them the next time', async () => {
-    const { page, context } = await visit.open('/token', user)
+    const { page, close } = await visit.open('/token', user)
     await settled(page)
     const menu = page.getByRole('navigation', { name: '主菜单' })
     const failed = page.getByRole('heading', { name: '页面无法显示' })
@@ -242,11 +242,11 @@ describe('a page whose files fail to load', () => {
     await page.unroute('**/assets/*.css')
     await page.getByRole('button', { name: '重试', exact: true }).click()
     await expectSeen(page.getByRole('heading', { name: '设置', exact: true }))
-    await context.close()
+    await close()
   })
 
   test('the palette is loaded again', async () => {
-    const { page, context } = await visit.open('/token', user)
+    const { page, close } = await visit.open('/token', user)
     // It is preloaded; a failure of that is ignored.
     await page.route('**/assets/palette-*.css', (route) => route.abort())
     await page.reload()
@@ -262,7 +262,7 @@ describe('a page whose files fail to load', () => {
     await settled(page)
     await field.click()
     await expectSeen(page.getByText('加载失败，可能是网络中断，或服务器已更新到新版本，请刷新页面'))
-    await context.close()
+    await close()
   })
 })
 
@@ -272,13 +272,13 @@ describe('toasts', () => {
     [600, 'top-center'],
     [601, 'bottom-right'],
   ])('on a screen of %i px: %s', async (width, position) => {
-    const { page, context } = await visit.open('/topup', user, { width, height: 800 })
+    const { page, close } = await visit.open('/topup', user, { width, height: 800 })
     await page.getByRole('button', { name: '兑换', exact: true }).click()
     const toast = page.locator('.mantine-Notification-root').first()
     await toast.waitFor()
     const stack = page.locator(`.mantine-Notifications-root[data-position="${position}"]`)
     await expect.poll(() => stack.filter({ has: toast }).count()).toBe(1)
-    await context.close()
+    await close()
   })
 
   test('the same text is shown once, and its time restarts', async () => {
@@ -305,7 +305,7 @@ test('going back and reloading restore the scroll position', async () => {
   for (let index = 0; index < 5; index += 1) {
     await visit.ask(reader, 'POST /api/token/', { name: `of ${index}` })
   }
-  const { page, context } = await visit.open('/token', reader, { width: 390, height: 500 })
+  const { page, close } = await visit.open('/token', reader, { width: 390, height: 500 })
   const scrollTo = (top: number) => page.evaluate((y) => window.scrollTo(0, y), top)
   const scrolled = () => page.evaluate(() => window.scrollY)
   await settled(page)
@@ -322,11 +322,11 @@ test('going back and reloading restore the scroll position', async () => {
   await expect.poll(scrolled).toBe(120)
   await page.reload()
   await expect.poll(scrolled).toBe(120)
-  await context.close()
+  await close()
 })
 
 test('a page that was offline reloads when the network is back', async () => {
-  const { page, context } = await visit.open('/about', user)
+  const { page, close } = await visit.open('/about', user)
   await settled(page)
   await page.route('**/api/token/**', (route) => route.abort())
   await page.goto(`${visit.gatehouse.url}/token`)
@@ -340,11 +340,11 @@ test('a page that was offline reloads when the network is back', async () => {
     window.dispatchEvent(new Event('online'))
   })
   await page.getByRole('row', { name: 'default' }).waitFor()
-  await context.close()
+  await close()
 })
 
 test('the public status is stored under the wire’s names', async () => {
-  const { page, context } = await visit.open('/login')
+  const { page, close } = await visit.open('/login')
   await page.getByLabel('用户名或邮箱').waitFor()
   await settled(page)
   const stored = await page.evaluate(() => Object.fromEntries(Object.entries(localStorage)))
@@ -360,11 +360,11 @@ test('the public status is stored under the wire’s names', async () => {
     turnstile_check: false,
     turnstile_site_key: '',
   })
-  await context.close()
+  await close()
 })
 
 test('an invalid stored status breaks nothing while the server does not respond', async () => {
-  const { page, context } = await visit.open('/token', user)
+  const { page, close } = await visit.open('/token', user)
   await page.getByRole('row', { name: 'default' }).waitFor()
   await page.route('**/api/status', (route) => route.abort())
   await page.evaluate(() => {
@@ -375,20 +375,20 @@ test('an invalid stored status breaks nothing while the server does not respond'
   await page.getByRole('row', { name: 'default' }).waitFor()
   await expect.poll(() => page.getByRole('banner').innerText()).toContain('$0.00')
   expect(await page.locator('body').innerText()).not.toContain('NaN')
-  await context.close()
+  await close()
 })
 
 test('every page is available in English, and the choice is stored', async () => {
-  const { page, context } = await visit.open('/token', user, { language: 'en' })
+  const { page, close } = await visit.open('/token', user, { language: 'en' })
   await page.getByRole('heading', { name: 'Tokens' }).waitFor()
   await expect.poll(() => page.locator('html').getAttribute('lang')).toBe('en')
   await settled(page)
   expect(await page.getByRole('main').innerText()).not.toMatch(/\p{Script=Han}/u)
-  await context.close()
+  await close()
 })
 
 test('without the English file, the console stays Chinese and shows a message', async () => {
-  const { page, context } = await visit.open('/login', undefined, { language: 'en' })
+  const { page, close } = await visit.open('/login', undefined, { language: 'en' })
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   await page.route('**/assets/en-*.js', (route) => route.abort())
   await page.reload()
@@ -397,7 +397,7 @@ test('without the English file, the console stays Chinese and shows a message', 
   await page.unroute('**/assets/en-*.js')
   await page.reload()
   await expectSeen(page.getByRole('button', { name: 'Sign in', exact: true }))
-  await context.close()
+  await close()
 })
 
 test('a copy button shows its result for three seconds', async () => {
@@ -423,7 +423,7 @@ test('a copy button shows its result for three seconds', async () => {
 
 describe('by keyboard', () => {
   test('keystrokes after Ctrl+K do not reach the form, however late the palette loads', async () => {
-    const { page, context } = await visit.open('/about', user)
+    const { page, close } = await visit.open('/about', user)
     await page.route('**/assets/palette-*', async (route) => {
       await new Promise((resolve) => setTimeout(resolve, 1500))
       await route.continue()
@@ -436,11 +436,11 @@ describe('by keyboard', () => {
     await page.keyboard.type('log')
     await page.getByPlaceholder('搜索或跳转').waitFor()
     await expect.poll(() => name.inputValue()).toBe('')
-    await context.close()
+    await close()
   })
 
   test('a slash focuses the search field, Ctrl+K opens the palette', async () => {
-    const { page, context } = await visit.open('/token', user)
+    const { page, close } = await visit.open('/token', user)
     // It loads after the page and adds the shortcut.
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
@@ -450,11 +450,11 @@ describe('by keyboard', () => {
     await page.getByPlaceholder('搜索或跳转').fill('日志')
     await page.keyboard.press('Enter')
     await expectAt(page, '**/log')
-    await context.close()
+    await close()
   })
 
   test('the palette does not open behind a dialog', async () => {
-    const { page, context } = await visit.open('/setting?tab=personal', user)
+    const { page, close } = await visit.open('/setting?tab=personal', user)
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
     await page.getByRole('button', { name: '删除个人账户', exact: true }).click()
@@ -466,11 +466,11 @@ describe('by keyboard', () => {
     expect(await page.getByPlaceholder('搜索或跳转').count()).toBe(0)
     await page.keyboard.press('Control+K')
     await page.getByPlaceholder('搜索或跳转').waitFor()
-    await context.close()
+    await close()
   })
 
   test('a new page is announced, or its heading takes a lost focus', async () => {
-    const { page, context } = await visit.open('/token', user)
+    const { page, close } = await visit.open('/token', user)
     await settled(page)
     const said = page.locator('header + output')
     await expect.poll(() => said.innerText()).toBe('')
@@ -507,11 +507,11 @@ describe('by keyboard', () => {
     await page.reload()
     await settled(page)
     await expectFocus(page, undefined)
-    await context.close()
+    await close()
   })
 
   test('the palette announces the active entry and the number of results', async () => {
-    const { page, context } = await visit.open('/token', user)
+    const { page, close } = await visit.open('/token', user)
     await page.getByRole('button', { name: '搜索或跳转' }).waitFor()
     await settled(page)
     await page.keyboard.press('Control+K')
@@ -531,7 +531,7 @@ describe('by keyboard', () => {
     await expectSeen(page.getByRole('option', { name: names[1] ?? '', selected: true }))
     await expectSeen(page.getByRole('group', { name: '操作' }).getByRole('option'))
     expect(await violations(page)).toEqual([])
-    // By its address, which the entry does not display.
+    // Also finds an entry by its path, which is not displayed.
     await field.fill('/log')
     await expectSeen(page.getByRole('status').getByText('找到 1 项', { exact: true }))
     await expect.poll(marked).toBe('日志')
@@ -540,7 +540,7 @@ describe('by keyboard', () => {
     await expect.poll(() => field.getAttribute('aria-expanded')).toBe('false')
     await expect.poll(marked).toBe(undefined)
     expect(await violations(page)).toEqual([])
-    await context.close()
+    await close()
   })
 })
 

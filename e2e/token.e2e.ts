@@ -240,7 +240,7 @@ describe('an edit', () => {
   })
 
   test('a repeated save after a lost response books a quota once', async () => {
-    const { page: theirs, context } = await visit.open('/token', amy)
+    const { page: theirs, close } = await visit.open('/token', amy)
     const { id = 0 } = (await tokenOf('renamed')) ?? {}
     await theirs.goto(`${visit.gatehouse.url}/token/edit/${id}`)
     await theirs.route(
@@ -258,11 +258,11 @@ describe('an edit', () => {
     await save.click()
     await expectAt(theirs, '**/token')
     expect(await tokenOf('renamed')).toMatchObject({ remain_quota: 600_000 })
-    await context.close()
+    await close()
   })
 
   test('leaving during a save asks, and does not return afterwards', async () => {
-    const { page: theirs, context } = await visit.open('/token/add', amy)
+    const { page: theirs, close } = await visit.open('/token/add', amy)
     let answer = () => {}
     const held = new Promise<void>((resolve) => (answer = resolve))
     await theirs.route('**/api/token/', async (route) => {
@@ -279,11 +279,11 @@ describe('an edit', () => {
     await expectSeen(theirs.getByText('令牌已创建，请在列表中复制'))
     await settled(theirs)
     expect(new URL(theirs.url()).pathname).toBe('/log')
-    await context.close()
+    await close()
   })
 
   test('a creation without a response says that it may have succeeded', async () => {
-    const { page: theirs, context } = await visit.open('/token/add', amy)
+    const { page: theirs, close } = await visit.open('/token/add', amy)
     await theirs.route('**/api/token/', (route) => route.abort())
     await theirs.getByLabel('名称 *').fill('lost')
     await theirs.getByRole('button', { name: '创建', exact: true }).click()
@@ -297,7 +297,7 @@ describe('an edit', () => {
     expect(await theirs.getByRole('form').getByRole('alert').count()).toBe(1)
     await theirs.getByLabel('名称 *').fill('lost again')
     await expectSeen(theirs.getByRole('form').getByText('可能已经创建'))
-    await context.close()
+    await close()
   })
 
   test('input is restored after the session ended', async () => {
@@ -414,7 +414,7 @@ describe('a list of two pages', () => {
       await opened.page.getByRole('button', { name, exact: true }).click()
       await expectAt(opened.page, '**/token?page=2&sort=name')
     }
-    await opened.context.close()
+    await opened.close()
   })
 
   test('a page number beyond the end shows the last page; without its last row, the one before', async () => {
@@ -430,7 +430,7 @@ describe('a list of two pages', () => {
     await expect.poll(() => loadedRows(theirs).count()).toBe(10)
     await theirs.goBack()
     await expectAt(theirs, '**/topup')
-    await opened.context.close()
+    await opened.close()
   })
 
   test('after a deletion, the focus moves to the next row', async () => {
@@ -443,12 +443,12 @@ describe('a list of two pages', () => {
     await theirs.keyboard.press('Enter')
     const focused = theirs.locator('tr:focus')
     await expect.poll(() => focused.locator('td').first().innerText()).toBe(next)
-    await opened.context.close()
+    await opened.close()
   })
 })
 
 test('a pending search does not carry over to another page', async () => {
-  const { page: theirs, context } = await visit.open('/token', amy)
+  const { page: theirs, close } = await visit.open('/token', amy)
   await settled(theirs)
   let letCome = () => {}
   const held = new Promise<void>((resolve) => (letCome = resolve))
@@ -466,7 +466,7 @@ test('a pending search does not carry over to another page', async () => {
   letCome()
   await theirs.getByRole('heading', { name: '使用日志' }).waitFor()
   expect(new URL(theirs.url()).search).toBe('')
-  await context.close()
+  await close()
 })
 
 test('an exhausted token is shown as such and cannot be enabled, for any stored status', async () => {
@@ -528,7 +528,7 @@ test('the list of offered models is accessible', async () => {
   await opened.page.getByLabel('模型', { exact: true }).click()
   await opened.page.getByRole('option', { name: 'o4-mini', exact: true }).waitFor()
   expect(await violations(opened.page)).toEqual([])
-  await opened.context.close()
+  await opened.close()
 })
 
 test.each(['zh', 'en'] as const)(
@@ -539,7 +539,7 @@ test.each(['zh', 'en'] as const)(
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
     expect(await actionTops(opened.page)).toHaveLength(1)
-    await opened.context.close()
+    await opened.close()
   },
 )
 
@@ -556,7 +556,7 @@ test.each([1024, 1280, 1440])('timestamps fit in wide fonts at %i px', async (wi
     cells.filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent),
   )
   expect(cut).toEqual([])
-  await opened.context.close()
+  await opened.close()
 })
 
 test('a focused field has a ring on its border', async () => {
@@ -568,7 +568,7 @@ test('a focused field has a ring on its border', async () => {
     return [outlineStyle, outlineWidth, outlineOffset]
   })
   expect(ring).toEqual(['solid', '2px', '-1px'])
-  await opened.context.close()
+  await opened.close()
 })
 
 test('a phone shows the content of all columns', async () => {
@@ -586,7 +586,7 @@ test('a phone shows the content of all columns', async () => {
   await opened.page.unroute('**/api/token/?*')
   await opened.page.reload()
   await expectSeen(block.getByText(/^sk-\w{4}…\w{4} · 创建于 \d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/))
-  await opened.context.close()
+  await opened.close()
 })
 
 test('asks for confirmation beside the delete button', async () => {

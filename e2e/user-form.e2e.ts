@@ -166,17 +166,17 @@ describe('editing a user', () => {
     await expectSeen(
       other.page.getByRole('main').getByRole('link', { name: '返回列表', exact: true }),
     )
-    await other.context.close()
+    await other.close()
   })
 })
 
 test('an ordinary user cannot open it', async () => {
   const user = await visit.person('plain')
   for (const path of ['/user', '/user/add', '/redemption', '/audit']) {
-    const { page: theirs, context } = await visit.open(path, user)
+    const { page: theirs, close } = await visit.open(path, user)
     await theirs.getByRole('heading', { name: '无权访问' }).waitFor()
     expect(await theirs.getByRole('table').count()).toBe(0)
     expect(await theirs.getByRole('textbox').count()).toBe(0)
-    await context.close()
+    await close()
   }
 })

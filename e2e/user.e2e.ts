@@ -85,7 +85,7 @@ describe('the list of users', () => {
     await settled(opened.page)
     expect(await hiddenColumns(opened.page)).toEqual([])
     expect(await actionTops(opened.page)).toHaveLength(1)
-    await opened.context.close()
+    await opened.close()
   })
 
   test('in a narrow window, rare actions are behind a button, also by keyboard', async () => {
@@ -118,7 +118,7 @@ describe('the list of users', () => {
     const isInList = () =>
       opened.page.evaluate(() => document.activeElement?.closest('tbody') !== null)
     await expect.poll(isInList).toBe(true)
-    await opened.context.close()
+    await opened.close()
   })
 
   test.each([
@@ -131,7 +131,7 @@ describe('the list of users', () => {
     const cell = opened.page.getByRole('cell', { name: '$1,000,000,000.00' })
     await cell.waitFor()
     expect(await cell.evaluate((it) => it.scrollWidth - it.clientWidth)).toBe(0)
-    await opened.context.close()
+    await opened.close()
   })
 
   test.each(['zh', 'en'] as const)(
@@ -148,7 +148,7 @@ describe('the list of users', () => {
         await opened.page.locator('thead [aria-sort]').waitFor()
         expect([index, await lines(index)]).toEqual([index, one])
       }
-      await opened.context.close()
+      await opened.close()
     },
   )
 
@@ -179,7 +179,7 @@ describe('the list of users', () => {
     const block = opened.page.getByRole('listitem').filter({ hasText: email })
     await expectSeen(block.getByText(`cat · ${email} · 请求 0 次`))
     await expectSeen(block.getByText(/^ID \d+$/))
-    await opened.context.close()
+    await opened.close()
   })
 
   test('is sorted by the server as chosen, and the address keeps the order', async () => {
@@ -322,7 +322,7 @@ describe('the list of users', () => {
 test('an administrator manages lower roles but not equal ones', async () => {
   const admin = await visit.person('boss', 10)
   await visit.person('peer', 10)
-  const { page, context } = await visit.open('/user', admin)
+  const { page, close } = await visit.open('/user', admin)
   await row(page, 'peer').waitFor()
   for (const label of ['禁用', '删除', '编辑']) {
     const button = action(page, 'peer', label)
@@ -334,20 +334,20 @@ test('an administrator manages lower roles but not equal ones', async () => {
     .toBe('只有超级管理员可以提升用户')
   await action(page, 'amy', '禁用').click()
   await row(page, 'amy').getByText('已封禁').waitFor()
-  await context.close()
+  await close()
 })
 
 describe('in a page that is open elsewhere', () => {
   test('a promotion extends the menu without signing in again', async () => {
     const eve = await visit.person('eve')
-    const { page, context } = await visit.open('/token', eve)
+    const { page, close } = await visit.open('/token', eve)
     await settled(page)
     expect(await page.getByRole('link', { name: '用户', exact: true }).count()).toBe(0)
     await visit.ask(visit.root, 'POST /api/user/manage', { username: 'eve', action: 'promote' })
     await page.getByRole('link', { name: '充值', exact: true }).click()
     await page.getByRole('link', { name: '用户', exact: true }).click()
     await row(page, 'eve').waitFor()
-    await context.close()
+    await close()
   })
 
   test('another user’s sign-in discards the input', async () => {
@@ -366,7 +366,7 @@ describe('in a page that is open elsewhere', () => {
 
   test('a ban ends the session when the window becomes visible again', async () => {
     const max = await visit.person('max')
-    const { page, context } = await visit.open('/token', max)
+    const { page, close } = await visit.open('/token', max)
     // A pending request for the user would not be repeated.
     await settled(page)
     await visit.ask(visit.root, 'POST /api/user/manage', { username: 'max', action: 'disable' })
@@ -379,6 +379,6 @@ describe('in a page that is open elsewhere', () => {
       .toMatch(/\/login\?expired=true$/)
     await expectSeen(page.getByText('未登录或登录已过期，请重新登录'))
     await expect.poll(() => page.evaluate(() => localStorage.getItem('user'))).toBeNull()
-    await context.close()
+    await close()
   })
 })

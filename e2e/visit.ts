@@ -42,6 +42,18 @@ export interface VisitedPage {
   context: BrowserContext
   /** Errors that the browser logged, including violations of the content policy. */
   problems: string[]
+  /**
+   * Ends the visit and keeps the window, without its storage, cookies and routes, for the next one
+   * of the same person: loading the console into a new browser context takes twice the time. After
+   * listeners, a false clock or emulated media, close the context instead.
+   */
+  close(): Promise<void>
+}
+
+/** A window between two visits. */
+interface Window extends VisitedPage {
+  /** What it was opened at last. */
+  path: string
 }
 
 const PASSWORD = 'RootPass1'
@@ -71,6 +83,7 @@ export async function startVisit(
   const root = await signIn(gatehouse.url, 'root', PASSWORD)
   const faults: string[] = []
   const startedAt = performance.now()
+  const free = new Map<string, Window[]>()
   const api = async (method: string, path: string, { as = root, body }: ApiCall = {}) => {
     const answer = await fetch(`${gatehouse.url}${path}`, {
       method,
@@ -103,11 +116,24 @@ export async function startVisit(
       await ask(root, 'PUT /api/option/', { key, value })
     },
     async open(path, as, screen) {
-      const opened = await openWindow(browser, { url: gatehouse.url, as, screen })
-      opened.page.on('pageerror', (error) => faults.push(`${path}: ${String(error)}`))
+      const { url } = gatehouse
+      const language = screen?.language ?? 'zh'
+      // A window's first script stores the person and the language, so they do not change.
+      const kind = JSON.stringify([as?.user, language])
+      const kept = free.get(kind) ?? []
+      free.set(kind, kept)
+      const opened =
+        kept.pop() ?? (await openWindow(browser, { url, user: as?.user, language, faults }))
+      opened.path = path
+      opened.close = async () => {
+        await clearWindow(opened, url)
+        kept.push(opened)
+      }
+      await prepareWindow(opened, { url, as, screen })
       if (as !== undefined && performance.now() - startedAt > PROOF_AGE_MS) await prove(as)
-      await opened.page.goto(`${gatehouse.url}${path}`)
-      return opened
+      await opened.page.goto(`${url}${path}`)
+      // The problems of a later visit to this window are not this one's.
+      return { ...opened }
     },
     async person(username, role = 1) {
       const body = { username, display_name: username, password: PASSWORD }
@@ -152,39 +178,62 @@ async function openWindow(
   browser: Browser,
   {
     url,
-    as,
-    screen: { width = 1280, height = 1000, language = 'zh' } = {},
-  }: { url: string; as: Person | undefined; screen: Screen | undefined },
-): Promise<VisitedPage> {
-  const context = await browser.newContext({
-    locale: 'zh-CN',
-    viewport: { width, height },
-    reducedMotion: 'reduce',
-  })
+    user,
+    language,
+    faults,
+  }: { url: string; user: Person['user'] | undefined; language: string; faults: string[] },
+): Promise<Window> {
+  const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
-  if (as !== undefined) {
-    const [name = '', value = ''] = as.cookie.split('=')
-    await context.addCookies([{ name, value, url }])
-  }
   await context.addInitScript(
-    ([user, chosen]) => {
+    ([stored, chosen]) => {
       // A frame of another site has no access to our storage.
       if (window.parent !== window) return
       // Only once: a reload must not overwrite what the page stores later.
       if (sessionStorage.getItem('visited') !== null) return
       sessionStorage.setItem('visited', 'true')
-      if (user !== '' && localStorage.getItem('user') === null) localStorage.setItem('user', user)
+      if (stored !== '' && localStorage.getItem('user') === null)
+        localStorage.setItem('user', stored)
       localStorage.setItem('language', chosen)
     },
-    [as === undefined ? '' : JSON.stringify(as.user), language] as const,
+    [user === undefined ? '' : JSON.stringify(user), language] as const,
   )
   const page = await context.newPage()
   watchCalls(page)
-  const problems: string[] = []
-  page.on('pageerror', (error) => problems.push(String(error)))
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text())
+  const opened: Window = { page, context, problems: [], path: '', close: async () => {} }
+  page.on('pageerror', (error) => {
+    opened.problems.push(String(error))
+    faults.push(`${opened.path}: ${String(error)}`)
   })
-  return { page, context, problems }
+  page.on('console', (message) => {
+    if (message.type() === 'error') opened.problems.push(message.text())
+  })
+  return opened
+}
+
+async function prepareWindow(
+  opened: Window,
+  { url, as, screen }: { url: string; as: Person | undefined; screen: Screen | undefined },
+): Promise<void> {
+  const { width = 1280, height = 1000 } = screen ?? {}
+  opened.problems = []
+  await opened.page.setViewportSize({ width, height })
+  if (as === undefined) return
+  const [name = '', value = ''] = as.cookie.split('=')
+  await opened.context.addCookies([{ name, value, url }])
+}
+
+/** Leaves no script running, and nothing stored. */
+async function clearWindow({ page, context }: Window, url: string): Promise<void> {
+  for (const other of context.pages()) if (other !== page) await other.close()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await context.unrouteAll({ behavior: 'ignoreErrors' })
+  // A document of the same origin without scripts.
+  await page.goto(`${url}/healthz`)
+  await context.clearCookies()
+  await page.evaluate(() => {
+    localStorage.clear()
+    sessionStorage.clear()
+  })
 }

@@ -3,9 +3,8 @@
  * at `/api/docs`. VitePress and Redoc are not part of the project's own `npm ci`: they are
  * installed in `docs/manual` when they are missing or of another version.
  *
- *     npm run docs                the manual
- *     npm run docs -- --dev       a preview that follows changes
- *     npm run docs -- --errors    only brings the pages of error codes up to date
+ * npm run docs the manual npm run docs -- --dev a preview that follows changes npm run docs --
+ * --errors only updates the pages of error codes
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -32,7 +31,7 @@ function run(command: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${command} ${args.join(' ')}: ${error?.message ?? status}`)
 }
 
-/** Installs what the lock file names, unless that was done already. */
+/** Installs the versions of the lock file, unless they are installed. */
 function install(): void {
   const lock = readFileSync(join(MANUAL, 'package-lock.json'))
   const digest = createHash('sha256').update(lock).digest('hex')
@@ -44,8 +43,8 @@ function install(): void {
 }
 
 /**
- * What is changed in Redoc's bundle: its image from its maker's server, which no page here may
- * load, and the nonce of its styles, which it reads before it can be told.
+ * Changes to Redoc's bundle: it must not load an image from its vendor's server, and it reads the
+ * nonce of its styles too early.
  */
 const CHANGES: readonly [from: string, to: string][] = [
   [
@@ -84,7 +83,7 @@ function updateErrorPages(): void {
   }
 }
 
-/** The sources of the manual, whose digest tells whether it is up to date. */
+/** Sources of the manual; their digest shows whether the built manual is up to date. */
 const SOURCES = ['docs/manual/**/*', 'CHANGELOG.md', 'tools/docs.ts', 'public/*']
 
 function sourcesDigest(): string {
@@ -105,7 +104,7 @@ function build(vitepress: string): void {
   const digest = sourcesDigest()
   const isBuilt = existsSync(OUTPUT) && existsSync(record)
   if (isBuilt && readFileSync(record, 'utf8') === digest) return
-  // A build that breaks off leaves no record.
+  // Removed first, so that an aborted build leaves no record.
   rmSync(record, { force: true })
   install()
   run(process.execPath, [vitepress, 'build'])

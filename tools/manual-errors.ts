@@ -56,7 +56,7 @@ const AREAS: readonly Area[] = [
 const END_OF_INTRODUCTION = '<!-- codes -->'
 const HEADING = /^### `(\w+)`.*$/
 
-/** What stands under each code's facts. */
+/** Returns the explanation below the facts of each code. */
 function explanations(page: string): Map<string, string> {
   const found = new Map<string, string[]>()
   let current: string[] = []

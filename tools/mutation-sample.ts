@@ -1,6 +1,6 @@
 /**
- * Measures what the tests notice: draws random mutants of an area of the sources, runs the area's
- * tests against each, and prints which survived. Run by hand, on committed sources:
+ * Mutation test: draws random mutants of an area of the sources, runs the area's tests against
+ * each, and prints the surviving mutants. Run by hand, on committed sources:
  *
  * `node tools/mutation-sample.ts [--areas ledger,routing] [--seed 1] [--count 100] [--minutes 15]`
  *
@@ -76,7 +76,7 @@ const CALL_FLIPS = new Map([
   ['every', 'some'],
 ])
 
-/** TypeScript's nodes that hold an expression; all others describe types, which run nowhere. */
+/** TypeScript nodes that contain an expression; all others are types, which are erased. */
 const TRANSPARENT: ReadonlySet<string> = new Set([
   'TSAsExpression',
   'TSNonNullExpression',
@@ -184,7 +184,7 @@ function draw(mutants: Mutant[], count: number, random: () => number): Mutant[] 
   ).filter((mutant) => mutant !== undefined)
 }
 
-/** Copies a commit, so that nobody meets a mutant in the tree they work in. */
+/** Copies a commit, so that no mutant appears in the working tree. */
 function copyOfCommit(commit: string): string {
   const root = mkdtempSync(join(tmpdir(), 'gatehouse-mutants-'))
   const archive = spawnSync('git', ['archive', commit], { maxBuffer: 2 ** 30 })

@@ -1,11 +1,11 @@
 /**
  * Lists wording that readers have to decode, with what to write instead: in comments, test titles,
  * documents and the English texts of errors and console. `node tools/plain-words.ts src/server/db/`
- * checks a folder, without an argument everything is checked.
+ * checks a folder, without an argument the whole project.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { OPENING, PENDING, WORDS } from './plain-words-list.ts'
+import { EXEMPT, OPENING, WORDS } from './plain-words-list.ts'
 
 const isIn = (path: string, entry: string): boolean =>
   entry.endsWith('*')
@@ -29,7 +29,7 @@ const TEXTS = /^src\/(contract\/[^/]*errors[^/]*|console\/app\/en\.json)$/
 export function plainWords(root: string, prefixes: readonly string[]): Finding[] {
   return globSync([SOURCES, DOCUMENTS, 'src/console/app/en.json'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => !PENDING.test(path) && prefixes.some((prefix) => isIn(path, prefix)))
+    .filter((path) => path !== EXEMPT && prefixes.some((prefix) => isIn(path, prefix)))
     .toSorted()
     .flatMap((path) => findingsOf(path, readFileSync(join(root, path), 'utf8')))
 }
@@ -47,7 +47,8 @@ export function findingsOf(path: string, source: string): Finding[] {
 }
 
 function judge(path: string, { text, line, isComment }: Passage): Finding[] {
-  // Code and quotations keep their words: every second part between marks, if the last is closed.
+  // Text in backquotes or quotation marks is not checked: every second part, if its closing mark
+  // exists.
   const parts = text.replaceAll(/[“”]/g, '"').split(/[`"]/)
   const plain = parts
     .map((part, at) =>

@@ -3,7 +3,7 @@
  *
  * Starts the server from its sources with the fake upstream, repeats a streamed chat call until it
  * is warm, then makes one more under V8's precise coverage and prints the files under `src/` and
- * how many functions of each ran. By default the client speaks OpenAI's dialect and the channel
+ * how many functions of each ran. By default the client uses OpenAI's dialect and the channel
  * Anthropic's; `--other` traces more pairs. `--files` lists the functions too. Work in threads
  * (SQLite) is not counted.
  */
@@ -25,7 +25,7 @@ const ROOT = join(import.meta.dirname, '..')
 const OURS = 'src/'
 const PASSWORD = 'RootPass1'
 const WARM_CALLS = 30
-/** Long enough that work of the background, such as writing traces, is over. */
+/** Long enough for background work, such as writing traces, to finish. */
 const SETTLE_MS = 300
 
 /** A client's call and the channel that serves it. */

@@ -1,24 +1,33 @@
 import os from 'node:os'
 import { parseArgs } from 'node:util'
-import { textsOf } from '../../src/server/relay/canonical/answer-texts.ts'
-import type { ChatAnswer, ChatEvent } from '../../src/server/relay/canonical/chat-answer.ts'
+import {
+  textsOf,
+  type ChatAnswer,
+  type ChatEvent,
+} from '../../src/server/relay/protocols/canonical/chat-answer.ts'
 import {
   plainRequest,
   type ChatRequest,
   type DialectName,
-} from '../../src/server/relay/canonical/chat-request.ts'
-import { answerOf, withEveryFinish } from '../../src/server/relay/canonical/gathered-answer.ts'
-import { countedUsage } from '../../src/server/relay/canonical/token-usage.ts'
-import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
-import type { ClientDialect } from '../../src/server/relay/dialect/dialect.ts'
-import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
+} from '../../src/server/relay/protocols/canonical/chat-request.ts'
+import {
+  answerOf,
+  withEveryFinish,
+} from '../../src/server/relay/protocols/canonical/gathered-answer.ts'
+import { countedUsage } from '../../src/server/relay/protocols/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/protocols/dialect/answer-changes.ts'
+import type { ClientDialect } from '../../src/server/relay/protocols/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/protocols/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
-import { convertedOutput, splicedOutput } from '../../src/server/relay/dialect/stream-output.ts'
+import {
+  convertedOutput,
+  splicedOutput,
+} from '../../src/server/relay/protocols/dialect/stream-output.ts'
 import { scanBody } from '../../src/server/relay/json/body-scan.ts'
 import { splice } from '../../src/server/relay/json/body-splice.ts'
 import { parseJson, recordOr, type JsonRecord } from '../../src/server/relay/json/json-value.ts'
-import { SseReader } from '../../src/server/relay/transport/sse.ts'
-import { responsesClient } from '../../src/server/relay/responses/client.ts'
+import { SseReader } from '../../src/server/relay/transport/wire.ts'
+import { responsesClient } from '../../src/server/relay/protocols/openai-responses/client.ts'
 import { responseFigures } from '../../src/server/relay/surfaces/responses.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 

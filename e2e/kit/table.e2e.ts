@@ -40,7 +40,7 @@ test('pages are walked through by keyboard, and the ends lead nowhere', async ()
   await next.press('Enter')
   await page.getByText('21–25 / 25').waitFor()
   await expect.poll(() => next.getAttribute('aria-disabled')).toBe('true')
-  // The step keeps the focus where it leads nowhere.
+  // On the last page the button for the next page keeps the focus.
   await expect.poll(() => focused(page)).toBe('下一页')
   await page.getByRole('button', { name: '第 1 页' }).click()
   await page.getByText('1–10 / 25').waitFor()

@@ -63,7 +63,7 @@ test('a field is named by its title in the console, or by its wire name if it ha
     /^“Name” \(name\) contains/,
   )
   expect(errorText('text_unreadable', 'zh', fieldPlaces('other'))).toMatch(/^other 含有/)
-  const problem = { problemZh: '最大 9', problemEn: 'it is at most 9' }
+  const problem = { problemZh: '最大 9', problemEn: 'it must be at most 9' }
   const wrong = (field: string) =>
     errorText('invalid_field', 'zh', { ...fieldPlaces(field), ...problem })
   expect(wrong('quota')).toBe('参数「额度」（quota）无效：最大 9')

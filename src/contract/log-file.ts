@@ -65,7 +65,10 @@ export function csvCell(text: string): string {
   return `"${guarded.includes('"') ? guarded.replaceAll('"', '""') : guarded}"`
 }
 
-/** A cell of any value: texts are guarded; a figure below zero is no formula. */
+/**
+ * A cell of any value: texts are guarded against formula injection; a negative number is not a
+ * formula.
+ */
 function cell(value: unknown): string {
   if (typeof value === 'string') return csvCell(value)
   if (typeof value === 'object' && value !== null) return csvCell(JSON.stringify(value))
@@ -186,7 +189,7 @@ function csvRow(row: LogFileRow, { timeText, quotaPerUnit, hasBodies }: LogFileO
   let text = csvLine(values)
   if (quotaPerUnit !== null) {
     const factors = LOG_FILE_FACTORS.map((name) => row.price?.[name])
-    // A figure without a guard, though it is a text.
+    // A number that is stored as text and needs no guard.
     text += `,"${costOf(row, quotaPerUnit) ?? ''}",${csvLine(factors)}`
   }
   return hasBodies ? `${text},${csvLine([row.request, row.response])}` : text

@@ -16,7 +16,7 @@ const OptionRow = z
 export const optionApi = {
   list: get('/api/option/', {
     name: 'listOptions',
-    summary: 'All settings but those that are secret.',
+    summary: 'All settings except secrets.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     data: z.array(OptionRow),
@@ -29,7 +29,7 @@ export const optionApi = {
   }),
   update: put('/api/option/', {
     name: 'setOption',
-    summary: 'Changes a setting; a value that does not fit is refused, and nothing changes.',
+    summary: 'Changes a setting; an invalid value is refused.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
     needsProof: ({ body }) => isProvenOption(String(body['key'])),

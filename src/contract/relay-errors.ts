@@ -178,13 +178,13 @@ export const relayErrors = {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它，或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
-    en: 'The channels of this model do not support the built-in tool {tool} ({field}): turn it off in the client, or ask an administrator to drop such tools',
+    en: 'The channels of this model do not support the hosted tool {tool} ({field}): turn it off in the client, or ask an administrator to drop such tools',
   },
   relay_field_search_unsupported: {
     status: 400,
     code: 'unsupported_parameter',
     zh: '可用于此模型的渠道没有内置工具 {tool}（{field}）：请在客户端关闭它（Codex：在 config.toml 中设置 web_search = "disabled"），或请管理员在“去掉模型无法使用的内置工具”中填入渠道类型',
-    en: 'The channels of this model do not support the built-in tool {tool} ({field}): turn it off in the client (Codex: web_search = "disabled" in config.toml), or ask an administrator to drop such tools',
+    en: 'The channels of this model do not support the hosted tool {tool} ({field}): turn it off in the client (Codex: web_search = "disabled" in config.toml), or ask an administrator to drop such tools',
   },
   relay_feature_not_offered: {
     status: 400,

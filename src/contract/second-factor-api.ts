@@ -51,7 +51,7 @@ export const secondFactorApi = {
   verify: post('/api/verify', {
     name: 'verifyIdentity',
     summary:
-      'Proves again who is at the console, for five minutes: by a code, or by the password where there is no second factor.',
+      'Confirms the identity of the signed-in user for five minutes: by a code, or by the password without a second factor.',
     access: 'user',
     duringFactorSetup: true,
     rate: 'critical',
@@ -89,7 +89,7 @@ export const secondFactorApi = {
   }),
   setup: post('/api/user/2fa/setup', {
     name: 'setUpSecondFactor',
-    summary: 'Makes a new secret and recovery codes. Sign-in asks for codes only after `enable`.',
+    summary: 'Creates a new secret and recovery codes. Sign-in asks for codes only after `enable`.',
     access: 'user',
     duringFactorSetup: true,
     needsProof: true,
@@ -127,7 +127,7 @@ export const secondFactorApi = {
   }),
   recoveryCodes: post('/api/user/2fa/backup_codes', {
     name: 'replaceRecoveryCodes',
-    summary: 'Makes ten new recovery codes; the old ones stop working.',
+    summary: 'Creates ten new recovery codes; the old ones stop working.',
     access: 'user',
     rate: 'critical',
     body: CodeBody,

@@ -25,13 +25,13 @@ export type Session = z.infer<typeof Session>
 export const sessionApi = {
   list: get('/api/user/sessions', {
     name: 'listSessions',
-    summary: 'Where the own account is signed in, the last used first.',
+    summary: 'Sessions of the own account, the last used first.',
     access: 'user',
     data: z.array(Session),
   }),
   endOthers: del('/api/user/sessions', {
     name: 'endOtherSessions',
-    summary: 'Ends all sessions of the own account but the one of this call.',
+    summary: 'Ends all sessions of the own account except the one of this call.',
     access: 'user',
   }),
   end: del('/api/user/sessions/:session', {

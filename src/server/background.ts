@@ -47,7 +47,7 @@ export function createBackground(trace: { warn(facts: object, text: string): voi
         trace.warn({ what, err: error }, 'background work failed')
       }
     })
-    // Not in the caller's turn of the event loop, so that its response is sent first.
+    // Runs in a later turn of the event loop, so that the caller's response is sent first.
     setImmediate(next, queue)
   }
 

@@ -1,17 +1,20 @@
 import { createParser } from 'eventsource-parser'
-import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
-import { countedUsage, USAGE_TOKENS_MAX } from '../../src/server/relay/canonical/token-usage.ts'
-import { NO_CHANGES } from '../../src/server/relay/dialect/answer-changes.ts'
-import type { StreamOutcome } from '../../src/server/relay/dialect/dialect.ts'
-import { FollowedStream } from '../../src/server/relay/dialect/followed-stream.ts'
+import type { DialectName } from '../../src/server/relay/protocols/canonical/chat-request.ts'
+import {
+  countedUsage,
+  USAGE_TOKENS_MAX,
+} from '../../src/server/relay/protocols/canonical/token-usage.ts'
+import { NO_CHANGES } from '../../src/server/relay/protocols/dialect/answer-changes.ts'
+import type { StreamOutcome } from '../../src/server/relay/protocols/dialect/dialect.ts'
+import { FollowedStream } from '../../src/server/relay/protocols/dialect/followed-stream.ts'
 import { dialects } from '../../src/server/relay/conversion/dialects.ts'
 import {
   convertedOutput,
   splicedOutput,
   type StreamOutput,
-} from '../../src/server/relay/dialect/stream-output.ts'
-import { SseReader, type SseEvent } from '../../src/server/relay/transport/sse.ts'
-import { responsesClient } from '../../src/server/relay/responses/client.ts'
+} from '../../src/server/relay/protocols/dialect/stream-output.ts'
+import { SseReader, type SseEvent } from '../../src/server/relay/transport/wire.ts'
+import { responsesClient } from '../../src/server/relay/protocols/openai-responses/client.ts'
 import { createDice, type Dice } from './dice.ts'
 import { streamCases, type StreamCase } from './stream-corpus.ts'
 

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import type { DialectName } from '../../src/server/relay/canonical/chat-request.ts'
+import type { DialectName } from '../../src/server/relay/protocols/canonical/chat-request.ts'
 
 /**
  * Streams that upstreams have sent or could send: complete ones of each dialect, and malformed

@@ -10,7 +10,7 @@ import { ChannelTypeNumber } from '../../src/contract/channel-type-number.ts'
 
 type Report = (at: { loc: ESTree.Node['loc'] }, message: string) => void
 
-/** A rule that looks at each node of the given types by itself. */
+/** A rule that checks each node of the given types separately. */
 function ruleOf<N extends ESTree.Node>(
   types: readonly N['type'][],
   visit: (node: N, report: Report, context: Context) => void,
@@ -112,8 +112,8 @@ function keysOf(node: ESTree.ObjectExpression | ESTree.NewExpression) {
 }
 
 /**
- * `call.onGone = () => …`: V8 makes such a function in the old generation, and what it can see, a
- * whole call, outlives the collections of the young one.
+ * `call.onGone = () => …`: V8 allocates such a function in the old generation, so everything that
+ * it references, a whole call, survives collections of the young generation.
  */
 const noInlineHandler = ruleOf<ESTree.AssignmentExpression>(
   ['AssignmentExpression'],
@@ -133,7 +133,7 @@ const pollPage = ruleOf<ESTree.CallExpression>(['CallExpression'], (node, report
   if (lastName(node.callee) !== 'expect' || read?.type !== 'AwaitExpression') return
   if (read.argument.type !== 'CallExpression') return
   if (!PAGE_READS.test(lastName(read.argument.callee) ?? '')) return
-  // That something is absent is asked once, after a proof that the page is there.
+  // Checks for absence once, after another check has proved that the page is loaded.
   if (lastName(node.parent) === 'not') return
   report(node, 'Wait for what is expected: await expect.poll(() => …).')
 })
@@ -169,9 +169,9 @@ const noBarrel = ruleOf<ESTree.Program>(['Program'], ({ body }, report) => {
   if (at) report(at, 'No barrels; import each name from the file that declares it.')
 })
 
-/** Words that say nothing about what is inside. */
+/** Names that do not describe their content. */
 const EMPTY_WORD = /^(services?|managers?|helpers?|utils?|misc|common)$/
-/** One word per thing (`docs/glossary.md`): what to say instead of these. */
+/** One word per thing (`docs/glossary.md`): the term to use instead. */
 const SYNONYMS = new Map([
   ['voucher', 'redemption'],
   ['coupon', 'redemption'],

@@ -10,7 +10,7 @@ export type Variables = Record<string, unknown>
 type Run = { base: string; variables: Variables; jars: Map<string, Map<string, string>> }
 
 const CALL_TIMEOUT_MS = 30_000
-/** A longer page is only recorded as a page. */
+/** The text of a longer HTML page is not recorded, only that it is a page. */
 const PAGE_CHARACTERS_MAX = 500
 const keptHeaders = [
   'content-type',

@@ -9,7 +9,7 @@ import { toast } from '../app/toast.ts'
 
 const POLL_MS = 1500
 
-/** Kinds of runs over many channels, with their texts. */
+/** Runs over all channels (tests, balances), with their texts. */
 export interface RunTexts {
   key: string
   address: 'GET /api/channel/test/status' | 'GET /api/channel/update_balance/status'

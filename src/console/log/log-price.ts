@@ -26,7 +26,7 @@ export interface PriceBreakdown {
   total: number
 }
 
-/** Decimals shown of an infinite quotient. */
+/** Maximum number of decimals of a displayed quotient. */
 const SHOWN_PLACES = 6
 
 /** Formats the value divided by `parts`; infinite decimals are truncated. */

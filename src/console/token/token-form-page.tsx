@@ -47,7 +47,7 @@ async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boole
   }
   const stored = await call('GET /api/token/:id', { params: { id: before.id } })
   const update = toUpdate(form, before, stored)
-  // An attempt without a response may have been booked, and must not be booked twice.
+  // A request without a response may have been stored, and a retry must not store it twice.
   const seen = mayBeDone ? { remain_quota_was: stored.remain_quota } : {}
   const after = await call('PUT /api/token/', { body: { ...update, ...seen } })
   if (shouldReenable(stored, after, nowSeconds())) {

@@ -49,7 +49,7 @@ function useSave(before: User | null) {
         return
       }
       const params = { id: before.id }
-      // An attempt without a response may have been booked, and must not be booked twice.
+      // A request without a response may have been stored, and a retry must not store it twice.
       const stored = mayBeDone ? await call('GET /api/user/:id', { params }) : before
       const wanted = mergeEdits(form, toForm(before), toForm(stored))
       await call('PUT /api/user/', { body: toUpdate(wanted, stored) })

@@ -149,7 +149,7 @@ export const modelOptions = {
   ToolPrice: {
     group: 'price',
     kind: 'ratios',
-    title: { zh: '内置工具价格', en: 'Prices of built-in tools' },
+    title: { zh: '内置工具价格', en: 'Prices of hosted tools' },
     hint: {
       zh: '上游执行一千次工具的美元价格',
       en: 'Dollars per thousand tool calls run by the upstream',

@@ -57,7 +57,7 @@ export const operationOptions = {
     group: 'general',
     kind: 'channelTypes',
     default: '',
-    title: { zh: '去掉模型无法使用的内置工具', en: 'Drop unsupported built-in tools' },
+    title: { zh: '去掉模型无法使用的内置工具', en: 'Drop unsupported hosted tools' },
     hint: {
       zh: '渠道类型的编号，* 表示所有类型；例如 Codex 默认启用的 web_search。留空则拒绝这样的请求',
       en: 'Channel type numbers, * for all. Drops tools such as web_search, which Codex enables by default; if empty, such requests are refused',

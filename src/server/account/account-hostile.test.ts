@@ -11,7 +11,7 @@ import { forEachValue } from '../test/for-each-value.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-/** What visitors send to come in, to come to an account, and to get back into one. */
+/** Hostile input to sign-in, registration and password reset. */
 forEachDatabase('hostile visitors', (open) => {
   let server: TestServer
   let mailbox: Mailbox
@@ -109,7 +109,7 @@ forEachDatabase('hostile visitors', (open) => {
     }))
 
   describe('credentials', () => {
-    test('that are nobody’s access token: 200 and one sentence', async () => {
+    test('that are not an access token: 200 and one sentence', async () => {
       const owner = await aUser(server)
       // As the product makes them.
       const { data } = await server.call('GET', '/api/user/token', { as: owner })
@@ -129,7 +129,7 @@ forEachDatabase('hostile visitors', (open) => {
       }
     })
 
-    test('that are nobody’s session: 401', async () => {
+    test('that are not a session: 401', async () => {
       const { cookie } = await aUser(server)
       for (const [what, wrong] of wrongCookies(cookie.slice('session='.length))) {
         const answer = await server.call('GET', '/api/user/self', { as: { cookie: wrong } })
@@ -166,7 +166,7 @@ forEachDatabase('hostile visitors', (open) => {
   })
 })
 
-/** What no database has a part in. */
+/** Tests that do not depend on the database. */
 onSqlite('hostile visitors’ bodies and addresses', (open) => {
   let server: TestServer
   let mailbox: Mailbox
@@ -197,7 +197,7 @@ onSqlite('hostile visitors’ bodies and addresses', (open) => {
       forEachValue(NO_OBJECTS, async (_what, body) => expect(await send(path, body)).toBe(false)),
   )
 
-  test('members that nobody asked for make nobody more, and are not too many', () =>
+  test('unknown members raise no rights, and their number is limited', () =>
     forEachValue(ODD_MEMBERS, async (what, members) => {
       const body = `{"username":"${user.username}","password":"${PASSWORD}",${members}}`
       expect(await send('/api/user/login', body)).toBe(!TOO_MUCH.has(what))
@@ -243,7 +243,7 @@ onSqlite('hostile visitors’ bodies and addresses', (open) => {
       mailbox.mails.length = 0
     })
 
-    test('goes to no address that is none', () =>
+    test('is not sent to an invalid address', () =>
       forEachValue(
         WRONG_ADDRESSES.map((address) => [address] as const),
         async (address) => {
@@ -261,7 +261,7 @@ onSqlite('hostile visitors’ bodies and addresses', (open) => {
       expect(receivers.filter((address) => address !== 'known@example.test')).toEqual([])
     })
 
-    test('links lead where the settings say, whatever host was called', async () => {
+    test('links lead to the configured address for every requested host', async () => {
       await server.app.options.set('ServerAddress', 'https://gate.example')
       const headers = { host: 'evil.localhost', 'x-forwarded-host': 'evil.example' }
       await server.call('GET', `${path}?email=known@example.test`, { headers })

@@ -57,7 +57,7 @@ async function inviteCode({ database }: App, user: StoredUser): Promise<string> 
   for (const length of AFF_CODE_LENGTHS) {
     const outcome = await setInviteCode(database.write, user.id, newAffCode(length))
     if (outcome === 'taken') continue
-    // Of two concurrent requests one has set the code; both return that code.
+    // If two requests run concurrently, both return the code that the first one stored.
     const code = (await findUser(database.write, user.id))?.aff_code
     if (code) return code
   }

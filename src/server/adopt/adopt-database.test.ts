@@ -98,7 +98,7 @@ describe.each(CASES)('%s of a real One API server', (_name, adopt) => {
       const columns = columnsOf(before)(table).filter((name) => name !== 'id')
       const names = columns.map((name) => `"${name}"`).join(', ')
       const changed = columns.map((name) => {
-        // What must be unique becomes so.
+        // Unique columns get unique values.
         const isUnique = /^(username|access_token|aff_code)$/.test(name)
         if (name === 'key' && table !== 'channels') return `substr('new' || "key", 1, 30)`
         if (table === 'abilities' && name === 'model') return `'new' || model`
@@ -117,7 +117,7 @@ describe.each(CASES)('%s of a real One API server', (_name, adopt) => {
     }
   })
 
-  test('goes on above the ids that One API gives out while it has the database again', async () => {
+  test('continues above the ids that One API assigns while it uses the database again', async () => {
     const { database, before } = await adopt()
     await database.run(`INSERT INTO users (username, password, aff_code) VALUES ('newer', '', 'nEw0');
       INSERT INTO tokens (user_id, "key", name) VALUES (1, 'newer', 'newer');
@@ -192,7 +192,7 @@ async function expectBilledCall(server: TestServer, before: Rows): Promise<void>
   const root = await signedIn(server, 'root')
   const moved = await server.call('PUT', '/api/channel/', {
     as: root,
-    // A new address wants the secrets again.
+    // A new address requires the secrets again.
     body: { id: 1, base_url: upstream.url, key: 'sk-channel-1', config: '{"ak":"a","sk":"s"}' },
   })
   expect(moved.json).toMatchObject({ success: true })
@@ -240,7 +240,8 @@ test('a SQLite file keeps statements that One API’s own migration can read', a
     `SELECT sql FROM sqlite_master WHERE tbl_name IN (${tables}) AND sql IS NOT NULL`,
   )
   for (const { sql } of rows) {
-    // What its database library takes such a statement apart with; another form stops its start.
+    // Pattern with which One API's database library parses such a statement; with another form it
+    // does not start.
     expect(sql).toMatch(
       /^CREATE TABLE [`"'\t]?[\w-]+[`"'\t]?\s*\(.*\)$|^CREATE( UNIQUE)? INDEX [`"'\t]?[\w-]+[`"'\t]? ON .*$/is,
     )

@@ -60,7 +60,7 @@ const countable = ({ name, kind }: OneApiColumn, engine: Engine) => {
     ELSE ${value} END`
 }
 
-/** SQLite may contain the words for true of other databases. */
+/** SQLite may contain other databases' spellings of true. */
 const truth = (column: string) =>
   sql`CASE WHEN lower(CAST(${sql.ref(column)} AS text)) IN ('t', 'true', 'yes', 'on') THEN 1
     WHEN ${sql.ref(column)} IS NULL THEN NULL

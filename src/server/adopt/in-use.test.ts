@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
 import { oneApiRows, postgresFixture } from '../test/one-api-databases.ts'
 
-test('a PostgreSQL database that somebody holds on to is left alone, and the reason is said', async () => {
+test('a PostgreSQL database in use is not adopted, and the error gives the reason', async () => {
   const database = await postgresFixture()
   const { location } = database
   if (location.engine !== 'postgres') throw new Error('this one is on a server')

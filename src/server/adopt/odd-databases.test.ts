@@ -17,7 +17,7 @@ import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { reportAdoption } from './adopt-report.ts'
 
-/** Databases of older versions, of long use, and of nobody we know. */
+/** Databases of older versions, databases in long use, and databases of unknown programs. */
 
 async function adopt({ location }: PlainDatabase): Promise<void> {
   await (await openDatabase(location)).close()
@@ -35,7 +35,7 @@ const signIn = async (server: TestServer) => {
   return { cookie: String(headers['set-cookie']).split(';')[0] ?? '' }
 }
 
-/** What a version of the first year did not have. */
+/** Columns that versions of the first year lack. */
 const LATER_COLUMNS = {
   logs: [
     'request_id',
@@ -189,12 +189,12 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     expect(options.flag('RegisterEnabled')).toBe(false)
     expect(options.number('QuotaForInviter')).toBe(0)
     expect(options.ratios().group.size).toBe(0)
-    // The prices that the operator set stay, whatever stands beside them.
+    // The operator's prices are kept, even with invalid entries beside them.
     const { model, completion } = options.ratios()
     expect([model.get('mine'), model.has('odd')]).toEqual(['7.142857142857143', false])
     expect(completion.get('deepseek-reasoner')).toBe('3.9818181818181815')
     expect(completion.get('mine')).toBe('1000000')
-    // What the settings page was given can be saved again.
+    // Values that the settings page received can be saved again.
     for (const { key, value } of options.listed().filter((option) => /^Mod|^Comp/.test(option.key)))
       await options.set(key, value)
     expect(options.ratios().model.get('mine')).toBe('7.142857142857143')
@@ -315,7 +315,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
 
   test('what fails in the middle leaves everything as it was', async () => {
     const database = await open()
-    // An index of one of our names, made by somebody else, stops the migration half way.
+    // A foreign index with one of our names stops the migration halfway.
     await database.run('CREATE INDEX gh_usage_hourly_hour ON users (quota)')
     const before = await oneApiRows(database)
     await expect(openDatabase(database.location)).rejects.toThrow(/gh_usage_hourly_hour/)
@@ -379,7 +379,7 @@ test('a PostgreSQL database whose ids lost their sequences gets new ones', async
   ).toEqual([{ u: 7, t: 21 }])
 })
 
-test('what PostgreSQL would not let be changed is told before', async () => {
+test('columns that PostgreSQL cannot change are reported before the adoption', async () => {
   const database = await postgresFixture()
   await database.run('CREATE VIEW report AS SELECT u."group", c.name FROM users u, channels c')
   const bare = await openBare(database.location)

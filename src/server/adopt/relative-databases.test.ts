@@ -83,7 +83,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     expect(await database.rows('SELECT * FROM token_groups')).toEqual([
       { token_id: expect.toSatisfy((id: unknown) => Number(id) === 13), group: 'vip' },
     ])
-    // Where nobody has said otherwise, anybody could use these.
+    // By default every user can use these.
     expect(
       await database.rows(`SELECT value FROM options WHERE "key" = 'UserUsableGroups'`),
     ).toEqual([{ value: '{"default":"默认分组","vip":"vip分组"}' }])
@@ -214,7 +214,7 @@ async function* bytesOf(dump: string): AsyncGenerator<Buffer> {
   yield Buffer.from(dump)
 }
 
-/** Answers what was said meanwhile. */
+/** Returns the output of this time. */
 async function load({ location }: PlainDatabase, ...dumps: string[]): Promise<string> {
   const lines: string[] = []
   const bare = await openBare(location)

@@ -12,11 +12,11 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { newChannels, type ChannelFields } from './channel.ts'
 
 /**
- * What strangers, scripts and mishaps send to the channel form. Whatever it is: no fault, nothing
- * half written, what is stored is what was sent, and the list can be read afterwards.
+ * Hostile and malformed input to the channel form. For every input there is no server error and no
+ * partial write, the stored values are those that were sent, and the list remains readable.
  */
 
-/** Never stored in a name: nobody could read it, or it reads as something else. */
+/** Never stored in a name, because it is unreadable or looks like another name. */
 const UNREADABLE = /[\p{Cc}\p{Cs}\u2028\u2029\u202A-\u202E\u2066-\u2069]/u
 const TEXT_MEMBERS = ['name', 'key', 'models', 'group', 'other', 'system_prompt', 'test_model']
 

@@ -233,7 +233,7 @@ function upstreamModelRoutes(app: App, { egress }: ChannelTools): Route[] {
     serve(channelApi.newUpstreamModels, async ({ body }) => {
       refuse(channelRefusal(body))
       const { type = 0, base_url = '', key = '', config = '' } = body
-      // Of several keys the first is used.
+      // If there are several keys, the first is used.
       const [first = ''] = key.trim().split('\n')
       refuse(keyRefusal(first.trim()))
       return { data: await modelsOf({ type, base_url, key: first.trim(), config }) }

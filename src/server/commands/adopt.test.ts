@@ -86,7 +86,7 @@ test('--dry-run and adopt read a file that One API was killed over, as it was be
   expect(after).toEqual(before)
 })
 
-test('adopt tells each step, reconcile then finds no difference, and a second time is nothing', async () => {
+test('adopt reports each step, reconcile then finds no difference, and a second run changes nothing', async () => {
   const file = fileOf(sqliteFixture())
   const env = { SQLITE_PATH: file }
   const first = await runCommand(['adopt'], env)
@@ -114,7 +114,7 @@ test('the data folder of One API becomes ours as it is, and stays the database',
   expect((await runCommand(['reconcile'], { DATA_DIR })).out).toContain('0 differences')
 })
 
-test('a one-api.db beside a database of ours is left alone, and a start says so', async () => {
+test('a one-api.db beside our database is ignored, and startup reports it', async () => {
   const DATA_DIR = newFolder()
   const ours = path.join(DATA_DIR, 'gatehouse.db')
   const oneApiFile = path.join(DATA_DIR, 'one-api.db')
@@ -241,7 +241,7 @@ test('groups that only MySQL found without looking at capitals are named', async
   expect(out).not.toContain('group default')
 })
 
-test('a SQLite file that another program has open is left alone, and what to do is said', async () => {
+test('a SQLite file in use by another program is not adopted, and the error says what to do', async () => {
   const file = fileOf(sqliteFixture())
   const other = new Sqlite(file)
   other.exec('BEGIN')
@@ -268,11 +268,11 @@ test('a log that had a database of its own comes in as a second dump, compressed
   ])
 })
 
-/** More than are summed up at once. */
+/** More rows than one step sums up. */
 const LOG_ROWS = 110_000
 
 test(
-  'killed in the middle, the file is One API’s still or adopted, and the next start goes on',
+  'after a kill in the middle, the file is unchanged or adopted, and the next start continues',
   { timeout: 120_000 },
   async () => {
     const database = sqliteFixture()

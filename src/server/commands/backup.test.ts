@@ -31,7 +31,7 @@ const relayed = async (url: string): Promise<number> => {
   return response.status
 }
 
-/** Calls one after another until it is told to stop. Answers how many were answered. */
+/** Makes calls one after another until stopped; returns the number of successful ones. */
 function keepCalling(url: string): { stop(): Promise<number> } {
   const stopper = new AbortController()
   const worker = async (): Promise<number> => {
@@ -210,7 +210,7 @@ test('without room on the disk there is no backup, and nothing is left', async (
   expect(fs.readdirSync(to)).toEqual([])
 }, 60_000)
 
-test('differences in the books are told, and the backup is kept', async () => {
+test('differences in the ledger are reported, and the backup is kept', async () => {
   const [DATA_DIR, to] = [newFolder(), newFolder()]
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await emptyDatabase(file)

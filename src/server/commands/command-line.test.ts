@@ -15,7 +15,7 @@ import { runCommand } from '../test/run-command.ts'
 import { PROGRAM, runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
 
-/** Away from the settings of whoever works here. */
+/** Outside the developer's own settings. */
 const start = (args: string[], env: Record<string, string> = {}, cwd = newFolder()) =>
   runProgram(args, env, cwd)
 
@@ -127,7 +127,7 @@ test('a unit file of One API may name a folder for its log', async () => {
   expect((await ended).err).toBe('--log-dir has no effect here: the log goes to standard output\n')
 })
 
-test('a server whose output nobody reads goes on, and ends on SIGTERM', async () => {
+test('a server whose output is not read continues, and ends on SIGTERM', async () => {
   const PORT = await freePort()
   const { program, ended } = start(['serve'], { DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' })
   program.stdout.destroy()
@@ -138,11 +138,11 @@ test('a server whose output nobody reads goes on, and ends on SIGTERM', async ()
   expect((await ended).code).toBe(0)
 })
 
-test('a server whose output fails goes on, and ends', async () => {
+test('a server whose output fails continues, and ends', async () => {
   const PORT = await freePort()
   const { PATH = '' } = process.env
   const env = { PATH, DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' }
-  // Opened to be read: whatever is written there fails, as on a full disk.
+  // Opened for reading, so every write fails, as on a full disk.
   const output = fs.openSync(os.devNull, 'r')
   const program = spawn(process.execPath, [PROGRAM, 'serve'], {
     env,
@@ -265,14 +265,14 @@ test('reset-root gives root a new password, ends its token, allows password sign
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
   expect(reset.out).toContain('its second factor and its passkeys were revoked')
-  // What only an empty database reads stays in many a set-up for good.
+  // Many installations permanently keep settings that only an empty database reads.
   const second = await serve({ DATA_DIR, ...ODD_INITIALS })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })
   expect(await signIn(second.url, 'AnotherPass1')).toMatchObject({ success: true })
   expect(await setOption(second.url, token, closed)).toMatchObject({ success: false })
 })
 
-test('refresh-models stores the data that it is told of, or says why not', async () => {
+test('refresh-models stores the given data, or reports the reason', async () => {
   const DATA_DIR = newFolder()
   const file = path.join(DATA_DIR, 'gatehouse.db')
   await (await openDatabase({ engine: 'sqlite', path: file })).close()
@@ -315,7 +315,7 @@ test('reconcile that cannot even begin does not say that the books are wrong', a
   expect(await runCommand(['reconcile', '--help'], {})).toMatchObject({ code: 0 })
 })
 
-test('a database that is not there says so in one line', async () => {
+test('a missing database is reported in one line', async () => {
   const SQL_DSN = 'postgres://me:secret-word@127.0.0.1:1/nothing'
   const { code, err } = await start(['serve'], { SQL_DSN }).ended
   expect(err).toMatch(/^SQL_DSN: the database cannot be opened: .*ECONNREFUSED.*\n$/)
@@ -323,7 +323,7 @@ test('a database that is not there says so in one line', async () => {
   expect(code).toBe(1)
 })
 
-test('a database that fails when the tables are there says so in one line', async () => {
+test('a database that fails after the tables exist is reported in one line', async () => {
   const { url: SQL_DSN, drop } = await createTestDatabase()
   onTestFinished(drop)
   const database = await openDatabase({ engine: 'postgres', url: SQL_DSN })
@@ -341,7 +341,7 @@ test('a database that fails when the tables are there says so in one line', asyn
   expect(code).toBe(1)
 })
 
-test('a file that is no database is left alone, and the start says so', async () => {
+test('a file that is not a database is not changed, and startup reports it', async () => {
   const DATA_DIR = newFolder()
   const file = path.join(DATA_DIR, 'gatehouse.db')
   fs.writeFileSync(file, 'these are not the pages you are looking for'.repeat(100))
@@ -352,7 +352,7 @@ test('a file that is no database is left alone, and the start says so', async ()
   expect(fs.readFileSync(file, 'utf8')).toBe(before)
 })
 
-test('what is wrong with the data folder and with .env is said in one line', async () => {
+test('problems of the data folder and of .env are reported in one line', async () => {
   const folder = newFolder()
   const SQLITE_PATH = path.join(folder, 'gatehouse.db')
   const file = path.join(folder, 'file')

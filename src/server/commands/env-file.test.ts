@@ -36,7 +36,7 @@ test('a .env file is read with comments, quotes and blanks', () => {
   expect(readEnvFile(path.join(folder, 'nowhere'))).toEqual({})
 })
 
-test('a .env that is no file is said in one line', () => {
+test('a .env that is not a file is reported in one line', () => {
   const file = path.join(folder, '.env')
   fs.mkdirSync(file)
   const reason = 'EISDIR: illegal operation on a directory, read'

@@ -32,7 +32,7 @@ const tablesOf = (url: string) =>
     'SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()',
   )
 
-test('whoever is signed in stays so; a file in use is refused until its server has ended', async () => {
+test('sessions are kept; a file in use is refused until its server has ended', async () => {
   const DATA_DIR = newFolder()
   const url = await emptyPostgres()
   const file = path.join(DATA_DIR, 'gatehouse.db')
@@ -98,7 +98,7 @@ test('a move that is killed leaves nothing', async () => {
   await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])
 }, 60_000)
 
-test('wrong options are said in one line, without the password', async () => {
+test('wrong options are reported in one line, without the password', async () => {
   const folder = newFolder()
   const file = path.join(folder, 'gatehouse.db')
   const nowhere = await runCommand(['move', '--from', file], {})

@@ -13,7 +13,7 @@ import {
 import { createTestDatabase } from '../test/postgres.ts'
 import { runCommand } from '../test/run-command.ts'
 
-/** What they end with when they cannot do their work. */
+/** Exit codes of failing commands. */
 const COMMANDS = [
   ['reconcile', 2],
   ['reset-root', 1],
@@ -36,9 +36,9 @@ async function emptyPostgres(): Promise<string> {
   return url
 }
 
-// What a restore left that did not work.
+// Left by a failed restore.
 test.each(COMMANDS)(
-  '%s says that an empty database is none, and leaves it empty',
+  '%s reports that an empty file is not a database, and leaves it empty',
   async (name, failed) => {
     const file = path.join(newFolder(), 'empty.db')
     fs.writeFileSync(file, '')

@@ -33,7 +33,7 @@ const ANSWER_TIMEOUT_MS = 3000
 
 /**
  * Resolves to a database response for a monitor. Rejects if it takes too long, because a database
- * that hangs does not even fail.
+ * that hangs returns no error.
  */
 export function inTime<T>(asked: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()

@@ -1,6 +1,6 @@
 import { groupNames } from '../../contract/user.ts'
 import { costOf, findPrice, priceAt } from '../ledger/price.ts'
-import { bookedFactors } from '../ledger/price/price-factors.ts'
+import { bookedFactors } from '../ledger/price/price-lines.ts'
 import type { Ratios } from '../option/live-options.ts'
 import { channelsFor, type DemoChannel } from './demo-channels.ts'
 import { demoModels, type DemoModel } from './demo-models.ts'

@@ -82,7 +82,7 @@ const CODE_POINTS = [500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000]
 
 /** Share of used codes; they are the oldest. */
 const USED_SHARE = 0.55
-/** Of the others, one in this many is disabled. */
+/** One in this many of the other users is disabled. */
 const WITHDRAWN_EACH = 4
 
 /** Returns the codes: more than half are used, some are disabled, the rest are unused. */

@@ -9,7 +9,7 @@ import { forEachValue } from '../test/for-each-value.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
 import { SESSION_COOKIE } from './sessions.ts'
 
-/** Who knocks. */
+/** Callers of the tests. */
 interface Knocker {
   role: number
   status?: number
@@ -38,7 +38,10 @@ const KNOCKERS: Record<string, Knocker | 'nobody' | 'wrong access token' | 'forg
 
 const NEEDED: Record<Access, number> = { anyone: 0, user: 1, admin: 10, root: 100 }
 
-/** What the contract's declaration means for this caller; null: the call goes on to its handler. */
+/**
+ * Returns the refusal that the contract declares for this caller; null if the call reaches its
+ * handler.
+ */
 function expectedRefusal(
   { options }: Endpoint,
   knocker: (typeof KNOCKERS)[string],
@@ -52,7 +55,7 @@ function expectedRefusal(
   return role < NEEDED[options.access] ? 'role_too_low' : null
 }
 
-/** Whose session ends with the first refusal. */
+/** Callers whose session ends with the first refusal. */
 const isOut = (knocker: (typeof KNOCKERS)[string]): boolean =>
   typeof knocker === 'object' && knocker.status !== undefined
 
@@ -65,7 +68,7 @@ const REFUSALS: readonly ErrorCode[] = [
   'cross_site',
 ]
 
-/** What decides about a caller; endpoints that agree in it are the same to the gate. */
+/** Properties that decide about access; endpoints with the same properties are equivalent. */
 const gateOf = ({ method, options }: Endpoint): string =>
   JSON.stringify([
     method === 'GET',
@@ -105,7 +108,7 @@ forEachDatabase('access', (open, engine) => {
 
   const endpoints = engine === 'sqlite' ? labelledEndpoints : ofEachGate
 
-  test.each(Object.entries(KNOCKERS))('%s is let in where the contract says so', async (...row) => {
+  test.each(Object.entries(KNOCKERS))('%s is admitted as the contract declares', async (...row) => {
     const [, knocker] = row
     const shared = await callerOf(knocker)
     await forEachValue(endpoints, async (_label, endpoint) => {
@@ -118,7 +121,7 @@ forEachDatabase('access', (open, engine) => {
       })
       const met = REFUSALS.find((code) => answer.message === errorText(code, 'zh')) ?? null
       expect(met).toBe(expectedRefusal(endpoint, knocker))
-      // Whoever wants a file is told everything by the status.
+      // For a requested file the status code reports the error.
       const isByStatus = endpoint.options.answer === 'stream' && met === 'access_token_invalid'
       expect(answer.status === 401).toBe(met === 'not_signed_in' || isByStatus)
       if (met !== null) expect(answer.json).toEqual({ success: false, message: answer.message })

@@ -52,7 +52,7 @@ onSqlite('calls from other sites', (open) => {
   let server: TestServer
   let root: TestUser & { accessToken: string }
 
-  /** Somebody who may do everything, by cookie or by token. */
+  /** A caller with all rights, by cookie or by token. */
   async function aRoot() {
     const user = await aUser(server, { role: Role.root })
     return { ...user, accessToken: await anAccessToken(server, user.id) }
@@ -102,7 +102,7 @@ onSqlite('calls from other sites', (open) => {
     expect(answer.status === 403).toBe(needsState(endpoint))
   }
 
-  // What headers mean is decided by one rule, for every endpoint alike: `csrf.test.ts`.
+  // One rule for every endpoint evaluates the headers: `csrf.test.ts`.
   test.each(changing)('%s is not done from another site', async (_label, endpoint) => {
     await expectForeignRefused(endpoint, { 'sec-fetch-site': 'cross-site', origin: FOREIGN })
     await expectOwnAdmitted(endpoint, { 'sec-fetch-site': 'same-origin', origin: server.url })

@@ -9,7 +9,7 @@ import { forEachDatabase, onSqlite } from '../test/for-each-database.ts'
 import { forEachValue } from '../test/for-each-value.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-/** What a connection that says nothing more is waited for. */
+/** Maximum wait for a connection that sends no more data. */
 const WAIT_MS = 1500
 
 /** Sends bytes and ends; answers what came back until the connection was closed or fell silent. */
@@ -42,7 +42,7 @@ const ESCAPED_LENGTH_MAX = 8000
 const inQueries = (texts: typeof TEXTS) =>
   texts.filter(([, text]) => escaped(text).length <= ESCAPED_LENGTH_MAX)
 
-/** What is decided before any database is asked. */
+/** Refusals before any access to the database. */
 onSqlite('hostile requests', (open) => {
   let server: TestServer
   let root: TestUser
@@ -54,7 +54,7 @@ onSqlite('hostile requests', (open) => {
   afterAll(() => server.close())
   afterEach(async () => {
     expect(server.faults.splice(0)).toEqual([])
-    // A good one is answered, whatever was there before.
+    // A valid request gets a response, regardless of the ones before.
     expect((await server.call('GET', '/api/status')).status).toBe(200)
   })
 
@@ -98,7 +98,7 @@ onSqlite('hostile requests', (open) => {
     }),
   )
 
-  test('a made-up code of the public account signs nobody in', () =>
+  test('an invented code of the public account does not sign in', () =>
     forEachValue(inQueries(TEXTS), async (_what, text) => {
       for (const path of ['/api/oauth/wechat', '/api/oauth/wechat/bind']) {
         const as = path.endsWith('bind') ? root : {}
@@ -162,7 +162,7 @@ forEachDatabase('hostile queries', (open) => {
     }),
   )
 
-  // Members that are numbers count as 0 if they are none: `input/parse-input.test.ts`.
+  // Invalid numbers count as 0: `input/parse-input.test.ts`.
   test.each(FILTERED)('%s filtered by any text', (path) =>
     forEachValue(inQueries(STORED_TEXTS), async (what, text) => {
       for (const name of ['token_name', 'model_name', 'username', 'request_id', 'channel']) {
@@ -174,7 +174,7 @@ forEachDatabase('hostile queries', (open) => {
     }),
   )
 
-  test('somebody else’s name is no filter of one’s own rows', async () => {
+  test('another user’s name does not filter one’s own rows', async () => {
     const other = await aUser(server)
     for (const path of ['/api/log/self', '/api/log/self/stat', '/api/log/self/search']) {
       const query = `?username=${root.username}&user_id=${root.id}&keyword=${root.username}`

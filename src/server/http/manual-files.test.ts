@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 const FILES = {
@@ -26,7 +26,7 @@ const hasManual = async (server: TestServer): Promise<unknown> => {
   return (data as { gatehouse: { manual?: boolean } }).gatehouse.manual
 }
 
-forEachDatabase('the manual', (open) => {
+onSqlite('the manual', (open) => {
   let server: TestServer
   let below: TestServer
   beforeAll(async () => {

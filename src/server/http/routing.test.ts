@@ -71,7 +71,7 @@ onSqlite('routing', (open) => {
     expect(await find(`${second}&${first}`)).toEqual([])
   })
 
-  describe('what nobody declared', () => {
+  describe('undeclared paths', () => {
     test.each([
       '/api',
       '/api/',
@@ -158,7 +158,7 @@ onSqlite('routing', (open) => {
       }
     })
 
-    test('so is a GET with a key; a browser gets the page, whatever its proxy adds', async () => {
+    test('so is a GET with a key; a browser gets the page with any headers of its proxy', async () => {
       const authorization = 'Bearer sk-secret'
       for (const path of ['/models', '/chat/completions/models']) {
         expectUnknown(await server.call('GET', path, { headers: { authorization } }))
@@ -187,7 +187,7 @@ onSqlite('routing', (open) => {
       },
     )
 
-    test('any other path is the console, whatever the method', async () => {
+    test('any other path is the console, for every method', async () => {
       for (const path of ['/', '/token', '/user/edit/1', '/ap', '/v2/x']) {
         for (const method of ['GET', 'POST', 'DELETE']) {
           const answer = await server.call(method, path)
@@ -295,10 +295,10 @@ onSqlite('rate limits', (open) => {
     for (let count = 0; count < 3; count += 1) expect((await login()).status).toBe(200)
     const refused = await login()
     expect(refused).toMatchObject({ status: 429, text: '' })
-    // The bucket is emptied all at once, twenty minutes after its first call.
+    // The bucket is emptied completely, twenty minutes after its first call.
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(1100)
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(1200)
-    // The others go on until the large bucket, in which all were counted, is full.
+    // The others continue until the large bucket, which counts all of them, is full.
     for (let count = 0; count < 6; count += 1) {
       expect((await server.call('GET', '/api/status')).status).toBe(200)
     }
@@ -329,7 +329,7 @@ onSqlite('rate limits', (open) => {
     },
   )
 
-  test('pages are counted, their parts are not; a person reads why there is none', async () => {
+  test('pages are counted, their parts are not; a refused page gives the reason', async () => {
     const server = await startTestServer(open, { GLOBAL_WEB_RATE_LIMIT: '2' })
     const folder = server.app.config.DATA_DIR
     mkdirSync(join(folder, 'assets'))
@@ -360,7 +360,7 @@ onSqlite('rate limits', (open) => {
     await server.close()
   })
 
-  test('nobody gets a bucket by naming another address', async () => {
+  test('a forged address does not get another bucket', async () => {
     const server = await startTestServer(open, { CRITICAL_RATE_LIMIT: '1' })
     const body = { username: 'somebody', password: 'wrong-one' }
     const statuses: number[] = []

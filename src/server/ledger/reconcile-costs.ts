@@ -1,5 +1,5 @@
 import type { Queries } from '../db/database.ts'
-import { costOfFactors } from './price/price-factors.ts'
+import { costOfFactors } from './price/price-lines.ts'
 import type { Differences } from './reconcile-balances.ts'
 
 /** Rows in memory at a time. */

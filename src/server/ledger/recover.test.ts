@@ -15,7 +15,7 @@ import {
 } from '../test/books.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { recoverReservations, startRecovery } from './recover.ts'
-import { settleServed } from './settle-served.ts'
+import { settleServed } from './ledger.ts'
 
 const DEAD = 'node-dead'
 const OURS = 'node-ours'

@@ -62,8 +62,8 @@ export function splitHours(
 }
 
 /**
- * Returns the rollup that matches a filter. A channel combined with a user or token is in neither,
- * and a single request is not either: those are summed row by row.
+ * Returns the rollup that matches a filter. No rollup combines a channel with a user or token, or
+ * contains single requests: for these filters, rows are summed.
  */
 export function sourceOfSums(
   filter: LogFilterValues,

@@ -8,7 +8,7 @@ export const modelCapabilities = (row: { default: string }): OptionSpec => ({
   default: row.default,
   check(text) {
     if (text.length > TEXT_MAX) {
-      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }
+      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it must have at most ${TEXT_MAX} characters` }
     }
     const parsed = parseOperatorEntries(text)
     return Array.isArray(parsed) ? null : parsed

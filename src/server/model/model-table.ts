@@ -218,3 +218,11 @@ export function isOpenaiModel(to: AskedModel): boolean {
   const { maker, open_weights: isOpen } = capabilitiesOf(to)
   return maker === 'openai' && isOpen !== true
 }
+
+/**
+ * Returns the maximum number of output tokens of a model, including reasoning; null if unknown.
+ * Hosts of an open model have different limits; this is the highest, so that it never limits the
+ * model.
+ */
+export const outputLimitOf = (asked: AskedModel): number | null =>
+  capabilitiesOf(asked).limit?.output ?? null

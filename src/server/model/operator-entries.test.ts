@@ -26,26 +26,29 @@ test('an entry of models.dev can be pasted unchanged', () => {
 
 test.each([
   ['{', 'it is not valid JSON'],
-  ['[]', 'it is a JSON object'],
+  ['[]', 'it must be a JSON object'],
   ['{"a b": {}}', 'the name "a b"'],
   ['{"": {}}', 'the name ""'],
   ['{"a[": {}}', 'the name "a["'],
   ['{"*a*b*c*d*e": {}}', 'at most 4 stars'],
-  ['{"m": 1}', '“m”: it is a JSON object'],
-  ['{"m": {"reasonning": true}}', '“m”: without "reasonning"; known are maker, reasoning'],
-  ['{"m": {"reasoning": "yes"}}', '“m”: reasoning: true or false'],
-  ['{"m": {"limit": {"output": -1}}}', '“m”: limit: output: a whole number from 0'],
-  ['{"m": {"limit": {"outputs": 1}}}', '“m”: limit: without "outputs"'],
-  ['{"m": {"reasoning_options": {}}}', '“m”: reasoning_options: a list'],
-  ['{"m": {"reasoning_options": [{"type": "level"}]}}', 'type: one of "toggle", "effort"'],
+  ['{"m": 1}', '“m”: it must be a JSON object'],
+  [
+    '{"m": {"reasonning": true}}',
+    '“m”: must not have "reasonning"; supported are maker, reasoning',
+  ],
+  ['{"m": {"reasoning": "yes"}}', '“m”: reasoning: must be true or false'],
+  ['{"m": {"limit": {"output": -1}}}', '“m”: limit: output: must be a whole number from 0'],
+  ['{"m": {"limit": {"outputs": 1}}}', '“m”: limit: must not have "outputs"'],
+  ['{"m": {"reasoning_options": {}}}', '“m”: reasoning_options: must be a list'],
+  ['{"m": {"reasoning_options": [{"type": "level"}]}}', 'type: must be one of "toggle", "effort"'],
   [
     '{"m": {"reasoning_options": [{"type": "effort", "values": ["huge"]}]}}',
-    'values: a list of some of none, minimal',
+    'values: must be a list of some of none, minimal',
   ],
   ['{"m": {"reasoning_options": [{"type": "effort"}]}}', 'an object with "values"'],
-  ['{"m": {"interleaved": {"placeholder": ""}}}', 'interleaved: an object with "field"'],
-  ['{"m": {"base_model": 5}}', 'base_model: a name'],
-  ['{"m": {"__proto__": true, "constructor": 1}}', 'without "__proto__"'],
+  ['{"m": {"interleaved": {"placeholder": ""}}}', 'interleaved: must be an object with "field"'],
+  ['{"m": {"base_model": 5}}', 'base_model: must be a name'],
+  ['{"m": {"__proto__": true, "constructor": 1}}', 'must not have "__proto__"'],
 ])('%s is rejected: %s', (text, expected) => {
   const parsed = parseOperatorEntries(text)
   expect(Array.isArray(parsed)).toBe(false)

@@ -18,7 +18,7 @@ export function parseOperatorEntries(text: string): OperatorEntry[] | Exclude<Pr
   if (!isRecord(parsed)) return SHAPE
   const sent = Object.entries(parsed)
   if (sent.length > ENTRIES_MAX) {
-    return { zh: `最多 ${ENTRIES_MAX} 项`, en: `it has at most ${ENTRIES_MAX} entries` }
+    return { zh: `最多 ${ENTRIES_MAX} 项`, en: `it must have at most ${ENTRIES_MAX} entries` }
   }
   const entries: OperatorEntry[] = []
   for (const [name, value] of sent) {
@@ -42,7 +42,7 @@ const TOKENS_MAX = 1_000_000_000
 
 const SHAPE = {
   zh: '需要 JSON 对象，例如 {"my-model": {"reasoning": true, "limit": {"output": 32000}}}',
-  en: 'it is a JSON object, such as {"my-model": {"reasoning": true, "limit": {"output": 32000}}}',
+  en: 'it must be a JSON object, such as {"my-model": {"reasoning": true, "limit": {"output": 32000}}}',
 }
 
 type Members = Readonly<Record<string, unknown>>
@@ -55,7 +55,7 @@ const isRecord = (value: unknown): value is Members =>
 type Check = (value: unknown) => Problem
 
 const flag: Check = (value) =>
-  typeof value === 'boolean' ? null : { zh: '需要 true 或 false', en: 'true or false' }
+  typeof value === 'boolean' ? null : { zh: '需要 true 或 false', en: 'must be true or false' }
 
 const oneOf =
   (...values: readonly unknown[]): Check =>
@@ -63,7 +63,7 @@ const oneOf =
     const words = values.map((known) => JSON.stringify(known))
     return values.includes(value)
       ? null
-      : { zh: `只能是 ${words.join('、')}`, en: `one of ${words.join(', ')}` }
+      : { zh: `只能是 ${words.join('、')}`, en: `must be one of ${words.join(', ')}` }
   }
 
 const word: Check = (value) =>
@@ -71,25 +71,28 @@ const word: Check = (value) =>
     ? null
     : {
         zh: '需要由字母、数字和 . : / - _ 组成的名称',
-        en: 'a name of letters, digits and . : / - _',
+        en: 'must be a name of letters, digits and . : / - _',
       }
 
 const tokens: Check = (value) =>
   Number.isInteger(value) && Number(value) >= 0 && Number(value) <= TOKENS_MAX
     ? null
-    : { zh: `需要 0 到 ${TOKENS_MAX} 之间的整数`, en: `a whole number from 0 to ${TOKENS_MAX}` }
+    : {
+        zh: `需要 0 到 ${TOKENS_MAX} 之间的整数`,
+        en: `must be a whole number from 0 to ${TOKENS_MAX}`,
+      }
 
 const text: Check = (value) =>
   typeof value === 'string' && value.length <= 100
     ? null
-    : { zh: '需要最多 100 个字符的文本', en: 'a text of at most 100 characters' }
+    : { zh: '需要最多 100 个字符的文本', en: 'must be a text of at most 100 characters' }
 
 const words: Check = (value) =>
   Array.isArray(value) && value.length <= 20 && value.every((item) => word(item) === null)
     ? null
     : {
         zh: '需要名称的数组，例如 ["text", "image"]',
-        en: 'a list of names, such as ["text", "image"]',
+        en: 'must be a list of names, such as ["text", "image"]',
       }
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'default']
@@ -101,17 +104,17 @@ const list =
       ? null
       : {
           zh: `需要数组，取值为 ${values.join('、')}`,
-          en: `a list of some of ${values.join(', ')}`,
+          en: `must be a list of some of ${values.join(', ')}`,
         }
 
 /** Checks an object with these members, all optional except `needed`. */
 const object =
   (checks: Readonly<Record<string, Check>>, ...needed: readonly string[]): Check =>
   (value) => {
-    if (!isRecord(value)) return { zh: '需要 JSON 对象', en: 'a JSON object' }
+    if (!isRecord(value)) return { zh: '需要 JSON 对象', en: 'must be a JSON object' }
     const missing = needed.find((name) => value[name] === undefined)
     if (missing !== undefined) {
-      return { zh: `缺少 ${missing}`, en: `an object with "${missing}"` }
+      return { zh: `缺少 ${missing}`, en: `must be an object with "${missing}"` }
     }
     return membersProblem(value, checks)
   }
@@ -124,7 +127,7 @@ function membersProblem(value: Members, checks: Readonly<Record<string, Check>>)
       const shown = name.slice(0, 50)
       return {
         zh: `不支持 "${shown}"，可用：${known}`,
-        en: `without "${shown}"; known are ${known}`,
+        en: `must not have "${shown}"; supported are ${known}`,
       }
     }
     const problem = check(member)
@@ -154,7 +157,10 @@ const option: Check = (value) => {
 
 const options: Check = (value) => {
   if (!Array.isArray(value) || value.length > 5) {
-    return { zh: '需要数组，例如 [{"type": "toggle"}]', en: 'a list, such as [{"type": "toggle"}]' }
+    return {
+      zh: '需要数组，例如 [{"type": "toggle"}]',
+      en: 'must be a list, such as [{"type": "toggle"}]',
+    }
   }
   for (const item of value) {
     const problem = option(item)
@@ -206,7 +212,7 @@ function entryOf(name: string, value: unknown): OperatorEntry | Wrong {
     const shown = JSON.stringify(name.slice(0, 50))
     return {
       zh: `名称 ${shown} 需要像 my-model、my-*、my-[4-9]* 或 my-model(50) 这样，不含空格和逗号，最多 ${STARS_MAX} 个 *`,
-      en: `the name ${shown} is like my-model, my-*, my-[4-9]* or my-model(50), without spaces and commas, with at most ${STARS_MAX} stars`,
+      en: `the name ${shown} must be like my-model, my-*, my-[4-9]* or my-model(50), without spaces and commas, with at most ${STARS_MAX} stars`,
     }
   }
   if (!isRecord(value)) return ofEntry(name, SHAPE)

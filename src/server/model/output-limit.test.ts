@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { outputLimitOf } from './output-limit.ts'
+import { outputLimitOf } from './model-table.ts'
 
 test.each([
   ['gpt-4o', 16_384],

@@ -58,7 +58,7 @@ describe('default ratios', () => {
     expect(completionRatio(CompletionRatio, model, 1)).toBe(completion)
   })
 
-  test('groups start equal', () => {
+  test('all default groups have the same ratio', () => {
     expect([...GroupRatio]).toEqual([
       ['default', '1'],
       ['svip', '1'],
@@ -72,7 +72,7 @@ describe('default ratios', () => {
     expect(CacheRatio.get('gpt-4o')).toBe('0.5')
   })
 
-  test('nothing is free that is not given away: what we cannot price has no ratio', () => {
+  test('only free models have a ratio of 0; models without a known price have no ratio', () => {
     const unpriced = ['openrouter/auto', 'sora-2', 'rerank-v3.5', 'step-1x-medium']
     expect(unpriced.filter((model) => ModelRatio.has(model))).toEqual([])
     const notByToken = ['dall-e-2', 'dall-e-3', 'whisper-large-v3', 'wanx-v1']
@@ -80,7 +80,7 @@ describe('default ratios', () => {
     expect(ModelRatio.get('glm-4-flash')).toBe('0')
   })
 
-  test('the JSON text keeps every spelling', () => {
+  test('the JSON text keeps the decimal text of each ratio', () => {
     const text = ratioMapJson(
       new Map([
         ['a', '2.50'],
@@ -118,19 +118,19 @@ describe('findRatio', () => {
     expect(findRatio(ratios, model, type)).toBe(expected)
   })
 
-  test('no name out of the blue has a price', () => {
+  test('an unknown name has no price', () => {
     for (const model of ['constructor', '__proto__', 'hasOwnProperty', 'gpt-9-unheard-of']) {
       expect(findRatio(ModelRatio, model, 1)).toBeUndefined()
     }
   })
 
-  test('an entry for a channel type beats the general one', () => {
+  test('an entry for a channel type takes precedence over the general one', () => {
     expect(findRatio(ModelRatio, 'llama3-8b-8192', 33)).toBe('0.15')
     expect(completionRatio(CompletionRatio, 'llama3-8b-8192', 33)).toBe('2')
   })
 })
 
-test('a name of the operator’s counts on every type of channel, and fills no other name', () => {
+test('an operator’s entry applies to every channel type and to no other name', () => {
   const builtIn = new Map([
     ['a', '1'],
     ['a(20)', '2'],

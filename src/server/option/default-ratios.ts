@@ -1,16 +1,16 @@
 /**
- * The ratios a new installation starts with, and how a ratio is found.
+ * Default ratios of a new installation, and the lookup of a ratio.
  *
  * A ratio of 1 is $2 per million prompt tokens, which is one point per token. Ratios are decimal
- * text from the file to the ledger: nothing here does arithmetic. What has no text has no price;
- * there is no ratio to fall back on, because any would be wrong for somebody.
+ * text from the file to the ledger: nothing here does arithmetic. A model without an entry has no
+ * price: there is no default ratio, because any would be wrong for some models.
  *
- * Two kinds of model are not sold by the token. Their ratio counts tokens by agreement:
+ * Two kinds of models are not billed by token. Their ratio is based on these conventions:
  *
- * - a picture is 1000 prompt tokens ($0.04 apiece is a ratio of 20), times the factors for size and
+ * - an image is 1000 prompt tokens ($0.04 per image is a ratio of 20), times factors for size and
  *   quality (One API's rule);
- * - a minute of recorded speech is 1000 prompt tokens ($0.006 is a ratio of 3), and its transcript
- *   costs nothing more.
+ * - a minute of transcribed audio is 1000 prompt tokens ($0.006 is a ratio of 3); the transcript
+ *   itself is free.
  */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
@@ -25,7 +25,7 @@ import { fitsGlob } from '../model/glob.ts'
 /** Model, or `model(channel type)`, or group → ratio as decimal text without sign or exponent. */
 export type RatioMap = ReadonlyMap<string, string>
 
-/** Options that hold a map of ratios; what each one means is in its row. */
+/** Options whose value is a map of ratios; their rows in the contract describe them. */
 export type RatioOption = OptionKeyOf<'ratios' | 'groupRatios'>
 export type DefaultRatios = Readonly<Record<RatioOption, RatioMap>>
 
@@ -48,31 +48,32 @@ export function defaultRatios(): DefaultRatios {
   return loaded
 }
 
-/** A map as the option's JSON text, every ratio spelled as it is in the map. */
+/** Serializes a map as the option's JSON text, with the decimal text of each ratio. */
 export function ratioMapJson(ratios: RatioMap): string {
   const members = [...ratios].map(([name, ratio]) => `${JSON.stringify(name)}:${ratio}`)
   return `{${members.join(',')}}`
 }
 
-/** What an entry of a price map is for: a model, on channels of one type alone or (null) of all. */
+/**
+ * Splits the name of a price map's entry into the model and the channel type; null for all types.
+ */
 export function pricedBy(entry: string): { model: string; type: number | null } {
   const [, model = entry, type] = /^(.*)\((\d+)\)$/.exec(entry) ?? []
   return { model, type: type === undefined ? null : Number(type) }
 }
 
-/** The type of no channel: what counts for it counts wherever no entry says otherwise. */
+/** No channel has this type, so a lookup with it finds only entries that apply to all types. */
 export const ANY_TYPE = 0
 
 const WITH_SWITCH = ['qwen-', 'command-']
 
-/** Searching the web is a switch in the name, not another model with another price. */
+/** Removes the suffix that turns on web search, because it does not change the price. */
 const pricedName = (model: string): string =>
   WITH_SWITCH.some((start) => model.startsWith(start)) ? model.replace(/-internet$/, '') : model
 
 /**
- * What a price map holds for this model on a channel of this type, a ratio or whatever it is a map
- * of, or `undefined` when it has nothing. An entry `name(type)` is for that channel type alone and
- * beats `name`.
+ * Returns the entry of a price map for this model on a channel of this type; undefined if missing.
+ * An entry `name(type)` applies to that channel type only and takes precedence over `name`.
  */
 export function findRatio<T>(
   entries: ReadonlyMap<string, T>,
@@ -84,8 +85,8 @@ export function findRatio<T>(
 }
 
 /**
- * The operator's entries, and the built-in ones of names that they do not have. A name of the
- * operator's counts on channels of every type: built-in entries of it for one type give way.
+ * Merges the operator's entries with the built-in ones for other names. An operator's entry without
+ * a type also replaces the built-in entries of the same name for single types.
  */
 export function completedWith<T>(
   own: ReadonlyMap<string, T>,
@@ -96,14 +97,14 @@ export function completedWith<T>(
   return new Map([...[...builtIn].filter(([entry]) => !isOverruled(entry)), ...own])
 }
 
-/** The completion ratio: the map's, else what the model's name says. There always is one. */
+/** Returns the completion ratio: the map's entry, otherwise the default for the model's name. */
 export const completionRatio = (ratios: RatioMap, model: string, channelType: number): string =>
   findRatio(ratios, model, channelType) ?? completionRatioByName(model)
 
 /**
- * Completion ratios by name, One API's, so that models it prices cost the same here; the first
- * match wins. Repeating decimals are cut, never rounded up: rounding up would turn a cost that is a
- * whole number of points into one point more.
+ * One API's completion ratios by model name, so that models cost the same as there; the first match
+ * applies. Repeating decimals are truncated: rounding them up would add a point to a cost that is a
+ * whole number of points.
  */
 const RULES_FILE = new URL('completion-rules.json', import.meta.url)
 const RuleFile = z.array(z.tuple([z.array(z.string()), z.string()]))
@@ -122,8 +123,8 @@ function withoutMaker(name: string): string {
 }
 
 /**
- * What the name alone says of a model's completion ratio; `1` when it says nothing. Hosts that
- * put the maker before the name (`openai/gpt-4o`) sell the same model at the same proportion.
+ * Returns the default completion ratio for a model name; `1` if no rule matches. Names with the
+ * maker as a prefix (`openai/gpt-4o`) have the ratio of the name without it.
  */
 export function completionRatioByName(model: string): string {
   const name = pricedName(model)

@@ -15,13 +15,13 @@ import { tiersInForce, type TierMap } from './price-tiers.ts'
 import { ratiosInForce } from './ratio-text.ts'
 import { usableInForce, type UsableGroups } from './usable-groups.ts'
 
-/** Ratio maps as they are in force: the operator's, then the built-in ones. */
+/** Effective ratio maps: the operator's entries, then the built-in ones. */
 export interface Ratios {
   model: RatioMap
   completion: RatioMap
   group: RatioMap
   cache: RatioMap
-  /** Of what is written to a prompt cache that lasts minutes, and to one that lasts an hour. */
+  /** Ratio of prompt tokens that are written to a cache that lasts minutes. */
   cacheWrite: RatioMap
   cacheWriteHour: RatioMap
   /** Dollars a call. */
@@ -30,41 +30,42 @@ export interface Ratios {
   audioCompletion: RatioMap
   image: RatioMap
   imageCompletion: RatioMap
-  /** Factors of pictures that are sold by the piece, by model, quality and size. */
+  /** Factors of images that are billed per image, by model, quality and size. */
   picture: RatioMap
-  /** Dollars for a thousand calls of a built-in tool. */
+  /** Dollars per thousand calls of a hosted tool. */
   tool: RatioMap
-  /** What prompts beyond a length cost. */
+  /** Prices of prompts beyond a length. */
   tiers: TierMap
-  /** Points of a dollar. */
+  /** Points per dollar. */
   quotaPerUnit: string
-  /** Ratio of models without an entry; undefined: they have no price. */
+  /** Ratio of models without an entry; undefined if they have no price. */
   otherwise: string | undefined
   /**
    * Digest of all of the above: the same in every process and after every start, as long as no
-   * price moves. Tells which prices a call was computed with.
+   * price changes. Identifies the prices with which a call was computed.
    */
   version: string
 }
 
 /**
- * The options in force. One snapshot in memory, replaced as a whole when any process changes one,
- * so that no reader sees half a change.
+ * The current options: one snapshot in memory, replaced as a whole when any process changes an
+ * option, so that no reader sees a partial change.
  */
 export interface LiveOptions {
   text(key: OptionKey): string
   number(key: OptionKey): number
   flag(key: OptionKey): boolean
   ratios(): Ratios
-  /** Groups that anybody may give to tokens, as far as they have a ratio. */
+  /** Groups that every user may select for tokens; only those with a ratio. */
   usableGroups(): UsableGroups
-  /** Keys with their values, secrets left out. */
+  /** Keys and values, without secrets. */
   listed(): { key: string; value: string }[]
-  /** Secret keys that hold a value. */
+  /** Keys of secrets that are set. */
   secretsSet(): string[]
   /**
-   * Validates, stores, applies. Throws `option_unknown`, `option_invalid`, `option_needs`,
-   * `option_in_use`. `also` runs in the same transaction; it receives the secrets that this clears.
+   * Validates, stores and applies a value. Throws `option_unknown`, `option_invalid`,
+   * `option_needs`, `option_in_use`. `also` runs in the same transaction; it receives the secret
+   * that this change clears, if any.
    */
   set(
     key: string,
@@ -72,8 +73,8 @@ export interface LiveOptions {
     also?: (trx: Queries, emptied: OptionKey | null) => Promise<void>,
   ): Promise<void>
   /**
-   * The same for several keys that need nothing of each other: all or none. `change` makes the new
-   * texts of those that are stored at this moment, which no other process changes meanwhile.
+   * Sets several keys that do not depend on each other, all or none. `change` computes the new
+   * texts from the stored ones, which are locked until the transaction ends.
    */
   setAll(
     change: (before: OptionTexts) => ReadonlyMap<OptionKey, string>,
@@ -82,7 +83,7 @@ export interface LiveOptions {
   reload(): Promise<void>
 }
 
-/** What an option holds, or would without a row. */
+/** Returns an option's stored text, or its default if not set. */
 export type OptionTexts = (key: OptionKey) => string
 
 export interface OptionChange {
@@ -92,10 +93,10 @@ export interface OptionChange {
 }
 
 const OPTIONS_CHANGED = 'options'
-/** Before a reading that failed is tried again. */
+/** Delay before a failed reload is retried. */
 const RELOAD_DELAY_MS = 500
 
-/** `defaults`: what counts in the place of the built-in ones. */
+/** `defaults` replaces the built-in defaults. */
 export async function createLiveOptions(
   database: Database,
   defaults: Partial<Record<OptionKey, string>> = {},
@@ -110,11 +111,11 @@ export async function createLiveOptions(
       rows.get(key) ?? defaults[key] ?? optionSpec(key).default
   const text: OptionTexts = (key) => textsOf(stored)(key)
 
-  // An adopted text may be none that we would have stored.
+  // An adopted database may contain a text that would be rejected here.
   const validText = (key: OptionKey): string =>
     optionSpec(key).check(text(key)) === null ? text(key) : optionSpec(key).default
-  // One API completes the operator's map with the built-in models when it loads; so must we, or
-  // prices move.
+  // One API adds the built-in models to the operator's map when it loads it. The same is done here,
+  // so that prices stay the same.
   const completed = (key: RatioOption): RatioMap =>
     completedWith(ratiosInForce(text(key)), defaultRatios()[key])
   let readings = 0
@@ -123,14 +124,14 @@ export async function createLiveOptions(
     readings += 1
     const reading = readings
     const read = await loadOptions(database.read)
-    // Of readings under way at once, one that began later has seen at least as much.
+    // If reloads run concurrently, the one that started last has the newest data.
     if (reading < newest) return
     newest = reading
     stored = read
     ratioSnapshot = undefined
     usableSnapshot = undefined
   }
-  /** The last good snapshot serves until the database answers again. */
+  /** Retries until the database responds; the last snapshot is used meanwhile. */
   async function reloadAtLast(): Promise<void> {
     await reload().catch(() => {
       setTimeout(() => void reloadAtLast(), RELOAD_DELAY_MS).unref()
@@ -146,7 +147,7 @@ export async function createLiveOptions(
     try {
       await reload()
     } finally {
-      // It is stored: the other processes must know, even if this one could not read it again.
+      // The change is stored, so other processes must be notified even if the reload failed here.
       await database.announce(OPTIONS_CHANGED)
     }
   }
@@ -154,7 +155,7 @@ export async function createLiveOptions(
   return {
     text,
     number: (key) => Number(validText(key)),
-    // As One API reads them: what is no `true` is off.
+    // As in One API, every value except `true` is off.
     flag: (key) => text(key) === 'true',
     ratios() {
       ratioSnapshot ??= versioned({
@@ -189,7 +190,8 @@ export async function createLiveOptions(
     async set(key, value, also) {
       if (!isOptionKey(key)) throw new AppError('option_unknown', { key: key.slice(0, 100) })
       await store(async (trx) => {
-        // As they are now: a secret that is entered at this moment must not go to another address.
+        // Reads the stored values under a lock: a secret that is entered concurrently must not be
+        // sent to another address.
         await lockOptions(trx)
         const before = textsOf(await loadOptions(trx))
         refuseValue(key, value, before)
@@ -219,7 +221,7 @@ const VERSION_DIGITS = 16
 
 function versioned(ratios: Omit<Ratios, 'version'>): Ratios {
   const whole = JSON.stringify(ratios, (_, value: unknown) =>
-    // Sorted: in which order an operator wrote a list moves no price.
+    // Sorted, because the order of entries does not affect prices.
     value instanceof Map ? Array.from(value).toSorted(([a], [b]) => (a < b ? -1 : 1)) : value,
   )
   return { ...ratios, version: sha256(whole).slice(0, VERSION_DIGITS) }
@@ -229,7 +231,7 @@ async function saveAll(trx: Queries, texts: ReadonlyMap<OptionKey, string>): Pro
   for (const [key, value] of texts) await saveOption(trx, key, value)
 }
 
-/** Throws when `key` may not be set to `value`. */
+/** Throws if `key` may not be set to `value`. */
 function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) => string): void {
   const { zh, en } = optionRows[key].title
   const named = { key, titleZh: zh, titleEn: en }
@@ -256,8 +258,9 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
 }
 
 /**
- * What people are shown, and send back with a change of theirs: an adopted price list as it counts,
- * or each change would be refused for the sake of an entry that they have not touched.
+ * Returns the text that the console shows and sends back. An adopted price list is shown as it is
+ * applied; otherwise every change would be rejected because of an invalid entry that the admin has
+ * not touched.
  */
 function shownText(key: OptionKey, value: string): string {
   const spec = optionSpec(key)

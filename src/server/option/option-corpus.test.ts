@@ -11,13 +11,13 @@ import type { OptionKey } from '../../contract/option/options.ts'
 import { optionSpec } from './option.ts'
 
 /**
- * Hostile values: whatever is sent, the answer is a plain yes or one sentence in each language, and
- * after a refusal everything is as it was.
+ * Hostile values: every value is accepted, or rejected with one message in each language; a
+ * rejection changes nothing.
  */
 
 /** Around the longest line. */
 const LINES = textsAround(2048)
-/** What is no line: it is broken, or too long. */
+/** Whether a text is a valid line: without line breaks and not too long. */
 const isLine = (what: string): boolean =>
   !UNREADABLE_TEXTS.has(what) && !['64 KiB', 'a mebibyte'].includes(what)
 /** Half a character and the character 0 are in no text; that is tested by itself. */
@@ -50,8 +50,11 @@ const WHOLE_NUMBERS: readonly (readonly [text: string, isFine: boolean])[] = [
   ].map((text) => [text, false] as const),
 ]
 
-describe('what an option takes', () => {
-  /** Whether it does; if not, it says so in one sentence of each language. */
+describe('values that an option accepts', () => {
+  /**
+   * Returns whether the option accepts the value; a rejection must have one message in each
+   * language.
+   */
   function takes(key: OptionKey, value: string): boolean {
     const problem = optionSpec(key).check(value)
     if (problem !== null) expectPlainSentences(problem.zh, problem.en)
@@ -64,7 +67,7 @@ describe('what an option takes', () => {
 
   test.each(['ModelRatio', 'CompletionRatio', 'GroupRatio'] as const)('%s', (key) =>
     forEachValue(
-      // Without a group nobody could call.
+      // Without a group no user could call.
       RATIO_TEXTS.filter(([, text]) => key !== 'GroupRatio' || !['{}', ''].includes(text)),
       expectTaken(key),
     ),
@@ -142,7 +145,7 @@ forEachDatabase('hostile option values', (open) => {
     expect(answer.message).toMatch(/^「.+」（\w+）/)
     expect(english.message).toMatch(/^The value for “.+”/)
     expect(english.message.replace(/[“"].*["”]/, '')).not.toMatch(/\p{Script=Han}/u)
-    // One sentence, whatever was sent.
+    // One sentence for every value.
     for (const { message } of [answer, english]) expect(message.length).toBeLessThan(400)
   }
 
@@ -162,7 +165,7 @@ forEachDatabase('hostile option values', (open) => {
       await expectOutcome('About', text, what !== 'a mebibyte')
     }))
 
-  test('one option of each other kind says what is wrong', async () => {
+  test('one option of each other kind reports the problem', async () => {
     await expectOutcome('TopUpLink', 'javascript:alert(1)', false)
     await expectOutcome('ChatLink', 'https://ok.example', true)
     await expectOutcome('RegisterEnabled', 'yes', false)
@@ -170,7 +173,7 @@ forEachDatabase('hostile option values', (open) => {
     await expectOutcome('QuotaForNewUser', '1125899906842624', true)
   })
 
-  test.each(['a\u0000b', 'a\ud800b'])('%j is no text: the body is unreadable', async (text) => {
+  test.each(['a\u0000b', 'a\ud800b'])('%j cannot be stored: the body is rejected', async (text) => {
     const before = await stored('About')
     expect(await put('About', text)).toMatchObject({ status: 400, json: { success: false } })
     expect(await stored('About')).toBe(before)

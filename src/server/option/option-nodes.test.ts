@@ -4,7 +4,7 @@ import { createTestDatabase } from '../test/postgres.ts'
 import { startTestServer } from '../test/test-app.ts'
 import { expectWithinASecond } from '../test/within-a-second.ts'
 
-test('a setting changed through one process is in force in all of them within a second', async () => {
+test('a setting changed through one process applies in all of them within a second', async () => {
   const { url, drop } = await createTestDatabase()
   const open = async () => ({ engine: 'postgres' as const, url })
   const first = await startTestServer(open)

@@ -25,7 +25,7 @@ forEachDatabase('option routes', (open) => {
     return Object(rows.find((row) => Object(row).key === key)).value
   }
 
-  test('of two admins who save at once the last one wins, and both are in the audit', async () => {
+  test('if two admins save concurrently, the last one wins, and both are in the audit', async () => {
     const { username } = admin
     const answers = await Promise.all([put('Footer', 'one of two'), put('Footer', 'two of two')])
     expect(answers.map(({ json }) => json['success'])).toEqual([true, true])
@@ -44,7 +44,7 @@ forEachDatabase('option routes', (open) => {
     )
   })
 
-  test('the version of the prices changes with a price, and with nothing else', async () => {
+  test('the version of the prices changes only with a price', async () => {
     const live = server.app.options
     const versionWith = async (key: OptionKey, value: string) => {
       await live.set(key, value)
@@ -62,8 +62,9 @@ forEachDatabase('option routes', (open) => {
     expect(await versionWith('ModelRatio', optionSpec('ModelRatio').default)).not.toBe(cheap)
   })
 
-  // Whoever moves the address cannot see the secret yet that is being entered for the old one.
-  test('a secret that is entered at the same moment does not follow either', async () => {
+  // The admin who changes the address cannot see the secret that another admin is entering for the
+  // old one.
+  test('a secret that is entered concurrently is not sent to the new address either', async () => {
     const live = server.app.options
     await live.set('MessagePusherAddress', 'https://push.example/')
     let moving: Promise<void> | undefined
@@ -77,7 +78,7 @@ forEachDatabase('option routes', (open) => {
     await live.set('MessagePusherAddress', '')
   })
 
-  test('a secret does not follow an address to another host, and the audit says so', async () => {
+  test('a secret is cleared if its address changes to another host, and the audit shows it', async () => {
     await put('WeChatServerAddress', 'https://wx.example')
     await put('WeChatServerToken', 'for wx.example only')
     expect((await put('WeChatServerAddress', 'https://wx.example/v2')).json['success']).toBe(true)
@@ -98,7 +99,7 @@ forEachDatabase('option routes', (open) => {
   })
 
   describe('GET /api/option/', () => {
-    test('lists every option that is no secret as a text', async () => {
+    test('lists every option except secrets, as text', async () => {
       const answer = await list()
       const rows = [answer.data].flat().map((row) => Object(row))
       const keys = optionKeys
@@ -108,7 +109,7 @@ forEachDatabase('option routes', (open) => {
       for (const row of rows) expect(row).toEqual({ key: row.key, value: expect.any(String) })
     })
 
-    test('a secret is only ever said to be set', async () => {
+    test('a secret is only listed as set', async () => {
       expect((await list()).json['secrets_set']).toEqual([])
       await put('SMTPToken', 'hidden-mail-password')
       const answer = await list()
@@ -121,7 +122,7 @@ forEachDatabase('option routes', (open) => {
   })
 
   describe('PUT /api/option/', () => {
-    test('stores and applies at once', async () => {
+    test('stores and applies a value immediately', async () => {
       expect((await put('SystemName', '我的网关')).json).toEqual({ success: true, message: '' })
       expect(await valueOf('SystemName')).toBe('我的网关')
       const status = await server.call('GET', '/api/status')
@@ -182,14 +183,14 @@ forEachDatabase('option routes', (open) => {
       expect((await list()).json).toEqual(before)
     })
 
-    test('a switch is turned on once it has what it needs', async () => {
+    test('a switch can be turned on when its prerequisite is set', async () => {
       await put('GitHubClientId', 'id')
       expect((await put('GitHubOAuthEnabled', 'true')).json['success']).toBe(true)
       expect((await server.call('GET', '/api/status')).data).toMatchObject({ github_oauth: true })
       await put('GitHubOAuthEnabled', 'false')
     })
 
-    test('an empty allow-list lets nobody restrict domains', async () => {
+    test('domains cannot be restricted with an empty allow-list', async () => {
       await put('EmailDomainWhitelist', '')
       const refused = await put('EmailDomainRestrictionEnabled', 'true')
       expect(refused.message).toContain('EmailDomainWhitelist')
@@ -197,7 +198,7 @@ forEachDatabase('option routes', (open) => {
       expect((await put('EmailDomainRestrictionEnabled', 'true')).json['success']).toBe(true)
     })
 
-    test('what a switch needs is not emptied under it', async () => {
+    test('the prerequisite of an active switch cannot be emptied', async () => {
       const refused = await put('EmailDomainWhitelist', '')
       expect(refused.json['success']).toBe(false)
       expect(refused.message).toContain('邮箱域名白名单')
@@ -206,21 +207,21 @@ forEachDatabase('option routes', (open) => {
       expect((await put('EmailDomainWhitelist', '')).json['success']).toBe(true)
     })
 
-    test('the theme is that of the start', async () => {
+    test('a changed theme applies after the next start', async () => {
       await put('Theme', 'berry')
       expect(await valueOf('Theme')).toBe('berry')
       const status = await server.call('GET', '/api/status')
       expect(status.data).toMatchObject({ gatehouse: { theme: 'default' } })
     })
 
-    test('the theme of THEME is that of a start without a chosen one', async () => {
+    test('THEME applies if no theme is stored', async () => {
       const other = await startTestServer(open, { THEME: 'air' })
       const status = await other.call('GET', '/api/status')
       expect(status.data).toMatchObject({ gatehouse: { theme: 'air' } })
       await other.close()
     })
 
-    test('what is stored survives the process', async () => {
+    test('a stored value survives a restart', async () => {
       await put('About', '# 关于')
       await server.app.options.reload()
       expect((await server.call('GET', '/api/about')).data).toBe('# 关于')
@@ -229,7 +230,7 @@ forEachDatabase('option routes', (open) => {
 })
 
 forEachDatabase('OPTIONS_MIN_ROLE=100', (open) => {
-  test('leaves the settings to root', async () => {
+  test('allows only root to change settings', async () => {
     const server = await startTestServer(open, { OPTIONS_MIN_ROLE: '100' })
     const admin = await anAdmin(server)
     const root = await aUser(server, { role: Role.root })

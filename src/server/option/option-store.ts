@@ -4,13 +4,12 @@ import { ADOPTED_AT } from '../db/setting-names.ts'
 import { readSetting } from '../db/setting-store.ts'
 
 /**
- * What One API does where an option was never saved and our default is another one. An adopted
- * installation stays so until an administrator decides: no retries, and models without a price cost
- * this.
+ * Defaults of One API that differ from ours. They apply to adopted installations until an
+ * administrator sets the options: no retries, and this ratio for models without a price.
  */
 const ONE_API_DEFAULTS = { RetryTimes: '0', DefaultModelRatio: '30' }
 
-/** Options that were ever saved, and those that adoption decides. */
+/** Returns the stored options, and One API's defaults in an adopted database. */
 export async function loadOptions(db: Queries): Promise<Map<string, string>> {
   const rows = await db.selectFrom('options').select(['key', 'value']).execute()
   const adoptedAt = await readSetting(db, ADOPTED_AT)
@@ -21,8 +20,8 @@ export async function loadOptions(db: Queries): Promise<Map<string, string>> {
 }
 
 /**
- * Until the transaction ends no other process saves an option: for a change that depends on what is
- * stored. On SQLite the transaction has the file.
+ * Prevents other processes from saving options until the transaction ends, for changes that depend
+ * on stored values. On SQLite the transaction already holds the file's write lock.
  */
 export async function lockOptions(trx: Queries): Promise<void> {
   if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return

@@ -6,15 +6,17 @@ import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
-/** What a value may look like, by kind. Values travel and are stored as text. */
+/** Validation of option values by kind. Values are sent and stored as text. */
 
-/** What is wrong with a value, in both languages; null when nothing is. */
+/** Error message for a value in both languages; null if the value is valid. */
 export type Problem = { zh: string; en: string } | null
 
 export interface OptionSpec {
   default: string
   check(value: string): Problem
-  /** The nearest value that can be saved, to one that cannot; itself where there is none. */
+  /**
+   * Returns the nearest valid value for an invalid one; the value itself if there is no such value.
+   */
   mended?(value: string): string
 }
 
@@ -24,23 +26,26 @@ const LINE_MAX = 2048
 
 function textProblem(text: string, max: number): Problem {
   if (text.length > max && length(text) > max) {
-    return { zh: `最多 ${max} 个字符`, en: `it has at most ${max} characters` }
+    return { zh: `最多 ${max} 个字符`, en: `it must have at most ${max} characters` }
   }
-  // PostgreSQL stores no NUL, and half a character is no text in either database.
+  // PostgreSQL cannot store NUL, and neither database can store an unpaired surrogate.
   return text.includes('\u0000') || !text.isWellFormed()
-    ? { zh: '含有无法保存的字符', en: 'it holds characters that cannot be stored' }
+    ? { zh: '含有无法保存的字符', en: 'it contains characters that cannot be stored' }
     : null
 }
 
 function lineProblem(text: string): Problem {
   return isReadable(text)
     ? textProblem(text, LINE_MAX)
-    : { zh: '不能换行，也不能含有控制字符', en: 'it is a single line without control characters' }
+    : {
+        zh: '不能换行，也不能含有控制字符',
+        en: 'it must be a single line without control characters',
+      }
 }
 
 const unless = (isFine: boolean, zh: string, en: string): Problem => (isFine ? null : { zh, en })
 
-/** A row of the contract, as far as a check needs it. */
+/** The part of a contract row that checks need. */
 interface Row {
   default: string
 }
@@ -52,7 +57,7 @@ interface Range extends Row {
 export const flag = (row: Row): OptionSpec => ({
   default: row.default,
   check: (text) =>
-    unless(text === 'true' || text === 'false', '需要 true 或 false', 'it is true or false'),
+    unless(text === 'true' || text === 'false', '需要 true 或 false', 'it must be true or false'),
 })
 
 export function numberWithin({
@@ -69,12 +74,12 @@ export function numberWithin({
       unless(
         spelling.test(text) && Number(text) >= min && Number(text) <= max,
         `需要 ${min} 到 ${max} 之间的${isWhole ? '整数' : '数'}`,
-        `it is a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`,
+        `it must be a ${isWhole ? 'whole ' : ''}number from ${min} to ${max}`,
       ),
   }
 }
 
-/** The same kind of value, or nothing. */
+/** Makes the value optional: an empty text is valid. */
 const orNothing = (spec: OptionSpec): OptionSpec => ({
   default: spec.default,
   check: (text) => (text === '' ? null : spec.check(text)),
@@ -91,8 +96,8 @@ export const longText = (row: Row): OptionSpec => ({
 })
 
 /**
- * Readers differ about addresses with backslashes, a missing slash or a name before the host; what
- * one of them takes for another place is not accepted.
+ * Rejects URLs that parsers interpret differently: with backslashes, a missing slash or a user name
+ * before the host.
  */
 function isWebAddress(text: string): boolean {
   if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) {
@@ -110,21 +115,21 @@ export const address = (row: Row): OptionSpec =>
       unless(
         isWebAddress(text),
         '需要以 http:// 或 https:// 开头的地址，例如 https://example.com',
-        'it is an address that starts with http:// or https://, such as https://example.com',
+        'it must be an address that starts with http:// or https://, such as https://example.com',
       ),
   })
 
 /**
- * Whether a relative path could lead to our own API under some base path: an image that every
- * reader loads must not call it in their name. Absolute addresses of ours are left out by the
- * console, which knows its host.
+ * Whether a relative path could be an API path under some base path. Every reader's browser loads
+ * the image with the reader's session, so it must not call the API. The console checks absolute
+ * URLs, because only it has the host name.
  */
 const mayLeadToApi = (file: string): boolean => {
   const segments = file.split('/')
   return segments.some((_, index) => isApiPath(`/${segments.slice(index).join('/')}`))
 }
 
-/** What an `<img>` may show: an address, a file of the console, or the image itself. */
+/** Source of an `<img>`: a URL, a file of the console, or a data URL. */
 export const picture = (row: Row): OptionSpec =>
   orNothing({
     default: row.default,
@@ -136,7 +141,7 @@ export const picture = (row: Row): OptionSpec =>
         unless(
           isFile || isWebAddress(text),
           '需要图片的地址，例如 https://example.com/logo.png',
-          'it is the address of a picture, such as https://example.com/logo.png',
+          'it must be the address of an image, such as https://example.com/logo.png',
         )
       )
     },
@@ -144,7 +149,7 @@ export const picture = (row: Row): OptionSpec =>
 
 const DOMAIN = /^[\p{L}\p{N}-]+(\.[\p{L}\p{N}-]+)*$/u
 
-/** A comma list of mail domains. */
+/** A comma-separated list of mail domains. */
 export const domains = (row: Row): OptionSpec => ({
   default: row.default,
   check(text) {
@@ -157,7 +162,7 @@ export const domains = (row: Row): OptionSpec => ({
       unless(
         wrong === undefined,
         `「${wrong?.slice(0, 100)}」不是域名，例如 example.com`,
-        `“${wrong?.slice(0, 100)}” is no domain; write it like example.com`,
+        `“${wrong?.slice(0, 100)}” is not a domain such as example.com`,
       )
     )
   },
@@ -165,7 +170,7 @@ export const domains = (row: Row): OptionSpec => ({
 
 const ALL = '*'
 
-/** A comma list of channel types by their numbers, `*` for all; empty: none. */
+/** A comma-separated list of channel type numbers; `*` for all, empty for no type. */
 export const channelTypes = (row: Row): OptionSpec => ({
   default: row.default,
   check(text) {
@@ -178,24 +183,24 @@ export const channelTypes = (row: Row): OptionSpec => ({
       unless(
         wrong === undefined,
         `「${wrong?.slice(0, 100)}」不是渠道类型的编号，例如 50,36；* 表示所有类型`,
-        `“${wrong?.slice(0, 100)}” is no number of a channel type; write numbers like 50,36, or * for all types`,
+        `“${wrong?.slice(0, 100)}” is not a channel type; use numbers such as 50,36, or * for all types`,
       )
     )
   },
-  // It was a switch.
+  // Earlier versions stored a switch.
   mended: (text) => (text === 'true' ? ALL : text === 'false' ? '' : text),
 })
 
 const isKnownType = (number: string): boolean =>
   Object.values(ChannelTypeNumber).some((type) => String(type) === number)
 
-/** Whether a type is in such a list. */
+/** Whether a list of channel types contains a type. */
 export const holdsType = (list: string, type: number): boolean =>
   list === ALL ||
   list === 'true' ||
   list.split(',').some((number) => number.trim() === String(type))
 
-/** Whom mails come from. */
+/** The sender of mails. */
 export const sender = (row: Row): OptionSpec =>
   orNothing({
     default: row.default,
@@ -204,7 +209,7 @@ export const sender = (row: Row): OptionSpec =>
       unless(
         DOMAIN.test(senderAddress(text)?.split('@')[1] ?? ''),
         '需要一个邮箱地址，例如 gateway@example.com',
-        'it is one email address, such as gateway@example.com',
+        'it must be one email address, such as gateway@example.com',
       ),
   })
 
@@ -216,7 +221,7 @@ export function choice(row: Row & { choices: readonly { value: string }[] }): Op
       unless(
         names.includes(text),
         `只能是 ${names.join('、')}`,
-        `it is one of ${names.join(', ')}`,
+        `it must be one of ${names.join(', ')}`,
       ),
   }
 }
@@ -227,11 +232,11 @@ export const timeZone = (row: Row): OptionSpec => ({
     unless(
       isTimeZone(text),
       '需要 IANA 时区名称，例如 Asia/Shanghai 或 UTC',
-      'it is the IANA name of a time zone, such as Asia/Shanghai or UTC',
+      'it must be the IANA name of a time zone, such as Asia/Shanghai or UTC',
     ),
 })
 
-/** A ratio map as JSON text. `defaults` is read when it is first asked for. */
+/** A ratio map as JSON text. `defaults` is called when the default is first read. */
 export const ratios = (defaults: () => string): OptionSpec => ({
   get default() {
     return defaults()
@@ -259,7 +264,9 @@ export const ratios = (defaults: () => string): OptionSpec => ({
 /** Characters. */
 const RATIO_NAME_MAX = 200
 
-/** Names stand in comma lists of models and groups. */
+/**
+ * Names are used in comma-separated lists of models and groups, so they must not contain commas.
+ */
 export function nameProblem(names: Iterable<string>): Problem {
   for (const name of names) {
     const isFine =
@@ -272,14 +279,14 @@ export function nameProblem(names: Iterable<string>): Problem {
       const shown = JSON.stringify(name.slice(0, 50))
       return {
         zh: `名称 ${shown} 不能为空、不能以空格开头或结尾、不能含有逗号或控制字符，最多 ${RATIO_NAME_MAX} 个字符`,
-        en: `the name ${shown} must not be empty, begin or end with a space, or hold commas or control characters, and has at most ${RATIO_NAME_MAX} characters`,
+        en: `the name ${shown} must not be empty, begin or end with a space, or contain commas or control characters, and may have at most ${RATIO_NAME_MAX} characters`,
       }
     }
   }
   return null
 }
 
-/** A map of ratios with an entry: without any group nobody could call anything. */
+/** A ratio map with at least one entry: without any group no user could call a model. */
 export function groupRatios(defaults: () => string): OptionSpec {
   const spec = ratios(defaults)
   return {
@@ -292,7 +299,7 @@ export function groupRatios(defaults: () => string): OptionSpec {
       unless(
         Object.keys(JSON.parse(text)).length > 0,
         '至少需要一项，例如 {"default":1}',
-        'it has at least one entry, such as {"default":1}',
+        'it must have at least one entry, such as {"default":1}',
       ),
   }
 }

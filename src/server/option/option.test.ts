@@ -15,8 +15,8 @@ test.each(optionKeys)('%s accepts its own default', (key) => {
   expect(problem(key, optionSpec(key).default)).toBeNull()
 })
 
-test('every option that is named after a secret is one', () => {
-  // What the wire hides by name, and what One API forgot to.
+test('every option with the name of a secret is a secret', () => {
+  // Secrets that One API hides by name, and those that it does not hide.
   const named = optionKeys.filter((key) => /(Token|Secret|SecretKey)$/.test(key))
   expect(named.filter((key) => !isSecretOption(key))).toEqual([])
   expect(optionKeys.filter(isSecretOption).toSorted()).toEqual([
@@ -30,7 +30,7 @@ test('every option that is named after a secret is one', () => {
   ])
 })
 
-describe('a secret that would go elsewhere', () => {
+describe('a secret whose address changes', () => {
   const stored: Partial<Record<OptionKey, string>> = {
     SMTPServer: 'mail.example',
     SMTPToken: 'x',
@@ -64,18 +64,18 @@ describe('a secret that would go elsewhere', () => {
     expect(emptied(key, value)).toBe(secret)
   })
 
-  test('what was entered before its address stays', () => {
+  test('a secret that was entered before its address is kept', () => {
     expect(emptied('SMTPServer', 'mail.example', { SMTPServer: '' })).toBeNull()
   })
 
-  test('a token endpoint of its own goes before the document', () => {
+  test('a separate token endpoint takes precedence over the discovery document', () => {
     const own = { OidcTokenEndpoint: 'https://token.example/' }
     expect(emptied('OidcWellKnown', 'https://evil.example/x', own)).toBeNull()
     expect(emptied('OidcTokenEndpoint', '', own)).toBe('OidcClientSecret')
   })
 })
 
-test('names of every object are no options', () => {
+test('member names of every object are not options', () => {
   for (const key of ['constructor', '__proto__', 'toString', '']) {
     expect(isOptionKey(key)).toBe(false)
   }
@@ -143,7 +143,7 @@ describe('values', () => {
     ['EmailDomainWhitelist', 'me@example.com', false],
     ['EmailDomainWhitelist', 'a.com,,b.com', false],
     ['EmailDomainWhitelist', 'not a domain', false],
-    // Then no group would exist, and nobody could be put into one.
+    // Then no group would exist for any user.
     ['GroupRatio', '{}', false],
     ['GroupRatio', '{"default":1}', true],
   ])('%s: %j is %s', (key, value, expected) => {
@@ -191,7 +191,7 @@ describe('parseRatios', () => {
 })
 
 /** One entry that does not fit must not move the prices of all others. */
-describe('ratios in force', () => {
+describe('effective ratios', () => {
   test.each([
     ['{"a": 2.50}', { a: '2.50' }],
     ['{"a":0.30000000000000004,"b":2.50}', { a: '0.30000000000000004', b: '2.50' }],
@@ -218,7 +218,7 @@ describe('ratios in force', () => {
   })
 })
 
-describe('what a ratio map may not say when it is saved', () => {
+describe('ratio maps that cannot be saved', () => {
   test.each([
     ['a name twice', '{"a":1,"b":2,"a":1}', 'a'],
     ['a name twice, spelled differently', String.raw`{"a":1,"\u0061":2}`, 'a'],
@@ -235,7 +235,7 @@ describe('what a ratio map may not say when it is saved', () => {
   )
 })
 
-describe('what a switch needs', () => {
+describe('prerequisites of a switch', () => {
   const none = (): string => ''
   const all = (): string => 'filled'
 
@@ -257,13 +257,14 @@ describe('what a switch needs', () => {
 
   const values = (over: Partial<Record<OptionKey, string>>) => (key: OptionKey) => over[key] ?? ''
 
-  test('stays while the switch is on', () => {
+  test('a prerequisite cannot be emptied while the switch is on', () => {
     const on = { TurnstileCheckEnabled: 'true', TurnstileSiteKey: 'a' }
     expect(switchThatNeeds('TurnstileSiteKey', '', values(on))).toBe('TurnstileCheckEnabled')
     expect(switchThatNeeds('TurnstileSiteKey', 'c', values(on))).toBeNull()
     const off = { ...on, TurnstileCheckEnabled: 'false' }
     expect(switchThatNeeds('TurnstileSiteKey', '', values(off))).toBeNull()
-    // An adopted installation may have a switch on that lacks what it needs: it keeps nobody busy.
+    // In an adopted installation a switch may be on without its prerequisite; it then blocks no
+    // change.
     const broken = { ...on, TurnstileSiteKey: '' }
     expect(switchThatNeeds('TurnstileSiteKey', '', values(broken))).toBeNull()
   })

@@ -82,7 +82,10 @@ function neededBy(key: OptionKey): OptionKey | null {
   return row.kind === 'flag' ? (row.needs ?? null) : null
 }
 
-/** What keeps `key` from being set to `value`: an option that holds nothing yet; null: nothing. */
+/**
+ * Returns the empty option that must be set before `key` can be set to `value`; null if there is no
+ * such option.
+ */
 export function missingPrerequisite(
   key: OptionKey,
   value: string,
@@ -92,7 +95,10 @@ export function missingPrerequisite(
   return needed === null || current(needed) !== '' ? null : needed
 }
 
-/** A switch that is on and could not be turned on any more if `key` were emptied; null: none is. */
+/**
+ * Returns a switch that is on and requires `key`, which is about to be emptied; null if there is no
+ * such switch.
+ */
 export function switchThatNeeds(
   key: OptionKey,
   value: string,
@@ -110,9 +116,9 @@ export function switchThatNeeds(
 }
 
 /**
- * The secret that would go elsewhere than where it was entered for if `key` became `value`: to
- * another host or port, or by http, which anybody on the way can read. Null: none would. Whoever
- * may write addresses could otherwise have it sent to himself.
+ * Returns the secret that would be sent to another host, port or scheme than the one it was entered
+ * for if `key` became `value`; null if there is no such secret. Otherwise an admin who may change
+ * addresses could have the secret sent to their own server.
  */
 export function secretLeftBehind(
   key: OptionKey,

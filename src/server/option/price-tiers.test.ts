@@ -6,7 +6,7 @@ import { parsePriceTiers, tiersInForce } from './price-tiers.ts'
 const spec = optionSpec('PriceTiers')
 
 describe('the option of long-context prices', () => {
-  test('takes what is well formed, every factor as it was spelled', () => {
+  test('accepts valid tiers and keeps the decimal text of each factor', () => {
     const text =
       '{"m":[{"above":100,"prompt":1.50,"completion":0.75},{"above":200,"prompt":3,"cache":0.5}]}'
     expect(spec.check(text)).toBeNull()
@@ -46,7 +46,7 @@ describe('the option of long-context prices', () => {
     expect(spec.check(text)).toMatchObject({ zh: expect.any(String), en: expect.any(String) })
   })
 
-  test('its default is what is in force, and names models that have a price', () => {
+  test('its default applies, and its models have a price', () => {
     expect(spec.check(spec.default)).toBeNull()
     const tiers = tiersInForce(spec.default)
     expect(tiers.get('gpt-5.5')).toEqual([
@@ -59,7 +59,7 @@ describe('the option of long-context prices', () => {
     expect(unpriced).toEqual([])
   })
 
-  test('a model of the operator’s keeps the built-in tiers of the others', () => {
+  test('an operator’s entry keeps the built-in tiers of other models', () => {
     const tiers = tiersInForce(
       '{"gpt-5.5":[{"above":1,"prompt":1}],"own":[{"above":2,"prompt":2}]}',
     )

@@ -3,18 +3,18 @@ import { completedWith } from './default-ratios.ts'
 import type { OptionSpec, Problem } from './option-value.ts'
 
 /**
- * What prompts beyond a length cost, where a vendor asks more for long ones: the whole call is
- * priced by the tier, not only what lies above it. The factors are against the model's own ratios,
- * so that an operator who changes those need not change these.
+ * Price of prompts beyond a length, for vendors that charge more for long prompts. The tier's
+ * factors apply to the whole call, not only to the part above the limit. They multiply the model's
+ * ratios, so they stay valid when an operator changes the ratios.
  */
 export interface PriceTier {
-  /** Prompt tokens, cached ones included; a prompt that has more belongs to this tier. */
+  /** Prompt tokens, including cached ones; longer prompts belong to this tier. */
   above: number
-  /** Decimal text: what the model ratio is multiplied by. */
+  /** Factor of the model ratio, as decimal text. */
   prompt: string
-  /** The same of the completion ratio. */
+  /** Factor of the completion ratio. */
   completion: string
-  /** The same of the cache ratio, which is a part of the dearer prompt. */
+  /** Factor of the cache ratio, which itself is a share of the increased prompt price. */
   cache: string
 }
 
@@ -27,7 +27,9 @@ const ABOVE_MAX = 1_000_000_000
 const FACTOR_MAX = 1000
 const FACTOR = /^\d{1,7}(\.\d{1,10})?$/
 
-/** A number of the JSON text as it was spelled: no factor ever becomes a floating-point number. */
+/**
+ * A number with its text in the JSON source, so that factors never become floating-point numbers.
+ */
 class Spelled {
   readonly text: string
   constructor(text: string) {
@@ -35,10 +37,10 @@ class Spelled {
   }
 }
 
-/** What a tier does not name stays as it is. */
+/** Default factor of members that a tier does not set. */
 const ONCE = new Spelled('1')
 
-/** The tiers in an option's text, or what is wrong with it. */
+/** Parses an option's text; returns an error message if it is invalid. */
 export function parsePriceTiers(
   text: string,
 ): Map<string, readonly PriceTier[]> | Exclude<Problem, null> {
@@ -46,7 +48,7 @@ export function parsePriceTiers(
   try {
     const reviver = (_key: string, value: unknown, context: { source?: string }): unknown =>
       typeof value === 'number' ? new Spelled(context.source ?? '') : value
-    // The library's types do not know the third argument yet; the engine passes it.
+    // The engine passes a third argument, which TypeScript's library types lack.
     parsed = JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
   } catch {
     return { zh: '不是有效的 JSON', en: 'it is not valid JSON' }
@@ -59,7 +61,7 @@ export function parsePriceTiers(
       const shown = model.slice(0, 100)
       return {
         zh: `「${shown}」的分段需要形如 [{"above": 200000, "prompt": 2, "completion": 1}]，按 above 递增`,
-        en: `the tiers of “${shown}” look like [{"above": 200000, "prompt": 2, "completion": 1}], with a growing "above"`,
+        en: `the tiers of “${shown}” must look like [{"above": 200000, "prompt": 2, "completion": 1}], with increasing "above"`,
       }
     }
     map.set(model, tiers)
@@ -69,7 +71,7 @@ export function parsePriceTiers(
 
 const SHAPE = {
   zh: '需要 JSON 对象，例如 {"gpt-5.5": [{"above": 272000, "prompt": 2, "completion": 0.75}]}',
-  en: 'it is a JSON object, such as {"gpt-5.5": [{"above": 272000, "prompt": 2, "completion": 0.75}]}',
+  en: 'it must be a JSON object, such as {"gpt-5.5": [{"above": 272000, "prompt": 2, "completion": 0.75}]}',
 }
 
 const isPlainObject = (value: unknown): value is Record<string, unknown> =>
@@ -124,7 +126,7 @@ function defaultTiers(): { text: string; map: TierMap } {
   return builtIn
 }
 
-/** The operator's tiers, and the built-in ones of models that they do not name. */
+/** Merges the operator's tiers with the built-in ones of other models. */
 export function tiersInForce(text: string): TierMap {
   const own = parsePriceTiers(text)
   return own instanceof Map ? completedWith(own, defaultTiers().map) : defaultTiers().map
@@ -137,7 +139,7 @@ export const priceTiers = (): OptionSpec => ({
   },
   check(text) {
     if (text.length > TEXT_MAX) {
-      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }
+      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it must have at most ${TEXT_MAX} characters` }
     }
     const parsed = parsePriceTiers(text)
     return parsed instanceof Map ? null : parsed

@@ -1,6 +1,6 @@
 /** Ratio maps as the text of an option. */
 
-/** What a floating-point number needs at most: One API spells its ratios so. */
+/** Maximum digits of a floating-point number; One API writes ratios as such numbers. */
 const RATIO_DIGITS_MAX = 17
 const RATIO_DECIMALS_MAX = 30
 const RATIO_MAX = 1_000_000
@@ -11,21 +11,20 @@ export interface RatioProblem {
 }
 
 /**
- * A ratio map from its JSON text, each ratio as the decimal text it was written in: arithmetic on
- * money never sees a floating-point number. Members with up to 17 significant digits, 0 to
- * 1,000,000; of a name that occurs twice the last one counts.
+ * Parses a ratio map from JSON. Each ratio keeps its decimal text, so that prices are never
+ * computed with floating-point numbers. Ratios have up to 17 significant digits and are from 0 to
+ * 1,000,000; the last entry of a repeated name applies.
  */
 export function parseRatios(text: string): Map<string, string> | RatioProblem {
   const map = new Map<string, string>()
   let parsed: unknown
   try {
-    // Innermost members come first, so a nested name that repeats an outer one is overwritten by
-    // it.
+    // Inner members are visited first, so an outer member overwrites a nested one of the same name.
     const reviver = (key: string, value: unknown, context: { source?: string }): unknown => {
       if (typeof value === 'number') map.set(key, plain(context.source ?? ''))
       return value
     }
-    // The library's types do not know the third argument yet; the engine passes it.
+    // The engine passes a third argument, which TypeScript's library types lack.
     parsed = JSON.parse(text, reviver as (key: string, value: unknown) => unknown)
   } catch {
     return { zh: '不是有效的 JSON', en: 'it is not valid JSON' }
@@ -33,7 +32,7 @@ export function parseRatios(text: string): Map<string, string> | RatioProblem {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
     return {
       zh: '需要 JSON 对象，例如 {"gpt-4o": 1.25}',
-      en: 'it is a JSON object, such as {"gpt-4o": 1.25}',
+      en: 'it must be a JSON object, such as {"gpt-4o": 1.25}',
     }
   }
   for (const [name, value] of Object.entries(parsed)) {
@@ -44,11 +43,11 @@ export function parseRatios(text: string): Map<string, string> | RatioProblem {
 }
 
 /**
- * What counts of a text that is in force: all of it where it is one that we would save, else each
- * entry that can be read. One API's own list has a ratio below zero in it, others may have one
- * beyond our range; because of one such entry the others must not fall back to other prices. What
- * has too many digits is rounded, what is too high is the highest there can be, and what is below
- * zero or no number is no entry.
+ * Returns the effective ratios of a stored text: all entries if the text is valid, otherwise the
+ * entries that can be read. One API's own list contains a negative ratio, and other lists may
+ * contain ratios out of range; one such entry must not change the prices of the others. Ratios with
+ * too many digits are rounded, ratios above the maximum become the maximum, and negative ratios and
+ * other values are omitted.
  */
 export function ratiosInForce(text: string): Map<string, string> {
   const exact = parseRatios(text)
@@ -70,7 +69,7 @@ function readObject(text: string): object {
   }
 }
 
-/** Null: it says nothing about a price. */
+/** Returns null for a negative number or NaN. */
 function nearestRatio(value: number): string | null {
   if (!(value >= 0)) return null
   if (value >= RATIO_MAX) return String(RATIO_MAX)
@@ -88,7 +87,7 @@ function ratioProblem(
   if (typeof value !== 'number' || ratio === undefined) {
     return { zh: `「${shown}」的值不是数字`, en: `the value of “${shown}” is not a number` }
   }
-  // A value may be in range and its text none that we can count with: `-0`, `1e-400`.
+  // A value may be in range although its text cannot be used in arithmetic: `-0`, `1e-400`.
   const [, fraction = ''] = /^\d+(?:\.(\d+))?$/.exec(ratio) ?? [null, '-'.repeat(1000)]
   const isFine =
     value >= 0 &&
@@ -98,14 +97,17 @@ function ratioProblem(
   if (isFine) return null
   return {
     zh: `「${shown}」的倍率需要在 0 到 ${RATIO_MAX} 之间，最多 ${RATIO_DIGITS_MAX} 位有效数字`,
-    en: `the ratio of “${shown}” is from 0 to ${RATIO_MAX} with at most ${RATIO_DIGITS_MAX} significant digits`,
+    en: `the ratio of “${shown}” must be from 0 to ${RATIO_MAX} with at most ${RATIO_DIGITS_MAX} significant digits`,
   }
 }
 
-/** The first name that occurs twice in the JSON text of a flat map; null: each occurs once. */
+/**
+ * Returns the first name that occurs twice in the JSON text of a flat map; null if names are
+ * unique.
+ */
 export function duplicateRatioName(text: string): string | null {
   const seen = new Set<string>()
-  // Of a map of numbers, texts are names, and only names.
+  // In a map of numbers, all strings are names.
   for (const [source] of text.matchAll(/"(?:[^"\\]|\\.)*"/g)) {
     const name = String(JSON.parse(source))
     if (seen.has(name)) return name
@@ -114,7 +116,7 @@ export function duplicateRatioName(text: string): string | null {
   return null
 }
 
-/** Decimal text without an exponent: `7.5e-2` is `0.075`. */
+/** Converts to decimal text without an exponent: `7.5e-2` becomes `0.075`. */
 function plain(source: string): string {
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(source)
   if (match === null) return source
@@ -122,7 +124,7 @@ function plain(source: string): string {
   if (exponent === undefined) return source
   const digits = whole + fraction
   const point = whole.length + Number(exponent)
-  // The value was found to be at most a million before this text is used; bounds the padding.
+  // Limits the padding; larger values are rejected before this text is used.
   if (Math.abs(point) > 400) return source
   if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
   if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`

@@ -3,20 +3,20 @@ import type { RatioMap } from './default-ratios.ts'
 import { nameProblem, type OptionSpec, type Problem } from './option-value.ts'
 
 /**
- * The groups that anybody may give to tokens, with what is said of them. The option has the name
- * and the form that One API's relatives know.
+ * Groups that every user may select for tokens, with descriptions. Name and format of the option
+ * are those of programs related to One API.
  */
 
 /** Group → description. */
 export type UsableGroups = ReadonlyMap<string, string>
 
 const TEXT_MAX = 1_000_000
-/** Characters: it stands in a line of a form. */
+/** In characters; the description is one line of a form. */
 const DESCRIPTION_MAX = 200
 
 const SHAPE = {
   zh: '需要分组名称到说明的 JSON 对象，例如 {"vip": "优先渠道"}',
-  en: 'it is a JSON object from group to description, such as {"vip": "faster channels"}',
+  en: 'it must be a JSON object from group to description, such as {"vip": "faster channels"}',
 }
 
 function readMembers(text: string): [string, unknown][] | Exclude<Problem, null> {
@@ -30,7 +30,10 @@ function readMembers(text: string): [string, unknown][] | Exclude<Problem, null>
   return isObject ? Object.entries(Object(parsed)) : SHAPE
 }
 
-/** What counts of a text that is in force: each entry that can be read, of a group with a ratio. */
+/**
+ * Returns the effective entries of a stored text: those that can be read and whose group has a
+ * ratio.
+ */
 export function usableInForce(text: string, ratios: RatioMap): UsableGroups {
   const members = readMembers(text)
   if (!Array.isArray(members)) return new Map()
@@ -47,7 +50,7 @@ function descriptionProblem([name, value]: [string, unknown]): Problem {
   const shown = name.slice(0, 100)
   return {
     zh: `「${shown}」的说明需要是一行文字，最多 ${DESCRIPTION_MAX} 个字符`,
-    en: `the description of “${shown}” is a single line of at most ${DESCRIPTION_MAX} characters`,
+    en: `the description of “${shown}” must be a single line of at most ${DESCRIPTION_MAX} characters`,
   }
 }
 
@@ -56,7 +59,7 @@ export const usableGroups = (row: { default: string }): OptionSpec => ({
   default: row.default,
   check(text) {
     if (text.length > TEXT_MAX) {
-      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it has at most ${TEXT_MAX} characters` }
+      return { zh: `最多 ${TEXT_MAX} 个字符`, en: `it must have at most ${TEXT_MAX} characters` }
     }
     const members = readMembers(text)
     if (!Array.isArray(members)) return members

@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { findPrice } from '../ledger/price.ts'
 import { aChannel, aUser, type TestUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
-forEachDatabase('GET /api/prices/published', (open) => {
+onSqlite('GET /api/prices/published', (open) => {
   let server: TestServer
   let root: TestUser
   const said = { status: 200, body: '' }

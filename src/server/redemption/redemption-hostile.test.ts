@@ -58,7 +58,9 @@ describe('what a code form takes, by its shape and its rules', () => {
     }))
 })
 
-/** Codes are money: whatever is sent, all of them are made or none, and none is used twice. */
+/**
+ * Codes are money: for every input either all codes are created or none, and no code is used twice.
+ */
 forEachDatabase('hostile input to redemption codes', (open) => {
   let server: TestServer
   let admin: TestUser
@@ -114,7 +116,7 @@ forEachDatabase('hostile input to redemption codes', (open) => {
       expect(rows).toHaveLength(isCount(value) ? value : 0)
     }))
 
-  test('members that nobody asked for change nothing, or are too many', () =>
+  test('unknown members change nothing, or are too many', () =>
     forEachValue(ODD_MEMBERS, async (what, members) => {
       const { isMade, rows } = await created(members)
       const code = { name: 'hostile', quota: 5, status: 1, user_id: admin.id }
@@ -159,7 +161,7 @@ forEachDatabase('hostile input to redemption codes', (open) => {
         expect(isRedeemed).toBe(false)
       }))
 
-    test('nearly a code is none: other cases, digits that look alike, parts, patterns', async () => {
+    test('a similar text is not a code: other cases, digits that look alike, parts, patterns', async () => {
       const { key } = await aRedemption(server, admin.id)
       const near = [
         key.toUpperCase(),

@@ -110,7 +110,10 @@ function changeRoutes(app: App): Route[] {
   ]
 }
 
-/** Changes a code as decided on its current row. Returns the row. Throws `not_found`. */
+/**
+ * Applies a change that `decide` computes from the code's current row. Returns the row. Throws
+ * `not_found`.
+ */
 async function change(
   app: App,
   call: AuditAuthor,

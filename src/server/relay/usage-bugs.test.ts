@@ -16,15 +16,15 @@ import {
   type RelaySetup,
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
-import { readAnthropicUsage } from './anthropic/usage.ts'
-import { pictureFigures } from './surfaces/images.ts'
-import { readGeminiUsage } from './gemini/usage.ts'
+import { readAnthropicUsage } from './protocols/anthropic/usage.ts'
+import { imageFigures } from './surfaces/images.ts'
+import { readGeminiUsage } from './protocols/gemini/usage.ts'
 import { scanBody } from './json/body-scan.ts'
-import { USAGE_TOKENS_MAX } from './canonical/token-usage.ts'
-import { FollowedStream } from './dialect/followed-stream.ts'
-import { OpenaiStreamReader } from './openai/read-answer.ts'
+import { USAGE_TOKENS_MAX } from './protocols/canonical/token-usage.ts'
+import { FollowedStream } from './protocols/dialect/followed-stream.ts'
+import { OpenaiStreamReader } from './protocols/openai-chat/read-answer.ts'
 import { eventOf } from './transport/wire.ts'
-import { readUsage } from './openai/usage.ts'
+import { readUsage } from './protocols/openai-chat/usage.ts'
 import { rankingFigures } from './surfaces/rerank.ts'
 import { responseFigures } from './surfaces/responses.ts'
 import { spokenFigures } from './surfaces/speech.ts'
@@ -104,14 +104,14 @@ describe('B27: no answer is so odd that it breaks the reading', () => {
   }
   const figures = [
     responseFigures(bodyOf({ input: 'x' })),
-    pictureFigures({ body: bodyOf({ prompt: 'x' }), form: null, model: 'm' }),
+    imageFigures({ body: bodyOf({ prompt: 'x' }), form: null, model: 'm' }),
     rankingFigures(bodyOf({ query: 'q', documents: ['a'] })),
     spokenFigures(bodyOf({ input: 'x' }), 'm'),
   ]
   const readings = figures.flatMap((read) => {
     if ('field' in read) return []
     const metering =
-      read.metering?.('m', { traits: {}, byPictureToken: true }) ?? read.searched?.('m', 'm')
+      read.metering?.('m', { traits: {}, byImageToken: true }) ?? read.searched?.('m', 'm')
     return metering === undefined ? [] : [metering.reading]
   })
   const name = fc.constantFrom(

@@ -2,7 +2,7 @@ import http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 
 /** A code host with responses set by the test. */
@@ -35,7 +35,7 @@ const RELEASE = {
   published_at: '2030-01-01T00:00:00Z',
 }
 
-forEachDatabase('GET /api/release', (open) => {
+onSqlite('GET /api/release', (open) => {
   let host: Awaited<ReturnType<typeof startCodeHost>>
   let server: TestServer
   let admin: TestUser
@@ -111,7 +111,7 @@ forEachDatabase('GET /api/release', (open) => {
   })
 })
 
-forEachDatabase('GET /api/release without a repository', (open) => {
+onSqlite('GET /api/release without a repository', (open) => {
   test('states how to set one', async () => {
     const server = await startTestServer(open)
     const answer = await server.call('GET', '/api/release', { as: await anAdmin(server) })
@@ -120,7 +120,7 @@ forEachDatabase('GET /api/release without a repository', (open) => {
   })
 })
 
-forEachDatabase('GET /api/release with an unreachable host', (open) => {
+onSqlite('GET /api/release with an unreachable host', (open) => {
   test.each([
     ['nobody there', { GITHUB_API_BASE_URL: 'http://127.0.0.1:9' }, '无法连接'],
     ['a metadata service', { GITHUB_API_BASE_URL: 'http://169.254.169.254' }, '不允许访问'],

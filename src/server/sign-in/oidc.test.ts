@@ -13,7 +13,7 @@ import { randomText } from '../secrets.ts'
 import { errorText } from '../../contract/errors.ts'
 import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser } from '../test/factories.ts'
-import { forEachDatabase } from '../test/for-each-database.ts'
+import { forEachDatabase, onSqlite } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import { agree, handleCallback, cookieOf, leave, type Visitor } from '../test/visitor.ts'
 import { findUser, updateUser } from '../user/user-store.ts'
@@ -327,7 +327,7 @@ forEachDatabase('signing in with OpenID Connect', (open) => {
   })
 })
 
-forEachDatabase('an OpenID Connect provider with forged responses', (open) => {
+onSqlite('an OpenID Connect provider with forged responses', (open) => {
   let server: TestServer
   let forger: ForgingOidcProvider
 

@@ -1,5 +1,6 @@
 import { FEATURES } from '../../contract/features.ts'
 import { statusApi } from '../../contract/status-api.ts'
+import { namedLanguage, type Language } from '../../contract/errors.ts'
 import { groupNames, isAdmin } from '../../contract/user.ts'
 import type { App } from '../app.ts'
 import { defaultModelsByType } from '../channel/default-models.ts'
@@ -23,11 +24,11 @@ export function statusRoutes({
   startSeconds,
   manualFolder,
 }: App): Route[] {
-  // As on the wire: a changed theme applies after the next start.
+  // As in One API, a changed theme applies after the next start.
   const theme = options.text('Theme')
   const prices = createPriceTexts()
   const about = { version, basePath: config.BASE_PATH }
-  let description: ReturnType<typeof openApiDocument> | undefined
+  const descriptions: Partial<Record<Language, ReturnType<typeof openApiDocument>>> = {}
   return [
     serve(statusApi.status, () => ({
       data: {
@@ -68,7 +69,12 @@ export function statusRoutes({
     serve(statusApi.notice, () => ({ data: options.text('Notice') })),
     serve(statusApi.about, () => ({ data: options.text('About') })),
     serve(statusApi.homePage, () => ({ data: options.text('HomePageContent') })),
-    serve(statusApi.openapi, () => ({ data: (description ??= openApiDocument(about)) })),
+    serve(statusApi.openapi, ({ request, reply }) => {
+      // English unless a browser asks for Chinese: generators of clients name no language.
+      const language = namedLanguage(request.headers['accept-language']) ?? 'en'
+      reply.header('Vary', 'Accept-Language')
+      return { data: (descriptions[language] ??= openApiDocument({ ...about, language })) }
+    }),
     serve(statusApi.prices, ({ actor: { role, user } }) => {
       const ratios = options.ratios()
       const isSeen = (group: string): boolean =>

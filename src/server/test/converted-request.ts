@@ -1,4 +1,4 @@
-import type { DialectName } from '../relay/canonical/chat-request.ts'
+import type { DialectName } from '../relay/protocols/canonical/chat-request.ts'
 import { dialects } from '../relay/conversion/dialects.ts'
 
 /** Converts a request of one dialect to another. `over`: properties of the target. */

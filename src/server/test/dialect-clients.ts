@@ -1,5 +1,5 @@
 import { createParser } from 'eventsource-parser'
-import type { DialectName } from '../relay/canonical/chat-request.ts'
+import type { DialectName } from '../relay/protocols/canonical/chat-request.ts'
 import type { RelayClient } from './relay-setup.ts'
 
 /**

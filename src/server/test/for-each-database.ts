@@ -58,7 +58,7 @@ export function forEachDatabase(
   onDatabase('postgres', name, suite)
 }
 
-/** The same on SQLite alone, for what no database has a part in. */
+/** Describes `suite` on SQLite only, for tests that do not depend on the database. */
 export const onSqlite = (name: string, suite: (open: OpenTestDatabase) => void): void =>
   onDatabase('sqlite', name, suite)
 

@@ -1,6 +1,6 @@
 /**
- * Checks the rows of a corpus one after the other, in one test. The first column names a row, and
- * so does the error of the first that fails.
+ * Checks the rows of a corpus one after the other, in one test. The first column is the name of the
+ * row; the error of the first failing row contains it.
  */
 export async function forEachValue<Row extends unknown[]>(
   rows: readonly (readonly [...Row])[],

@@ -14,8 +14,8 @@ export interface SentInput {
 }
 
 /**
- * What a handler is given of a call, without a server; null if parsing refuses the call, with one
- * plain sentence in each language.
+ * Returns the input that a handler receives, without a server; null if parsing rejects the call
+ * with one message in each language.
  */
 export async function parseCall<E extends Endpoint>(
   endpoint: E,
@@ -48,8 +48,8 @@ const queryOf = ({ options: { whenQuery } }: Endpoint): Record<string, string> =
   whenQuery === undefined ? {} : { [whenQuery]: '1' }
 
 /**
- * What a call's body holds once it is parsed and a rule has looked at it; null if either refuses,
- * with one plain sentence in each language.
+ * Returns the body after parsing and a rule's check; null if either rejects it with one message in
+ * each language.
  */
 export async function acceptedBody<E extends Endpoint>(
   endpoint: E,

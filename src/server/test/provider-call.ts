@@ -1,4 +1,4 @@
-import type { ProviderCall } from '../relay/dialect/provider.ts'
+import type { ProviderCall } from '../relay/protocols/dialect/provider.ts'
 
 /**
  * Returns the data of a call for a provider: a chat without streaming, from a client that adds

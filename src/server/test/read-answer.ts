@@ -1,8 +1,8 @@
-import type { ChatAnswer, ChatEvent } from '../relay/canonical/chat-answer.ts'
-import { answerOf, withEveryFinish } from '../relay/canonical/gathered-answer.ts'
-import { NO_CHANGES, type AnswerChanges } from '../relay/dialect/answer-changes.ts'
-import type { AnswerReader, AnswerReading } from '../relay/dialect/dialect.ts'
-import { FollowedStream } from '../relay/dialect/followed-stream.ts'
+import type { ChatAnswer, ChatEvent } from '../relay/protocols/canonical/chat-answer.ts'
+import { answerOf, withEveryFinish } from '../relay/protocols/canonical/gathered-answer.ts'
+import { NO_CHANGES, type AnswerChanges } from '../relay/protocols/dialect/answer-changes.ts'
+import type { AnswerReader, AnswerReading } from '../relay/protocols/dialect/dialect.ts'
+import { FollowedStream } from '../relay/protocols/dialect/followed-stream.ts'
 import { eventOf, type SseEvent } from '../relay/transport/wire.ts'
 
 /** Reads upstream responses with the relay's readers. */

@@ -1,5 +1,5 @@
 import { dialects, responsesDialect } from '../relay/conversion/dialects.ts'
-import type { UpstreamDialect } from '../relay/dialect/dialect.ts'
+import type { UpstreamDialect } from '../relay/protocols/dialect/dialect.ts'
 import { qianfan } from '../relay/vendors/baidu/qianfan.ts'
 import { bedrock } from '../relay/vendors/bedrock/bedrock.ts'
 import { cohere } from '../relay/vendors/cohere/cohere.ts'

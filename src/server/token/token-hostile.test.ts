@@ -22,13 +22,13 @@ const UNSTORABLE: ReadonlySet<string> = new Set([
   'half a character',
   'a mebibyte',
 ])
-// What One API's unlimited tokens carry is below zero.
+// The quota of One API's unlimited tokens is negative.
 const isQuota = (value: number | null): value is number =>
   value !== null && value >= -1 && value <= QUOTA_MAX
 
 describe('what a token form takes, by its shape and its rules', () => {
   const NOTHING = { name: '', expired_time: 0, remain_quota: 0, subnet: '' }
-  /** What is to be stored, or null. */
+  /** Expected stored value, or null. */
   const accepted = (members: string) =>
     acceptedBody(tokenApi.create, `{"name":"hostile",${members}}`, (body) =>
       tokenFieldRefusal({
@@ -49,13 +49,13 @@ describe('what a token form takes, by its shape and its rules', () => {
     })
   })
 
-  test('models, whatever they are called', () =>
+  test('models of every name', () =>
     forEachValue(TEXTS, async (what, text) => {
       const body = await accepted(`"models":${JSON.stringify(text)}`)
       expect(body?.models).toBe(UNSTORABLE.has(what) ? undefined : text)
     }))
 
-  test('networks that nobody reads differently', () =>
+  test('networks that parsers read in one way', () =>
     forEachValue(SUBNETS, async (text, isFine) => {
       const body = await accepted(`"subnet":${JSON.stringify(text)}`)
       expect(body?.subnet).toBe(isFine ? text : undefined)
@@ -82,7 +82,7 @@ describe('what a token form takes, by its shape and its rules', () => {
     }))
 })
 
-/** What a database has a part in: stored as it was sent, or refused whole. */
+/** Values that databases may treat differently: stored as sent, or rejected as a whole. */
 forEachDatabase('hostile input to tokens', (open) => {
   let server: TestServer
   let owner: TestUser
@@ -170,7 +170,7 @@ forEachDatabase('hostile input to tokens', (open) => {
         expect(await stored()).toEqual(before)
       }))
 
-    test('of many switched at once keeps every point', async () => {
+    test('of many switched concurrently keeps every point', async () => {
       const token = await aToken(server, owner.id, { remain_quota: 1000 })
       const path = '/api/token/?status_only=1'
       await Promise.all(
@@ -202,7 +202,7 @@ onSqlite('hostile bodies for tokens', (open) => {
   const isDone = (method: string, path: string, body: string | Buffer) =>
     expectPlainAnswer((headers) => server.call(method, path, { as: owner, body, headers }))
 
-  test('members that nobody asked for change nothing, or are too many', () =>
+  test('unknown members change nothing, or are too many', () =>
     forEachValue(ODD_MEMBERS, async (what, members) => {
       const body = `{"name":"hostile","remain_quota":5,${members}}`
       expect(await isDone('POST', '/api/token/', body)).toBe(!TOO_MUCH.has(what))

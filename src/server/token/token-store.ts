@@ -134,7 +134,8 @@ export async function findTokenByName(
 }
 
 /**
- * Whose token this is, and what it may do; for the relay. Of several keys the first that there is.
+ * Whose token this is, and what it may do; for the relay. Returns the token of the first key that
+ * exists.
  */
 export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<StoredToken | null> {
   const rows = await tokens(db).where('tokens.key', 'in', keys).execute()

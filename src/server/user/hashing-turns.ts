@@ -21,7 +21,7 @@ interface QueuedTask {
 }
 
 export function createHashingTurns(): HashingTurns {
-  /** QueuedTask tasks by caller, oldest first; the caller whose turn is next comes first. */
+  /** Queued tasks by caller, oldest first; the caller whose turn is next comes first. */
   const lines = new Map<string, QueuedTask[]>()
   let waiting = 0
   let running = 0

@@ -26,7 +26,7 @@ import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { findUser } from './user-store.ts'
 import { fieldRefusal, quotaRefusal, rankRefusal, usernameRefusal } from './user.ts'
 
-/** Nobody may be called so who gives the name to himself. */
+/** Names that users cannot choose for themselves. */
 const INVISIBLE = /\p{C}/u
 
 const isName = (what: string, text: string): boolean =>
@@ -86,7 +86,7 @@ describe('what may be written of a user, by its shape and its rules', () => {
     })
   })
 
-  test('a password that nobody has by default', () =>
+  test('a password that is not a default', () =>
     forEachValue(PASSWORDS, async (_what, password, fits) => {
       const members = `"password":${JSON.stringify(password)}`
       expect((await ofSelf(members)) !== null).toBe(fits)
@@ -108,14 +108,14 @@ describe('what may be written of a user, by its shape and its rules', () => {
         const body = await byAdmin(`"${member}":${json}`, (change) =>
           rankRefusal(admin, target, change),
         )
-        // Disabling somebody is an admin's business.
+        // Only admins disable users.
         const isDisabling = member === 'status' && value === 2
         expect([member, body !== null]).toEqual([member, isFine || isDisabling])
       }
     }))
 })
 
-/** What users write about themselves and admins about users: all of it is stored, or nothing. */
+/** Profiles by users and edits by admins: stored completely, or not at all. */
 forEachDatabase('hostile input to users', (open) => {
   let server: TestServer
   let root: TestUser
@@ -233,11 +233,11 @@ forEachDatabase('hostile input to users', (open) => {
       const { isDone, row } = await update(`"role":${role}`, root)
       expect(isDone).toBe([0, 1, 10, 100].includes(role))
       expect(row?.role).toBe(isDone && role > 0 ? role : 1)
-      // The books are compared at the end; nobody else should be root.
+      // The ledger is compared at the end, so there must be no other root.
       await server.database.write.deleteFrom('sessions').where('user_id', '=', user.id).execute()
     })
 
-    test('of nobody: any id', () =>
+    test('of an unknown id', () =>
       forEachValue(STORED_NUMBERS, async (_what, json, value) => {
         if (value !== null && value > 0 && (await stored(value)) !== undefined) return
         const body = `{"id":${json},"display_name":"x"}`
@@ -278,17 +278,17 @@ forEachDatabase('hostile input to users', (open) => {
       sent('POST', '/api/user/manage', JSON.stringify({ username, action }), root)
 
     // Another root user cannot be changed, the one named root either.
-    test('nobody whose name is only like it', () =>
+    test('no user whose name is only similar', () =>
       forEachValue(STORED_TEXTS, async (_what, text) => {
         expect((await manage(text, 'enable')).isDone).toBe(false)
       }))
 
-    test('somebody by the whole name', async () => {
+    test('a user by the complete name', async () => {
       expect((await manage(user.username, 'enable')).isDone).toBe(true)
     })
   })
 
-  describe('somebody whose name is longer than is allowed today', () => {
+  describe('a user whose name is longer than allowed', () => {
     test('changes the rest, and is changed by admins, without another name', async () => {
       const username = 'github_1000000'
       const change = { username, display_name: 'x'.repeat(30) }
@@ -305,7 +305,7 @@ forEachDatabase('hostile input to users', (open) => {
   })
 })
 
-/** What no database has a part in. */
+/** Tests that do not depend on the database. */
 onSqlite('hostile bodies for users', (open) => {
   let server: TestServer
   let root: TestUser
@@ -340,7 +340,7 @@ onSqlite('hostile bodies for users', (open) => {
     expect(await stored()).toEqual(before)
   })
 
-  test('members that nobody asked for change nothing, or are too many', () =>
+  test('unknown members change nothing, or are too many', () =>
     forEachValue(ODD_MEMBERS, async (what, members) => {
       const before = await stored()
       const fits = !TOO_MUCH.has(what)

@@ -206,8 +206,8 @@ export async function lockAdministration(trx: Queries): Promise<void> {
 }
 
 /**
- * Whether another user has this address. Of several transactions that set the same address only the
- * first continues until it ends; the others wait.
+ * Whether another user has this address. If several transactions set the same address, the first
+ * one continues and the others wait until it ends.
  */
 export async function isEmailOfOthers(
   trx: Queries,

@@ -76,7 +76,7 @@ interface SelectionBarProps<Row> {
   selection: RowSelection<Row>
   /** Rows that can be selected on this page. */
   rows: readonly Row[]
-  /** Whether these are the visible page. */
+  /** Whether these rows are the visible page. */
   arePage: boolean
 }
 

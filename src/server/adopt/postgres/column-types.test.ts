@@ -41,7 +41,7 @@ const NARROW = `
   ALTER TABLE channels ALTER balance TYPE integer, ALTER config TYPE json USING NULL;
   ALTER TABLE logs ALTER is_stream DROP DEFAULT,
     ALTER is_stream TYPE smallint USING is_stream::int, ALTER quota TYPE integer`
-/** What becomes of those. */
+/** Types of these columns after adoption. */
 const TAKEN = [
   'abilities.enabled boolean',
   'channels.balance numeric',
@@ -133,7 +133,7 @@ test('a database that is ours already is widened at the next start, unless a vie
   expect(await typesOf(database, ['users.quota'])).toEqual([{ found: 'users.quota bigint' }])
 })
 
-test('a view of a column that gets another type is told before', async () => {
+test('a view of a column whose type changes is reported before the adoption', async () => {
   const database = await smallFixture()
   await database.run('ALTER TABLE users ALTER quota TYPE integer')
   await database.run('CREATE VIEW balances AS SELECT id, quota FROM users')
@@ -142,7 +142,7 @@ test('a view of a column that gets another type is told before', async () => {
   expect((await reportAdoption(bare)).lines.join('\n')).toMatch(/1 views read.*\(balances\)/)
 })
 
-test('a schema that takes no tables, a standby and a path without a schema are told before', async () => {
+test('a schema without CREATE rights, a standby and a path without a schema are reported before the adoption', async () => {
   const database = await postgresFixture()
   const bare = await openBare(database.location)
   onTestFinished(() => bare.close())

@@ -101,8 +101,11 @@ describe.each(['New API', 'One Hub'] as const)('channels of %s', (relative) => {
     )
   })
 
-  /** Ours has another form of key, or another address: nobody may be asked before somebody looked. */
-  test('that somebody has to look at are named', () => {
+  /**
+   * Our type has another key format or address, so no request may be sent before an admin has
+   * checked it.
+   */
+  test('that an admin has to check are named', () => {
     const all = TYPES[relative].map(([type]) => ({ type }))
     const named = movesOf(relative, all).filter(({ to }) => to?.isIncomplete)
     expect(named.map(({ from }) => from)).toEqual(

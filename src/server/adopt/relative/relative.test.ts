@@ -107,7 +107,7 @@ const ONE_HUB_OPTIONS = {
 
 describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
   // Taken as ours, a number would send the key to another provider.
-  test('channels of New API keep their provider, and those that have none here are disabled', async () => {
+  test('channels of New API keep their provider, and those without a counterpart are disabled', async () => {
     const database = await open()
     await database.run(NEW_API)
     const before = await reportOf(database)
@@ -170,7 +170,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     ])
   })
 
-  test('a second factor beside the password is named, whichever relative had it', async () => {
+  test('a second factor of any related program is reported', async () => {
     const database = await open()
     await database.run(`ALTER TABLE users ADD COLUMN totp_secret varchar(64);
       UPDATE users SET totp_secret = 'JBSWY3DPEHPK3PXP' WHERE id = 4;
@@ -223,7 +223,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     expect(await optionsOf(database)).toEqual(ONE_HUB_OPTIONS)
   })
 
-  test('where nobody can tell whose numbers they are, types stay and are named', async () => {
+  test('if the origin of type numbers is unknown, they are kept and reported', async () => {
     const database = await open()
     await database.run('ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1')
     const before = await channelsOf(database)

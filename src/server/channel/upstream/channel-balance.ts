@@ -1,7 +1,7 @@
 import { channelType } from '../../../contract/channel-types.ts'
 import { ChannelStatus } from '../../../contract/channel.ts'
 import { AppError } from '../../app-error.ts'
-import type { BalanceQuestion } from '../../relay/vendors/balance.ts'
+import type { BalanceQuestion } from '../../relay/vendors/shared/balance.ts'
 import { vendors } from '../../relay/vendors/list.ts'
 import { vendorOf } from '../../relay/vendors/registry.ts'
 

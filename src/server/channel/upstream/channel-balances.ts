@@ -65,7 +65,7 @@ export function createChannelBalances(
       return visitFailure(channel, balance, (text) => withoutChannelSecrets(text, channel))
     }
     const to = await statusAfter(channel, balance)
-    // Of several keys only one account is empty; its own errors pause that key.
+    // If a channel has several keys, only one account is empty; its own errors pause that key.
     const isOnly = keysOf(channel.type, channel.key).length === 1
     if (to === ChannelStatus.autoDisabled && isOnly) {
       const reason = logText(logReasons.balance_used_up, {})

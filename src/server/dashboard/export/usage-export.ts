@@ -81,7 +81,7 @@ function lineOf(names: Record<Name, string>, figures: Figures, quotaPerUnit: num
     quota: figures.quota,
   }
   const columns = USAGE_FILE_COLUMNS.filter((name) => name !== 'cost_usd')
-  // The last column; a decimal text that is a figure and needs no guard.
+  // The last column; a number that is stored as text and needs no guard.
   const cost = dollarText(figures.quota, quotaPerUnit)
   return `${csvLine(columns.map((name) => values[name]))},"${cost}"\r\n`
 }

@@ -15,8 +15,8 @@ export type InputSource = Pick<FastifyRequest, 'params' | 'query' | 'body' | 'he
 }
 
 /**
- * Returns the query as a flat object of texts. Of a repeated member, which Fastify parses into a
- * list, the first counts, as in One API.
+ * Returns the query as a flat object of texts. If a member is repeated, which Fastify parses into a
+ * list, the first value applies, as in One API.
  */
 export function queryOf(request: Pick<InputSource, 'query'>): Record<string, string> {
   const query: Record<string, string> = {}

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import type { Endpoint } from '../../../contract/endpoint.ts'
@@ -5,6 +6,7 @@ import { allEndpoints, api } from '../../../contract/api.ts'
 import { USAGE_FILE_COLUMNS } from '../../../contract/dashboard.ts'
 import { QUOTA_MAX } from '../../../contract/quota.ts'
 import { description, misfits, operationOf, referred } from '../../test/described-answer.ts'
+import { openApiDocument } from './openapi.ts'
 import { labelledEndpoints, membersOf, type JsonSchema } from '../../test/endpoint-call.ts'
 import { onSqlite } from '../../test/for-each-database.ts'
 import { startTestServer } from '../../test/test-app.ts'
@@ -43,7 +45,34 @@ test('it is valid by the schema of the OpenAPI Initiative', async () => {
   expect(result).toEqual({ valid: true })
 })
 
+test('every title and summary has Chinese in openapi-zh.json', () => {
+  const file = new URL('openapi-zh.json', import.meta.url)
+  const texts: Record<string, string> = Object(JSON.parse(readFileSync(file, 'utf8')))
+  const summaries = allEndpoints.map(({ options }) => options.summary)
+  expect([...Object.keys(api), ...summaries].filter((text) => texts[text] === undefined)).toEqual(
+    [],
+  )
+  const chinese = JSON.stringify(openApiDocument({ version: 'v1', basePath: '/', language: 'zh' }))
+  const unused = Object.entries(texts).filter(
+    ([english, text]) =>
+      !english.includes('{') && !chinese.includes(JSON.stringify(text).slice(1, -1)),
+  )
+  expect(unused).toEqual([])
+})
+
 onSqlite('the description', (open) => {
+  test('is in the language of a browser, and in English without one', async () => {
+    const server = await startTestServer(open)
+    const titleIn = async (headers: Record<string, string>): Promise<unknown> => {
+      const { json } = await server.call('GET', '/api/openapi.json', { headers })
+      return Object(json['info']).title
+    }
+    expect(await titleIn({ 'accept-language': 'zh-CN,zh;q=0.9' })).toBe('Gatehouse 管理接口')
+    expect(await titleIn({ 'accept-language': 'en-US' })).toBe('Gatehouse management API')
+    expect(await titleIn({})).toBe('Gatehouse management API')
+    await server.close()
+  })
+
   test('names the address below which a proxy lets calls through, of each server its own', async () => {
     for (const [path, url] of [
       ['/gateway/', '/gateway'],

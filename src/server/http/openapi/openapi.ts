@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
 import { api } from '../../../contract/api.ts'
 import type { Access, Endpoint } from '../../../contract/endpoint.ts'
+import type { Language } from '../../../contract/errors.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
 import { createResponses, HEADERS, type Responses } from './openapi-responses.ts'
 import { createSchemas, type Schemas } from './openapi-schema.ts'
@@ -14,18 +17,40 @@ interface About {
   version: string
   /** Base path of the server: `/`, or `/gateway/` behind a proxy. */
   basePath: string
+  /** Language of titles and summaries; descriptions of members are in English. Default: English. */
+  language?: Language
+}
+
+type Translate = (english: string) => string
+
+const CHINESE_FILE = new URL('openapi-zh.json', import.meta.url)
+let chinese: Readonly<Record<string, string>> | undefined
+
+/** Chinese for English texts of the description; read from disk once, on the first call. */
+function chineseTexts(): Readonly<Record<string, string>> {
+  chinese ??= z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(CHINESE_FILE, 'utf8')))
+  return chinese
 }
 
 /** Returns the management API as OpenAPI 3.1, generated from the contract. */
-export function openApiDocument({ version, basePath }: About): JsonSchema {
+export function openApiDocument({ version, basePath, language = 'en' }: About): JsonSchema {
+  const isChinese = language === 'zh'
+  const translate: Translate = (text) => (isChinese ? (chineseTexts()[text] ?? text) : text)
   const schemas = createSchemas()
   const responses = createResponses(schemas)
-  const paths = pathItems(schemas, responses)
+  const paths = pathItems(schemas, responses, translate)
   return {
     openapi: '3.1.0',
-    info: { title: 'Gatehouse management API', version, description: DESCRIPTION },
+    info: {
+      title: translate('Gatehouse management API'),
+      version,
+      description: translate(DESCRIPTION),
+    },
     servers: [{ url: basePath.replace(/(.)\/$/, '$1') }],
-    tags: Object.keys(api).map((name) => ({ name })),
+    tags: Object.keys(api).map((name) => ({
+      name,
+      ...(isChinese ? { 'x-displayName': translate(name) } : {}),
+    })),
     paths,
     components: {
       schemas: sorted(schemas.named),
@@ -52,7 +77,7 @@ export function openApiDocument({ version, basePath }: About): JsonSchema {
 const sorted = <T>(members: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
+function pathItems(schemas: Schemas, responses: Responses, translate: Translate): JsonSchema {
   const tagged = Object.entries(api).flatMap(([tag, noun]) =>
     Object.values(noun).map((endpoint: Endpoint) => ({ tag, endpoint })),
   )
@@ -66,7 +91,7 @@ function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
     const item = (byPath[path.replace(/:(\w+)/g, '{$1}')] ??= {})
     item[method.toLowerCase()] = {
       tags: [tag],
-      ...operation(schemas, endpoint, variants),
+      ...operation({ schemas, translate }, endpoint, variants),
       responses: responses.of(endpoint),
     }
   }
@@ -78,7 +103,7 @@ function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
  * express these as separate operations.
  */
 function operation(
-  schemas: Schemas,
+  { schemas, translate }: { schemas: Schemas; translate: Translate },
   endpoint: Endpoint,
   variants: readonly Endpoint[],
 ): JsonSchema {
@@ -90,8 +115,11 @@ function operation(
   const bodies = [endpoint, ...variants].filter((one) => one.options.body !== undefined)
   return {
     operationId: options.name,
-    summary: options.summary,
-    description: [whoMayCall(options), ...variants.map(insteadOf)].join(' '),
+    summary: translate(options.summary),
+    description: [
+      whoMayCall(options, translate),
+      ...variants.map((variant) => insteadOf(variant, translate)),
+    ].join(' '),
     'x-access': options.access,
     ...(options.needsProof === undefined
       ? {}
@@ -99,7 +127,7 @@ function operation(
     ...(options.raisedBy === undefined ? {} : { 'x-access-raised-by': options.raisedBy }),
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(bodies.length === 0 ? {} : { requestBody: requestBody(schemas, bodies) }),
+    ...(bodies.length === 0 ? {} : { requestBody: requestBody(schemas, bodies, translate) }),
   }
 }
 
@@ -110,27 +138,40 @@ const WHO: Record<Access, string> = {
   root: 'For root (role 100).',
 }
 
-const whoMayCall = ({ access, raisedBy, needsProof }: Endpoint['options']): string =>
-  [
-    WHO[access],
-    ...(raisedBy === undefined ? [] : [`\`${raisedBy}\` can restrict it to root.`]),
-    ...(needsProof === undefined
+function whoMayCall(
+  { access, raisedBy, needsProof }: Endpoint['options'],
+  translate: Translate,
+): string {
+  return [
+    translate(WHO[access]),
+    ...(raisedBy === undefined
       ? []
-      : [
-          `A session ${needsProof === true ? 'needs' : 'may need'} a proof of identity within five minutes: signing in, or \`POST /api/verify\`.`,
-        ]),
+      : [translate('`{setting}` can restrict it to root.').replace('{setting}', raisedBy)]),
+    ...(needsProof === undefined ? [] : [translate(needsProof === true ? PROOF : PROOF_SOMETIMES)]),
   ].join(' ')
+}
 
-const insteadOf = ({ options: { whenQuery, summary } }: Endpoint): string =>
-  `With \`${whenQuery}\` instead: ${summary}`
+const PROOF =
+  'A session needs a proof of identity within five minutes: signing in, or `POST /api/verify`.'
+const PROOF_SOMETIMES =
+  'A session may need a proof of identity within five minutes: signing in, or `POST /api/verify`.'
+
+const insteadOf = ({ options }: Endpoint, translate: Translate): string =>
+  translate('With `{query}` instead: {summary}')
+    .replace('{query}', options.whenQuery ?? '')
+    .replace('{summary}', translate(options.summary))
 
 /** Several bodies have one example each, named after the action. */
-function requestBody(schemas: Schemas, endpoints: readonly Endpoint[]): JsonSchema {
+function requestBody(
+  schemas: Schemas,
+  endpoints: readonly Endpoint[],
+  translate: Translate,
+): JsonSchema {
   const exampleOf = createExamples(schemas.named)
   const bodies = endpoints.flatMap(({ options: { name, summary, body } }) => {
     if (body === undefined) return []
     const schema = schemas.of(body, 'input')
-    return [{ name, summary, schema, value: exampleOf(schema) }]
+    return [{ name, summary: translate(summary), schema, value: exampleOf(schema) }]
   })
   const [only] = bodies
   const content =

@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { PLAIN_RATIOS } from '../../test/plain-ratios.ts'
 import { costOf, costOfLines, findPrice, priceAt, type Price } from '../price.ts'
-import type { UsedTokens } from './price-lines.ts'
-import { bookedFactors, costOfFactors } from './price-factors.ts'
+import { type UsedTokens, bookedFactors, costOfFactors } from './price-lines.ts'
 
 const digits = fc.tuple(fc.nat(9), fc.nat(9), fc.nat(9)).map((drawn) => drawn.join(''))
 /** From zero to more than any model costs, with few decimals as in real settings. */

@@ -1,19 +1,25 @@
-import type { PriceLine as ToldLine } from '../../../contract/call-cost.ts'
+import {
+  type PriceLine as ToldLine,
+  bookedCost,
+  type BookedPrice,
+} from '../../../contract/call-cost.ts'
+import type { PriceFactors } from '../../../contract/log-api.ts'
+import type { Price } from '../price.ts'
 
 /** The prices of a model that its lines are made of. */
 export interface LinePrice {
   modelRatio: string
   completionRatio: string
-  /** Of prompt tokens that the upstream read from its cache. */
+  /** Ratio of prompt tokens that the upstream read from its cache. */
   cacheRatio: string
-  /** Of prompt tokens that the upstream wrote to its cache, to be kept for minutes. */
+  /** Ratio of prompt tokens that the upstream wrote to its cache for minutes. */
   cacheWriteRatio: string
-  /** Of those to be kept for an hour. */
+  /** Ratio of prompt tokens that the upstream wrote to its cache for an hour. */
   cacheWriteHourRatio: string
   /** Ratios of speech and image tokens in the prompt. */
   audioRatio: string
   imageRatio: string
-  /** Of completion tokens that are speech, times `audioRatio`; null: as of any other. */
+  /** Ratio of audio completion tokens, times `audioRatio`; null if they cost the same as text. */
   audioCompletionRatio: string | null
   /** Ratio of image tokens in the completion; null if not set: as other tokens. */
   imageCompletionRatio: string | null
@@ -23,7 +29,7 @@ export interface LinePrice {
   quotaPerUnit: string
   /** Factor on the price of an image, by its size and quality. */
   pictureFactor(size: string, quality: string): string
-  /** Dollars for a thousand calls of a tool; undefined: they cost nothing of their own. */
+  /** Dollars per thousand calls of a tool; undefined if they are free. */
   toolPrice(name: string): string | undefined
   /** The price of another model that a tool of the same call runs; null if not set. */
   ofModel(model: string): LinePrice | null
@@ -213,4 +219,73 @@ function pieceLines(price: LinePrice, used: UsedTokens): PriceLine[] {
     lines.push({ kind: 'second', count: seconds, ratios, per: SECONDS_PER_MINUTE })
   }
   return lines
+}
+
+/** Factors that are booked with a cost, so that it can be recomputed. */
+export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>
+
+interface CallFacts {
+  requestedModel: string
+  source: PriceFactors['usage_source']
+  /** `Ratios.version`. */
+  priceVersion: string
+  /**
+   * Maximum number of completion tokens that the balance covered; null or absent if it covered the
+   * full request.
+   */
+  outputLimit?: number | null
+}
+
+/** `price`: the price for this prompt length. */
+export function bookedFactors(
+  price: Price,
+  used: UsedTokens & { reasoningTokens?: number },
+  { requestedModel, source, priceVersion, outputLimit = null }: CallFacts,
+): BookedFactors {
+  const { reasoningTokens = 0 } = used
+  return {
+    priced_as: price.pricedAs,
+    requested_model: requestedModel,
+    group: price.group,
+    model_ratio: price.modelRatio,
+    completion_ratio: price.completionRatio,
+    group_ratio: price.groupRatio,
+    cache_ratio: price.cacheRatio,
+    ...linesOf(price, used),
+    prompt_tokens: used.promptTokens,
+    cached_tokens: used.cachedTokens,
+    completion_tokens: used.completionTokens,
+    ...(reasoningTokens === 0 ? {} : { reasoning_tokens: reasoningTokens }),
+    usage_source: source,
+    price_version: priceVersion,
+    ...(outputLimit === null ? {} : { output_limit: outputLimit }),
+  }
+}
+
+/** Returns the terms of the cost if the ratios alone do not determine it. */
+function linesOf(
+  price: Price,
+  used: UsedTokens,
+): Pick<BookedFactors, 'lines' | 'model_price' | 'tier_above'> {
+  const { cacheWriteTokens = 0, cacheWriteHourTokens = 0, extras } = used
+  const isPlain = extras === undefined && price.perCall === null
+  const terms: Pick<BookedFactors, 'lines' | 'model_price' | 'tier_above'> = {}
+  if (!isPlain || cacheWriteTokens + cacheWriteHourTokens > 0) terms.lines = priceLines(price, used)
+  if (price.perCall !== null) terms.model_price = price.perCall
+  if (price.tierAbove !== null) terms.tier_above = price.tierAbove
+  return terms
+}
+
+/**
+ * Computes the cost of a call from its booked factors. Returns null if they do not determine it:
+ * raw proxy calls, rows without a price version digest, and unreadable texts.
+ */
+export function costOfFactors(detail: string): number | null {
+  try {
+    // Written by `bookedFactors`, or by another writer that stores no digest.
+    const factors = JSON.parse(detail) as (BookedPrice & { price_version?: unknown }) | null
+    return typeof factors?.price_version === 'string' ? bookedCost(factors) : null
+  } catch {
+    return null
+  }
 }

@@ -12,7 +12,7 @@ export interface StreamedPiece {
 
 /**
  * Collects the readable text of a streamed response: its lanes one after the other, each tool call
- * on its own line. Of a long one, the beginning and the newest part.
+ * on its own line. If the text is long, only its beginning and its newest part.
  */
 export class StreamedText {
   private readonly lanes = new Map<number, string>()

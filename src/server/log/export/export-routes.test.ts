@@ -64,7 +64,7 @@ forEachDatabase('export', (open) => {
 
   const get = (path: string, as: TestUser = admin) => server.call('GET', path, { as })
 
-  /** What reading page after page gives. */
+  /** Rows as read page by page. */
   async function paged(path: string, as: TestUser = admin): Promise<unknown[]> {
     const rows: unknown[] = []
     let before = ''
@@ -125,13 +125,13 @@ forEachDatabase('export', (open) => {
     expect(rows).toEqual(plain(await paged(`/api/log/?${filter}`)))
   })
 
-  test('one’s own rows only, whatever the filter says', async () => {
+  test('one’s own rows only, for every filter', async () => {
     const rows = wired((await get('/api/log/self/export/?username=bob', alice)).text)
     expect(new Set(rows.map((row) => row.username))).toEqual(new Set(['alice']))
     expect(rows).toEqual(plain(await paged('/api/log/self?p=0', alice)))
   })
 
-  test('NDJSON: one row a line, whatever is in it', async () => {
+  test('NDJSON: one row per line, for every content', async () => {
     const answer = await get('/api/log/export/?format=ndjson&model_name=claude')
     expect(answer.headers['content-disposition']).toBe('attachment; filename="logs.ndjson"')
     const lines = answer.text.split('\n')
@@ -197,13 +197,13 @@ forEachDatabase('export', (open) => {
       await aSettledCall(server, { ...call, cost: 4, detail: JSON.stringify(unreadable) })
     })
 
-    test('JSON: each factor, as the row alone tells it', async () => {
+    test('JSON: each factor, as in the single row', async () => {
       const rows = JSON.parse((await get('/api/log/self/export/', dora)).text)
       const row = rows.find(({ quota }: { quota: number }) => quota === 3)
       expect(row.cost_usd).toBe(0.000006)
       expect(row.price).toEqual({ ...factors, debt: 0 })
       expect((await get(`/api/log/self/${row.id}`, dora)).data).toMatchObject({ price: row.price })
-      // What a text of the database cannot hold does not end the file.
+      // A value that the database cannot store as text does not end the file.
       expect(rows).toHaveLength(2)
     })
 
@@ -233,7 +233,7 @@ forEachDatabase('export', (open) => {
     expect((await get('/api/log/export/?username=nobody&format=ndjson')).text).toBe('')
   })
 
-  // Whoever saves the answer as a file would save the refusal.
+  // A client that saves the response as a file would save the error.
   describe('is refused by status', () => {
     test.each([
       ['/api/log/export/?format=csv&tz=Mars/Olympus', 400],
@@ -244,13 +244,13 @@ forEachDatabase('export', (open) => {
       expect(answer.json).toMatchObject({ success: false })
     })
 
-    test('to an ordinary user who wants everybody’s', async () => {
+    test('to an ordinary user who requests all users’ rows', async () => {
       const answer = await get('/api/log/export/', alice)
       expect(answer.status).toBe(403)
       expect(answer.json['success']).toBe(false)
     })
 
-    test('to nobody', async () => {
+    test('without a session', async () => {
       expect((await server.call('GET', '/api/log/export/')).status).toBe(401)
     })
   })
@@ -309,7 +309,7 @@ forEachDatabase('export', (open) => {
       await expectServed(alice)
     })
 
-    test('four at a time in one process; the fifth user is told so', async () => {
+    test('four at a time in one process; the fifth user gets an error', async () => {
       const admins = await Promise.all([0, 1, 2, 3].map(() => anAdmin(server)))
       const begun = await Promise.all(admins.map((as) => begin(as, '/api/log/export/')))
       const fifth = await get('/api/log/self/export/', bob)

@@ -4,18 +4,18 @@ import { LogType } from '../../../contract/log.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { filteredLogs, type LogFilterValues, type LogPosition } from '../log-store.ts'
 
-/** Which rows: a stretch of the log, or the ones with these ids. */
+/** Rows to read: a range of the log, or the rows with these ids. */
 export type RowSource =
   | { filter: LogFilterValues; after: LogPosition | null; countMax: number }
   | { ids: readonly number[] }
 
-/** A row to be written, by the call that it is of. */
+/** A row of the file, with the request id of its call. */
 export type ExportRow = LogFileRow & { request_id: string }
 
 /**
- * Looks at `countMax` rows after a position and reads those that fit. `last` is the last row that
- * was looked at, null if there is none any more. The rows cross from the database as one JSON text,
- * which takes the event loop less time than as many objects.
+ * Scans `countMax` rows after a position and returns those that match the filter. `last` is the
+ * last scanned row, or null at the end of the log. The database returns the rows as one JSON text,
+ * which costs the event loop less time than separate objects.
  */
 export async function readRows(
   { heavy: db, engine }: Pick<Database, 'heavy' | 'engine'>,
@@ -44,12 +44,12 @@ export async function readRows(
   if (chunk === undefined || chunk.created_at === null || chunk.id === null) {
     return { rows: [], last: null }
   }
-  // The statement above makes exactly this.
+  // The cast holds because the statement above produces this structure.
   const read = JSON.parse(chunk.packed) as PackedRow[]
   return { rows: read.map(unpacked), last: { createdAt: chunk.created_at, id: chunk.id } }
 }
 
-/** The columns of a file in their order, then detail and debt of the booking. */
+/** The columns of the file in order, followed by detail and debt of the ledger row. */
 type PackedRow = readonly (string | number | boolean | null)[]
 
 function unpacked(values: PackedRow): ExportRow {
@@ -60,11 +60,11 @@ function unpacked(values: PackedRow): ExportRow {
   }
   const [detail, debt] = values.slice(LOG_FILE_COLUMNS.length)
   row['price'] = typeof detail === 'string' ? bookedPrice(detail, debt) : null
-  // Every column is there.
+  // The cast holds because every column was set.
   return row as unknown as ExportRow
 }
 
-/** The factors as they were booked; null if there are none, as of adopted rows. */
+/** Returns the stored price factors; null for rows without them, such as adopted ones. */
 function bookedPrice(detail: string, debt: unknown): Record<string, unknown> | null {
   if (!detail.startsWith('{')) return null
   try {
@@ -75,9 +75,9 @@ function bookedPrice(detail: string, debt: unknown): Record<string, unknown> | n
 }
 
 /**
- * In parentheses, as the query builder writes its own. A stretch of the index that serves the
- * filter; what the index does not know is looked at afterwards. So a filter that nothing fits costs
- * many short looks and never a long one.
+ * Returns a subquery in parentheses that scans a range of the index for this filter. The other
+ * conditions are checked on its rows. So a filter without matches costs many short scans instead of
+ * a long one.
  */
 function lookedAt(db: Queries, source: RowSource): RawBuilder<unknown> {
   if ('ids' in source) return sql`(SELECT * FROM logs WHERE id IN (${sql.join(source.ids)}))`
@@ -102,7 +102,7 @@ function lookedAt(db: Queries, source: RowSource): RawBuilder<unknown> {
   return sql`${query.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(countMax)}`
 }
 
-/** The conditions of a filter that the index did not answer. */
+/** Returns the filter's conditions that the index does not cover. */
 function fitting(source: RowSource): RawBuilder<unknown> {
   if ('ids' in source) return sql`1 = 1`
   const { filter } = source
@@ -137,7 +137,9 @@ const TEXTS: ReadonlySet<string> = new Set([
 ])
 const FLAGS: ReadonlySet<string> = new Set(['is_stream', 'system_prompt_reset'])
 
-/** Each column as it is on the wire: nothing is missing, and a channel is called so. */
+/**
+ * The columns with the names and values of the API: no NULL, and `channel` instead of `channel_id`.
+ */
 const COLUMNS: readonly RawBuilder<unknown>[] = LOG_FILE_COLUMNS.map((name) => {
   const column = sql.ref(name === 'channel' ? 'channel_id' : name)
   const empty = TEXTS.has(name) ? sql`''` : FLAGS.has(name) ? sql`false` : sql`0`

@@ -11,27 +11,27 @@ import { localTimeWriter } from './local-time.ts'
 import { Pace } from './pace.ts'
 
 /**
- * A file of log rows, made while it is sent: piece by piece, as fast as it is taken. Nothing of it
- * is kept, and between two pieces others have their turn at the database.
+ * Streams a file of log rows, piece by piece, as fast as the client reads it. Nothing is buffered,
+ * and other queries run between two pieces.
  */
 
 export interface WantedExport {
   filter: LogFilterValues
   format: LogFileFormat
-  /** Name of a time zone; empty: UTC. */
+  /** Name of a time zone; empty for UTC. */
   zone: string
   hasBodies: boolean
 }
 
-/** Rows that are looked at for one piece: a few milliseconds of the database's thread. */
+/** Rows scanned per piece, which takes a few milliseconds of the database thread. */
 const ROWS_PER_PIECE = 200
-/** The same while others are served: less than a millisecond. */
+/** Rows scanned per piece while calls are relayed, which takes less than a millisecond. */
 const ROWS_WHILE_BUSY = 32
-/** With what was captured a row can be a thousand times as large. */
+/** Rows scanned per piece with captured bodies, which can make a row a thousand times larger. */
 const ROWS_WITH_BODIES = 50
 /**
- * Throws what is wrong with the request, and what is wrong with the database for the first piece:
- * later there is no status left to say it with.
+ * Reads the first piece before the response starts, so that errors of the request or the database
+ * can still be returned with a status.
  */
 export async function beginExport(
   app: Pick<App, 'database' | 'clock' | 'options'>,
@@ -82,7 +82,7 @@ function rowPieces(
   return writtenPieces(app, { wanted, file, sources, pace })
 }
 
-/** What to read next, once the caller has told where the last reading ended. */
+/** Yields the rows to read next; receives the position at which the last read ended. */
 type Sources = AsyncGenerator<RowSource, void, LogPosition | null>
 
 async function* stretches(

@@ -12,7 +12,7 @@ test.each([
   expect(localTimeWriter(zone)?.(seconds(at))).toBe(text)
 })
 
-test('summer time begins and ends in its second, whichever way the rows come', () => {
+test('summer time begins and ends at its second, for every order of rows', () => {
   const write = localTimeWriter('Europe/Berlin')
   const times = [
     ['2026-10-25T01:00:00Z', '2026-10-25 02:00:00'],

@@ -1,14 +1,14 @@
 import { zoneClock } from '../../time-zone.ts'
 
 const MS = 1000
-/** Every zone's offset changes at a quarter of an hour. */
+/** The UTC offset of every time zone changes only at multiples of 15 minutes. */
 const QUARTER_SECONDS = 900
-/** What the language's dates hold. */
+/** Maximum of JavaScript's `Date`. */
 const SECONDS_MAX = 8.64e12
 
 /**
- * Writes epoch seconds as a date and time in a zone, `2027-01-15 16:00:00`. Null if there is no
- * such zone. Rows come in the order of time, so the offset of the last one mostly holds.
+ * Returns a formatter of epoch seconds as local time in a zone, such as `2027-01-15 16:00:00`; null
+ * if the zone is unknown. Rows are sorted by time, so the offset of the previous row is cached.
  */
 export function localTimeWriter(zone: string): ((seconds: number) => string) | null {
   const clock = zoneClock(zone)
@@ -16,7 +16,7 @@ export function localTimeWriter(zone: string): ((seconds: number) => string) | n
   let quarter = Number.NaN
   let offsetMs = 0
   return (seconds) => {
-    // Another program may have stored anything.
+    // Rows of other programs may have a time out of range.
     if (!(Math.abs(seconds) < SECONDS_MAX)) return String(seconds)
     const own = Math.floor(seconds / QUARTER_SECONDS)
     if (own !== quarter) {

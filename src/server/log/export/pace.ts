@@ -1,13 +1,13 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 
-/** Share of its time that the event loop works, from which on somebody else is being served. */
+/** Event loop utilization from which on the process counts as serving other requests. */
 const BUSY_SHARE = 0.3
-/** How much longer than it took to make a piece the rest after it is, while others are served. */
+/** Pause after a piece, as a multiple of the time it took, while other requests are served. */
 const REST_FACTOR = 9
 const REST_MS_MAX = 250
 
-/** Lets calls that are relayed go first: on a machine with few cores an export takes one of them. */
+/** Pauses an export while calls are relayed, because it would occupy one of few cores. */
 export class Pace {
   isBusy = false
   private before = performance.eventLoopUtilization()

@@ -5,30 +5,35 @@ import { isAdmin } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Actor, CallContext } from '../../http/handler.ts'
 
-/** Exports that one process makes at once. */
+/** Maximum number of concurrent exports per process. */
 const EXPORTS_MAX = 4
-/** As many of them may be ordinary users': an administrator need not wait for theirs. */
+/**
+ * Maximum number of concurrent exports of ordinary users, so that one is left for administrators.
+ */
 const USERS_EXPORTS_MAX = 3
-/** How often an export under way asks whether its caller would still be let in. */
+/** Interval at which a running export checks that its caller is still authorized. */
 const CHECK_MS = 500
 
-/** A file that is made while it is sent, piece by piece. */
+/** A file that is generated while it is sent, piece by piece. */
 export interface ExportFile {
   name: string
   contentType: string
   pieces: AsyncIterable<string | Uint8Array>
 }
 
-/** Sends a file in answer to a call, when its turn has come. */
+/** Sends a file as the response, unless too many exports are running. */
 export type FileSender = (
   call: Omit<CallContext, 'actor'> & { actor: Actor },
-  /** Throws what the call is refused with: later there is no status left to say it with. */
+  /** Throws errors of the request before the response starts, while a status can still be sent. */
   begin: () => Promise<ExportFile>,
 ) => Promise<void>
 
-/** Of all exports of a process, whatever they are of: one for each user, and few at once. */
+/**
+ * Creates the sender of all exports of a process. It allows one export per user and few at the same
+ * time.
+ */
 export function createFileSender(): FileSender {
-  /** Who has an export under way: which response it is, and whether an administrator takes it. */
+  /** Running exports by user id: the response, and whether the user is an administrator. */
   const busy = new Map<number, { response: ServerResponse; isAdmins: boolean }>()
 
   function isFull(actor: Actor): boolean {
@@ -43,11 +48,11 @@ export function createFileSender(): FileSender {
     const release = (): void => {
       if (busy.get(actor.id)?.response === reply.raw) busy.delete(actor.id)
     }
-    // Whoever leaves while the export begins has left, too.
+    // The client may also disconnect while the export begins.
     reply.raw.once('close', release)
     try {
       const { name, contentType, pieces } = await begin()
-      // Packing would cost more than the rows themselves.
+      // Compression would cost more than generating the rows.
       request.headers['x-no-compression'] = '1'
       reply
         .header('Content-Type', contentType)
@@ -62,8 +67,9 @@ export function createFileSender(): FileSender {
 }
 
 /**
- * Whoever is banned, demoted or signed out gets no further row: the connection breaks, so that what
- * has arrived is not taken for the whole. By the clock, as a client may stop reading.
+ * Closes the connection when the user is banned, demoted or signed out, so that no further rows are
+ * sent and the client does not take the file for complete. Runs on a timer, because a client may
+ * stop reading.
  */
 async function breakOffWhenRefused(
   response: ServerResponse,

@@ -1,5 +1,5 @@
 import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
-import type { Task } from '../dialect/provider.ts'
+import type { Task } from '../protocols/dialect/provider.ts'
 import type { Call, RelayParts } from './call.ts'
 import type { AnswerRoom, BodyFault } from '../transport/decoded-body.ts'
 

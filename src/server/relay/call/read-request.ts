@@ -1,10 +1,15 @@
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
-import { fieldRefusal } from '../dialect/fields.ts'
-import type { Task } from '../dialect/provider.ts'
-import { shown } from '../dialect/relay-error.ts'
-import type { RequestFigures, Surface, SurfaceCall, SurfaceRequest } from '../dialect/surface.ts'
-import { bareModel, modelInBody } from '../gemini/figures.ts'
+import {
+  fieldRefusal,
+  type RequestFigures,
+  type Surface,
+  type SurfaceCall,
+  type SurfaceRequest,
+} from '../protocols/dialect/surface.ts'
+import type { Task } from '../protocols/dialect/provider.ts'
+import { shown } from '../protocols/dialect/relay-error.ts'
+import { bareModel, modelInBody } from '../protocols/gemini/names.ts'
 import { memberValue, scanBody, type ScannedBody } from '../json/body-scan.ts'
 import { isEmpty, readFigures } from '../surfaces/figures.ts'
 import { refuseUnpriced } from '../surfaces/unpriced.ts'

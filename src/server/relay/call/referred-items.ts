@@ -3,8 +3,8 @@ import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { allowsModel } from '../../token/token.ts'
 import type { Caller } from '../routing/caller.ts'
-import { containerNamed } from '../responses/containers.ts'
-import { findItems, type KnownItem, STORED_ID } from '../responses/response-store.ts'
+import { containerNamed } from '../protocols/openai-responses/containers.ts'
+import { findItems, type KnownItem, STORED_ID } from './response-store.ts'
 
 /**
  * Items of stored responses that a request references by id, and containers that it names to run

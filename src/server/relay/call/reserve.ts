@@ -1,11 +1,11 @@
 import type { Attempt } from './plan.ts'
 import { AppError } from '../../app-error.ts'
 import { COMPLETION_TOKENS_MAX, costOf, reservationOf } from '../../ledger/price.ts'
-import { countedUsage } from '../canonical/token-usage.ts'
+import { countedUsage } from '../protocols/canonical/token-usage.ts'
 import { estimatePromptTokens } from '../count/estimate.ts'
-import { WRITING_TASKS } from '../dialect/provider.ts'
+import { WRITING_TASKS } from '../protocols/dialect/provider.ts'
 import { present } from '../json/json-value.ts'
-import { outputLimitOf } from '../../model/output-limit.ts'
+import { outputLimitOf } from '../../model/model-table.ts'
 import { settlementOf } from './settle.ts'
 import type { RelayParts, Call } from './call.ts'
 import { findStanding } from '../../ledger/ledger-store.ts'
@@ -122,7 +122,7 @@ function replyCosts(
   attempt: Attempt,
   promptEstimate: number,
 ): Omit<Costs, 'tokens'> {
-  const { price, prompt, limitsOutput } = attempt
+  const { price, limitsOutput } = attempt
   const { maxCompletionTokens, replies = 1 } = figures
   const other = present({ extras: attempt.extras ?? figures.extras })
   let promptTokens = promptEstimate
@@ -154,7 +154,7 @@ function replyCosts(
   const full = pointsOf(most)
   let exact: Promise<Amounts> | null = null
   const amounts = async (): Promise<Amounts> => {
-    if (body.bytes.length <= EXACT_BYTES_MAX) promptTokens = await prompt.count()
+    if (body.bytes.length <= EXACT_BYTES_MAX) promptTokens = await attempt.countPrompt()
     const least = pointsOf(Math.min(1, most))
     if (!limitsOutput) return { full: pointsOf(most), enough: pointsOf(most), least, fit: all }
     const enough = Math.ceil(app.options.number('ReserveMinimumTokens') / replies)

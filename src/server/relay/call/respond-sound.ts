@@ -1,12 +1,12 @@
 import type { Attempt } from './plan.ts'
-import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type BrokenBy,
 } from '../errors/attempt-outcome.ts'
-import { ClientFlow } from './respond.ts'
+import { ClientFlow, isGood } from './respond.ts'
 import type { Ending } from './settle.ts'
 import { checkpointCall, settleCall } from './settle.ts'
 import { endCall, type RelayParts, type Call } from './call.ts'
@@ -14,7 +14,7 @@ import { costHeaders, writeHead } from './respond.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
-import { isGood, refusedAnswer, relayAnswer } from './respond-whole.ts'
+import { refusedAnswer, relayAnswer } from './respond-whole.ts'
 
 /**
  * Passes audio through as it arrives. The response does not report its cost, which is known from
@@ -133,7 +133,7 @@ class RecordingRelay {
   }
 
   private get used(): TokenUsage {
-    return this.attempt.prompt.estimate ?? countedUsage(0, 0)
+    return this.attempt.estimate ?? countedUsage(0, 0)
   }
 
   private get mediaType(): string {
@@ -186,7 +186,7 @@ class RecordingRelay {
     const { status, headers, room } = this
     const answer = { status, headers, body: Buffer.concat(words), room }
     if (!isGood(this.status)) return refusedAnswer(call, attempt, answer)
-    return relayAnswer(parts, call, attempt, { plan: attempt, prompt: attempt.prompt, answer })
+    return relayAnswer(parts, call, attempt, answer)
   }
 
   private async finish(ending: Ending, by: BrokenBy | null = null): Promise<AttemptOutcome> {

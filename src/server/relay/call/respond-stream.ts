@@ -3,29 +3,35 @@ import {
   type AttemptFailure,
   type AttemptOutcome,
 } from '../errors/attempt-outcome.ts'
-import { ClientFlow } from './respond.ts'
-import type { CompletionCounter } from '../count/count-completion.ts'
-import type { AttemptPlan, Prompt } from './plan.ts'
-import { textsOf } from '../canonical/answer-texts.ts'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
-import { countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
+import { ClientFlow, saysSomething } from './respond.ts'
+import type { CompletionCounter } from '../count/count-tokens.ts'
+import type { Attempt } from './plan.ts'
+import { textsOf, type ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
+import { estimatePromptTokens } from '../count/estimate.ts'
 import { costOf } from '../../ledger/price.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from '../transport/decoded-body.ts'
-import type { ReadEvent, StreamEnding, StreamOutcome } from '../dialect/dialect.ts'
-import { FollowedStream } from '../dialect/followed-stream.ts'
-import type { StreamOutput } from '../dialect/stream-output.ts'
+import type { ReadEvent, StreamEnding, StreamOutcome } from '../protocols/dialect/dialect.ts'
+import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
+import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
 import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
-import { toldError, type RelayError } from '../dialect/relay-error.ts'
-import { checkpointCall, settleCall } from './settle.ts'
+import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
+import {
+  checkpointCall,
+  settleCall,
+  cleanError,
+  endingError,
+  endingOf,
+  isWhole,
+  measureStream,
+} from './settle.ts'
 import { endCall, stayForAnswer, type Call, type RelayParts } from './call.ts'
-import type { Attempt } from './plan.ts'
-import { beginStream, costHeaders, openStream } from './respond.ts'
+import { beginStream, costHeaders, openStream, wantsCost } from './respond.ts'
 import { beginAsEvents, type EventReader, type SseEvent } from '../transport/wire.ts'
-import { cleanError, endingError, endingOf, isWhole, measureStream } from './stream-end.ts'
 import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
-import { refusedAnswer, saysSomething } from './respond-whole.ts'
+import { refusedAnswer } from './respond-whole.ts'
 
 /**
  * Relays a call whose response is streamed. The upstream's events pass through byte for byte as
@@ -48,35 +54,20 @@ const CHECKPOINT_BYTES = 16 * 1024
 const COUNT_SLACK_FACTOR = 1.25
 const COUNT_SLACK_TOKENS = 64
 
-export interface StreamPlan {
-  attempt: AttemptPlan
-  prompt: Prompt
-  /** A cheap estimate of the prompt tokens, for checkpoints. */
-  promptEstimate: number
-  /** The client requested the final cost as an SSE comment. */
-  wantsCost: boolean
-  /** Points reserved for this call. */
-  reserved: number
-  /** Number of replies that the call requests. */
-  replies: number
-  /** Called when the channel has started to respond. */
-  onBegin(): void
-}
-
+/** Sends the attempt and relays its stream. `onBegin`: the channel has started to respond. */
 export function relayStream(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
-  plan: StreamPlan,
+  onBegin: () => void,
 ): Promise<AttemptOutcome> {
-  return new StreamRelay(parts, call, charge, plan).run()
+  return new StreamRelay(parts, call, onBegin).run()
 }
 
 class StreamRelay {
   private readonly parts: RelayParts
   private readonly call: Call
-  private readonly charge: Attempt
-  private readonly plan: StreamPlan
+  private readonly attempt: Attempt
+  private readonly onBegin: () => void
   private readonly reader: EventReader
   private readonly stream: FollowedStream
   private readonly output: StreamOutput
@@ -111,26 +102,30 @@ class StreamRelay {
   private bytesSinceCheckpoint = 0
   /** Tokens of the replies, counted here, above which the upstream has ignored its limit. */
   private readonly repliesMost: number
+  /** A cheap estimate of the prompt tokens, for checkpoints. */
+  private readonly promptEstimate: number
   /** Counted prompt tokens; null if not counted yet. */
   private promptTokens: number | null = null
 
-  constructor(parts: RelayParts, call: Call, charge: Attempt, plan: StreamPlan) {
+  constructor(parts: RelayParts, call: Call, onBegin: () => void) {
+    const { attempt, figures, input } = call
+    const { upstream, convert, modelName } = attempt
     this.parts = parts
     this.call = call
-    this.charge = charge
-    this.plan = plan
+    this.attempt = attempt
+    this.onBegin = onBegin
     this.flow = new ClientFlow(call)
-    this.reader = plan.attempt.wire.reader()
-    const { upstream, convert } = plan.attempt
+    this.reader = attempt.wire.reader()
     this.stream = new FollowedStream(upstream.readStream(), convert !== null)
-    this.output = plan.attempt.output()
-    this.completion = parts.counter.countCompletion(charge.modelName)
-    const most = (charge.outputLimit ?? Infinity) * plan.replies
+    this.output = attempt.output()
+    this.completion = parts.counter.countCompletion(modelName)
+    const most = (attempt.outputLimit ?? Infinity) * (figures.replies ?? 1)
     this.repliesMost = most * COUNT_SLACK_FACTOR + COUNT_SLACK_TOKENS
+    this.promptEstimate = estimatePromptTokens(input.body, modelName)
   }
 
   run(): Promise<AttemptOutcome> {
-    const { parts, plan } = this
+    const { parts, attempt } = this
     this.sentMs = parts.app.clock.monotonicMs()
     const listener: UpstreamListener = {
       onHead: (status, headers) => this.onHead(status, headers),
@@ -141,7 +136,7 @@ class StreamRelay {
     const silenceMs = parts.app.config.RELAY_KEEP_ALIVE * 1000
     if (silenceMs > 0) this.silence = setTimeout(() => this.keepAlive(), silenceMs)
     const finishes = parts.app.config.RELAY_CLIENT_GONE === 'finish'
-    this.flow.start(parts, plan.attempt.request, listener, { finishes })
+    this.flow.start(parts, attempt.request, listener, { finishes })
     return this.outcome.promise
   }
 
@@ -150,17 +145,17 @@ class StreamRelay {
     this.checkpointMs = this.parts.app.clock.monotonicMs()
     this.status = status
     this.headers = headers
-    this.isEventStream = this.plan.attempt.wire.isStream(String(headers['content-type'] ?? ''))
+    this.isEventStream = this.attempt.wire.isStream(String(headers['content-type'] ?? ''))
     // Data that arrived together with the head is read first: it may be an error.
     if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
     if (saysSomething(status) && this.isEventStream && !isPacked) return
     this.plainBody = []
     if (!saysSomething(status)) return
-    const { parts, call, charge, plan, isEventStream } = this
+    const { parts, call, attempt, isEventStream } = this
     this.room = openAnswerRoom(parts, call, {
-      channelId: charge.channel.id,
-      bytesMax: () => plan.attempt.answerBytesMax(isEventStream),
+      channelId: attempt.channel.id,
+      bytesMax: () => attempt.answerBytesMax(isEventStream),
     })
     if (!isPacked) this.onGone = this.call.onGone
     // The upstream charges for its response now: read it even if the client leaves.
@@ -233,7 +228,7 @@ class StreamRelay {
   /** Some upstreams label an event stream as JSON, as plain text, or not at all. */
   private followUnnamed(onGone: () => void): void {
     const begun = Buffer.concat(this.plainBody ?? [])
-    const isStream = beginAsEvents(this.plan.attempt.wire, begun)
+    const isStream = beginAsEvents(this.attempt.wire, begun)
     if (isStream !== null) this.onGone = null
     if (isStream !== true) return
     this.isEventStream = true
@@ -282,7 +277,7 @@ class StreamRelay {
   private bytesOf(event: SseEvent, read: ReadEvent): Buffer | null {
     if (read.kind === 'malformed') return null
     if (read.kind !== 'error') return this.output.take(event, read)
-    this.said = cleanError(read.error, this.plan.attempt, this.call, this.charge)
+    this.said = cleanError(read.error, this.attempt, this.call)
     return this.output.error(toldError(this.said), this.call.requestId)
   }
 
@@ -292,9 +287,9 @@ class StreamRelay {
     this.flow.abort()
     if (kind === 'error') {
       this.stop()
-      const refusal = hiddenRefusal(error, this.plan.attempt.upstream)
+      const refusal = hiddenRefusal(error, this.attempt.upstream)
       const answer = { ...refusal, headers: this.headers }
-      const { channel } = this.charge
+      const { channel } = this.attempt
       this.outcome.resolve(refusedAttempt(answer, this.call.language, channel))
     } else {
       this.fail('unreadable')
@@ -306,10 +301,10 @@ class StreamRelay {
   private begin(): void {
     if (this.hasBegun) return
     this.hasBegun = true
-    const { parts, call, charge, plan } = this
-    plan.onBegin()
+    const { parts, call, attempt } = this
+    this.onBegin()
     if (call.isGone) return
-    const costs = costHeaders(parts, call, charge, { quota: plan.reserved, remaining: null })
+    const costs = costHeaders(parts, call, attempt, { quota: attempt.reserved, remaining: null })
     beginStream(call, this.output, costs)
   }
 
@@ -350,22 +345,20 @@ class StreamRelay {
     if (!isDue || !this.hasBegun) return
     this.checkpointMs = nowMs
     this.bytesSinceCheckpoint = 0
-    const used =
-      this.plan.prompt.estimate ?? countedUsage(this.plan.promptEstimate, this.completion.soFar())
+    const used = this.attempt.estimate ?? countedUsage(this.promptEstimate, this.completion.soFar())
     const onShort = (held: number): void => void this.endIfOutgrown(held)
-    checkpointCall(this.parts, this.call, this.charge, { used, onShort })
+    checkpointCall(this.parts, this.call, this.attempt, { used, onShort })
   }
 
   /** Ends a stream whose reply costs more than is reserved and more than the balance can add. */
   private async endIfOutgrown(held: number): Promise<void> {
-    const { prompt } = this.plan
-    if (prompt.estimate !== null) return
-    this.promptTokens ??= await prompt.count()
+    if (this.attempt.estimate !== null) return
+    this.promptTokens ??= await this.attempt.countPrompt()
     const counted = await this.completion.total()
     // An upstream that kept its limit must not be cut because it counts fewer tokens than this
     // server.
     const written = Math.max(0, Math.floor((counted - COUNT_SLACK_TOKENS) / COUNT_SLACK_FACTOR))
-    const cost = costOf(this.charge.price, countedUsage(this.promptTokens, written))
+    const cost = costOf(this.attempt.price, countedUsage(this.promptTokens, written))
     if (cost > held && !this.isEnding) this.call.breakOff('quota_used_up')
   }
 
@@ -410,16 +403,16 @@ class StreamRelay {
     this.note(rest)
     const outcome = this.stream.outcome(ending)
     const result = this.isCut && outcome === 'truncated' ? 'usage-missing' : outcome
-    const { completion, stream } = this
-    const measured = await measureStream(stream, result, { ...this.plan, completion })
-    const settled = await settleCall(this.parts, this.call, this.charge, {
+    const { attempt, completion, stream } = this
+    const measured = await measureStream(stream, result, { attempt, completion })
+    const settled = await settleCall(this.parts, this.call, this.attempt, {
       ...measured,
       ending: endingOf(result, { isGone: this.call.isGone, brokenOff: this.flow.brokenOff }),
     })
     const ended = result === 'clean' ? 'answered' : result
     endCall(this.call, {
       outcome: this.call.isGone ? 'abandoned' : ended,
-      channelId: this.charge.channel.id,
+      channelId: this.attempt.channel.id,
       quota: settled?.charged ?? 0,
     })
     if (this.call.isGone) return { kind: 'abandoned' }
@@ -449,19 +442,22 @@ class StreamRelay {
   ): void {
     const { response, language, requestId } = this.call
     const words: Buffer[] = []
-    if (this.plan.wantsCost && charged !== null) words.push(this.output.cost(charged))
-    const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
-    if (isWhole(result)) words.push(this.output.end(used, rest))
-    else if (error !== null) words.push(this.output.error(error, requestId))
+    if (wantsCost(this.call) && charged !== null) words.push(this.output.cost(charged))
+    if (isWhole(result)) {
+      words.push(this.output.end(used, rest))
+    } else {
+      const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
+      if (error !== null) words.push(this.output.error(error, requestId))
+    }
     response.end(Buffer.concat(words))
   }
 
   /** Handles a stream request that was answered with JSON, with an error, or compressed. */
   private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
     const answer = { status: this.status, headers: this.headers, body, room: this.room }
-    if (!saysSomething(this.status)) return refusedAnswer(this.call, this.charge, answer)
+    if (!saysSomething(this.status)) return refusedAnswer(this.call, this.attempt, answer)
     if (!this.isEventStream) {
-      return relayJsonAsStream(this.parts, this.call, this.charge, { ...this.plan, answer })
+      return relayJsonAsStream(this.parts, this.call, answer)
     }
     const unpacked = await decodedBody(answer)
     if (typeof unpacked === 'string') return failedAttempt(this.call.language, unpacked)

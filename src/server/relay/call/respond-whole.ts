@@ -1,27 +1,27 @@
 import type { UsageSource } from './settle.ts'
 import { costOf } from '../../ledger/price.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { Attempt, AttemptPlan, Prompt } from './plan.ts'
+import type { Attempt } from './plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type FailedAttempt,
 } from '../errors/attempt-outcome.ts'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
-import { withEveryFinish } from '../canonical/gathered-answer.ts'
-import { completionOf, countedUsage, type TokenUsage } from '../canonical/token-usage.ts'
-import type { CompletionCounter } from '../count/count-completion.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import { withEveryFinish } from '../protocols/canonical/gathered-answer.ts'
+import { completionOf, countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
+import type { CompletionCounter } from '../count/count-tokens.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { answerFault, openAnswerRoom } from './answer-room.ts'
 import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from '../transport/decoded-body.ts'
-import type { WholeAnswer } from '../dialect/stream-output.ts'
+import type { WholeAnswer } from '../protocols/dialect/stream-output.ts'
 import { measureTold } from './settle.ts'
-import { sendAnswer } from './respond.ts'
+import { isGood, sendAnswer } from './respond.ts'
 import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from './call.ts'
 import { settleCall } from './settle.ts'
 import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
-import { streamAsJson } from '../gathering/stream-as-json.ts'
+import { streamAsJson } from './stream-as-json.ts'
 import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
 
 /**
@@ -30,38 +30,35 @@ import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.t
  */
 
 /** Sends the request, waits for the whole response, settles, and then responds to the client. */
-export async function relayWhole(
-  parts: RelayParts,
-  call: Call,
-  charge: Attempt,
-  { plan, prompt }: { plan: AttemptPlan; prompt: Prompt },
-): Promise<AttemptOutcome> {
+export async function relayWhole(parts: RelayParts, call: Call): Promise<AttemptOutcome> {
+  const { attempt } = call
+  const { request, channel, wire } = attempt
   const sentMs = parts.app.clock.monotonicMs()
   const answer = await fetchWhole(parts, call, {
-    request: plan.request,
-    channelId: charge.channel.id,
-    bytesMax: (contentType) => plan.answerBytesMax(plan.wire.isStream(contentType)),
+    request,
+    channelId: channel.id,
+    bytesMax: (contentType) => attempt.answerBytesMax(wire.isStream(contentType)),
   })
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
-  if (typeof answer === 'string') return failed(parts, call, charge, { failure: answer, prompt })
-  if (!isGood(answer.status)) return refusedAnswer(call, charge, answer)
-  const whole = await streamAsJson(plan, answer)
+  if (typeof answer === 'string') return failed(parts, call, attempt, answer)
+  if (!isGood(answer.status)) return refusedAnswer(call, attempt, answer)
+  const whole = await streamAsJson(attempt, answer)
   if (typeof whole === 'string') return failedAttempt(call.language, whole)
-  return relayAnswer(parts, call, charge, { ...whole, prompt })
+  return relayAnswer(parts, call, whole.plan, whole.answer)
 }
 
 /** Settles a whole response with a success status, and then responds to the client. */
 export async function relayAnswer(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
-  { plan, prompt, answer }: { plan: AttemptPlan; prompt: Prompt; answer: Answer },
+  attempt: Attempt,
+  answer: Answer,
 ): Promise<AttemptOutcome> {
-  const measured = await measureAnswer(parts, call, charge, { answer, prompt, plan })
+  const measured = await measureAnswer(parts, call, attempt, answer)
   if ('kind' in measured) return measured
-  const sent = clientAnswer(plan, answer, measured)
+  const sent = clientAnswer(attempt, answer, measured)
   if (sent === null) return failedAttempt(call.language, 'unreadable')
-  await settleAndSend(parts, call, charge, { ...sent, ...measured })
+  await settleAndSend(parts, call, attempt, { ...sent, ...measured })
   return { kind: 'answered' }
 }
 
@@ -74,45 +71,45 @@ export interface MeasuredAnswer extends WholeAnswer {
 export async function measureAnswer(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
-  { answer, prompt, plan }: { answer: Answer; prompt: Prompt; plan: AttemptPlan },
+  attempt: Attempt,
+  answer: Answer,
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
   if (typeof sent === 'string') return failedAttempt(call.language, sent)
-  const reading = plan.upstream.readAnswer(sent)
+  const reading = attempt.upstream.readAnswer(sent)
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
-  const error = errorOf(reading, plan)
+  const error = errorOf(reading, attempt)
   if (reading.kind === 'error' || error !== undefined) {
     // An error with HTTP 200 is a failure like any other.
-    const refusal = hiddenRefusal(error, plan.upstream)
-    return refusedAttempt({ ...answer, ...refusal }, call.language, charge.channel)
+    const refusal = hiddenRefusal(error, attempt.upstream)
+    return refusedAttempt({ ...answer, ...refusal }, call.language, attempt.channel)
   }
   const { body = sent, extras } = reading
   const events = (): readonly ChatEvent[] => withEveryFinish(reading.events())
   const { usage: said } = reading
   const completion = (): CompletionCounter => {
-    const counter = parts.counter.countCompletion(charge.modelName)
+    const counter = parts.counter.countCompletion(attempt.modelName)
     counter.addAll(reading.events())
     return counter
   }
-  const ofCalls = sourceOfCalls(charge, prompt, extras)
+  const ofCalls = sourceOfCalls(attempt, extras)
   if (said.usage !== null) {
-    const { used, source } = await measureTold(said, { prompt, completion })
+    const { used, source } = await measureTold(said, { attempt, completion })
     return { body, events, used, source: ofCalls ?? source }
   }
-  if (prompt.estimate !== null) {
-    const used = withExtras(prompt.estimate, extras)
+  if (attempt.estimate !== null) {
+    const used = withExtras(attempt.estimate, extras)
     return { body, events, used, source: ofCalls ?? 'estimated' }
   }
   const written = completionOf(said) ?? (await completion().total())
-  const used = withExtras(countedUsage(await prompt.count(), written), extras)
+  const used = withExtras(countedUsage(await attempt.countPrompt(), written), extras)
   return { body, events, used, source: 'counted' }
 }
 
 /** Returns the error for this client; undefined if there is none. */
 function errorOf(
   reading: Extract<AnswerReading, { kind: 'ok' | 'error' }>,
-  { convert }: Pick<AttemptPlan, 'convert'>,
+  { convert }: Attempt,
 ): unknown {
   if (reading.kind === 'error') return reading.error
   return convert === null ? undefined : reading.failure
@@ -120,8 +117,7 @@ function errorOf(
 
 /** Returns the source of the number of searches if they have a price; null if it is not needed. */
 function sourceOfCalls(
-  { price }: Attempt,
-  { estimate }: Prompt,
+  { price, estimate }: Attempt,
   told: UsedExtras | undefined,
 ): UsageSource | null {
   if (price.perCall === null || estimate?.extras?.calls === undefined) return null
@@ -130,11 +126,6 @@ function sourceOfCalls(
 
 const withExtras = (usage: TokenUsage, extras: UsedExtras | undefined): TokenUsage =>
   extras === undefined ? usage : { ...usage, extras: { ...usage.extras, ...extras } }
-
-export const isGood = (status: number): boolean => status >= 200 && status < 300
-
-/** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
-export const saysSomething = (status: number): boolean => status === 200 || status === 201
 
 interface WholeRequest {
   request: UpstreamRequest
@@ -212,15 +203,16 @@ const goOn = (): void => {}
 async function failed(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
-  { failure, prompt }: { failure: AttemptFailure; prompt: Prompt },
+  attempt: Attempt,
+  failure: AttemptFailure,
 ): Promise<AttemptOutcome> {
   if (failure === 'aborted') {
-    const used = prompt.estimate ?? countedUsage(await prompt.count(), 0)
-    const source = prompt.estimate === null ? 'counted' : 'estimated'
-    const settled = await settleCall(parts, call, charge, { used, source, ending: 'left' })
+    const { estimate } = attempt
+    const used = estimate ?? countedUsage(await attempt.countPrompt(), 0)
+    const source = estimate === null ? 'counted' : 'estimated'
+    const settled = await settleCall(parts, call, attempt, { used, source, ending: 'left' })
     const quota = settled?.charged ?? 0
-    endCall(call, { outcome: 'abandoned', channelId: charge.channel.id, quota })
+    endCall(call, { outcome: 'abandoned', channelId: attempt.channel.id, quota })
     return { kind: 'abandoned' }
   }
   return failedAttempt(call.language, failure)
@@ -229,12 +221,12 @@ async function failed(
 /** Handles a response with an error status; its body may be compressed. */
 export async function refusedAnswer(
   call: Call,
-  charge: Pick<Attempt, 'channel'>,
+  attempt: Pick<Attempt, 'channel'>,
   answer: Answer,
 ): Promise<FailedAttempt> {
   const body = await decodedBody({ ...answer, room: null })
   const sent = { ...answer, body: typeof body === 'string' ? NOTHING : body }
-  return refusedAttempt(sent, call.language, charge.channel)
+  return refusedAttempt(sent, call.language, attempt.channel)
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -249,7 +241,7 @@ interface ClientAnswer {
  * if it can be neither.
  */
 function clientAnswer(
-  { convert }: AttemptPlan,
+  { convert }: Attempt,
   answer: Answer,
   measured: MeasuredAnswer,
 ): ClientAnswer | null {
@@ -263,11 +255,11 @@ function clientAnswer(
 async function settleAndSend(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
+  attempt: Attempt,
   { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
 ): Promise<void> {
-  const paid = await settleWhole(parts, call, charge, { used, source })
-  sendAnswer(parts, call, charge, { contentType, body: sent, ...paid })
+  const paid = await settleWhole(parts, call, attempt, { used, source })
+  sendAnswer(parts, call, attempt, { contentType, body: sent, ...paid })
 }
 
 /**
@@ -276,12 +268,12 @@ async function settleAndSend(
 export async function settleWhole(
   parts: RelayParts,
   call: Call,
-  charge: Attempt,
+  attempt: Attempt,
   { used, source }: Pick<MeasuredAnswer, 'used' | 'source'>,
 ): Promise<{ charged: number; remaining: number | null }> {
-  const settled = await settleCall(parts, call, charge, { used, source, ending: 'whole' })
-  const charged = settled?.charged ?? costOf(charge.price, used)
-  endCall(call, { outcome: 'answered', channelId: charge.channel.id, quota: charged })
+  const settled = await settleCall(parts, call, attempt, { used, source, ending: 'whole' })
+  const charged = settled?.charged ?? costOf(attempt.price, used)
+  endCall(call, { outcome: 'answered', channelId: attempt.channel.id, quota: charged })
   return { charged, remaining: remainingOf(parts, call, settled?.userQuota ?? null) }
 }
 

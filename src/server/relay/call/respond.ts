@@ -1,10 +1,10 @@
 import type { Attempt } from './plan.ts'
 import { isAdmin } from '../../../contract/user.ts'
-import { noteHeaders } from '../canonical/request-notes.ts'
+import { noteHeaders } from '../protocols/canonical/request-notes.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
-import { toldError, type RelayError } from '../dialect/relay-error.ts'
-import type { StreamOutput } from '../dialect/stream-output.ts'
+import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
 import { dropRest, isBodyPending } from '../../http/unread-body.ts'
 import type { BreakReason } from '../errors/attempt-outcome.ts'
 import {
@@ -215,3 +215,11 @@ export class ClientFlow {
     this.upstream?.abort()
   }
 }
+
+/** Whether the client requested the final cost as a comment in the stream. */
+export const wantsCost = ({ request }: Call): boolean => request.headers['x-gatehouse-cost'] === '1'
+
+export const isGood = (status: number): boolean => status >= 200 && status < 300
+
+/** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
+export const saysSomething = (status: number): boolean => status === 200 || status === 201

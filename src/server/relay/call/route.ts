@@ -3,7 +3,7 @@ import type { ReferredItems } from './referred-items.ts'
 import { groupNames } from '../../../contract/user.ts'
 import { AppError } from '../../app-error.ts'
 import type { Call, RelayParts } from './call.ts'
-import { ownError, shown, type RelayError } from '../dialect/relay-error.ts'
+import { ownError, shown, type RelayError } from '../protocols/dialect/relay-error.ts'
 import { type Caller, refusePin } from '../routing/caller.ts'
 import type { PausedChannel } from '../routing/channel-map.ts'
 import {

@@ -1,7 +1,7 @@
 import { AppError } from '../../app-error.ts'
 import type { AttemptOutcome, FailedAttempt } from '../errors/attempt-outcome.ts'
 import { lacksAddress, pointsToResponses } from '../errors/verdict.ts'
-import { ownError } from '../dialect/relay-error.ts'
+import { ownError } from '../protocols/dialect/relay-error.ts'
 import type { Call, RelayParts } from './call.ts'
 import { planRequest, type PlanChanges } from './plan.ts'
 
@@ -13,14 +13,7 @@ import { planRequest, type PlanChanges } from './plan.ts'
  *   conversation has changed, which a client of another dialect cannot know);
  * - with a placeholder or without reasoning if it misses reasoning of an earlier turn.
  */
-interface SecondForm extends PlanChanges {
-  isChat: boolean
-  isResponse: boolean
-  isForgetful: boolean
-  isReasoningMissing: boolean
-}
-
-function secondFormOf({ attempt }: Call, refusal: FailedAttempt): SecondForm {
+function secondFormOf({ attempt }: Call, refusal: FailedAttempt): Required<PlanChanges> {
   const { kind } = refusal.error
   const isAboutThoughts = kind === 'elsewhere' || kind === 'thought-refused'
   const isOtherApi = lacksAddress(refusal)

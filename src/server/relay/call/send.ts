@@ -1,6 +1,5 @@
 import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
 import { convertedError } from '../errors/client-error.ts'
-import { estimatePromptTokens } from '../count/estimate.ts'
 import { resultOf } from '../routing/health.ts'
 import { relayStream } from './respond-stream.ts'
 import { relayWhole } from './respond-whole.ts'
@@ -65,16 +64,8 @@ async function respond(
   call.notes = attempt.notes
   if (figures.isRecording === true) return relayRecording(parts, call, onBegin)
   const outcome = figures.isStream
-    ? await relayStream(parts, call, attempt, {
-        attempt,
-        prompt: attempt.prompt,
-        promptEstimate: estimatePromptTokens(input.body, attempt.modelName),
-        wantsCost: call.request.headers['x-gatehouse-cost'] === '1',
-        reserved: attempt.reserved,
-        replies: figures.replies ?? 1,
-        onBegin,
-      })
-    : await relayWhole(parts, call, attempt, { plan: attempt, prompt: attempt.prompt })
+    ? await relayStream(parts, call, onBegin)
+    : await relayWhole(parts, call)
   if (outcome.kind !== 'failed') return outcome
   const { error } = outcome
   const told =

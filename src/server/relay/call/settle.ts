@@ -1,16 +1,29 @@
 import type { Config } from '../../config.ts'
-import type { CompletionCounter } from '../count/count-completion.ts'
-import type { Attempt, Prompt } from './plan.ts'
+import type { CompletionCounter } from '../count/count-tokens.ts'
+import type { Attempt } from './plan.ts'
 import { rememberResponse } from './stored-responses.ts'
 import { bookedFor } from '../../ledger/ledger-store.ts'
 import { costOf, priceAt } from '../../ledger/price.ts'
-import { bookedFactors } from '../../ledger/price/price-factors.ts'
+import { bookedFactors } from '../../ledger/price/price-lines.ts'
 import type { Settlement } from '../../ledger/operations.ts'
-import { settleServed } from '../../ledger/settle-served.ts'
-import { noteMembers } from '../canonical/request-notes.ts'
-import { countedUsage, type TokenUsage, type UsageReading } from '../canonical/token-usage.ts'
+import { settleServed } from '../../ledger/ledger.ts'
+import { noteMembers } from '../protocols/canonical/request-notes.ts'
+import {
+  countedUsage,
+  type TokenUsage,
+  type UsageReading,
+  completionOf,
+} from '../protocols/canonical/token-usage.ts'
 import type { Call, RelayParts } from './call.ts'
 import { noteSpent } from '../routing/caller.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
+import type { Language } from '../../../contract/errors.ts'
+import { AppError } from '../../app-error.ts'
+import type { StreamOutcome } from '../protocols/dialect/dialect.ts'
+import type { FollowedStream } from '../protocols/dialect/followed-stream.ts'
+import { withCodeAsText } from '../errors/client-error.ts'
+import { ownError, type RelayError } from '../protocols/dialect/relay-error.ts'
+import { hiddenRefusal, upstreamError } from '../errors/upstream-error.ts'
 
 /** The source of the token figures of a settlement. */
 export type UsageSource = 'upstream' | 'counted' | 'estimated'
@@ -167,22 +180,90 @@ const OWN_WORDS_MAX = 16
  */
 export async function measureTold(
   { usage, notes }: ToldUsage,
-  { prompt, completion }: { prompt: Prompt; completion: () => CompletionCounter },
+  {
+    attempt,
+    completion,
+  }: { attempt: Pick<Attempt, 'isText' | 'countPrompt'>; completion: () => CompletionCounter },
 ): Promise<{ used: TokenUsage; source: UsageSource }> {
   const asTold = { used: usage, source: 'upstream' as const }
   const isBegun = notes.includes('completion-begun')
-  if (!prompt.isText || notes.includes('unbilled') || (usage.completionTokens > 0 && !isBegun))
+  if (!attempt.isText || notes.includes('unbilled') || (usage.completionTokens > 0 && !isBegun))
     return asTold
   const counted = await completion().total()
   if (counted <= (isBegun ? usage.completionTokens : OWN_WORDS_MAX)) return asTold
   // A total alone covers the response too.
   const isTotalAlone = notes.includes('prompt-from-total')
   const used = isTotalAlone
-    ? countedUsage(await prompt.count(), counted)
+    ? countedUsage(await attempt.countPrompt(), counted)
     : {
         ...usage,
-        promptTokens: usage.promptTokens || (await prompt.count()),
+        promptTokens: usage.promptTokens || (await attempt.countPrompt()),
         completionTokens: counted,
       }
   return { used, source: 'counted' }
+}
+
+/** Converts the end of a stream to an error for the client and usage to charge. */
+
+/**
+ * Returns the error for an incomplete stream; null if the upstream's own error was already sent.
+ */
+export function endingError(
+  result: StreamOutcome,
+  { brokenOff, language }: { brokenOff: BreakReason | null; language: Language },
+): RelayError | null {
+  if (result === 'error-chunk') return null
+  const code = brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
+  return ownError(new AppError(code), language)
+}
+
+export const isWhole = (result: StreamOutcome): boolean =>
+  result === 'clean' || result === 'usage-missing'
+
+/** Returns an error inside an upstream's stream, cleaned for the client. */
+export function cleanError(
+  error: unknown,
+  { upstream, convert, channel }: Attempt,
+  { language }: Call,
+): RelayError {
+  const said = upstreamError(hiddenRefusal(error, upstream), language, channel)
+  return convert === null ? said : withCodeAsText(said)
+}
+
+export function endingOf(
+  result: StreamOutcome,
+  { isGone, brokenOff }: { isGone: boolean; brokenOff: BreakReason | null },
+): Ending {
+  if (isWhole(result)) return 'whole'
+  if (isGone) return 'left'
+  return brokenOff === 'quota_used_up' ? 'unpaid' : 'broken'
+}
+
+/** Returns the usage of a stream and its source. */
+export async function measureStream(
+  stream: FollowedStream,
+  result: StreamOutcome,
+  { attempt, completion }: { attempt: Attempt; completion: CompletionCounter },
+): Promise<{ used: TokenUsage; source: UsageSource }> {
+  const said = stream.usage
+  const { usage } = said
+  // Usage in the middle of a response that broke off covers only a part of it.
+  if (said.usage !== null && (result === 'clean' || stream.isDone)) {
+    return measureTold(said, { attempt, completion: () => completion })
+  }
+  const { estimate } = attempt
+  if (estimate !== null) return { used: usage ?? estimate, source: 'estimated' }
+  const told = completionOf(said)
+  return {
+    used: {
+      ...(usage ?? { ...countedUsage(0, 0), ...extrasOf(stream) }),
+      promptTokens: usage?.promptTokens || (await attempt.countPrompt()),
+      completionTokens: told ?? Math.max(usage?.completionTokens ?? 0, await completion.total()),
+    },
+    source: 'counted',
+  }
+}
+
+function extrasOf({ extras = {} }: FollowedStream): Pick<TokenUsage, 'extras'> {
+  return Object.keys(extras).length === 0 ? {} : { extras }
 }

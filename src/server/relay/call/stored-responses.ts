@@ -1,12 +1,12 @@
 import { providerOf } from '../vendors/registry.ts'
-import { type Provider, type ProviderCall, providerCallOf } from '../dialect/provider.ts'
-import { shown } from '../dialect/relay-error.ts'
+import { type Provider, type ProviderCall, providerCallOf } from '../protocols/dialect/provider.ts'
+import { shown } from '../protocols/dialect/relay-error.ts'
 import { type ReferredItems, referredItems } from './referred-items.ts'
 import { routeAt } from './route.ts'
 import { AppError } from '../../app-error.ts'
 import { allowsModel } from '../../token/token.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { unsupportedField } from '../canonical/reading.ts'
+import { unsupportedField } from '../protocols/canonical/reading.ts'
 import type { RelayParts, Call } from './call.ts'
 import type { Caller } from '../routing/caller.ts'
 import { type RoutableChannel, sentModel } from '../routing/choose-channel.ts'
@@ -16,7 +16,7 @@ import {
   saveResponse,
   type KnownResponse,
   STORED_ID,
-} from '../responses/response-store.ts'
+} from './response-store.ts'
 
 /**
  * Responses stay with the upstream that made them. A request that refers to one goes to the same

@@ -14,10 +14,10 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
-import { CompletionCounter } from '../count/count-completion.ts'
+import { CompletionCounter } from '../count/count-tokens.ts'
 import { loadTokenizer } from '../count/tokenizer.ts'
-import { readGeminiUsage } from '../gemini/usage.ts'
-import { readUsage } from '../openai/usage.ts'
+import { readGeminiUsage } from '../protocols/gemini/usage.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 import { measureTold } from './settle.ts'
 
 const TOKENS_MAX = 1_000_000
@@ -31,8 +31,8 @@ describe('what an upstream tells of a text', () => {
     const reading = isBegun ? { ...read, notes: ['completion-begun' as const] } : read
     const completion = new CompletionCounter(async (words) => tokenizer.count(words))
     completion.add({ lane: 0, text })
-    const prompt = { count: () => 77, estimate: null, isText }
-    const result = await measureTold(reading, { prompt, completion: () => completion })
+    const attempt = { countPrompt: () => 77, isText }
+    const result = await measureTold(reading, { attempt, completion: () => completion })
     return { ...result, told: reading.usage }
   }
   const words = fc.nat({ max: 200 })

@@ -7,7 +7,7 @@ import type {
 } from '../errors/attempt-outcome.ts'
 import { verdictOfError } from '../errors/verdict.ts'
 import { AppError } from '../../app-error.ts'
-import { shown, type RelayError } from '../dialect/relay-error.ts'
+import { shown, type RelayError } from '../protocols/dialect/relay-error.ts'
 import { disabledChannels, traceOf } from '../routing/trace.ts'
 import { Trail, trailOf } from '../routing/trail.ts'
 import { endCall, type Call, type RelayParts } from './call.ts'

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { plainRequest, type DialectName } from '../canonical/chat-request.ts'
+import { plainRequest, type DialectName } from '../protocols/canonical/chat-request.ts'
 import { answerIn } from '../../test/read-answer.ts'
-import { FollowedStream } from '../dialect/followed-stream.ts'
-import { toolsAsAsked } from '../dialect/tool-calls.ts'
+import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
+import { toolsAsAsked } from '../protocols/dialect/answer-changes.ts'
 import { speakers } from '../../test/dialect-clients.ts'
-import { SseReader } from '../transport/sse.ts'
+import { SseReader } from '../transport/wire.ts'
 import { dialects } from './dialects.ts'
-import { convertedOutput } from '../dialect/stream-output.ts'
+import { convertedOutput } from '../protocols/dialect/stream-output.ts'
 
 /**
  * Answers as the providers' documentation shows them, for clients of the others. Sources:

@@ -3,7 +3,7 @@ import { convert } from '../../test/converted-request.ts'
 import { list } from '../../test/dialect-clients.ts'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import { dialects } from './dialects.ts'
-import { readResponsesRequest } from '../responses/read-request.ts'
+import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /** What clients say of caches, where another protocol has a place for it. */

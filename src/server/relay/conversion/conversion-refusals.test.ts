@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
-import { RequestNotes } from '../canonical/request-notes.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import { RequestNotes } from '../protocols/canonical/request-notes.ts'
 import { dialects } from './dialects.ts'
 import { withSearchAt } from './search.ts'
 

@@ -1,34 +1,40 @@
-import type { DialectName } from '../canonical/chat-request.ts'
-import { plainName } from '../canonical/plain-name.ts'
-import { GatheredMessage } from '../gathering/gathered-message.ts'
-import { readAnthropicRequest } from '../anthropic/read-request.ts'
-import { messageAsEvents } from '../anthropic/message-events.ts'
-import { AnthropicStreamReader, readAnthropicAnswer } from '../anthropic/read-answer.ts'
-import { AnthropicStreamWriter, writeAnthropicAnswer } from '../anthropic/write-answer.ts'
-import { ANTHROPIC_LACKS, writeAnthropicRequest } from '../anthropic/write-request.ts'
-import { JoinedResponse } from '../gemini/joined-response.ts'
-import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
-import { readGeminiRequest } from '../gemini/read-request.ts'
-import { GeminiStreamWriter, writeGeminiAnswer } from '../gemini/write-answer.ts'
-import { GEMINI_LACKS, writeGeminiRequest } from '../gemini/write-request.ts'
-import { GatheredCompletion } from '../gathering/gathered-completion.ts'
-import { completionAsEvents, readOpenaiAnswer } from '../openai/openai-answer.ts'
-import { OpenaiStreamReader } from '../openai/read-answer.ts'
-import { readOpenaiRequest } from '../openai/read-request.ts'
-import { OpenaiStreamWriter, writeOpenaiAnswer } from '../openai/write-answer.ts'
-import { writeOpenaiRequest } from '../openai/write-request.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import { plainName } from '../protocols/canonical/tool-calls.ts'
+import { GatheredMessage } from '../protocols/anthropic/gathered-message.ts'
+import { readAnthropicRequest } from '../protocols/anthropic/read-request.ts'
+import { messageAsEvents } from '../protocols/anthropic/message-events.ts'
+import { AnthropicStreamReader, readAnthropicAnswer } from '../protocols/anthropic/read-answer.ts'
+import { AnthropicStreamWriter, writeAnthropicAnswer } from '../protocols/anthropic/write-answer.ts'
+import { ANTHROPIC_LACKS, writeAnthropicRequest } from '../protocols/anthropic/write-request.ts'
+import { JoinedResponse } from '../protocols/gemini/joined-response.ts'
+import { GeminiStreamReader, readGeminiAnswer } from '../protocols/gemini/read-answer.ts'
+import { readGeminiRequest } from '../protocols/gemini/read-request.ts'
+import { GeminiStreamWriter, writeGeminiAnswer } from '../protocols/gemini/write-answer.ts'
+import { GEMINI_LACKS, writeGeminiRequest } from '../protocols/gemini/write-request.ts'
+import { GatheredCompletion } from '../protocols/openai-chat/gathered-completion.ts'
+import { completionAsEvents, readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
+import { OpenaiStreamReader } from '../protocols/openai-chat/read-answer.ts'
+import { readOpenaiRequest } from '../protocols/openai-chat/read-request.ts'
+import { OpenaiStreamWriter, writeOpenaiAnswer } from '../protocols/openai-chat/write-answer.ts'
+import { writeOpenaiRequest } from '../protocols/openai-chat/write-request.ts'
 import { openaiStatus } from './openai-statuses.ts'
-import { statedStatus, statusInCode } from '../dialect/stated-error.ts'
-import type { Provider } from '../dialect/provider.ts'
-import { readResponsesAnswer, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
-import { RESPONSES_LACKS, writeResponsesRequest } from '../responses/upstream/write-request.ts'
-import type { Dialect, UpstreamDialect } from '../dialect/dialect.ts'
+import { statedStatus, statusInCode } from '../protocols/dialect/error-body.ts'
+import type { Provider } from '../protocols/dialect/provider.ts'
+import {
+  readResponsesAnswer,
+  ResponsesStreamReader,
+} from '../protocols/openai-responses/upstream/read-answer.ts'
+import {
+  RESPONSES_LACKS,
+  writeResponsesRequest,
+} from '../protocols/openai-responses/upstream/write-request.ts'
+import type { Dialect, UpstreamDialect } from '../protocols/dialect/dialect.ts'
 import {
   anthropicError,
   anthropicStatus,
   geminiError,
   openaiError,
-} from '../dialect/error-words.ts'
+} from '../protocols/dialect/error-words.ts'
 
 const openai: Dialect = {
   name: 'openai',

@@ -1,18 +1,22 @@
-import type { TokenUsage } from '../canonical/token-usage.ts'
-import { invalidField, missingField, unsupportedField, type Members } from '../canonical/reading.ts'
-import type { UpstreamDialect } from '../dialect/dialect.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import { batchFor } from '../gemini/figures.ts'
-import { geminiMembers, geminiObject, geminiObjects } from '../gemini/names.ts'
-import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
-import type { EmbeddingRequest } from '../dialect/embedding.ts'
+import type { TokenUsage } from '../protocols/canonical/token-usage.ts'
 import {
+  invalidField,
+  missingField,
+  unsupportedField,
+  type Members,
+} from '../protocols/canonical/reading.ts'
+import type { UpstreamDialect } from '../protocols/dialect/dialect.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import { batchFor, geminiMembers, geminiObject, geminiObjects } from '../protocols/gemini/names.ts'
+import { arrayOr, present, recordOr, type JsonRecord } from '../json/json-value.ts'
+import {
+  type EmbeddingRequest,
   inPlace,
   readEmbeddingRequest,
   writeEmbeddingAnswer,
-} from '../embedding/embedding-vectors.ts'
-import type { Embedding } from '../dialect/embedding.ts'
-import type { Task } from '../dialect/provider.ts'
+  type Embedding,
+} from '../protocols/canonical/embedding.ts'
+import type { Task } from '../protocols/dialect/provider.ts'
 
 /**
  * Embedding between OpenAI's and Gemini's dialect: texts in, a vector for each out. Sources:

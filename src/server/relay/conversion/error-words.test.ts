@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import { hiddenStatus } from '../errors/upstream-error.ts'
 import { upstreamError } from '../errors/upstream-error.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import { dialects } from './dialects.ts'
 
 const errorOf = (status: number): RelayError => ({

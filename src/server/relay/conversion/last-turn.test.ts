@@ -10,7 +10,7 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
-import { readResponsesRequest } from '../responses/read-request.ts'
+import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import { dialects } from './dialects.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
-import type { SpokenName } from '../canonical/chat-request.ts'
+import type { SpokenName } from '../protocols/canonical/chat-request.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { responsesClient } from '../responses/client.ts'
+import { responsesClient } from '../protocols/openai-responses/client.ts'
 import { dialects } from './dialects.ts'
 
 /**

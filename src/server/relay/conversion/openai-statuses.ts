@@ -1,4 +1,4 @@
-import { isErrorStatus, statusInCode } from '../dialect/stated-error.ts'
+import { isErrorStatus, statusInCode } from '../protocols/dialect/error-body.ts'
 import { wordOf, type JsonRecord } from '../json/json-value.ts'
 import { minimaxStatuses } from '../vendors/minimax/statuses.ts'
 import { sparkStatuses } from '../vendors/spark/statuses.ts'

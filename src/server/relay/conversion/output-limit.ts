@@ -1,9 +1,9 @@
-import type { Surface } from '../dialect/surface.ts'
+import type { Surface } from '../protocols/dialect/surface.ts'
 import type { AskedModel } from '../../model/model-table.ts'
 import { memberObject, memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { recordOr } from '../json/json-value.ts'
-import { limitName } from '../openai/write-request.ts'
+import { limitName } from '../protocols/openai-chat/write-request.ts'
 
 /** What lowers the limit of the reply in a client's request, in the dialect of the client. */
 export function outputLimitEdits(

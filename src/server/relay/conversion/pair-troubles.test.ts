@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { DialectName, SpokenName } from '../canonical/chat-request.ts'
+import type { DialectName, SpokenName } from '../protocols/canonical/chat-request.ts'
 import { callOf } from '../../test/dialect-call.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { SpokenName } from '../canonical/chat-request.ts'
+import type { SpokenName } from '../protocols/canonical/chat-request.ts'
 import { ask } from '../../test/dialect-call.ts'
 import { PIXEL, speakers, type Wish } from '../../test/dialect-clients.ts'
 import { responsesSpeaker } from '../../test/responses-client.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { convert } from '../../test/converted-request.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import { dialects } from './dialects.ts'
 import {

@@ -1,13 +1,17 @@
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { hasFeature } from '../../model/capabilities.ts'
 import { capabilitiesOf, meteringFigures, type AskedModel } from '../../model/model-table.ts'
-import type { ChatRequest } from '../canonical/chat-request.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import { dropHostedTool } from '../canonical/hosted-tools.ts'
-import { unsupportedField } from '../canonical/reading.ts'
-import { isAnthropicSearch, isOpenaiSearch, type WebSearch } from '../canonical/web-search.ts'
-import { camelName } from '../gemini/names.ts'
-import { searchToolOf } from '../gemini/searches.ts'
+import type { ChatRequest } from '../protocols/canonical/chat-request.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import { dropHostedTool } from '../protocols/canonical/hosted-tools.ts'
+import { unsupportedField } from '../protocols/canonical/reading.ts'
+import {
+  isAnthropicSearch,
+  isOpenaiSearch,
+  type WebSearch,
+} from '../protocols/canonical/web-search.ts'
+import { camelName } from '../protocols/gemini/names.ts'
+import { searchToolOf } from '../protocols/gemini/searches.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
 

@@ -1,8 +1,8 @@
-import type { Surface } from '../dialect/surface.ts'
+import type { Surface } from '../protocols/dialect/surface.ts'
 import type { AskedModel } from '../../model/model-table.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import { bareModel, batchFor, systemMember } from '../gemini/figures.ts'
-import { withMaxTokens, withoutForeignThoughts } from '../anthropic/splice.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import { bareModel, batchFor, systemMember } from '../protocols/gemini/names.ts'
+import { withMaxTokens, withoutForeignThoughts } from '../protocols/anthropic/splice.ts'
 import {
   memberBytes,
   memberRange,
@@ -12,8 +12,8 @@ import {
 } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
 import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
-import { withSystemPrompt } from '../openai/system-prompt.ts'
-import { withoutNotes } from '../responses/upstream/of-codex.ts'
+import { withSystemPrompt } from '../protocols/openai-chat/system-prompt.ts'
+import { withoutNotes } from '../protocols/openai-responses/upstream/of-codex.ts'
 
 /** The few members of a client's request that a channel needs changed; all other bytes stay. */
 

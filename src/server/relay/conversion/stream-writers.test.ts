@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
-import { countedUsage } from '../canonical/token-usage.ts'
+import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import { countedUsage } from '../protocols/canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { dialects } from './dialects.ts'
 

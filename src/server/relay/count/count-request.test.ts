@@ -1,9 +1,9 @@
-import type { CountSurface } from '../dialect/surface.ts'
+import type { CountSurface } from '../protocols/dialect/surface.ts'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { scanBody } from '../json/body-scan.ts'
 import { countRequestTokens } from './count-request.ts'
-import { approximateTokens, estimatePromptTokens, withoutPictureData } from './estimate.ts'
+import { approximateTokens, estimatePromptTokens, withoutImageData } from './estimate.ts'
 import { encodingOf } from './encoding.ts'
 import { loadTokenizer } from './tokenizer.ts'
 
@@ -236,10 +236,10 @@ describe('estimatePromptTokens', () => {
   })
 })
 
-describe('withoutPictureData', () => {
+describe('withoutImageData', () => {
   const head = 'data:image/png;base64,'
   const long = 'iVBORw0K/+'.repeat(30_000)
-  const shortened = (json: string): string => withoutPictureData(Buffer.from(json)).toString()
+  const shortened = (json: string): string => withoutImageData(Buffer.from(json)).toString()
 
   test('keeps what tells the size of each picture, and everything else', () => {
     const sent = { images: [`${head}${long}==`, { url: `${head}AAAA` }, `${head}${long}`], n: 1 }

@@ -1,4 +1,4 @@
-import type { CountSurface } from '../dialect/surface.ts'
+import type { CountSurface } from '../protocols/dialect/surface.ts'
 import { arrayOr, isRecord, parseJson, recordOr } from '../json/json-value.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { imageTokens } from './image-tokens.ts'

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
-import { CompletionCounter, cutPlace } from './count-completion.ts'
-import { createTokenCounter } from './count-tokens.ts'
+import { CompletionCounter, cutPlace, createTokenCounter } from './count-tokens.ts'
 import { approximateTokens } from './estimate.ts'
 import { loadTokenizer } from './tokenizer.ts'
 

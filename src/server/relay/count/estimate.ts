@@ -79,7 +79,7 @@ const DATA_LENGTH_MAX = Math.ceil(HEADER_BYTES_MAX / 3) * 4
 const BACKSLASH = 0x5c
 
 /** Shortens the images in the JSON to what is needed to read their sizes. */
-export function withoutPictureData(json: Buffer): Buffer {
+export function withoutImageData(json: Buffer): Buffer {
   const pieces: Buffer[] = []
   let from = 0
   for (const { start, end } of base64Runs(json)) {

@@ -1,6 +1,6 @@
 import type { ErrorCode, Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
-import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import { ownError, type RelayError } from '../protocols/dialect/relay-error.ts'
 import type { BodyFault } from '../transport/decoded-body.ts'
 import type { UpstreamFailure } from '../transport/upstream-call.ts'
 

@@ -1,5 +1,5 @@
-import type { DialectName } from '../canonical/chat-request.ts'
-import type { RelayError, TooLong } from '../dialect/relay-error.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import type { RelayError, TooLong } from '../protocols/dialect/relay-error.ts'
 
 /** Converts an upstream's error to the form that clients of another dialect recognize. */
 

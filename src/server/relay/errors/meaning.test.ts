@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { upstreamError } from './upstream-error.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import { inWordsOf } from './client-error.ts'
 import { disablingOf, verdictOfError } from './verdict.ts'
 

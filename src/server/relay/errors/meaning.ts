@@ -1,8 +1,8 @@
 import { arrayOr, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { vendors } from '../vendors/list.ts'
 import { vendorOf } from '../vendors/registry.ts'
-import type { Meaning, SaidRefusal, VendorRefusals } from '../vendors/refusals.ts'
-import { tooLongIn } from '../vendors/too-long.ts'
+import type { Meaning, SaidRefusal, VendorRefusals } from '../vendors/shared/refusals.ts'
+import { tooLongIn } from '../vendors/shared/too-long.ts'
 
 /**
  * Corrects the status of upstream errors whose status does not match their meaning. The channel's

@@ -1,8 +1,8 @@
 import type { Language } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
 import { secretsOf, withoutSecrets, type ChannelWithSecrets } from '../../channel/secrets.ts'
-import type { AnswerReader } from '../dialect/dialect.ts'
-import { ownError, type RelayError } from '../dialect/relay-error.ts'
+import type { AnswerReader } from '../protocols/dialect/dialect.ts'
+import { ownError, type RelayError } from '../protocols/dialect/relay-error.ts'
 import { isRecord, recordOr, textOr, wordOf } from '../json/json-value.ts'
 import { retryDelayOf } from '../transport/retry-after.ts'
 import {
@@ -12,7 +12,7 @@ import {
   refusalOf,
   type UpstreamHeaders,
   type UpstreamRefusal,
-} from '../dialect/error-body.ts'
+} from '../protocols/dialect/error-body.ts'
 import type { FailedAttempt } from './attempt-outcome.ts'
 import { meantBy, truerStatus } from './meaning.ts'
 import { kindOf, verdictOfError } from './verdict.ts'

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { isCertainRefusal, isHardRefusal } from '../../channel/channel.ts'
-import { PAID_BY_THE_PIECE, type Task } from '../dialect/provider.ts'
-import type { ErrorKind, RelayError } from '../dialect/relay-error.ts'
+import { PAID_BY_THE_PIECE, type Task } from '../protocols/dialect/provider.ts'
+import type { ErrorKind, RelayError } from '../protocols/dialect/relay-error.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import type { FailedAttempt } from './attempt-outcome.ts'
 

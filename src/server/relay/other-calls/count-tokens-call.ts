@@ -1,4 +1,4 @@
-import type { SurfaceCall } from '../dialect/surface.ts'
+import type { SurfaceCall } from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import { planRequest } from '../call/plan.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'

@@ -2,12 +2,12 @@ import { capabilitiesOf } from '../../model/model-table.ts'
 import { commaList } from '../../../contract/text.ts'
 import { describeModels, knownModel, type ModelDescription } from '../../channel/model-catalogue.ts'
 import { AppError } from '../../app-error.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
 import { refusePin } from '../routing/caller.ts'
 import { authenticate } from '../call/authenticate.ts'
 import { sendError, sendJson } from '../call/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
-import { ownError } from '../dialect/relay-error.ts'
+import { ownError } from '../protocols/dialect/relay-error.ts'
 
 /**
  * Lists the models that a token may use, in the client's format: Gemini's by the path, Anthropic's

@@ -8,21 +8,27 @@ import {
 import { AppError } from '../../app-error.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
 import type { ChannelRow } from '../../db/schema.ts'
-import { plainRequest } from '../canonical/chat-request.ts'
-import { textsOf } from '../canonical/answer-texts.ts'
-import type { AnswerReading, UpstreamDialect } from '../dialect/dialect.ts'
+import { plainRequest } from '../protocols/canonical/chat-request.ts'
+import { textsOf } from '../protocols/canonical/chat-answer.ts'
+import type { AnswerReading, UpstreamDialect } from '../protocols/dialect/dialect.ts'
 import { dialectOf } from '../conversion/dialects.ts'
-import { providerCallOf, type Provider } from '../dialect/provider.ts'
+import {
+  providerCallOf,
+  type Provider,
+  finished,
+  headOf,
+  readyToSend,
+  type Sent,
+} from '../protocols/dialect/provider.ts'
 import { providerOf } from '../vendors/registry.ts'
-import { finished, headOf, readyToSend, type Sent } from '../dialect/finish.ts'
 import type { RelayParts } from '../call/call.ts'
-import { amazonsNameIn, type UpstreamRefusal } from '../dialect/error-body.ts'
+import { amazonsNameIn, type UpstreamRefusal } from '../protocols/dialect/error-body.ts'
 import { hiddenStatus } from '../errors/upstream-error.ts'
 import { ownWords, upstreamError } from '../errors/upstream-error.ts'
 import type { ChannelWithSecrets } from '../../channel/secrets.ts'
 import { routableOf } from '../routing/channel-map.ts'
 import { sentModel } from '../routing/choose-channel.ts'
-import { streamAsJson } from '../gathering/stream-as-json.ts'
+import { streamAsJson } from '../call/stream-as-json.ts'
 import {
   callUpstream,
   type UpstreamFailure,
@@ -30,7 +36,7 @@ import {
 } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
 import { traitsOf } from '../vendors/registry.ts'
-import { saysSomething } from '../call/respond-whole.ts'
+import { saysSomething } from '../call/respond.ts'
 
 type Judged =
   | { ok: true; text: string }

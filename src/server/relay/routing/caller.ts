@@ -6,7 +6,7 @@ import { allowsAddress, statusOfRefusal, tokenRefusal } from '../../token/token.
 import { mayUseGroup } from '../../token/token-group.ts'
 import { findTokenByKey, markToken, type StoredToken } from '../../token/token-store.ts'
 import { findUser, type StoredUser } from '../../user/user-store.ts'
-import { shown } from '../dialect/relay-error.ts'
+import { shown } from '../protocols/dialect/relay-error.ts'
 
 /** The authenticated caller of a request. */
 export interface Caller {

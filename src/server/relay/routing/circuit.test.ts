@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { Circuit, FAILURES_TO_OPEN, OPEN_MS, OPEN_MS_MAX, PROBE_MS, WINDOW_MS } from './circuit.ts'
 import { createChannelHealth, type AttemptResult } from './health.ts'

@@ -1,7 +1,7 @@
 import { type AttemptOutcome, type BrokenBy, type FailureCause } from '../errors/attempt-outcome.ts'
 import { verdictOf } from '../errors/verdict.ts'
 import type { GoodNews } from '../../channel/notice/channel-news.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import { Circuit } from './circuit.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 import { retryAfterSeconds } from '../transport/retry-after.ts'

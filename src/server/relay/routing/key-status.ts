@@ -12,7 +12,7 @@ import {
   resumeKey,
 } from '../../channel/key/channel-key-store.ts'
 import { insertLog } from '../../log/log-store.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 
 /** Whether the channel still has the address and key that a call used. */

@@ -9,7 +9,7 @@ import {
 } from '../../channel/channel-pause-store.ts'
 import { changeStatusByProgram } from '../../channel/channel-status.ts'
 import { findChannel } from '../../channel/channel-store.ts'
-import type { RelayError } from '../dialect/relay-error.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import { disablingOf } from '../errors/verdict.ts'
 import type { PausedChannel } from './channel-map.ts'
 import type { RoutableChannel } from './choose-channel.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { eventsOfAnswer, type Finish } from '../canonical/chat-answer.ts'
+import { eventsOfAnswer, type Finish } from '../protocols/canonical/chat-answer.ts'
 import { surfaceOf } from './surfaces.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../json/json-value.ts'

@@ -1,15 +1,21 @@
-import type { FieldProblem, RequestFigures, Surface } from '../dialect/surface.ts'
-import type { ChatAnswer, ChatEvent } from '../canonical/chat-answer.ts'
-import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Surface,
+  countMember,
+  flagMember,
+  invalid,
+} from '../protocols/dialect/surface.ts'
+import type { ChatAnswer, ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import { ASKED_TOKENS_MAX } from '../protocols/canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { ClientDialect, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
+import type { ClientDialect, StreamPiece, StreamWriter } from '../protocols/dialect/dialect.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid } from '../dialect/fields.ts'
 import { isEmpty } from './figures.ts'
-import { readResponsesRequest } from '../responses/read-request.ts'
-import { inputOf, StreamedInput } from '../responses/tools/custom-tools.ts'
-import { ToolNames } from '../responses/tools/tool-names.ts'
+import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
+import { inputOf, StreamedInput } from '../protocols/openai-responses/tools/custom-tools.ts'
+import { ToolNames } from '../protocols/openai-responses/tools/tool-names.ts'
 
 /**
  * Requests of Cursor's agent to a chat completions endpoint: a Responses API body for which it

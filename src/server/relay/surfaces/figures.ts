@@ -1,5 +1,5 @@
-import type { Surface, RequestFigures, FieldProblem } from '../dialect/surface.ts'
-import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
+import type { Surface, RequestFigures, FieldProblem } from '../protocols/dialect/surface.ts'
+import { ASKED_TOKENS_MAX } from '../protocols/canonical/token-usage.ts'
 import { searchedChat, searchedByName } from './searched-chat.ts'
 import {
   memberBytes,

@@ -1,10 +1,9 @@
-import { GeminiStreamReader, readGeminiAnswer } from '../gemini/read-answer.ts'
+import { GeminiStreamReader, readGeminiAnswer } from '../protocols/gemini/read-answer.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
-import { declaredSearch, type DeclaredSearch } from '../gemini/searches.ts'
-import { ASKED_TOKENS_MAX } from '../canonical/token-usage.ts'
-import { TWICE, spelling } from '../gemini/figures.ts'
-import type { RequestFigures, FieldProblem } from '../dialect/surface.ts'
+import type { Metering, RequestFigures, FieldProblem } from '../protocols/dialect/surface.ts'
+import { declaredSearch, type DeclaredSearch } from '../protocols/gemini/searches.ts'
+import { ASKED_TOKENS_MAX } from '../protocols/canonical/token-usage.ts'
+import { TWICE, spelling } from '../protocols/gemini/names.ts'
 import { type ScannedBody, memberObject, memberValue } from '../json/body-scan.ts'
 
 /** The parts of a Gemini request that determine the price and the response format. */

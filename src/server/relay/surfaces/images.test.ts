@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { scanBody } from '../json/body-scan.ts'
 import { streamIn } from '../../test/read-answer.ts'
 import { recordOr } from '../json/json-value.ts'
-import { pictureFigures } from './images.ts'
+import { imageFigures } from './images.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /** How a call is measured that asks for these pictures. */
@@ -14,11 +14,11 @@ function meteringOf(
   const body = scanBody(Buffer.from(JSON.stringify({ model, prompt: 'a cat', ...wish })))
   if (!body.ok) throw new Error(body.reason)
   const request = { body, form: null, model }
-  const figures = isEdit ? pictureFigures(request, 'image_edit.completed') : pictureFigures(request)
+  const figures = isEdit ? imageFigures(request, 'image_edit.completed') : imageFigures(request)
   if ('field' in figures) throw new Error(figures.field)
   const metering = figures.metering?.(model, {
     traits: traitsOf(channelType),
-    byPictureToken: false,
+    byImageToken: false,
   })
   if (metering === undefined) throw new Error('no metering')
   return metering

@@ -1,5 +1,14 @@
 import { meteringFigures } from '../../model/model-table.ts'
-import type { FieldProblem, RequestFigures, SurfaceRequest } from '../dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type SurfaceRequest,
+  type Metering,
+  countMember,
+  flagMember,
+  invalid,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -7,21 +16,19 @@ import {
   type TokenUsage,
   type UsageReading,
   USAGE_TOKENS_MAX,
-} from '../canonical/token-usage.ts'
+} from '../protocols/canonical/token-usage.ts'
 import { estimatePromptTokens } from '../count/estimate.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, textMember } from '../dialect/fields.ts'
-import { TypedStream } from '../media/typed-stream.ts'
-import { readOpenaiAnswer } from '../openai/openai-answer.ts'
-import { readUsage } from '../openai/usage.ts'
-import { shown } from '../dialect/relay-error.ts'
-import { drawnTokens, ownSize } from '../images/drawn-tokens.ts'
-import { ANY_COUNT, groupOf, ownPictureCount } from '../images/picture-count.ts'
-import { sentPictureTokens } from '../images/sent-pictures.ts'
+import { TypedStream } from './media-stream.ts'
+import { readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
+import { shown } from '../protocols/dialect/relay-error.ts'
+import { generatedImageTokens, ownSize } from './generated-image-tokens.ts'
+import { ANY_COUNT, groupOf, ownImageCount } from './image-count.ts'
+import { sentImageTokens } from '../vendors/shared/sent-images.ts'
 
 /**
  * Image generation and image editing. Models that count tokens are charged by the usage that the
@@ -42,16 +49,16 @@ interface Wish {
   tokensApiece: number
 }
 
-const PICTURES_MAX = 10
+const IMAGES_MAX = 10
 
 /** Output tokens that OpenAI charges for each partial image of a stream. */
-const PARTIAL_PICTURE_TOKENS = 100
+const PARTIAL_IMAGE_TOKENS = 100
 
 /** The last event of each image, generated or edited. */
 type Completed = 'image_generation.completed' | 'image_edit.completed'
 
 /** Returns the figures of an image request, or the problem if it is invalid. */
-export function pictureFigures(
+export function imageFigures(
   request: SurfaceRequest,
   completed: Completed = 'image_generation.completed',
 ): RequestFigures | FieldProblem {
@@ -64,8 +71,8 @@ export function pictureFigures(
   if (said === null || isText) return invalid('n')
   // Some clients send 0 for a missing value.
   const count = said === 0 ? 1 : said
-  if (count < 1 || count > PICTURES_MAX) {
-    throw new AppError('picture_count_out_of_range', { model: shown(model), max: PICTURES_MAX })
+  if (count < 1 || count > IMAGES_MAX) {
+    throw new AppError('picture_count_out_of_range', { model: shown(model), max: IMAGES_MAX })
   }
   const size = textMember(body, 'size')
   const quality = textMember(body, 'quality')
@@ -75,18 +82,18 @@ export function pictureFigures(
   if (isStream === null) return invalid('stream')
   const partials = countMember(body, 'partial_images', ANY_COUNT)
   if (partials === null) return invalid('partial_images')
-  const ownCount = ownPictureCount(body)
+  const ownCount = ownImageCount(body)
   if (typeof ownCount === 'object') return ownCount
   return {
     maxCompletionTokens: 0,
     isStream,
     wantsUsage: false,
-    metering(pricedAs, { traits, byPictureToken }) {
+    metering(pricedAs, { traits, byImageToken }) {
       const countMax = Math.max(count, ownCount, groupOf(body, traits))
       const drawn = ownSize(body, pricedAs) ?? drawnSize(body, size, pricedAs)
-      const tokensApiece = byPictureToken ? (drawnTokens(pricedAs, drawn) ?? 0) : 0
+      const tokensApiece = byImageToken ? (generatedImageTokens(pricedAs, drawn) ?? 0) : 0
       const wish: Wish = { count, countMax, size: drawn, quality, tokensApiece }
-      const estimate = byPictureToken
+      const estimate = byImageToken
         ? tokensOf(request, wish, { pricedAs, partials: isStream ? partials : 0 })
         : piecesOf({ count: countMax, size: drawn, quality }, 0)
       return { estimate, reading: readingOf(wish, completed) }
@@ -115,8 +122,8 @@ function tokensOf(
   { pricedAs, partials }: { pricedAs: string; partials: number },
 ): TokenUsage {
   const textTokens = estimatePromptTokens(body, pricedAs) * countMax
-  const imagePromptTokens = sentPictureTokens({ body, form }, pricedAs) * countMax
-  const partialTokens = PARTIAL_PICTURE_TOKENS * partials * countMax
+  const imagePromptTokens = sentImageTokens({ body, form }, pricedAs) * countMax
+  const partialTokens = PARTIAL_IMAGE_TOKENS * partials * countMax
   const pieces = piecesOf({ count: countMax, size, quality, partialTokens }, tokensApiece)
   const promptTokens = textTokens + imagePromptTokens
   return { ...pieces, promptTokens, extras: { ...pieces.extras, imagePromptTokens } }
@@ -148,10 +155,10 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
           else if (!type.endsWith('.completed')) return null
           else {
             completions += 1
-            came = Math.max(came, toldPictures(event.usage, wish) ?? completions)
+            came = Math.max(came, reportedImages(event.usage, wish) ?? completions)
           }
           const usage = readUsage(event.usage, USAGE_TOKENS_MAX)
-          return withPictures(usage, event.usage, { ...wish, pictures: came })
+          return withImages(usage, event.usage, { ...wish, pictures: came })
         },
       })
     },
@@ -175,7 +182,7 @@ const ONE_OF_SEVERAL = /^image_(?:generation|edit)\.partial_succeeded$/
  * Returns the number of images that an upstream reports; null if missing or above the number
  * requested.
  */
-function toldPictures(usage: unknown, { countMax }: Wish): number | null {
+function reportedImages(usage: unknown, { countMax }: Wish): number | null {
   const told = recordOr(usage).generated_images
   const isCount = typeof told === 'number' && Number.isInteger(told) && told >= 0
   return isCount && told <= countMax ? told : null
@@ -188,18 +195,18 @@ function read(bytes: Buffer, wish: Wish): AnswerReading {
   const data = answer === null ? null : memberBytes(answer, 'data')
   if (answer === null || data === null) return { kind: 'malformed' }
   const usage = memberValue(answer, 'usage')
-  const pictures = picturesIn(data)
+  const pictures = imagesIn(data)
   // Another channel may generate the image.
   if (pictures === 0) return { kind: 'malformed' }
-  return { ...reading, usage: withPictures(reading.usage, usage, { ...wish, pictures }) }
+  return { ...reading, usage: withImages(reading.usage, usage, { ...wish, pictures }) }
 }
 
-const picturesIn = (data: Buffer): number => elementsOf(data).filter(isPicture).length
+const imagesIn = (data: Buffer): number => elementsOf(data).filter(isImage).length
 
 /** Elements up to this size are parsed; larger ones hold an image's bytes. */
 const ELEMENT_BYTES_MAX = 64 * 1024
 
-function isPicture(element: Buffer): boolean {
+function isImage(element: Buffer): boolean {
   if (element.length > ELEMENT_BYTES_MAX) return true
   const { url, b64_json: bytes } = recordOr(parseJson(element.toString('utf8')))
   return [url, bytes].some((sent) => typeof sent === 'string' && sent !== '')
@@ -243,7 +250,7 @@ function endOfText(list: Buffer, from: number): number {
  * Returns the images, and the tokens if the upstream counts any; the price decides which are
  * charged. Completion tokens are image tokens unless the upstream says otherwise.
  */
-function withPictures(
+function withImages(
   reading: UsageReading,
   sent: unknown,
   { pictures, size, quality, tokensApiece }: Wish & { pictures: number },

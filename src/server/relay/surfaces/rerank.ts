@@ -1,19 +1,24 @@
-import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  invalid,
+  missing,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import {
   countedUsage,
   NO_USAGE,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../canonical/token-usage.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+} from '../protocols/canonical/token-usage.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../dialect/fields.ts'
-import { readOpenaiAnswer } from '../openai/openai-answer.ts'
-import { readUsage } from '../openai/usage.ts'
+import { readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 
 /**
  * Reranking: orders documents by their relevance to a query. There is no standard; the format is

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { streamIn } from '../../test/read-answer.ts'
-import { FollowedStream } from '../dialect/followed-stream.ts'
+import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
 import { eventOf } from '../transport/wire.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { responseFigures } from './responses.ts'

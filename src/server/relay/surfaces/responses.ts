@@ -1,16 +1,24 @@
-import type { FieldProblem, RequestFigures, SeenResponse } from '../dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type SeenResponse,
+  type Metering,
+  countMember,
+  flagMember,
+  invalid,
+  missing,
+} from '../protocols/dialect/surface.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
 import { AppError } from '../../app-error.ts'
-import { isAskedFor } from '../canonical/reading.ts'
+import { isAskedFor } from '../protocols/canonical/reading.ts'
 import {
   ASKED_TOKENS_MAX,
   NO_USAGE,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../canonical/token-usage.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+} from '../protocols/canonical/token-usage.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
 import { memberRange, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import {
   arrayOr,
@@ -20,25 +28,31 @@ import {
   wordOf,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { countMember, flagMember, invalid, missing } from '../dialect/fields.ts'
-import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/answer-error.ts'
-import { GatheredResponse } from '../gathering/gathered-response.ts'
-import { readUsage } from '../openai/usage.ts'
+import { TypedStream } from './media-stream.ts'
+import { errorOf } from '../protocols/openai-chat/answer-error.ts'
+import { GatheredResponse } from '../protocols/openai-responses/gathered-response.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 import { orOnline, routedSearch, searchesTold, type AskedSearch } from './asked-search.ts'
-import { responseAsEvents } from '../responses/as-events.ts'
-import { responseErrorPiece } from '../responses/client.ts'
+import { responseAsEvents } from '../protocols/openai-responses/as-events.ts'
+import { responseErrorPiece } from '../protocols/openai-responses/client.ts'
 import {
   containerPrices,
   containersIn,
   refuseLaterSizes,
   usedContainer,
   type ContainerPrices,
-} from '../responses/containers.ts'
-import type { EventNumbers } from '../responses/stream-writer.ts'
-import { isLook } from '../responses/tools/searches.ts'
-import { eventsOfResponse, ResponsesStreamReader } from '../responses/upstream/read-answer.ts'
-import { drawnTokens, withBilledSearches, withToldCounts } from '../responses/tools/told-usage.ts'
+} from '../protocols/openai-responses/containers.ts'
+import type { EventNumbers } from '../protocols/openai-responses/stream-writer.ts'
+import { isLook } from '../protocols/openai-responses/tools/searches.ts'
+import {
+  eventsOfResponse,
+  ResponsesStreamReader,
+} from '../protocols/openai-responses/upstream/read-answer.ts'
+import {
+  generatedImageTokens,
+  withBilledSearches,
+  withToldCounts,
+} from '../protocols/openai-responses/tools/told-usage.ts'
 
 /**
  * The Responses API, passed from client to upstream. Source: OpenAI's API reference, "Responses"
@@ -225,7 +239,7 @@ function usageOf(response: JsonRecord, call: ReadFor): UsageReading {
   if (reading.usage === null) return blank(reading)
   const beside = {
     ...(tools === null ? {} : { tools }),
-    ...drawnTokens(response, USAGE_TOKENS_MAX),
+    ...generatedImageTokens(response, USAGE_TOKENS_MAX),
   }
   if (Object.keys(beside).length === 0) return reading
   return { ...reading, usage: { ...reading.usage, extras: { ...reading.usage.extras, ...beside } } }

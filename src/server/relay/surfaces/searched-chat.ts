@@ -1,13 +1,18 @@
 import { meteringFigures } from '../../model/model-table.ts'
 import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { UsageReading } from '../canonical/token-usage.ts'
-import type { ChatEvent } from '../canonical/chat-answer.ts'
-import type { AnswerReading, EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
+import type { UsageReading } from '../protocols/canonical/token-usage.ts'
+import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import type {
+  AnswerReading,
+  EventReport,
+  StreamReader,
+  StreamState,
+} from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
+import type { Metering } from '../protocols/dialect/surface.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { usageOfChunk } from '../openai/usage.ts'
+import { usageOfChunk } from '../protocols/openai-chat/usage.ts'
 import {
   askedSearch,
   orOnline,

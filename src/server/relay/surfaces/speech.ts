@@ -1,7 +1,14 @@
 import type { MeteringFigures } from '../../model/capabilities.ts'
 import { meteringFigures } from '../../model/model-table.ts'
 import { SOUND } from '../audio/recording-members.ts'
-import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Metering,
+  invalid,
+  missing,
+  textMember,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import {
   checkedFigures,
@@ -11,11 +18,10 @@ import {
   type UsageReading,
   usageRefused,
   USAGE_TOKENS_MAX,
-} from '../canonical/token-usage.ts'
-import type { AnswerReading, StreamPiece } from '../dialect/dialect.ts'
+} from '../protocols/canonical/token-usage.ts'
+import type { AnswerReading, StreamPiece } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
-import type { Metering } from '../dialect/metering.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import {
   isRecord,
@@ -25,10 +31,9 @@ import {
   textOr,
   type JsonRecord,
 } from '../json/json-value.ts'
-import { invalid, missing, textMember } from '../dialect/fields.ts'
-import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/answer-error.ts'
-import { readUsage } from '../openai/usage.ts'
+import { TypedStream } from './media-stream.ts'
+import { errorOf } from '../protocols/openai-chat/answer-error.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 
 /**
  * Text-to-speech. Older models are priced by the character (a code point, not a byte), newer ones

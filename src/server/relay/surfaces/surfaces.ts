@@ -1,17 +1,17 @@
 import { geminiFigures } from './gemini-figures.ts'
-import { responsesClient } from '../responses/client.ts'
+import { responsesClient } from '../protocols/openai-responses/client.ts'
 import { dialects } from '../conversion/dialects.ts'
-import { declaresFunctions, clientWithFunctions } from '../openai/older/function-calls.ts'
+import { declaresFunctions, clientWithFunctions } from '../protocols/openai-chat/function-calls.ts'
 import { agentChatFor } from './agent-chat.ts'
-import type { Surface, SurfaceCall } from '../dialect/surface.ts'
-import type { DialectName } from '../canonical/chat-request.ts'
-import { refuseImpossiblePicture } from '../images/picture-limits.ts'
-import { pictureFigures } from './images.ts'
+import type { Surface, SurfaceCall } from '../protocols/dialect/surface.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import { refuseImpossibleImage } from './image-count.ts'
+import { imageFigures } from './images.ts'
 import { rankingFigures } from './rerank.ts'
 import { compactionFigures, responseFigures } from './responses.ts'
 import { spokenFigures } from './speech.ts'
 import { transcriptFigures } from './transcriptions.ts'
-import type { Task } from '../dialect/provider.ts'
+import type { Task } from '../protocols/dialect/provider.ts'
 
 const row = (
   dialect: DialectName,
@@ -35,7 +35,7 @@ const transcript = (task: Task): Surface =>
     figures: ({ form }) => transcriptFigures(form),
   })
 
-const PICTURES = {
+const IMAGES = {
   defaultModel: 'dall-e-2',
   mayStream: true,
   wrongMember: 'picture_field_invalid',
@@ -68,16 +68,16 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
   [
     '/v1/images/generations',
     row('openai', 'images', 'prompt', {
-      ...PICTURES,
-      figures: (request) => pictureFigures(request),
-      refuse: refuseImpossiblePicture,
+      ...IMAGES,
+      figures: (request) => imageFigures(request),
+      refuse: refuseImpossibleImage,
     }),
   ],
   [
     '/v1/images/edits',
     row('openai', 'imageEdits', 'prompt', {
-      ...PICTURES,
-      figures: (request) => pictureFigures(request, 'image_edit.completed'),
+      ...IMAGES,
+      figures: (request) => imageFigures(request, 'image_edit.completed'),
     }),
   ],
   [

@@ -1,25 +1,30 @@
 import { meteringFigures } from '../../model/model-table.ts'
 import { PLAIN_TEXT } from '../audio/recording-members.ts'
-import type { FieldProblem, RequestFigures } from '../dialect/surface.ts'
+import {
+  type FieldProblem,
+  type RequestFigures,
+  type Metering,
+  flagMember,
+  invalid,
+  missing,
+} from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
-import { textEvent } from '../canonical/chat-answer.ts'
+import { textEvent } from '../protocols/canonical/chat-answer.ts'
 import {
   countedUsage,
   NO_USAGE,
   type TokenUsage,
   type UsageReading,
   USAGE_TOKENS_MAX,
-} from '../canonical/token-usage.ts'
-import type { AnswerReading } from '../dialect/dialect.ts'
+} from '../protocols/canonical/token-usage.ts'
+import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { Metering } from '../dialect/metering.ts'
 import { isRecord, parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
 import { memberRange, memberValue } from '../json/body-scan.ts'
-import { flagMember, invalid, missing } from '../dialect/fields.ts'
 import type { Form } from '../transport/form.ts'
-import { TypedStream } from '../media/typed-stream.ts'
-import { errorOf } from '../openai/answer-error.ts'
-import { readUsage } from '../openai/usage.ts'
+import { TypedStream } from './media-stream.ts'
+import { errorOf } from '../protocols/openai-chat/answer-error.ts'
+import { readUsage } from '../protocols/openai-chat/usage.ts'
 import { recordedSeconds } from '../audio/duration.ts'
 
 /**

@@ -1,8 +1,8 @@
-import type { Surface } from '../dialect/surface.ts'
+import type { Surface } from '../protocols/dialect/surface.ts'
 import type { ErrorCode } from '../../../contract/errors.ts'
 import { AppError } from '../../app-error.ts'
-import { unsupportedField } from '../canonical/reading.ts'
-import { camelName } from '../gemini/names.ts'
+import { unsupportedField } from '../protocols/canonical/reading.ts'
+import { camelName } from '../protocols/gemini/names.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
 
@@ -14,7 +14,7 @@ import { arrayOr, recordOr, wordOf } from '../json/json-value.ts'
  */
 export function refuseUnpriced({ surface, body, model }: AskedCall): void {
   const { task, dialect } = surface
-  if (PICTURES.has(task)) refuseAuthored(body)
+  if (IMAGES.has(task)) refuseAuthored(body)
   if (!PRICED_BY_TOKENS.has(task)) return
   refuseOtherTiers(body)
   if (dialect === 'anthropic') refuseThread(body)
@@ -38,7 +38,7 @@ const PRICED_BY_TOKENS: ReadonlySet<string> = new Set([
   'compact',
 ])
 
-const PICTURES: ReadonlySet<string> = new Set(['images', 'imageEdits'])
+const IMAGES: ReadonlySet<string> = new Set(['images', 'imageEdits'])
 
 /**
  * Rejects vector images, which a separate model writes; its tokens are reported separately. Source:

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { AppError } from '../../app-error.ts'
 import { memberValue, type ScannedBody } from '../json/body-scan.ts'
-import { countMember, flagMember } from '../dialect/fields.ts'
+import { countMember, flagMember } from '../protocols/dialect/surface.ts'
 import { readForm } from './form.ts'
 
 const TYPE = 'multipart/form-data; boundary=xyz'

@@ -1,4 +1,4 @@
-import { fromSubscription } from './balance.ts'
+import { fromSubscription } from './shared/balance.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { openai } from './openai.ts'
 
@@ -16,7 +16,7 @@ export const custom = openaiVendor({
     en: 'Enter scheme and host, /v1 is added; for an address with /v1 choose OpenAI compatible',
   },
   listPosition: 400,
-  // It may be any server: one without the API is asked for chat (`responses/as-chat.ts`).
+  // It may be any server: one without the API is asked for chat (`call/second-form.ts`).
   responses: true,
   traits: { servesOpenai: 'maybe' },
   balance: { unit: 'usd', read: fromSubscription },

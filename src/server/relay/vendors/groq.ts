@@ -1,7 +1,7 @@
-import type { ProviderCall } from '../dialect/provider.ts'
+import type { ProviderCall } from '../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import type { MemberEdit } from '../json/body-splice.ts'
-import { THOUGHTS, messageEdits, withoutMembers } from '../openai/message-edits.ts'
+import { THOUGHTS, messageEdits, withoutMembers } from '../protocols/openai-chat/message-edits.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

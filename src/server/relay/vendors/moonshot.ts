@@ -1,8 +1,14 @@
-import { byObjectAlone } from '../openai/thinking/switches.ts'
+import { byObjectAlone } from '../protocols/openai-chat/thinking/switches.ts'
 import { z } from 'zod'
 import { belowVersion } from '../../channel/upstream/channel-upstream.ts'
-import { roleEdits } from '../openai/message-edits.ts'
-import { Amount, type ReadBalance, bearer, parseBalance, rejectDollarHost } from './balance.ts'
+import { roleEdits } from '../protocols/openai-chat/message-edits.ts'
+import {
+  Amount,
+  type ReadBalance,
+  bearer,
+  parseBalance,
+  rejectDollarHost,
+} from './shared/balance.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -1,5 +1,5 @@
-import { byFlag } from '../openai/thinking/switches.ts'
-import { meaningByCode } from './refusals.ts'
+import { byFlag } from '../protocols/openai-chat/thinking/switches.ts'
+import { meaningByCode } from './shared/refusals.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -1,7 +1,7 @@
 import { bearerOf, upstreamUrl } from '../../../contract/channel-types.ts'
 import type { Capabilities } from '../../model/capabilities.ts'
-import type { Provider, ProviderChannel, Task } from '../dialect/provider.ts'
-import { openaiModelList } from './model-list.ts'
+import type { Provider, ProviderChannel, Task } from '../protocols/dialect/provider.ts'
+import { openaiModelList } from './shared/model-list.ts'
 import type { Vendor } from './vendor.ts'
 
 /** What a vendor of OpenAI's dialect may declare beside the members of all vendors. */

@@ -1,9 +1,9 @@
-import type { ProviderCall } from '../dialect/provider.ts'
+import type { ProviderCall } from '../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../json/body-splice.ts'
-import { takesOtherLimit } from '../openai/write-request.ts'
-import { samplingEdits } from '../openai/thinking/sampling.ts'
-import { fromSubscription } from './balance.ts'
+import { takesOtherLimit } from '../protocols/openai-chat/write-request.ts'
+import { samplingEdits } from '../protocols/openai-chat/thinking/sampling.ts'
+import { fromSubscription } from './shared/balance.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -1,10 +1,10 @@
 import { hasFeature } from '../../model/capabilities.ts'
-import type { ReasoningSwitch } from '../dialect/traits.ts'
+import type { ReasoningSwitch } from '../protocols/dialect/traits.ts'
 import { z } from 'zod'
 import { AppError } from '../../app-error.ts'
 import { belowVersion } from '../../channel/upstream/channel-upstream.ts'
-import type { ProviderCall, ProviderChannel } from '../dialect/provider.ts'
-import { Amount, type ReadBalance, bearer, parseBalance } from './balance.ts'
+import type { ProviderCall, ProviderChannel } from '../protocols/dialect/provider.ts'
+import { Amount, type ReadBalance, bearer, parseBalance } from './shared/balance.ts'
 import { openaiVendor, openaiHeaders } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

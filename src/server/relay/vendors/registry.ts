@@ -2,8 +2,8 @@ import { unknownRow } from '../../../contract/channel-type-row.ts'
 import { vendors } from './list.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { capabilitiesOf } from '../../model/model-table.ts'
-import type { Provider, Task } from '../dialect/provider.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
+import type { Provider, Task } from '../protocols/dialect/provider.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
 import type { Vendor } from './vendor.ts'
 
 const byType: ReadonlyMap<number, Vendor> = new Map(vendors.map((vendor) => [vendor.type, vendor]))

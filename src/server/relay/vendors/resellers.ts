@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import { trimBaseUrl } from '../../../contract/channel-types.ts'
 import { baseUrlOf, beside } from '../../channel/upstream/channel-upstream.ts'
-import { Amount, type ReadBalance, bearer, fromCreditGrants, parseBalance } from './balance.ts'
+import {
+  Amount,
+  type ReadBalance,
+  bearer,
+  fromCreditGrants,
+  parseBalance,
+} from './shared/balance.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { openai } from './openai.ts'
 import type { Words } from '../../../contract/channel-type-row.ts'

@@ -1,12 +1,18 @@
-import { byBudget } from '../openai/thinking/switches.ts'
+import { byBudget } from '../protocols/openai-chat/thinking/switches.ts'
 import { z } from 'zod'
 import { belowVersion } from '../../channel/upstream/channel-upstream.ts'
-import type { ProviderCall } from '../dialect/provider.ts'
+import type { ProviderCall } from '../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../json/body-splice.ts'
-import { roleEdits } from '../openai/message-edits.ts'
-import { meaningByCode } from './refusals.ts'
-import { Amount, type ReadBalance, bearer, parseBalance, rejectDollarHost } from './balance.ts'
+import { roleEdits } from '../protocols/openai-chat/message-edits.ts'
+import { meaningByCode } from './shared/refusals.ts'
+import {
+  Amount,
+  type ReadBalance,
+  bearer,
+  parseBalance,
+  rejectDollarHost,
+} from './shared/balance.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -1,5 +1,5 @@
-import { roleEdits } from '../openai/message-edits.ts'
-import { TOO_LONG, tooLongIn } from './too-long.ts'
+import { roleEdits } from '../protocols/openai-chat/message-edits.ts'
+import { TOO_LONG, tooLongIn } from './shared/too-long.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

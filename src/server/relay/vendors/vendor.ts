@@ -1,16 +1,16 @@
-import type { BalanceUnit, ChannelTypeInput } from '../../../contract/channel-type-row.ts'
+import type { BalanceUnit, ChannelTypeInput, Words } from '../../../contract/channel-type-row.ts'
 import type { Capabilities } from '../../model/capabilities.ts'
-import type { Provider, Task } from '../dialect/provider.ts'
-import type { UpstreamTraits } from '../dialect/traits.ts'
-import type { VendorRefusals } from './refusals.ts'
-import type { ReadBalance } from './balance.ts'
-import type { ModelList } from './model-list.ts'
+import type { Provider, Task } from '../protocols/dialect/provider.ts'
+import type { UpstreamTraits } from '../protocols/dialect/traits.ts'
+import type { VendorRefusals } from './shared/refusals.ts'
+import type { ReadBalance } from './shared/balance.ts'
+import type { ModelList } from './shared/model-list.ts'
 
 /**
  * Everything that Gatehouse knows of one vendor. A file in this folder that exports a constant of
  * `openaiVendor({…})` or `nativeVendor({…})` declares one; the constant's name is its name in
  * `ChannelTypeNumber`. `npm run vendors` writes what is derived from the declarations: `list.ts`,
- * the contract's table of channel types, and `docs/manual/en/providers/`.
+ * the contract's table of channel types, and the pages of channel types in the manual.
  *
  * The members of `ChannelTypeInput` are number, names, colour, address, key and form fields. They
  * are copied into the contract, because the console needs them and must not load server code: write
@@ -55,7 +55,7 @@ export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
   /** Its names in lists of published prices; absent: no prices are taken from it. */
   readonly priceLists?: PriceListNames
 
-  /** Text for the vendor's page in `docs/manual/en/providers/`. */
+  /** Text for the page of its channel type in the manual. */
   readonly docs?: Partial<VendorDocs>
 }
 
@@ -80,23 +80,35 @@ export interface PriceListNames {
   readonly liteLlm?: string
 }
 
-/** What a vendor's page says that its declaration does not show. In English, as all documents. */
+/** Text of a vendor's page in the manual that does not follow from its declaration. */
 export interface VendorDocs {
-  /** Titles of the vendor's documentation that the code follows. */
+  /** Titles of the vendor's documentation that the code follows; not translated. */
   readonly source: string
-  /** How far chat supports each of these. */
-  readonly chat: Readonly<Record<'pictures' | 'tools' | 'json' | 'thinking' | 'usage', string>>
-  /** Facts for operators, one sentence or two each. */
-  readonly notes: readonly string[]
+  /** Support of each feature in chat. */
+  readonly chat: Readonly<Record<'images' | 'tools' | 'json' | 'reasoning' | 'usage', Words>>
+  /** Facts for operators, one to three sentences each. */
+  readonly notes: readonly Words[]
 }
 
-/** What most vendors of OpenAI's dialect support. */
+export const YES: Words = { en: 'yes', zh: '支持' }
+export const NO: Words = { en: 'no', zh: '不支持' }
+
+/** Support of most vendors with OpenAI's dialect. */
 export const OPENAI_CHAT: VendorDocs['chat'] = {
-  pictures: 'as data or by address, where the model sees',
-  tools: 'yes',
-  json: 'as the model offers it',
-  thinking: '`reasoning_effort` in, `reasoning_content` out',
-  usage: 'asked for in streams; counted here when it does not come',
+  images: {
+    en: 'as data or by URL, for models with vision',
+    zh: '以数据或网址发送，限有视觉能力的模型',
+  },
+  tools: YES,
+  json: { en: 'depends on the model', zh: '取决于模型' },
+  reasoning: {
+    en: '`reasoning_effort` in the request, `reasoning_content` in the response',
+    zh: '请求里的 `reasoning_effort`，响应里的 `reasoning_content`',
+  },
+  usage: {
+    en: 'requested in streams; counted by Gatehouse if missing',
+    zh: '在流中请求；没有给出时由网关计数',
+  },
 }
 
 /** Declares a vendor with a protocol of its own. */

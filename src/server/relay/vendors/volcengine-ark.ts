@@ -1,6 +1,6 @@
-import { byObject } from '../openai/thinking/switches.ts'
-import { roleEdits } from '../openai/message-edits.ts'
-import { meaningByCode } from './refusals.ts'
+import { byObject } from '../protocols/openai-chat/thinking/switches.ts'
+import { roleEdits } from '../protocols/openai-chat/message-edits.ts'
+import { meaningByCode } from './shared/refusals.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

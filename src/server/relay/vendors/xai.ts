@@ -1,4 +1,4 @@
-import type { Provider, ProviderCall, ProviderChannel } from '../dialect/provider.ts'
+import type { Provider, ProviderCall, ProviderChannel } from '../protocols/dialect/provider.ts'
 import { openaiVendor, openaiHeaders } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -1,4 +1,4 @@
-import { roleEdits } from '../openai/message-edits.ts'
+import { roleEdits } from '../protocols/openai-chat/message-edits.ts'
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 

@@ -3,7 +3,7 @@
  */
 
 const LONG_BYTES = 60 * 1024
-/** As much as every body may hold. */
+/** Maximum size that every body may have. */
 export const LONG = 'x'.repeat(LONG_BYTES)
 
 /** Bodies as bytes. */

@@ -69,5 +69,5 @@ const STORED: ReadonlySet<string> = new Set([
   'a whole number with a point',
 ])
 
-/** Those that a column may hold differently from what was sent: whole, beyond 31 and 53 bits. */
+/** Integers that a column may store differently from what was sent: beyond 31 and 53 bits. */
 export const STORED_NUMBERS = NUMBERS.filter(([what]) => STORED.has(what))

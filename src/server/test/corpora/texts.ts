@@ -141,8 +141,8 @@ const STORED: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Those that a database has a part in: it cannot hold them, compares them by its own rules, or
- * reads a pattern or SQL in them. The others are the same to both, and end at the parser and at the
+ * Texts that databases may treat differently: they cannot store them, compare them by their own
+ * rules, or interpret them as patterns or SQL. All other texts are checked only by parser and
  * rules.
  */
 export const STORED_TEXTS = TEXTS.filter(([what]) => STORED.has(what))

@@ -1,5 +1,5 @@
 import { sha256 } from '../../../secrets.ts'
-import type { DialectName } from '../../canonical/chat-request.ts'
+import type { DialectName } from '../../protocols/canonical/chat-request.ts'
 import {
   itemsOf,
   memberObject,

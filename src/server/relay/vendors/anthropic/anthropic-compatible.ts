@@ -1,7 +1,7 @@
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { nativeVendor } from '../vendor.ts'
-import { anthropicHeaders } from './address.ts'
 import {
+  anthropicHeaders,
   anthropic,
   ANTHROPIC_CHAT,
   anthropicModelList,
@@ -39,6 +39,11 @@ export const anthropicCompatible = nativeVendor({
   docs: {
     source: 'Anthropic, API reference: Messages, Streaming messages',
     chat: ANTHROPIC_CHAT,
-    notes: ['The key is sent in `x-api-key` and as the bearer.'],
+    notes: [
+      {
+        en: 'The key is sent in `x-api-key` and as a bearer token.',
+        zh: '密钥同时放在 `x-api-key` 和 `Authorization: Bearer` 里发送。',
+      },
+    ],
   },
 })

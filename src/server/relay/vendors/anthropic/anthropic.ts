@@ -1,12 +1,46 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import { anthropicItself } from '../../anthropic/refusals.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import type { VendorRefusals } from '../refusals.ts'
-import { type ModelList, namesIn } from '../model-list.ts'
-import { names, nativeVendor, type VendorDocs } from '../vendor.ts'
-import { anthropicHeaders, anthropicUrl } from './address.ts'
+import { anthropicItself } from '../../protocols/anthropic/read-answer.ts'
+import type {
+  Provider,
+  ProviderCall,
+  ProviderChannel,
+  Task,
+} from '../../protocols/dialect/provider.ts'
+import type { VendorRefusals } from '../shared/refusals.ts'
+import { type ModelList, namesIn } from '../shared/model-list.ts'
+import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
+import { channelType } from '../../../../contract/channel-types.ts'
 
+/** Source: Anthropic's API reference, "Versions" and "Beta headers". */
 const ANTHROPIC_VERSION = '2023-06-01'
+
+const PATHS: Readonly<Partial<Record<Task, string>>> = {
+  chat: '/messages',
+  countTokens: '/messages/count_tokens',
+}
+
+function anthropicUrl(channel: ProviderChannel, call: ProviderCall): string | null {
+  const path = PATHS[call.task]
+  const base = channel.baseUrl || channelType(channel.type).baseUrl
+  if (path === undefined || base === '') return null
+  const isBeta = call.clientQuery.get('beta') === 'true'
+  const root = /\/v\d+$/.test(base) ? base : `${base}/v1`
+  return `${root}${path}${isBeta ? '?beta=true' : ''}`
+}
+
+/** The version and the betas that a client of the same dialect was written for travel on. */
+export function anthropicHeaders(
+  channel: ProviderChannel,
+  { clientHeaders }: ProviderCall,
+): Record<string, string> {
+  const version = clientHeaders['anthropic-version']
+  const beta = clientHeaders['anthropic-beta']
+  return {
+    'x-api-key': channel.key,
+    'anthropic-version': typeof version === 'string' ? version : ANTHROPIC_VERSION,
+    ...(typeof beta === 'string' ? { 'anthropic-beta': beta } : {}),
+  }
+}
 
 /** The usual call of Anthropic's API. */
 export const anthropicProvider: Provider = {
@@ -35,11 +69,23 @@ export const anthropicRefusals: VendorRefusals = {
 
 /** What Anthropic's API supports. */
 export const ANTHROPIC_CHAT: VendorDocs['chat'] = {
-  pictures: 'jpeg, png, gif, webp; as data or by address',
-  tools: 'yes',
-  json: 'by a schema; without one it is asked for in words',
-  thinking: 'budgets or efforts, by model; seals are kept',
-  usage: 'always; cache reads and writes apart',
+  images: {
+    en: 'jpeg, png, gif, webp; as data or by URL',
+    zh: 'jpeg、png、gif、webp；以数据或网址发送',
+  },
+  tools: YES,
+  json: {
+    en: 'with a schema; without one it is requested by a sentence in the prompt',
+    zh: '带 schema；不带时要求写在提示里',
+  },
+  reasoning: {
+    en: 'a budget or an effort, by model; signatures are kept',
+    zh: '预算或强度，取决于模型；保留签名',
+  },
+  usage: {
+    en: 'always, with cache reads and writes listed separately',
+    zh: '总会给出，缓存的读取和写入单独列出',
+  },
 }
 
 export const anthropic = nativeVendor({
@@ -71,6 +117,11 @@ export const anthropic = nativeVendor({
   docs: {
     source: 'Anthropic, API reference: Messages, Streaming messages',
     chat: ANTHROPIC_CHAT,
-    notes: ['`anthropic-version` and `anthropic-beta` of Anthropic’s clients travel on.'],
+    notes: [
+      {
+        en: 'The headers `anthropic-version` and `anthropic-beta` of Anthropic clients are forwarded.',
+        zh: '转发 Anthropic 客户端的请求头 `anthropic-version` 和 `anthropic-beta`。',
+      },
+    ],
   },
 })

@@ -1,5 +1,5 @@
 import { isCloudflareGateway, rootUrl } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 
 /**
  * Azure OpenAI: OpenAI's dialect with the operator's own deployments. Source: Azure OpenAI's REST

@@ -1,6 +1,6 @@
 import { field, words } from '../../../../contract/channel-type-row.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { takesOtherLimit } from '../../openai/write-request.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { takesOtherLimit } from '../../protocols/openai-chat/write-request.ts'
 import { openai, thinkingEdits } from '../openai.ts'
 import { OPENAI_CHAT, nativeVendor } from '../vendor.ts'
 import { azureAsksForUsage, azureHeaders, azureUrl } from './address.ts'
@@ -71,14 +71,22 @@ export const azure = nativeVendor({
     source: 'Azure OpenAI, REST API reference; API version lifecycle',
     chat: OPENAI_CHAT,
     notes: [
-      'A version of `v1` names the model in the body; others in the address, where dots are left out ' +
-        'unless `deployment_dots` is `keep`, as the form makes it for new channels.',
-      'An address that ends in `/openai/v1`, as Microsoft’s pages give it, is called by version `v1` ' +
-        'whatever else is said; `/openai` and `/openai/deployments/…` at its end count for nothing.',
-      'Versions before `2024-09-01` refuse `stream_options`: it is left out, what a stream used is ' +
-        'counted here, and the stream has no figures, also for a client that asks for them.',
-      'Models from gpt-5.4 on are asked by the Responses API for clients of Anthropic and Gemini that ' +
-        'declare tools, and then by `/openai/v1/`, with the model as the name of the deployment.',
+      {
+        en: 'With API version `v1` the model is sent in the body. With other versions it is the deployment in the URL; dots are removed from it unless `deployment_dots` is `keep`, which the form sets for new channels.',
+        zh: 'API 版本为 `v1` 时，模型写在请求体里。其他版本时它是网址里的部署名；其中的点会去掉，除非 `deployment_dots` 为 `keep`，表单对新渠道就是这样设置的。',
+      },
+      {
+        en: 'A base URL that ends in `/openai/v1`, as in Microsoft’s documentation, always uses version `v1`. A trailing `/openai` or `/openai/deployments/…` is ignored.',
+        zh: '以 `/openai/v1` 结尾的接口地址（Microsoft 文档里的写法）总是使用版本 `v1`。末尾的 `/openai` 或 `/openai/deployments/…` 会忽略。',
+      },
+      {
+        en: 'API versions before `2024-09-01` reject `stream_options`. Gatehouse leaves it out and counts the usage of streams itself; clients then receive no usage, even if they request it.',
+        zh: '`2024-09-01` 之前的 API 版本不接受 `stream_options`。网关省略它，自己计数流的用量；此时客户端即使请求也收不到用量。',
+      },
+      {
+        en: 'For Anthropic and Gemini clients that declare tools, models from gpt-5.4 on use the Responses API at `/openai/v1/`, with the model as the deployment name.',
+        zh: '对声明了工具的 Anthropic 和 Gemini 客户端，gpt-5.4 及以后的模型使用 `/openai/v1/` 的 Responses 接口，以模型名作为部署名。',
+      },
     ],
   },
 })

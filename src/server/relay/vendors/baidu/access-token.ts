@@ -4,7 +4,7 @@ import {
   KeptTokens,
   type AccessToken,
   type FetchedToken,
-} from '../../providers/kept-tokens.ts'
+} from '../shared/kept-tokens.ts'
 
 /**
  * Access tokens of Baidu AI Cloud, from an application's API key and secret key. They are valid for

@@ -1,7 +1,6 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import { arrayOr, type JsonRecord } from '../../json/json-value.ts'
-import { inPlace } from '../../embedding/embedding-vectors.ts'
-import type { Embedding } from '../../dialect/embedding.ts'
+import { inPlace, type Embedding } from '../../protocols/canonical/embedding.ts'
 
 /** Source: Qianfan's API reference, "向量": 16 texts per request, one for this model. */
 export const textsAtOnce = (model: string): number => (/^tao-8k/i.test(model) ? 1 : 16)

@@ -1,5 +1,5 @@
 import { wordOf, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { statedError } from '../../dialect/stated-error.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 
 /**
  * Baidu reports errors as a number, in a response with status 200. Source: Baidu AI Cloud, Qianfan

@@ -1,4 +1,4 @@
-import type { ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderChannel } from '../../protocols/dialect/provider.ts'
 import { parseJson, recordOr } from '../../json/json-value.ts'
 import {
   callUpstream,

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { answerIn, readingOf, streamIn } from '../../../test/read-answer.ts'
-import { RequestNotes } from '../../canonical/request-notes.ts'
+import { RequestNotes } from '../../protocols/canonical/request-notes.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
-import type { Task } from '../../dialect/provider.ts'
+import type { Task } from '../../protocols/dialect/provider.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 

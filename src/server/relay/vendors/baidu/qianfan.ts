@@ -1,7 +1,7 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
+import { NO, names, nativeVendor } from '../vendor.ts'
 import { baiduRankingEdits, baiduSeal, baiduUrl, baiduVia, isBaiduRanking } from './address.ts'
 import { baiduEmbedding } from './embedding.ts'
 import { baiduStream, readBaiduAnswer } from './read-answer.ts'
@@ -52,21 +52,35 @@ export const qianfan = nativeVendor({
       'Baidu AI Cloud, Qianfan ModelBuilder, API reference: ERNIE models, Embeddings, Reranker, ' +
       'Get an access token, Error codes',
     chat: {
-      pictures: 'no',
-      tools: 'one call per turn; several results are sent one after the other',
-      json: 'without a schema',
-      thinking: 'cannot be switched; reasoning about a tool call is returned',
-      usage: 'in the last event',
+      images: NO,
+      tools: {
+        en: 'one call per turn; several results are sent one after the other',
+        zh: '每轮一次调用；多个结果依次发送',
+      },
+      json: { en: 'without a schema', zh: '不带 schema' },
+      reasoning: {
+        en: 'cannot be switched; reasoning about a tool call is returned',
+        zh: '不能开关；会返回关于工具调用的思考',
+      },
+      usage: { en: 'in the last event', zh: '在最后一个事件里' },
     },
     notes: [
-      'An access token is fetched with the two keys, by the rules for outgoing calls and through ' +
-        'the channel’s proxy. It is kept until its last hour; one that Baidu refuses is changed ' +
-        'for another within the call.',
-      '`temperature` is held between 0.01 and 1, `max_tokens` is at least 2; a ' +
-        '`frequency_penalty` from 1 to 2 is `penalty_score`.',
-      'Models named `Embedding-…`, `bge-…` and `tao-8k` embed, `bce-reranker…` rank; a model not ' +
-        'known here is called by its name in small letters.',
-      'More than 16 texts to embed, of `tao-8k` more than one, go in several calls; by Qianfan V2 too.',
+      {
+        en: 'Gatehouse exchanges the two keys for an access token. The request follows the rules for outgoing connections and uses the channel’s proxy. The token is reused until one hour before it expires; if Baidu rejects it, Gatehouse requests a new one within the same call.',
+        zh: '网关用两个密钥换取 access token。这个请求遵守出站连接的规则，并使用渠道的代理。token 一直用到过期前一小时；百度拒绝它时，网关在同一次调用里换新的。',
+      },
+      {
+        en: '`temperature` is limited to 0.01–1 and `max_tokens` to at least 2. A `frequency_penalty` from 1 to 2 is sent as `penalty_score`.',
+        zh: '`temperature` 限制在 0.01–1，`max_tokens` 至少为 2。1 到 2 之间的 `frequency_penalty` 作为 `penalty_score` 发送。',
+      },
+      {
+        en: 'Models named `Embedding-…`, `bge-…` and `tao-8k` create embeddings; `bce-reranker…` reranks. The name of an unknown model is sent in lower case.',
+        zh: '`Embedding-…`、`bge-…` 和 `tao-8k` 用于向量，`bce-reranker…` 用于重排。不认识的模型名以小写发送。',
+      },
+      {
+        en: 'Embedding more than 16 texts takes several upstream requests, also for Qianfan V2; with `tao-8k` each text takes one.',
+        zh: '一次超过 16 段文本的向量请求会分成多个上游请求，千帆 V2 也一样；`tao-8k` 每段文本一个请求。',
+      },
     ],
   },
 })

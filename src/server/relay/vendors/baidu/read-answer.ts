@@ -1,11 +1,11 @@
-import type { FinishReason } from '../../canonical/chat-answer.ts'
-import { objectText } from '../../canonical/arguments-text.ts'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
-import { readWhole } from '../../dialect/read-whole.ts'
+import type { FinishReason } from '../../protocols/canonical/chat-answer.ts'
+import { objectText } from '../../protocols/canonical/arguments-text.ts'
+import { USAGE_TOKENS_MAX } from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
+import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { readUsage } from '../../openai/usage.ts'
-import { OneCallEvents } from '../../providers/one-call-answer.ts'
+import { readUsage } from '../../protocols/openai-chat/usage.ts'
+import { OneCallEvents } from '../shared/one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 
 /**

@@ -4,16 +4,20 @@ import type {
   Message,
   ToolResultPart,
   UserPart,
-} from '../../canonical/chat-request.ts'
-import { documentInWords } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay, dropField } from '../../dialect/field-names.ts'
-import { fittingStops, withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { documentInWords } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import {
+  dialogueOf,
+  resultsApart,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay, dropField } from '../../protocols/dialect/field-names.ts'
+import { fittingStops, withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../../canonical/part-text.ts'
-import { demandedTool, functionOf, shownTools, withOneDemand } from '../../providers/one-call.ts'
+import { demandedTool, functionOf, shownTools, withOneDemand } from '../shared/one-call.ts'
 
 /** Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K", body parameters. */
 export const BAIDU_LACKS: readonly Steering[] = ['topK', 'seed', 'presencePenalty', 'thinking']

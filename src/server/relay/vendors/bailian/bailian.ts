@@ -1,4 +1,4 @@
-import type { Provider, Task } from '../../dialect/provider.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
 import {
   ALIBABA_PART,
   alibabaRefusals,

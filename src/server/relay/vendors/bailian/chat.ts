@@ -1,9 +1,9 @@
 import { hasFeature } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
-import type { ProviderCall } from '../../dialect/provider.ts'
+import type { ProviderCall } from '../../protocols/dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
-import { messageEdits, systemRole } from '../../openai/message-edits.ts'
+import { messageEdits, systemRole } from '../../protocols/openai-chat/message-edits.ts'
 
 /**
  * Edits for Alibaba's models in OpenAI's dialect, for every channel type with them. Source: Alibaba

@@ -2,9 +2,9 @@ import { hasFeature } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { expect, test } from 'vitest'
 import { dialects } from '../../conversion/dialects.ts'
-import { FollowedStream } from '../../dialect/followed-stream.ts'
-import { Gathering } from '../../gathering/gathering.ts'
-import { SseReader } from '../../transport/sse.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import { Gathering } from '../../call/stream-as-json.ts'
+import { SseReader } from '../../transport/wire.ts'
 
 /** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
 

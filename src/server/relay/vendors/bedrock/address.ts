@@ -1,14 +1,14 @@
 import { splitKey } from '../../../../contract/channel-types.ts'
-import { AMAZONS_BETAS, betasFor } from '../../anthropic/clouds/betas.ts'
-import { cloudEdits, isEager } from '../../anthropic/clouds/members.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import { AMAZONS_BETAS, betasFor } from '../anthropic/clouds/betas.ts'
+import { cloudEdits, isEager } from '../anthropic/clouds/members.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { cohereWalk, isTitan, titanWalk } from './embedding.ts'
 import { modelId } from './model-ids.ts'
-import { isChanging, isDrawing, pictureWalk } from './pictures.ts'
+import { isChanging, isDrawing, imageWalk } from './images.ts'
 import { isRanking } from './ranking.ts'
 import { signedHeaders } from './sigv4.ts'
 
@@ -106,7 +106,7 @@ export function bedrockSeal(
 
 /** Titan embeds one text per request, Cohere several. */
 export function bedrockVia(_channel: ProviderChannel, { task, model }: ProviderCall): Via | null {
-  if (task === 'images' || task === 'imageEdits') return inSteps(pictureWalk)
+  if (task === 'images' || task === 'imageEdits') return inSteps(imageWalk)
   if (isTitan(model)) return inSteps(titanWalk)
   return EMBEDS.test(model) ? inSteps(cohereWalk) : null
 }

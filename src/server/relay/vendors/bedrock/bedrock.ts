@@ -1,12 +1,12 @@
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
-import { plainName } from '../../canonical/plain-name.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
-import { statusInCode } from '../../dialect/stated-error.ts'
-import { formAsJson } from '../../images/form-as-json.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import { plainName } from '../../protocols/canonical/tool-calls.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
+import { statusInCode } from '../../protocols/dialect/error-body.ts'
+import { formAsJson } from '../shared/image-form.ts'
+import { YES, names, nativeVendor } from '../vendor.ts'
 import { bedrockSeal, bedrockUrl, bedrockVia, claudeEdits, isClaude } from './address.ts'
 import { bedrockEmbedding } from './embedding.ts'
-import { pictureEdits } from './pictures.ts'
+import { imageRequestEdits } from './images.ts'
 import { rankingEdits } from './ranking.ts'
 import { ConverseStreamReader, readConverseAnswer } from './read-answer.ts'
 import { claudeWire, converseWire } from './wires.ts'
@@ -47,7 +47,7 @@ const images: Provider = {
   seal: bedrockSeal,
   via: bedrockVia,
   ofForm: formAsJson,
-  edits: pictureEdits,
+  edits: imageRequestEdits,
 }
 
 /** The response has the usual format of reranking, which is Cohere's. */
@@ -129,35 +129,62 @@ export const bedrock = nativeVendor({
       'Amazon Bedrock, API reference: Converse, ConverseStream, InvokeModel; user guides: Nova Canvas, ' +
       'Titan Image Generator, Stability AI models, Use a reranker model; AWS: Signature V4',
     chat: {
-      pictures: 'as data; documents likewise',
-      tools: 'yes',
-      json: 'by a schema, of models that Bedrock holds to one; without one it is asked for in words',
-      thinking: 'of Claude as Anthropic has it; of gpt-oss, Qwen3 and Nova 2 by effort',
-      usage: 'always; cache reads and writes apart',
+      images: { en: 'as data; also documents', zh: '以数据发送；文档也一样' },
+      tools: YES,
+      json: {
+        en: 'with a schema, for models whose output Bedrock can constrain; without one it is requested by a sentence in the prompt',
+        zh: '带 schema，限 Bedrock 能约束输出的模型；不带 schema 时要求写在提示里',
+      },
+      reasoning: {
+        en: 'Claude as in Anthropic’s API; gpt-oss, Qwen3 and Nova 2 by effort',
+        zh: 'Claude 与 Anthropic 的接口相同；gpt-oss、Qwen3 和 Nova 2 使用强度',
+      },
+      usage: {
+        en: 'always, with cache reads and writes listed separately',
+        zh: '总会给出，缓存的读取和写入单独列出',
+      },
     },
     notes: [
-      'Claude is invoked in Anthropic’s own words, all other models by Converse. Of the betas that ' +
-        'clients name those go along that Amazon knows and the request makes use of.',
-      'A model is an id of Bedrock’s, an inference profile, or an ARN. Claude’s public names and ' +
-        'those of the models that a channel is offered are understood too. They are reached by the ' +
-        'profile of the region’s continent where they have one; Claude from 4.5 on by that of the ' +
-        'United States (and Canada), Europe, Japan or Australia, else by the global one.',
-      'The checksums of every message of a stream are verified.',
-      'Titan embeds one text a call: several are asked for one after the other, 256 at most. ' +
-        'More than 96 for Cohere go in several calls.',
-      '`amazon.nova-canvas-…` and `amazon.titan-image-generator-…` draw; `hd` and `high` are their ' +
-        '`premium`. Pictures that are sent are drawn anew after them (`IMAGE_VARIATION`), or changed ' +
-        'where `maskPrompt` says (`INPAINTING`); a mask as a picture is refused. ' +
-        '`stability.stable-image-core-…`, `…-ultra-…` and `stability.sd3…` draw one picture a call in ' +
-        'the nearest shape; the models of Stability that change pictures are missing here.',
-      '`cohere.rerank-…` and `amazon.rerank-…` rank, sold by the search; documents are texts, or ' +
-        'objects with one, and are not given back.',
-      'A document without a name, or with that of another, gets a number.',
-      'If no tool may be called but the conversation contains calls, they are sent as text, ' +
-        'because Converse cannot express it.',
-      'An API key of Bedrock takes the place of the access key ID, without a secret access key; ' +
-        'what is stored is then `api_key|region`. Temporary keys of AWS, which need a session token ' +
-        'and end within hours, are not taken.',
+      {
+        en: 'Claude is called in Anthropic’s format (InvokeModel), all other models through Converse. Of the client’s `anthropic-beta` values, those that Amazon supports and the request uses are forwarded.',
+        zh: 'Claude 用 Anthropic 的格式调用（InvokeModel），其他模型通过 Converse。客户端的 `anthropic-beta` 里，只转发 Amazon 支持而且请求用到的值。',
+      },
+      {
+        en: 'A model is a Bedrock model id, an inference profile or an ARN. Claude’s public names and the names offered for a new channel are accepted too. These use the inference profile of the region’s continent if one exists. Claude 4.5 and later use the profile of the United States (and Canada), Europe, Japan or Australia, otherwise the global one.',
+        zh: '模型可以是 Bedrock 的模型 ID、推理配置文件或 ARN，也可以是 Claude 的公开名称和新渠道预填的名称。后两种使用区域所在洲的推理配置文件（如果有）。Claude 4.5 及以后使用美国（和加拿大）、欧洲、日本或澳大利亚的配置文件，其他区域使用全球的。',
+      },
+      {
+        en: 'Gatehouse verifies the checksums of every stream message.',
+        zh: '网关校验流里每条消息的校验和。',
+      },
+      {
+        en: 'Titan embeds one text per request: several texts are sent one after the other, at most 256. For Cohere, more than 96 texts take several upstream requests.',
+        zh: 'Titan 每个请求只接受一段文本：多段文本依次发送，最多 256 段。Cohere 超过 96 段时分成多个上游请求。',
+      },
+      {
+        en: '`amazon.nova-canvas-…` and `amazon.titan-image-generator-…` generate images; `hd` and `high` become their quality `premium`. Input images are used for variations (`IMAGE_VARIATION`) or, with `maskPrompt`, edited (`INPAINTING`); a mask image is rejected.',
+        zh: '`amazon.nova-canvas-…` 和 `amazon.titan-image-generator-…` 生成图片；`hd` 和 `high` 对应它们的 `premium` 质量。发送的图片用于生成变体（`IMAGE_VARIATION`），有 `maskPrompt` 时用于编辑（`INPAINTING`）；蒙版图片会被拒绝。',
+      },
+      {
+        en: '`stability.stable-image-core-…`, `…-ultra-…` and `stability.sd3…` generate one image per call in the nearest aspect ratio. Stability’s editing models are not supported.',
+        zh: '`stability.stable-image-core-…`、`…-ultra-…` 和 `stability.sd3…` 每次生成一张图片，使用最接近的宽高比。不支持 Stability 的编辑模型。',
+      },
+      {
+        en: '`cohere.rerank-…` and `amazon.rerank-…` rerank and are billed by search. Documents are texts, or objects with a text, and are not returned.',
+        zh: '`cohere.rerank-…` 和 `amazon.rerank-…` 用于重排，按搜索次数计费。文档是文本，或带文本的对象，不会返回。',
+      },
+      {
+        en: 'A document without a name, or with the name of another document, gets a number as its name.',
+        zh: '没有名称或与其他文档同名的文档，用编号作为名称。',
+      },
+      {
+        en: 'Converse cannot forbid tool calls: if no tool may be called but the conversation contains calls, these are sent as text.',
+        zh: 'Converse 不能禁止调用工具：不允许调用工具而对话里有调用时，这些调用作为文字发送。',
+      },
+      {
+        en: 'An Amazon Bedrock API key replaces the access key ID, without a secret access key; Gatehouse then stores `api_key|region`. Temporary AWS credentials with a session token are not supported, because they expire within hours.',
+        zh: 'Amazon Bedrock 的 API 密钥填在 access key ID 处，不需要 secret access key；此时保存为 `api_key|region`。带 session token 的临时 AWS 凭证几小时就会过期，不支持。',
+      },
     ],
   },
 })

@@ -1,12 +1,11 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import { arrayOr, isRecord, present, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import type { Embedding } from '../../dialect/embedding.ts'
+import { type Embedding, inputTypeOf } from '../../protocols/canonical/embedding.ts'
 import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
-import { sumOfCounts } from '../../embedding/embedding-parts.ts'
+import { sumOfCounts } from '../shared/embedding-parts.ts'
 import { cohereInParts } from '../cohere/embedding.ts'
-import { inputTypeOf } from '../../embedding/embedding-purpose.ts'
-import { takenOut } from '../../providers/rewritten-body.ts'
+import { takenOut } from '../shared/rewritten-body.ts'
 
 /**
  * Source: Amazon Bedrock user guide, "Amazon Titan Text Embeddings" and "Cohere Embed". Titan takes

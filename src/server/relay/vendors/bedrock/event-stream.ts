@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { EventReader } from '../../transport/wire.ts'
-import type { SseEvent } from '../../transport/sse.ts'
+import type { EventReader, SseEvent } from '../../transport/wire.ts'
 
 /*
  * Amazon's event stream: messages of a length, headers, a payload, and two checksums.

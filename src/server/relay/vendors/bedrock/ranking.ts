@@ -1,10 +1,10 @@
-import { unsupportedField } from '../../canonical/reading.ts'
-import type { ProviderCall } from '../../dialect/provider.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import type { ProviderCall } from '../../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present } from '../../json/json-value.ts'
-import { documentText } from '../../rerank/documents.ts'
-import { membersOf, rewritten } from '../../providers/rewritten-body.ts'
+import { documentText } from '../shared/rerank-documents.ts'
+import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 
 /**
  * Reranking by models that Bedrock invokes. Cohere's takes the format of Cohere's API v2, Amazon's

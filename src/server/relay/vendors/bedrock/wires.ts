@@ -1,7 +1,6 @@
-import { eventOf, type Wire } from '../../transport/wire.ts'
+import { eventOf, type Wire, type SseEvent } from '../../transport/wire.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { messageOf } from '../../dialect/error-body.ts'
-import type { SseEvent } from '../../transport/sse.ts'
+import { messageOf } from '../../protocols/dialect/error-body.ts'
 import { EventStreamReader, type EventMessage } from './event-stream.ts'
 
 /**

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 import { answerIn } from '../../../test/read-answer.ts'
-import { toolsAsAsked } from '../../dialect/tool-calls.ts'
+import { toolsAsAsked } from '../../protocols/dialect/answer-changes.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /** What Converse wants of a conversation, by the words in which Bedrock refuses others. */

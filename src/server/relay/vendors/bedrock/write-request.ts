@@ -1,6 +1,6 @@
 import { effortValues } from '../../../model/capabilities.ts'
 import { capabilitiesOf } from '../../../model/model-table.ts'
-import { answerSchema } from '../../anthropic/schema.ts'
+import { answerSchema } from '../../protocols/anthropic/schema.ts'
 import {
   effortOf,
   type AssistantPart,
@@ -11,24 +11,30 @@ import {
   type Message,
   type TextPart,
   type UserPart,
-} from '../../canonical/chat-request.ts'
-import { documentText, mediaFamily } from '../../canonical/media.ts'
-import { callText, resultLine } from '../../canonical/part-text.ts'
-import { plainName } from '../../canonical/plain-name.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { dialogueOf, mediaOf, toolNames, withQuestion } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay, dropField } from '../../dialect/field-names.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { documentText, mediaFamily } from '../../protocols/canonical/media.ts'
+import {
+  callText,
+  resultLine,
+  dialogueOf,
+  mediaOf,
+  toolNames,
+  withQuestion,
+  jsonInWords,
+} from '../../protocols/canonical/turns.ts'
+import { plainName } from '../../protocols/canonical/tool-calls.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay, dropField } from '../../protocols/dialect/field-names.ts'
 import {
   cappedTemperature,
   dropThinking,
   fittingStops,
   withoutLacking,
   type Steering,
-} from '../../dialect/steering.ts'
-import { jsonInWords } from '../../canonical/json-words.ts'
+} from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { argumentsOf } from '../../canonical/arguments-text.ts'
+import { argumentsOf } from '../../protocols/canonical/arguments-text.ts'
 import { DocumentNames } from './document-names.ts'
 
 /** Source: Amazon Bedrock API reference, "Converse", `inferenceConfig`. */
@@ -41,7 +47,7 @@ export const CONVERSE_LACKS: readonly Steering[] = [
 
 const TEMPERATURE_MAX = 1
 const STOPS_MAX = 4
-const PICTURE_FORMATS = ['png', 'jpeg', 'gif', 'webp']
+const IMAGE_FORMATS = ['png', 'jpeg', 'gif', 'webp']
 const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/csv': 'csv',
@@ -283,7 +289,7 @@ function writeMedia({ at, source, title }: MediaPart, names: DocumentNames): Jso
   const { mimeType, data: bytes } = source
   if (mediaFamily(source) === 'image') {
     const format = mimeType.replace('image/', '')
-    if (!PICTURE_FORMATS.includes(format)) throw unsupportedField(at)
+    if (!IMAGE_FORMATS.includes(format)) throw unsupportedField(at)
     return { image: { format, source: { bytes } } }
   }
   const [plainType = ''] = mimeType.split(';')

@@ -1,5 +1,5 @@
 import { channelType, isCloudflareGateway, rootUrl } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 import { textOr } from '../../json/json-value.ts'
 import { cloudflareMedia } from './media.ts'
 

@@ -1,9 +1,9 @@
 import { field } from '../../../../contract/channel-type-row.ts'
 import { channelType, isCloudflareGateway } from '../../../../contract/channel-types.ts'
 import { type AskedChannel, baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { roleEdits } from '../../openai/message-edits.ts'
-import { type ModelList, bearer, configOf, namesIn } from '../model-list.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { roleEdits } from '../../protocols/openai-chat/message-edits.ts'
+import { type ModelList, bearer, configOf, namesIn } from '../shared/model-list.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { cloudflareUrl } from './address.ts'
@@ -83,14 +83,26 @@ export const cloudflare = nativeVendor({
       'Cloudflare, Workers AI: OpenAI compatible API endpoints, REST API, Models; AI Gateway: Workers AI',
     chat: OPENAI_CHAT,
     notes: [
-      'An address of the AI Gateway has the account in it; the field is then not used.',
-      'Asked at `/ai/run`: `flux-1-schnell`, `lucid-origin`, `phoenix-1.0`, `dreamshaper-8-lcm` and ' +
-        'Stable Diffusion XL draw one picture a call, up to 1024 × 1024 (Flux that alone), in as many ' +
-        'steps as is usual; `whisper-large-v3-turbo` writes down and translates as `json`, `text` or ' +
-        '`vtt`, the older `whisper` writes down without a word about the recording; ' +
-        '`bge-reranker-base` ranks. What they have no word for is refused.',
-      'Missing here: speech, Deepgram’s models, changes of pictures, FLUX.2 and `/v1/completions`.',
-      'The role `developer` becomes `system`.',
+      {
+        en: 'A base URL of AI Gateway contains the account ID; the account field is then ignored.',
+        zh: 'AI Gateway 的接口地址里已有账户 ID，此时忽略账户字段。',
+      },
+      {
+        en: '`flux-1-schnell`, `lucid-origin`, `phoenix-1.0`, `dreamshaper-8-lcm` and Stable Diffusion XL generate one image per call through `/ai/run`, up to 1024 × 1024 pixels (Flux: exactly that size), with the model’s default number of steps.',
+        zh: '`flux-1-schnell`、`lucid-origin`、`phoenix-1.0`、`dreamshaper-8-lcm` 和 Stable Diffusion XL 通过 `/ai/run` 每次生成一张图片，最大 1024 × 1024 像素（Flux 只有这一种尺寸），步数用模型的默认值。',
+      },
+      {
+        en: '`whisper-large-v3-turbo` transcribes and translates to `json`, `text` or `vtt`. `whisper` only transcribes, and accepts no parameters about the recording. `bge-reranker-base` reranks. Parameters that these models lack are rejected.',
+        zh: '`whisper-large-v3-turbo` 转写和翻译，格式为 `json`、`text` 或 `vtt`。`whisper` 只转写，不接受关于录音的参数。`bge-reranker-base` 用于重排。这些模型没有的参数会被拒绝。',
+      },
+      {
+        en: 'Not supported: text-to-speech, Deepgram’s models, image editing, FLUX.2 and `/v1/completions`.',
+        zh: '不支持：语音合成、Deepgram 的模型、图片编辑、FLUX.2 和 `/v1/completions`。',
+      },
+      {
+        en: 'The role `developer` is sent as `system`.',
+        zh: '`developer` 角色作为 `system` 发送。',
+      },
     ],
   },
 })

@@ -1,14 +1,14 @@
-import type { Provider, Task } from '../../dialect/provider.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { recordingAsJson } from '../google/heard-content.ts'
-import { heardEdits, heardWalk, hears } from './heard.ts'
-import { draws, pictureEdits, pictureWalk } from './pictures.ts'
+import { recordingAsJson } from '../google/transcription-content.ts'
+import { heardEdits, heardWalk, hears } from './transcriptions.ts'
+import { draws, imageRequestEdits, imageWalk } from './images.ts'
 import { isRanking, rankingEdits, rankingWalk } from './ranking.ts'
 
 /** Tasks at the URL of each model, whose format edits and a walk convert. */
 type Media = Pick<Provider, 'edits' | 'via' | 'ofForm'>
 
-const drawing: Media = { edits: pictureEdits, via: () => inSteps(pictureWalk) }
+const drawing: Media = { edits: imageRequestEdits, via: () => inSteps(imageWalk) }
 
 const ranking: Media = { edits: rankingEdits, via: () => inSteps(rankingWalk) }
 

@@ -1,11 +1,11 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr } from '../../json/json-value.ts'
-import { documentText } from '../../rerank/documents.ts'
+import { documentText } from '../shared/rerank-documents.ts'
 import { jsonAnswer, recordIn, unusable, withBody } from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
+import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 
 /**
  * Reranking by Workers AI, in the usual format. Source: Cloudflare's documentation, "Workers AI:

@@ -1,7 +1,7 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { bearer, namesIn } from '../model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { bearer, namesIn } from '../shared/model-list.ts'
+import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { cohereHeaders, cohereUrl, cohereVia, isRanking, rankingEdits } from './address.ts'
 import { cohereEmbedding } from './embedding.ts'
 import { CohereStreamReader, readCohereAnswer } from './read-answer.ts'
@@ -57,18 +57,38 @@ export const cohere = nativeVendor({
   docs: {
     source: 'Cohere, API reference, second version: Chat, Embed, Rerank',
     chat: {
-      pictures: 'as data or by address, where the model sees',
-      tools: 'yes; which one must be called is said by showing that one alone',
-      json: 'with or without a schema',
-      thinking: 'a budget of tokens; plans for tools count as thought',
-      usage: '`billed_units`, or `tokens` where they are missing',
+      images: OPENAI_CHAT.images,
+      tools: {
+        en: 'yes; to force a specific tool, Gatehouse declares only that tool',
+        zh: '支持；指定必须调用的工具时，网关只声明这一个',
+      },
+      json: { en: 'with or without a schema', zh: '带或不带 schema' },
+      reasoning: {
+        en: 'a token budget; tool plans are treated as reasoning',
+        zh: '按 tokens 的预算；工具计划视为思考',
+      },
+      usage: {
+        en: '`billed_units`, or `tokens` if missing',
+        zh: '`billed_units`，没有时用 `tokens`',
+      },
     },
     notes: [
-      'Embeddings are made to be searched (`search_document`) unless a client says otherwise, by ' +
-        '`input_type` or Gemini’s `task_type`.',
-      'More than 96 texts to embed go in several calls.',
-      'Models named `rerank-…` rank; documents are texts, or objects with one, and are not given back.',
-      'Searching the web went with the first version: names that end in `-internet` are refused.',
+      {
+        en: 'Embeddings are created for search (`search_document`) unless the client sets `input_type` or Gemini’s `task_type`.',
+        zh: '向量默认用于搜索（`search_document`），除非客户端设置了 `input_type` 或 Gemini 的 `task_type`。',
+      },
+      {
+        en: 'Embedding more than 96 texts takes several upstream requests.',
+        zh: '一次超过 96 段文本的向量请求会分成多个上游请求。',
+      },
+      {
+        en: 'Models named `rerank-…` rerank. Documents are texts, or objects with a text, and are not returned.',
+        zh: '`rerank-…` 用于重排。文档是文本，或带文本的对象，不会返回。',
+      },
+      {
+        en: 'Web search ended with version 1 of the API: model names that end in `-internet` are rejected.',
+        zh: '联网搜索随第一版接口停止：以 `-internet` 结尾的模型名会被拒绝。',
+      },
     ],
   },
 })

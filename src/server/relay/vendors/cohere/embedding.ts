@@ -1,9 +1,8 @@
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import type { Embedding } from '../../dialect/embedding.ts'
-import { inputTypeOf } from '../../embedding/embedding-purpose.ts'
+import { type Embedding, inputTypeOf } from '../../protocols/canonical/embedding.ts'
 import { jsonAnswer } from '../../transport/json-steps.ts'
-import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
+import { sumOfCounts, textsInParts } from '../shared/embedding-parts.ts'
 
 /**
  * Source: Cohere's API reference, v2, "Embed". The purpose of the vectors is required; clients of

@@ -3,11 +3,11 @@ import {
   finishNamed,
   type FinishReason,
   textEvent,
-} from '../../canonical/chat-answer.ts'
-import { objectText } from '../../canonical/arguments-text.ts'
-import { CallAssembly, type AssembledCall } from '../../canonical/call-assembly.ts'
-import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
-import { readWhole } from '../../dialect/read-whole.ts'
+} from '../../protocols/canonical/chat-answer.ts'
+import { objectText } from '../../protocols/canonical/arguments-text.ts'
+import { CallAssembly, type AssembledCall } from '../../protocols/canonical/tool-calls.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
+import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { readCohereUsage } from './usage.ts'
 

@@ -6,7 +6,7 @@ import {
   usageRefused,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../../canonical/token-usage.ts'
+} from '../../protocols/canonical/token-usage.ts'
 import { isRecord, recordOr } from '../../json/json-value.ts'
 
 /**

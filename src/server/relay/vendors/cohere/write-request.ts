@@ -4,16 +4,20 @@ import type {
   MediaPart,
   Message,
   ToolResultPart,
-} from '../../canonical/chat-request.ts'
-import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { adjustField, cannotSay, dropField } from '../../dialect/field-names.ts'
-import { fittingStops, withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import {
+  dialogueOf,
+  resultsApart,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { adjustField, cannotSay, dropField } from '../../protocols/dialect/field-names.ts'
+import { fittingStops, withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { writeContent } from '../../openai/write-request.ts'
-import { joinedText, resultText } from '../../canonical/part-text.ts'
+import { writeContent } from '../../protocols/openai-chat/write-request.ts'
 
 /**
  * How other gateways' users ask for an answer with a search of the web, which went with the first

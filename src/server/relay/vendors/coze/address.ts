@@ -1,5 +1,5 @@
 import { channelType } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 

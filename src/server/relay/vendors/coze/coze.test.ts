@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { eventsIn, readingOf } from '../../../test/read-answer.ts'
-import { FollowedStream } from '../../dialect/followed-stream.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { hiddenStatus } from '../../errors/upstream-error.ts'
-import { namedEvents } from '../../providers/named-events.ts'
+import { namedEvents } from '../shared/named-events.ts'
 
 /**
  * Streams as Coze's developer guide shows them ("Chat (v3)", "Streaming response"), with a space

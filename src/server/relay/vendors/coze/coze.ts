@@ -1,8 +1,8 @@
 import { field } from '../../../../contract/channel-type-row.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
-import { namedEvents } from '../../providers/named-events.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
+import { namedEvents } from '../shared/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
-import { nativeVendor } from '../vendor.ts'
+import { NO, nativeVendor } from '../vendor.ts'
 import { cozeEdits, cozeUrl } from './address.ts'
 import { readCozeAnswer, readCozeEvent } from './read-answer.ts'
 import { COZE_LACKS, writeCozeRequest } from './write-request.ts'
@@ -46,17 +46,35 @@ export const coze = nativeVendor({
   docs: {
     source: 'Coze, developer guide: Chat (v3), Streaming response, Error codes',
     chat: {
-      pictures: 'by address, also sound and files; bytes are refused',
-      tools: 'no: a bot has its own',
-      json: 'no',
-      thinking: 'reasoning in the response is returned',
-      usage: 'at the end; counted here when it does not come',
+      images: {
+        en: 'by URL, also audio and files; data is rejected',
+        zh: '以网址发送，音频和文件也可以；数据会被拒绝',
+      },
+      tools: { en: 'no: a bot has its own', zh: '不支持：bot 有自己的工具' },
+      json: NO,
+      reasoning: { en: 'reasoning in the response is returned', zh: '返回响应里的思考' },
+      usage: {
+        en: 'in the last event; counted by Gatehouse if missing',
+        zh: '在最后一个事件里；没有给出时由网关计数',
+      },
     },
     notes: [
-      'A model is a bot’s id, or `bot-` and its id. Instructions come as the user’s first message.',
-      'Limits, figures for sampling and stop texts are the bot’s own; a client’s are left behind.',
-      'Whole answers are put together from a stream, and conversations are not kept at Coze.',
-      'Bots of mainland China live at `https://api.coze.cn`: the channel’s address.',
+      {
+        en: 'The model is a bot’s id, or `bot-` and the id. The system prompt is sent as the first user message.',
+        zh: '模型是 bot 的 ID，或 `bot-` 加 ID。系统提示作为用户的第一条消息发送。',
+      },
+      {
+        en: 'Output limit, sampling parameters and stop sequences are configured in the bot; those of a client are ignored.',
+        zh: '输出上限、采样参数和停止序列在 bot 里设置，客户端的会忽略。',
+      },
+      {
+        en: 'Gatehouse builds responses that are not streamed from a stream. Conversations are not stored at Coze.',
+        zh: '非流式的响应由网关从流组成。对话不保存在 Coze。',
+      },
+      {
+        en: 'Bots of mainland China need `https://api.coze.cn` as the channel’s base URL.',
+        zh: '中国大陆的 bot 需要把渠道的接口地址设为 `https://api.coze.cn`。',
+      },
     ],
   },
 })

@@ -1,15 +1,15 @@
-import { textEvent, type ChatEvent } from '../../canonical/chat-answer.ts'
+import { textEvent, type ChatEvent } from '../../protocols/canonical/chat-answer.ts'
 import {
   NO_USAGE,
   usageOfTwo,
   usageRefused,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport } from '../../dialect/dialect.ts'
+} from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport } from '../../protocols/dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { statedError } from '../../dialect/stated-error.ts'
-import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
+import { namedEvent, type NamedEvent } from '../shared/named-events.ts'
 
 /**
  * Reads Coze's answers, which are always named events. Source: Coze's developer guide, "Chat (v3)",

@@ -6,15 +6,14 @@ import type {
   Message,
   TextPart,
   UserPart,
-} from '../../canonical/chat-request.ts'
-import { documentInWords, mediaFamily } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import { turnsOf, joinedText } from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay } from '../../protocols/dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../canonical/part-text.ts'
 
 /** Source: Coze's developer guide, "Chat (v3)", body parameters. */
 export const COZE_LACKS: readonly Steering[] = [

@@ -1,15 +1,15 @@
 import { channelType, rootUrl } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { bailianEdits } from '../bailian/chat.ts'
 import { embeddingWalk } from './embedding.ts'
-import { heardEdits, heardWalk, hearsAtOnce } from './heard.ts'
-import { changePath, drawsAtOnce, pictureEdits, pictureWalk } from './pictures.ts'
+import { heardEdits, heardWalk, hearsAtOnce } from './transcriptions.ts'
+import { changePath, drawsAtOnce, imageRequestEdits, imageWalk } from './images.ts'
 import { rankingEdits, rankingWalk } from './ranking.ts'
-import { speechPath, spokenEdits, spokenWalk } from './spoken.ts'
+import { speechPath, spokenEdits, spokenWalk } from './speech.ts'
 
 /**
  * DashScope's compatible mode is OpenAI's dialect and answers for the models of its older protocol.
@@ -58,7 +58,7 @@ function serviceOf({ task, model }: ProviderCall): string | null {
   }
 }
 
-const isPicture = (task: Task): boolean => task === 'images' || task === 'imageEdits'
+const isImage = (task: Task): boolean => task === 'images' || task === 'imageEdits'
 
 export function dashscopeHeaders(
   { key, config }: ProviderChannel,
@@ -68,7 +68,7 @@ export function dashscopeHeaders(
   return {
     authorization: `Bearer ${key}`,
     ...(typeof plugin === 'string' && plugin !== '' ? { 'X-DashScope-Plugin': plugin } : {}),
-    ...(isPicture(task) && !drawsAtOnce(model) ? { 'X-DashScope-Async': 'enable' } : {}),
+    ...(isImage(task) && !drawsAtOnce(model) ? { 'X-DashScope-Async': 'enable' } : {}),
   }
 }
 
@@ -78,7 +78,7 @@ export function dashscopeVia(_channel: ProviderChannel, { task }: ProviderCall):
       return inSteps(rankingWalk)
     case 'images':
     case 'imageEdits':
-      return inSteps(pictureWalk)
+      return inSteps(imageWalk)
     case 'speech':
       return inSteps(spokenWalk)
     case 'transcriptions':
@@ -98,7 +98,7 @@ const SEARCHES = /-internet$/
 export function dashscopeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const { task, model } = call
   if (task === 'rerank') return rankingEdits(body)
-  if (isPicture(task)) return pictureEdits(body, call)
+  if (isImage(task)) return imageRequestEdits(body, call)
   if (task === 'speech') return spokenEdits(body, call)
   if (task === 'transcriptions') return heardEdits(body)
   if (task !== 'chat') return []

@@ -1,12 +1,12 @@
 import { budgetOption, hasFeature } from '../../../model/capabilities.ts'
-import type { UpstreamTraits } from '../../dialect/traits.ts'
-import { byBudget, byFlag } from '../../openai/thinking/switches.ts'
+import type { UpstreamTraits } from '../../protocols/dialect/traits.ts'
+import { byBudget, byFlag } from '../../protocols/openai-chat/thinking/switches.ts'
 import { field } from '../../../../contract/channel-type-row.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
-import { formAsJson } from '../../images/form-as-json.ts'
-import type { VendorRefusals } from '../refusals.ts'
-import { recordingAsJson } from '../google/heard-content.ts'
-import { modelListBelow } from '../model-list.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
+import { formAsJson } from '../shared/image-form.ts'
+import type { VendorRefusals } from '../shared/refusals.ts'
+import { recordingAsJson } from '../google/transcription-content.ts'
+import { modelListBelow } from '../shared/model-list.ts'
 import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { dashscopeEdits, dashscopeHeaders, dashscopeUrl, dashscopeVia } from './address.ts'
 
@@ -127,28 +127,52 @@ export const dashscope = nativeVendor({
       'Qwen-TTS; CosyVoice HTTP API; Qwen-ASR',
     chat: {
       ...OPENAI_CHAT,
-      thinking: '`enable_thinking` and `thinking_budget` in, `reasoning_content` out',
+      reasoning: {
+        en: '`enable_thinking` and `thinking_budget` in the request, `reasoning_content` in the response',
+        zh: '请求里的 `enable_thinking` 和 `thinking_budget`，响应里的 `reasoning_content`',
+      },
     },
     notes: [
-      'Spoken with by the compatible mode, which answers for the same models with the same keys; ' +
-        'rankings, pictures and sound by calls of its own beside it, whichever of the two the ' +
-        'address names. Channels of type 49 are asked for these likewise.',
-      'More than ten texts to embed (25 of the first two versions) go in several calls.',
-      'Pictures of `qwen-image…`, `z-image…` and `wan2.6` come at once. The others are tasks, asked ' +
-        'about for ten minutes at most and cancelled when nobody waits for them. Whoever wants bytes ' +
-        'instead of addresses gets them from `*.aliyuncs.com` or the channel’s own host only.',
-      'The models that draw at once change pictures, too, and so does `wan2.5-i2i…` by a task: sent ' +
-        'as files, in JSON or by address. A mask, `input_fidelity` and other formats are refused.',
-      '`qwen-tts…` and `qwen3-tts…` read aloud into `wav`, `cosyvoice-…` into `mp3` (unless it is said ' +
-        'otherwise), `wav`, `pcm` or `opus`, with voices of Alibaba’s own. Other formats are refused, ' +
-        'and by Qwen another `speed`. Models named `…realtime` have a WebSocket only.',
-      '`qwen3-asr-flash` writes recordings down as `json` or `text`; times, subtitles, who speaks and ' +
-        'a `temperature` are refused. Models that take addresses of files only (`…-filetrans`, ' +
-        'Paraformer) are missing here.',
-      'A model whose name ends in `-internet` is asked without that ending and searches the web.',
-      '`ali-` before `stable-diffusion…` is left out.',
-      '`top_p` of 1 becomes 0.9999, as 1 is refused, and the role `developer` `system`.',
-      'Most models think in a stream only: it is asked for, and put together for who wants the whole.',
+      {
+        en: 'Chat and embeddings use the compatible mode, which has the same models and keys. Reranking, images and audio use DashScope’s own API. The base URL may name either. Channels of type 49 use the same endpoints for these tasks.',
+        zh: '聊天和向量使用兼容模式，模型和密钥相同。重排、图片和音频使用 DashScope 自己的接口。接口地址填哪一个都可以。类型 49 的渠道在这些任务上使用相同的接口。',
+      },
+      {
+        en: 'Embedding more than ten texts takes several upstream requests (more than 25 with `text-embedding-v1` and `-v2`).',
+        zh: '一次超过 10 段文本的向量请求会分成多个上游请求（`text-embedding-v1` 和 `-v2` 为 25 段）。',
+      },
+      {
+        en: '`qwen-image…`, `z-image…` and `wan2.6` return images in the response. Other models create a task: Gatehouse polls it for at most ten minutes, and cancels it when the client disconnects. For clients that request bytes, images are downloaded only from `*.aliyuncs.com` and the channel’s own host.',
+        zh: '`qwen-image…`、`z-image…` 和 `wan2.6` 直接在响应里返回图片。其他模型创建任务：网关轮询最多十分钟，客户端断开时取消。客户端要求图片数据时，只从 `*.aliyuncs.com` 和渠道自己的主机下载。',
+      },
+      {
+        en: 'The models that return images directly also edit images, as does `wan2.5-i2i…` by a task. Images may be sent as files, in JSON or by URL. A mask, `input_fidelity` and other formats are rejected.',
+        zh: '直接返回图片的模型也能编辑图片，`wan2.5-i2i…` 通过任务编辑。图片可以用文件、JSON 或网址发送。蒙版、`input_fidelity` 和其他格式会被拒绝。',
+      },
+      {
+        en: 'Text-to-speech: `qwen-tts…` and `qwen3-tts…` produce `wav`; `cosyvoice-…` produces `mp3` (the default), `wav`, `pcm` or `opus`. Voices are Alibaba’s. Other formats are rejected, and for Qwen also `speed`. Models named `…realtime` are not supported, because they have only a WebSocket API.',
+        zh: '语音合成：`qwen-tts…` 和 `qwen3-tts…` 生成 `wav`；`cosyvoice-…` 生成 `mp3`（默认）、`wav`、`pcm` 或 `opus`。音色是阿里云的。其他格式会被拒绝，Qwen 的 `speed` 也会。`…realtime` 模型只有 WebSocket 接口，不支持。',
+      },
+      {
+        en: '`qwen3-asr-flash` transcribes to `json` or `text`. Timestamps, subtitles, speaker labels and `temperature` are rejected. Models that only accept the URL of a file (`…-filetrans`, Paraformer) are not supported.',
+        zh: '`qwen3-asr-flash` 转写为 `json` 或 `text`。时间戳、字幕、说话人和 `temperature` 会被拒绝。只接受文件网址的模型（`…-filetrans`、Paraformer）不支持。',
+      },
+      {
+        en: 'A model name that ends in `-internet` turns on web search; the suffix is removed before the request is sent.',
+        zh: '模型名以 `-internet` 结尾时打开联网搜索，发送前去掉这个后缀。',
+      },
+      {
+        en: 'The prefix `ali-` of `stable-diffusion…` is removed.',
+        zh: '`stable-diffusion…` 前面的 `ali-` 会去掉。',
+      },
+      {
+        en: 'A `top_p` of 1, which DashScope rejects, is sent as 0.9999. The role `developer` is sent as `system`.',
+        zh: 'DashScope 不接受 `top_p` 为 1，改为 0.9999。`developer` 角色作为 `system` 发送。',
+      },
+      {
+        en: 'Most models only reason in streams: Gatehouse requests a stream and assembles the whole response for clients that do not stream.',
+        zh: '多数模型只在流式时思考：网关总是请求流，并为非流式的客户端组成完整的响应。',
+      },
     ],
   },
 })

@@ -1,4 +1,4 @@
-import { embeddedInParts } from '../../embedding/embedding-parts.ts'
+import { embeddedInParts } from '../shared/embedding-parts.ts'
 
 /**
  * Source: Alibaba Cloud Model Studio, "Text embedding": ten texts for `text-embedding-v3` and

@@ -1,10 +1,10 @@
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { documentText } from '../../rerank/documents.ts'
+import { documentText } from '../shared/rerank-documents.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 import { jsonAnswer, recordIn } from '../../transport/json-steps.ts'
-import { membersOf, rewritten } from '../../providers/rewritten-body.ts'
+import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 import { inOpenaisWords } from './errors.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { defaultBaseUrl } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import { serverSentEvents, type Wire } from '../../transport/wire.ts'
 
 /** Source: DeepL's API reference, "Translate text" and "Authentication". */

@@ -1,6 +1,6 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import { namesIn } from '../model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import { namesIn } from '../shared/model-list.ts'
+import { NO, names, nativeVendor } from '../vendor.ts'
 import { deeplHeaders, deeplUrl, deeplWire } from './address.ts'
 import {
   charactersIn,
@@ -59,21 +59,32 @@ export const deepl = nativeVendor({
   docs: {
     source: 'DeepL, API reference: Translate text, Authentication, Retrieve supported languages',
     chat: {
-      pictures: 'no',
-      tools: 'no',
-      json: 'no',
-      thinking: 'no',
-      usage:
-        'characters of the text, as prompt tokens, counted here where DeepL does not say; the ' +
-        'translation costs nothing',
+      images: NO,
+      tools: NO,
+      json: NO,
+      reasoning: NO,
+      usage: {
+        en: 'the characters of the text as prompt tokens, counted by Gatehouse if DeepL does not report them; completions cost nothing',
+        zh: '文本的字符数作为提示的 tokens，DeepL 没有报告时由网关计数；补全不收费',
+      },
     },
     notes: [
-      'A model names the language: `deepl-ja`, `deepl-en-gb`; `-more` or `-less` behind it, how ' +
-        'formal the translation is to be.',
-      'The last message of the user is translated. What was said before, limits and figures for ' +
-        'sampling mean nothing to a translator and are left behind.',
-      'Keys that end in `:fx` go to the address of the free plan, all others to the paid one.',
-      'An account whose characters are spent (456) counts as one without money (402).',
+      {
+        en: 'The model name contains the target language: `deepl-ja`, `deepl-en-gb`. The suffix `-more` or `-less` sets the formality.',
+        zh: '模型名包含目标语言：`deepl-ja`、`deepl-en-gb`。后缀 `-more` 或 `-less` 决定正式程度。',
+      },
+      {
+        en: 'Only the last user message is translated. Earlier messages, length limits and sampling parameters are ignored.',
+        zh: '只翻译用户的最后一条消息。之前的消息、长度上限和采样参数都会忽略。',
+      },
+      {
+        en: 'Keys that end in `:fx` use the address of the free plan, all others that of the paid plan.',
+        zh: '以 `:fx` 结尾的密钥使用免费版的地址，其余使用付费版的地址。',
+      },
+      {
+        en: 'Status 456 (character limit reached) is treated as 402 (no credit).',
+        zh: '状态 456（字符数用完）按 402（余额不足）处理。',
+      },
     ],
   },
 })

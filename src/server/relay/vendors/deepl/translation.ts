@@ -1,6 +1,6 @@
-import { textEvent } from '../../canonical/chat-answer.ts'
-import type { ChatRequest, UserPart } from '../../canonical/chat-request.ts'
-import { missingField, unsupportedField } from '../../canonical/reading.ts'
+import { textEvent } from '../../protocols/canonical/chat-answer.ts'
+import type { ChatRequest, UserPart } from '../../protocols/canonical/chat-request.ts'
+import { missingField, unsupportedField } from '../../protocols/canonical/reading.ts'
 import {
   checkedFigures,
   countedUsage,
@@ -11,12 +11,12 @@ import {
   USAGE_TOKENS_MAX,
   type TokenUsage,
   type UsageReading,
-} from '../../canonical/token-usage.ts'
-import type { AnswerReading, StreamReader, Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, StreamReader, Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay } from '../../protocols/dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../canonical/part-text.ts'
+import { joinedText } from '../../protocols/canonical/turns.ts'
 
 /** Source: DeepL's API reference, "Translate text". */
 export const DEEPL_LACKS: readonly Steering[] = [

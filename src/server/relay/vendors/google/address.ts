@@ -1,8 +1,8 @@
 import { channelType } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { batchWalk } from '../../embedding/gemini-batch.ts'
+import { batchWalk } from './embedding-batches.ts'
 import { googlesMedia, mediaAction } from './media.ts'
 
 /** Source: Gemini API reference, "All methods". */

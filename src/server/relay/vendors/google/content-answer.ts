@@ -1,10 +1,10 @@
-import type { TokenUsage } from '../../canonical/token-usage.ts'
-import { readGeminiUsage } from '../../gemini/usage.ts'
+import type { TokenUsage } from '../../protocols/canonical/token-usage.ts'
+import { readGeminiUsage } from '../../protocols/gemini/usage.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { jsonAnswer } from '../../transport/json-steps.ts'
 import type { StepAnswer } from '../../transport/upstream-steps.ts'
 
-/** Answers of `generateContent` that are asked for pictures, for sound or for what was heard. */
+/** Answers of `generateContent` that are asked for images, for sound or for what was heard. */
 
 const partsOf = (answer: JsonRecord): JsonRecord[] => {
   const [first] = arrayOr(answer.candidates).map(recordOr)

@@ -1,7 +1,7 @@
-import { embeddedInParts } from '../../embedding/embedding-parts.ts'
-import { BATCH_MAX } from '../../embedding/gemini-batch.ts'
+import { embeddedInParts } from '../shared/embedding-parts.ts'
+import { BATCH_MAX } from './embedding-batches.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { openaiModelList, withoutModelsPrefix } from '../model-list.ts'
+import { openaiModelList, withoutModelsPrefix } from '../shared/model-list.ts'
 import { embeds, openaiVendor } from '../openai-vendor.ts'
 import { gemini } from './gemini.ts'
 

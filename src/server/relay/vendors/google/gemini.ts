@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { field } from '../../../../contract/channel-type-row.ts'
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { configOf, withoutModelsPrefix } from '../model-list.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { configOf, withoutModelsPrefix } from '../shared/model-list.ts'
+import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
 import { geminiHeaders, geminiUrl, geminiVia } from './address.ts'
 import { googlesMedia } from './media.ts'
 
@@ -34,16 +34,20 @@ const Models = z
       .map(({ name }) => withoutModelsPrefix(name)),
   )
 
-/** What OpenAI's clients can ask of Google's models for images, speech and transcription. */
-export const GOOGLE_MEDIA_NOTES: readonly string[] = [
-  'For OpenAI’s clients `imagen-…` and Gemini’s picture models draw, and the latter change pictures, ' +
-    'sent as files or in JSON: sizes become the nearest shape (from Gemini 3 on 2K and 4K, too), ' +
-    'and pictures come as bytes, or as an address that holds them. Gemini draws one picture a ' +
-    'call, so several take as many calls.',
-  'Gemini’s voices read aloud into `wav` (unless it is said otherwise) or `pcm`, `instructions` ' +
-    'before the text. Other formats, and another `speed`, are refused.',
-  'Gemini’s models write recordings down, and translate them, as `json` or `text`; times, subtitles ' +
-    'and who speaks are refused.',
+/** Images, speech and transcription of Google's models for OpenAI clients. */
+export const GOOGLE_MEDIA_NOTES: VendorDocs['notes'] = [
+  {
+    en: 'For OpenAI clients, `imagen-…` and Gemini’s image models generate images. Gemini’s image models also edit images, sent as files or in JSON. Sizes become the nearest aspect ratio (from Gemini 3 on also 2K and 4K). Images are returned as bytes or as data URLs. Gemini generates one image per request, so several images take several upstream requests.',
+    zh: 'OpenAI 客户端可以用 `imagen-…` 和 Gemini 的图片模型生成图片，后者还能编辑用文件或 JSON 发送的图片。尺寸换成最接近的宽高比（Gemini 3 起还有 2K 和 4K）。图片以数据或 data URL 返回。Gemini 每个请求生成一张，所以多张图片需要多个上游请求。',
+  },
+  {
+    en: 'Gemini’s text-to-speech models produce `wav` (the default) or `pcm`; `instructions` are placed before the text. Other formats and `speed` are rejected.',
+    zh: 'Gemini 的语音合成模型生成 `wav`（默认）或 `pcm`；`instructions` 放在文本之前。其他格式和 `speed` 会被拒绝。',
+  },
+  {
+    en: 'Gemini’s models transcribe and translate recordings to `json` or `text`. Timestamps, subtitles and speaker labels are rejected.',
+    zh: 'Gemini 的模型把录音转写或翻译为 `json` 或 `text`。时间戳、字幕和说话人会被拒绝。',
+  },
 ]
 
 export const gemini = nativeVendor({
@@ -101,15 +105,30 @@ export const gemini = nativeVendor({
       'Google, Gemini API reference: Generating content, Embeddings; Image generation, Imagen, Speech ' +
       'generation, Audio understanding',
     chat: {
-      pictures: 'as data, or by an https address that Google fetches',
-      tools: 'yes',
-      json: 'with or without a schema',
-      thinking: 'budgets or levels, by model; seals are kept',
-      usage: 'always; thoughts apart',
+      images: {
+        en: 'as data, or by an https URL that Google fetches',
+        zh: '以数据发送，或由 Google 读取的 https 网址',
+      },
+      tools: YES,
+      json: { en: 'with or without a schema', zh: '带或不带 schema' },
+      reasoning: {
+        en: 'a budget or a level, by model; thought signatures are kept',
+        zh: '预算或级别，取决于模型；保留思考签名',
+      },
+      usage: {
+        en: 'always, with reasoning tokens listed separately',
+        zh: '总会给出，思考的 tokens 单独列出',
+      },
     },
     notes: [
-      'More than 100 texts to embed go in several calls, of clients of OpenAI.',
-      'What vectors are for can be said by `task_type` or Cohere’s `input_type`.',
+      {
+        en: 'Embedding more than 100 texts takes several upstream requests for OpenAI clients.',
+        zh: 'OpenAI 客户端一次超过 100 段文本的向量请求会分成多个上游请求。',
+      },
+      {
+        en: '`task_type` or Cohere’s `input_type` states what the embeddings are for.',
+        zh: '用 `task_type` 或 Cohere 的 `input_type` 说明向量的用途。',
+      },
       ...GOOGLE_MEDIA_NOTES,
     ],
   },

@@ -1,15 +1,15 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { AS_USUAL, pictureMember, WANTED } from '../../providers/openai-pictures.ts'
+import { AS_USUAL, imageMember, WANTED } from '../shared/openai-images.ts'
 import { jsonAnswer, recordIn, sentSeconds, withBody } from '../../transport/json-steps.ts'
-import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
+import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 import { nearestShape, sidesOf } from './shapes.ts'
 
 /**
- * Pictures by Imagen, asked for as OpenAI's clients do, by Vertex AI and by the Gemini API alike.
+ * Images by Imagen, asked for as OpenAI's clients do, by Vertex AI and by the Gemini API alike.
  * Sources: Generative AI on Vertex AI, "Imagen API" and "Set the aspect ratio"; Gemini API,
  * "Imagen".
  */
@@ -17,7 +17,7 @@ import { nearestShape, sidesOf } from './shapes.ts'
 export const isImagen = (model: string): boolean =>
   /^(?:models\/|google\/)?(?:imagen-|imagegeneration@)/.test(model)
 
-/** Members that change nothing about a picture. */
+/** Members that change nothing about an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
 /** Shapes that Imagen draws. */
 const SHAPES = ['1:1', '3:4', '4:3', '9:16', '16:9']
@@ -64,13 +64,13 @@ function ratioOf(size: unknown): JsonRecord {
   return sides === null ? {} : { aspectRatio: nearestShape(sides, SHAPES) }
 }
 
-/** Pictures come as their bytes; who wants an address is given one that holds them. */
+/** Images come as their bytes; who wants an address is given one that holds them. */
 export const imagenWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))
   if (answer.status !== 200) return answer
   const predictions = arrayOr(recordIn(answer).predictions).map(recordOr)
-  const data = predictions.flatMap((prediction) => pictureOf(prediction, wanted))
+  const data = predictions.flatMap((prediction) => imageOf(prediction, wanted))
   if (data.length > 0) return jsonAnswer({ created: sentSeconds(answer), data })
   const reason = predictions.map(({ raiFilteredReason }) => textOr(raiFilteredReason)).find(Boolean)
   const message = reason ?? 'no picture was made'
@@ -78,11 +78,11 @@ export const imagenWalk: Walk = async (steps, request) => {
   return jsonAnswer({ error }, 400)
 }
 
-function pictureOf(
+function imageOf(
   { bytesBase64Encoded: data, mimeType, prompt }: JsonRecord,
   wanted: unknown,
 ): JsonRecord[] {
   if (typeof data !== 'string' || data === '') return []
-  const picture = pictureMember({ mimeType, data }, wanted)
+  const picture = imageMember({ mimeType, data }, wanted)
   return [{ ...picture, ...(typeof prompt === 'string' ? { revised_prompt: prompt } : {}) }]
 }

@@ -1,13 +1,13 @@
-import type { Provider, Task } from '../../dialect/provider.ts'
-import { formAsJson } from '../../images/form-as-json.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
+import { formAsJson } from '../shared/image-form.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { drawnEdits, drawnWalk } from './drawn-content.ts'
-import { heardEdits, heardWalk, recordingAsJson } from './heard-content.ts'
+import { drawnEdits, drawnWalk } from './image-content.ts'
+import { heardEdits, heardWalk, recordingAsJson } from './transcription-content.ts'
 import { imagenEdits, imagenWalk, isImagen } from './imagen.ts'
-import { spokenEdits, spokenWalk } from './spoken-content.ts'
+import { spokenEdits, spokenWalk } from './speech-content.ts'
 
 /**
- * Pictures, voices and ears of Google's models, by the Gemini API and by Vertex: asked for and
+ * Images, voices and ears of Google's models, by the Gemini API and by Vertex: asked for and
  * answered in OpenAI's words, which edits and a walk turn into theirs.
  */
 type Media = Pick<Provider, 'dialect' | 'edits' | 'via' | 'ofForm'>

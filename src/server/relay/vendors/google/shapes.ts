@@ -1,7 +1,7 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import { wordOf } from '../../json/json-value.ts'
 
-/** Google's models draw by the shape of a picture, OpenAI's clients ask for its sides in pixels. */
+/** Google's models draw by the shape of an image, OpenAI's clients ask for its sides in pixels. */
 
 interface Sides {
   width: number

@@ -1,11 +1,11 @@
 import { upstreamUrl } from '../../../../contract/channel-types.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
-import { roleEdits } from '../../openai/message-edits.ts'
-import { minimaxDetail } from '../../openai/thinking/reasoning.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
+import { roleEdits } from '../../protocols/openai-chat/message-edits.ts'
+import { minimaxDetail } from '../../protocols/openai-chat/thinking/reasoning.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { openaiVendor } from '../openai-vendor.ts'
 import { names } from '../vendor.ts'
-import { PICTURE_PATH, draws, pictureEdits, pictureWalk } from './pictures.ts'
+import { IMAGE_PATH, draws, imageRequestEdits, imageWalk } from './images.ts'
 import { SPEECH_PATH, speaks, spokenEdits, spokenWalk } from './speech.ts'
 import { minimaxWire } from './wire.ts'
 
@@ -17,9 +17,9 @@ const speech: Partial<Provider> = {
 }
 
 const images: Partial<Provider> = {
-  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, PICTURE_PATH),
-  edits: pictureEdits,
-  via: () => inSteps(pictureWalk),
+  url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, IMAGE_PATH),
+  edits: imageRequestEdits,
+  via: () => inSteps(imageWalk),
 }
 
 /** The wire drops the whole text that MiniMax repeats at the end of a stream. */

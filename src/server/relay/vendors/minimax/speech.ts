@@ -1,11 +1,11 @@
 import { SOUND } from '../../audio/recording-members.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 import { recordIn } from '../../transport/json-steps.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { membersOf, rewritten } from '../../providers/rewritten-body.ts'
+import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 
 /**
  * Text that MiniMax's voices read aloud, asked for as OpenAI's clients do. Source: MiniMax's API

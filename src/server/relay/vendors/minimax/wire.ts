@@ -1,6 +1,11 @@
-import { changedEvents, eventOf, serverSentEvents, type Wire } from '../../transport/wire.ts'
+import {
+  changedEvents,
+  eventOf,
+  serverSentEvents,
+  type Wire,
+  type SseEvent,
+} from '../../transport/wire.ts'
 import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
-import type { SseEvent } from '../../transport/sse.ts'
 
 /**
  * MiniMax ends a stream with an event that is a whole answer: all of the text once more, as

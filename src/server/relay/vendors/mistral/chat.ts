@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto'
-import type { ProviderCall } from '../../dialect/provider.ts'
-import type { Steering } from '../../dialect/steering.ts'
+import type { ProviderCall } from '../../protocols/dialect/provider.ts'
+import type { Steering } from '../../protocols/dialect/steering.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../../json/body-splice.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
-import { messageEdits, systemRole, THOUGHTS, withoutMembers } from '../../openai/message-edits.ts'
+import {
+  messageEdits,
+  systemRole,
+  THOUGHTS,
+  withoutMembers,
+} from '../../protocols/openai-chat/message-edits.ts'
 
 /**
  * What Mistral refuses because it does not know it, wherever it is hosted. Source: Mistral's API

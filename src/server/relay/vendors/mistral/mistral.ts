@@ -1,4 +1,4 @@
-import type { Provider } from '../../dialect/provider.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { openaiVendor } from '../openai-vendor.ts'
 import { names } from '../vendor.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { finished } from '../../dialect/finish.ts'
+import { finished } from '../../protocols/dialect/provider.ts'
 import { events } from '../../../test/dialect-clients.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 import {

@@ -1,5 +1,5 @@
 import { channelType } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 
 /** Source: Ollama's API reference, "Generate a chat completion" and "Generate embeddings". */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {

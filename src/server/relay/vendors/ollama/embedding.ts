@@ -1,5 +1,5 @@
 import { arrayOr, present, type JsonRecord } from '../../json/json-value.ts'
-import type { Embedding } from '../../dialect/embedding.ts'
+import type { Embedding } from '../../protocols/canonical/embedding.ts'
 
 /** Source: Ollama's API reference, "Generate embeddings". */
 export const ollamaEmbedding: Embedding = {

@@ -1,5 +1,4 @@
-import { eventOf, type EventReader, type Wire } from '../../transport/wire.ts'
-import type { SseEvent } from '../../transport/sse.ts'
+import { eventOf, type EventReader, type Wire, type SseEvent } from '../../transport/wire.ts'
 
 /** Maximum line length: a line may contain a whole tool call or an image. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024

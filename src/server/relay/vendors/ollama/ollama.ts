@@ -1,6 +1,6 @@
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { bearer, namesIn } from '../model-list.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { bearer, namesIn } from '../shared/model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
 import { ollamaHeaders, ollamaUrl } from './address.ts'
 import { ollamaEmbedding } from './embedding.ts'
@@ -56,15 +56,27 @@ export const ollama = nativeVendor({
   docs: {
     source: 'Ollama, API reference: Generate a chat completion, Generate embeddings',
     chat: {
-      pictures: 'as data',
-      tools: 'yes; that one must be called is asked for in words',
-      json: 'with or without a schema',
-      thinking: 'on or off; by a word for gpt-oss',
-      usage: 'in the last line; a prompt that was kept from before is counted here',
+      images: { en: 'as data', zh: '以数据发送' },
+      tools: {
+        en: 'yes; a forced tool call is requested by a sentence in the prompt',
+        zh: '支持；必须调用工具的要求写在提示里',
+      },
+      json: { en: 'with or without a schema', zh: '带或不带 schema' },
+      reasoning: { en: 'on or off; an effort for gpt-oss', zh: '打开或关闭；gpt-oss 使用强度' },
+      usage: {
+        en: 'in the last line; if Ollama leaves out a cached prompt, Gatehouse counts it',
+        zh: '在最后一行；Ollama 不报告已缓存的提示时由网关计数',
+      },
     },
     notes: [
-      'Ids of calls are made here where the server gives none.',
-      '`/v1/completions` is missing here: a channel of type 50 to the same server has it.',
+      {
+        en: 'Gatehouse creates an id for every tool call to which the server gives none.',
+        zh: '服务器没有给出工具调用的 ID 时，由网关生成。',
+      },
+      {
+        en: '`/v1/completions` is not supported: use a channel of type 50 (OpenAI compatible) to the same server.',
+        zh: '不支持 `/v1/completions`：请对同一服务器使用类型 50（OpenAI 兼容）的渠道。',
+      },
     ],
   },
 })

@@ -3,8 +3,8 @@ import {
   type ChatEvent,
   type Finish,
   type FinishReason,
-} from '../../canonical/chat-answer.ts'
-import { objectText } from '../../canonical/arguments-text.ts'
+} from '../../protocols/canonical/chat-answer.ts'
+import { objectText } from '../../protocols/canonical/arguments-text.ts'
 import {
   checkedFigures,
   NO_FIGURES,
@@ -13,9 +13,9 @@ import {
   usageRefused,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
-import { readWhole } from '../../dialect/read-whole.ts'
+} from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
+import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**

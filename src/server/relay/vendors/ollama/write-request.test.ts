@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { DialectName } from '../../canonical/chat-request.ts'
+import type { DialectName } from '../../protocols/canonical/chat-request.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 

@@ -8,17 +8,25 @@ import {
   type Message,
   type TextPart,
   type ToolResultPart,
-} from '../../canonical/chat-request.ts'
-import { documentInWords, mediaFamily } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { resultsApart, toolNames, turnsOf } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import {
+  resultsApart,
+  toolNames,
+  turnsOf,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay } from '../../protocols/dialect/field-names.ts'
+import {
+  withoutLacking,
+  type Steering,
+  withDemandInWords,
+} from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { withDemandInWords } from '../../dialect/forced-tool.ts'
-import { argumentsOf } from '../../canonical/arguments-text.ts'
-import { joinedText, resultText } from '../../canonical/part-text.ts'
+import { argumentsOf } from '../../protocols/canonical/arguments-text.ts'
 
 /** Source: Ollama's API reference, "Generate a chat completion" and "Modelfile", parameters. */
 export const OLLAMA_LACKS: readonly Steering[] = ['userId']
@@ -128,14 +136,14 @@ function writeUser(parts: readonly (TextPart | MediaPart)[]): JsonRecord {
   for (const part of parts) {
     const words = part.kind === 'text' ? part.text : documentInWords(part)
     if (words !== null) texts.push(words)
-    else if (part.kind === 'media') images.push(pictureOf(part))
+    else if (part.kind === 'media') images.push(imageOf(part))
   }
   const content = texts.join('\n')
   return { role: 'user', content, ...(images.length === 0 ? {} : { images }) }
 }
 
 /** Images only, and only as bytes: neither Ollama nor the gateway fetches URLs. */
-function pictureOf({ at, source }: MediaPart): string {
+function imageOf({ at, source }: MediaPart): string {
   if (source.from !== 'data' || mediaFamily(source) !== 'image') throw unsupportedField(at)
   return source.data
 }

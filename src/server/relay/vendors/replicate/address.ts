@@ -1,5 +1,5 @@
 import { channelType } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /** Source: Replicate's HTTP API reference, "Create a prediction" and "Streaming output". */

@@ -1,12 +1,12 @@
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import { parseJson, recordOr, textOr } from '../../json/json-value.ts'
 import type { UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps, type StepAnswer, type Steps, type Walk } from '../../transport/upstream-steps.ts'
-import { cancelledIfLeft, followed } from '../../providers/followed-work.ts'
-import { namedEvents, namedEvent } from '../../providers/named-events.ts'
+import { cancelledIfLeft, followed } from '../shared/followed-work.ts'
+import { namedEvents, namedEvent } from '../shared/named-events.ts'
 import { recordIn } from '../../transport/json-steps.ts'
 import { askAbout, cancelOf, streamOf } from './address.ts'
-import { drawn } from './pictures.ts'
+import { drawn } from './images.ts'
 import { isOver, PREDICTION } from './read-answer.ts'
 
 /**

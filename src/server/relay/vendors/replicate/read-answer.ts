@@ -1,13 +1,13 @@
-import { textEvent, type ChatEvent } from '../../canonical/chat-answer.ts'
+import { textEvent, type ChatEvent } from '../../protocols/canonical/chat-answer.ts'
 import {
   NO_USAGE,
   usageOfTwo,
   USAGE_TOKENS_MAX,
   type UsageReading,
-} from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport } from '../../dialect/dialect.ts'
+} from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport } from '../../protocols/dialect/dialect.ts'
 import { isRecord, parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { namedEvent, type NamedEvent } from '../../providers/named-events.ts'
+import { namedEvent, type NamedEvent } from '../shared/named-events.ts'
 
 /**
  * Reads predictions of language models. A stream has events named `output`, whose data is plain

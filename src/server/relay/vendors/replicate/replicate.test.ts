@@ -3,13 +3,13 @@ import { answerIn, eventsIn, readingOf } from '../../../test/read-answer.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
-import type { Task } from '../../dialect/provider.ts'
+import type { Task } from '../../protocols/dialect/provider.ts'
 import { scanBody } from '../../json/body-scan.ts'
 import { splice } from '../../json/body-splice.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
-import { namedEvents } from '../../providers/named-events.ts'
+import { namedEvents } from '../shared/named-events.ts'
 import { askAbout, cancelOf, fileOf, streamOf } from './address.ts'
-import { pictureEdits } from './pictures.ts'
+import { imageRequestEdits } from './images.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
@@ -201,7 +201,7 @@ describe('pictures', () => {
   function sent(request: object, model = 'black-forest-labs/flux-schnell') {
     const body = scanBody(Buffer.from(JSON.stringify({ model, prompt: 'a cat', ...request })))
     if (!body.ok) throw new Error('no body')
-    return JSON.parse(splice(body, pictureEdits(body, callFor(model, 'images'))).toString())
+    return JSON.parse(splice(body, imageRequestEdits(body, callFor(model, 'images'))).toString())
   }
 
   test.each<[object, object]>([

@@ -1,8 +1,8 @@
-import type { Provider } from '../../dialect/provider.ts'
-import { namedEvents } from '../../providers/named-events.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { namedEvents } from '../shared/named-events.ts'
+import { NO, names, nativeVendor } from '../vendor.ts'
 import { replicateHeaders, replicateUrl } from './address.ts'
-import { pictureEdits } from './pictures.ts'
+import { imageRequestEdits } from './images.ts'
 import { replicateVia } from './prediction.ts'
 import { readReplicateAnswer, readReplicateEvent } from './read-answer.ts'
 import { REPLICATE_LACKS, writeReplicateRequest } from './write-request.ts'
@@ -23,7 +23,7 @@ const provider: Provider = {
 }
 
 /** In OpenAI's dialect; edits and a walk convert it to Replicate's. */
-const images: Provider = { ...provider, dialect: 'openai', edits: pictureEdits }
+const images: Provider = { ...provider, dialect: 'openai', edits: imageRequestEdits }
 
 export const replicate = nativeVendor({
   type: 46,
@@ -75,22 +75,43 @@ export const replicate = nativeVendor({
       'Replicate, HTTP API reference: Create, Get and Cancel a prediction; Streaming output; input ' +
       'schemas of the official models',
     chat: {
-      pictures: 'one, as data or by address; several for models of OpenAI and Google',
-      tools: 'no',
-      json: 'no',
-      thinking: 'no',
-      usage: 'of models that are sold by the token; otherwise counted here',
+      images: {
+        en: 'one, as data or by URL; several for models of OpenAI and Google',
+        zh: '一张，以数据或网址发送；OpenAI 和 Google 的模型可以多张',
+      },
+      tools: NO,
+      json: NO,
+      reasoning: NO,
+      usage: {
+        en: 'for models that are billed by token; otherwise counted by Gatehouse',
+        zh: '按 tokens 计费的模型会给出；其余由网关计数',
+      },
     },
     notes: [
-      'A model is `owner/name`, or `owner/name:version` for other people’s models.',
-      'A conversation is written down as one prompt, as these models take one.',
-      'Instructions, the limit and pictures go by the names of the model’s owner. Claude’s models ' +
-        'take no limit below 1024: smaller ones become that.',
-      'A prediction that is not over in time is asked about, for ten minutes at most, and cancelled ' +
-        'when nobody waits for it.',
-      'Streams are followed, and pictures fetched for clients that want bytes, at Replicate’s own ' +
-        'hosts and the channel’s only. Addresses of pictures end after an hour.',
-      'Members of a picture request that OpenAI does not know go to the model as they are.',
+      {
+        en: 'The model is `owner/name`, or `owner/name:version` for community models.',
+        zh: '模型是 `owner/name`；社区模型是 `owner/name:version`。',
+      },
+      {
+        en: 'A conversation is sent as one prompt, because these models accept only one.',
+        zh: '这些模型只接受一个提示，所以整个对话作为一个提示发送。',
+      },
+      {
+        en: 'System prompt, output limit and images use the parameter names of the model’s owner. Claude models require a limit of at least 1024; smaller limits are raised.',
+        zh: '系统提示、输出上限和图片使用模型所有者的参数名。Claude 的上限至少为 1024，更小的会提高到这个值。',
+      },
+      {
+        en: 'Gatehouse polls an unfinished prediction for at most ten minutes, and cancels it when the client disconnects.',
+        zh: '未完成的 prediction 最多轮询十分钟，客户端断开时取消。',
+      },
+      {
+        en: 'Stream URLs, and images for clients that request bytes, are fetched only from Replicate’s hosts and the channel’s own. Image URLs expire after one hour.',
+        zh: '流的网址，以及客户端要求数据时的图片，只从 Replicate 的主机和渠道自己的主机读取。图片网址一小时后失效。',
+      },
+      {
+        en: 'Members of an image request that OpenAI’s API does not have are passed to the model unchanged.',
+        zh: '图片请求里 OpenAI 接口没有的成员会原样发给模型。',
+      },
     ],
   },
 })

@@ -4,15 +4,14 @@ import type {
   MediaPart,
   Message,
   UserPart,
-} from '../../canonical/chat-request.ts'
-import { dataUrl, mediaFamily } from '../../canonical/media.ts'
-import { missingField, unsupportedField } from '../../canonical/reading.ts'
-import { turnsOf } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { cannotSay } from '../../dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { dataUrl, mediaFamily } from '../../protocols/canonical/media.ts'
+import { missingField, unsupportedField } from '../../protocols/canonical/reading.ts'
+import { turnsOf, joinedText } from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { cannotSay } from '../../protocols/dialect/field-names.ts'
+import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText } from '../../canonical/part-text.ts'
 import { versionOf } from './address.ts'
 
 /** Source: the input schemas of Replicate's official language models. */
@@ -79,7 +78,7 @@ export function writeReplicateRequest(sent: ChatRequest, to: Target): JsonRecord
     ...(version === null ? {} : { version }),
     input: {
       ...textsOf(request, names),
-      ...picturesOf(request, names),
+      ...imagesOf(request, names),
       ...present({
         [names.limit]: limit === null ? null : Math.max(limit, names.limitMin),
         temperature: request.temperature,
@@ -143,7 +142,7 @@ function wordsOf({ role, parts }: Message, request: ChatRequest): string {
   return joinedText(said)
 }
 
-function picturesOf({ messages }: ChatRequest, { pictures, isList }: InputNames): JsonRecord {
+function imagesOf({ messages }: ChatRequest, { pictures, isList }: InputNames): JsonRecord {
   const shown = messages.flatMap(({ role, parts }) =>
     role === 'user' ? parts.filter((part) => part.kind === 'media') : [],
   )

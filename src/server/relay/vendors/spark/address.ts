@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { splitKey } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import type { Seal, UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
-import { readWhole } from '../../dialect/read-whole.ts'
+import { USAGE_TOKENS_MAX } from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
+import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import {
   arrayOr,
   isRecord,
@@ -9,10 +9,10 @@ import {
   textOr,
   type JsonRecord,
 } from '../../json/json-value.ts'
-import { readUsage } from '../../openai/usage.ts'
-import { objectText } from '../../canonical/arguments-text.ts'
-import { OneCallEvents } from '../../providers/one-call-answer.ts'
-import { statedError } from '../../dialect/stated-error.ts'
+import { readUsage } from '../../protocols/openai-chat/usage.ts'
+import { objectText } from '../../protocols/canonical/arguments-text.ts'
+import { OneCallEvents } from '../shared/one-call-answer.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 import { sparkStatuses } from './statuses.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-import { roleEdits } from '../../openai/message-edits.ts'
+import { roleEdits } from '../../protocols/openai-chat/message-edits.ts'
 import { openaiVendor } from '../openai-vendor.ts'
 import { names } from '../vendor.ts'
 

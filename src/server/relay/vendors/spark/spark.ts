@@ -1,6 +1,6 @@
 import { field, keyOf } from '../../../../contract/channel-type-row.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
+import { NO, names, nativeVendor } from '../vendor.ts'
 import { sparkSeal, sparkUrl } from './address.ts'
 import { sparkVia } from './frames-call.ts'
 import { readSparkAnswer, sparkStream } from './read-answer.ts'
@@ -50,22 +50,32 @@ export const spark = nativeVendor({
       'iFlytek Open Platform, Spark: Web API, Deep reasoning by WebSocket, General URL authentication; ' +
       'RFC 6455',
     chat: {
-      pictures: 'no',
-      tools: 'one call a turn; that one must be called is asked for in words',
-      json: 'no',
-      thinking: 'cannot be switched; reasoning in the response is returned',
-      usage: 'in the last frame',
+      images: NO,
+      tools: {
+        en: 'one call per turn; a forced tool call is requested by a sentence in the prompt',
+        zh: '每轮一次调用；必须调用工具的要求写在提示里',
+      },
+      json: NO,
+      reasoning: {
+        en: 'cannot be switched; reasoning in the response is returned',
+        zh: '不能开关；返回响应里的思考',
+      },
+      usage: { en: 'in the last frame', zh: '在最后一帧里' },
     },
     notes: [
-      'Spoken with over a WebSocket for each call, at `wss://spark-api.xf-yun.com` or the ' +
-        'channel’s own address: by the rules for outgoing calls, through the channel’s proxy, ' +
-        'with the same deadlines as all calls.',
-      'The version in the channel’s form decides which model answers. Without one the model’s ' +
-        'name does: those of iFlytek’s list, else what follows the first dash (`SparkDesk-v3.5`). ' +
-        '`x1.5` and `x2`, or `Spark-X1.5` and `Spark-X2`, are the models that think.',
-      'The protocol has no member for tool results: calls and results are sent as text of the ' +
-        'conversation. Models before Max have no system prompt: it begins the first question.',
-      '`temperature` is held between 0.01 and 1.',
+      {
+        en: 'Each call opens a WebSocket to `wss://spark-api.xf-yun.com` or the channel’s base URL. It follows the rules for outgoing connections, uses the channel’s proxy and has the same timeouts as all calls.',
+        zh: '每次调用打开一个到 `wss://spark-api.xf-yun.com` 或渠道接口地址的 WebSocket。它遵守出站连接的规则，使用渠道的代理，超时与其他调用相同。',
+      },
+      {
+        en: 'The version in the channel’s form selects the model. If it is empty, the model name does: a name of iFlytek’s list, or the text after the first dash (`SparkDesk-v3.5`). `x1.5` and `x2`, or `Spark-X1.5` and `Spark-X2`, are the reasoning models.',
+        zh: '渠道表单里的版本决定模型。没有填写时由模型名决定：讯飞列表里的名称，或第一个短横线之后的部分（`SparkDesk-v3.5`）。`x1.5` 和 `x2`，即 `Spark-X1.5` 和 `Spark-X2`，是思考模型。',
+      },
+      {
+        en: 'The protocol has no member for tool results: calls and results are sent as text of the conversation. Models before Max have no system prompt: it is prepended to the first question.',
+        zh: '协议没有工具结果的成员：调用和结果作为对话的文字发送。Max 之前的模型没有系统提示：它放在第一个问题之前。',
+      },
+      { en: '`temperature` is limited to 0.01–1.', zh: '`temperature` 限制在 0.01–1。' },
     ],
   },
 })

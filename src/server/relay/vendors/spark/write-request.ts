@@ -1,17 +1,31 @@
-import type { AssistantPart, ChatRequest, Message, UserPart } from '../../canonical/chat-request.ts'
-import { documentInWords } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { withDemandInWords } from '../../dialect/forced-tool.ts'
-import { dialogueOf, mediaOf, toolNames } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { adjustField, cannotSay } from '../../dialect/field-names.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
+import type {
+  AssistantPart,
+  ChatRequest,
+  Message,
+  UserPart,
+} from '../../protocols/canonical/chat-request.ts'
+import { documentInWords } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import {
+  withDemandInWords,
+  withoutLacking,
+  type Steering,
+} from '../../protocols/dialect/steering.ts'
+import {
+  dialogueOf,
+  mediaOf,
+  toolNames,
+  callText,
+  joinedText,
+  resultLine,
+} from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { adjustField, cannotSay } from '../../protocols/dialect/field-names.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { callText, joinedText, resultLine } from '../../canonical/part-text.ts'
-import { functionOf, shownTools } from '../../providers/one-call.ts'
+import { functionOf, shownTools } from '../shared/one-call.ts'
 import { sparkKey, sparkVersion } from './address.ts'
 
 /** Source: iFlytek Open Platform, Spark "Web API", `parameter.chat`. */

@@ -1,5 +1,5 @@
 import { channelType, splitKey } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 import type { Seal, UpstreamRequest, Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { embeddingWalk } from './embedding.ts'

@@ -1,9 +1,8 @@
-import { unsupportedField } from '../../canonical/reading.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
-import { sumOfCounts, textsInParts } from '../../embedding/embedding-parts.ts'
+import { sumOfCounts, textsInParts } from '../shared/embedding-parts.ts'
 import { jsonAnswer, unusable } from '../../transport/json-steps.ts'
-import { inPlace } from '../../embedding/embedding-vectors.ts'
-import type { Embedding } from '../../dialect/embedding.ts'
+import { inPlace, type Embedding } from '../../protocols/canonical/embedding.ts'
 
 /**
  * Source: Tencent Cloud API documentation, Hunyuan, "GetEmbedding". There is one model, whose

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { answerIn, readingOf, streamIn } from '../../../test/read-answer.ts'
 import { NO_OVERRIDES } from '../../../channel/overrides.ts'
-import { RequestNotes } from '../../canonical/request-notes.ts'
+import { RequestNotes } from '../../protocols/canonical/request-notes.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 import { providerOf } from '../registry.ts'
-import type { ProviderCall, ProviderChannel } from '../../dialect/provider.ts'
-import { readyToSend } from '../../dialect/finish.ts'
+import {
+  type ProviderCall,
+  type ProviderChannel,
+  readyToSend,
+} from '../../protocols/dialect/provider.ts'
 import { createEgress } from '../../../egress/egress.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'

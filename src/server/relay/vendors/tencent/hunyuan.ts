@@ -1,7 +1,7 @@
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { statedStatus } from '../../dialect/stated-error.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { statedStatus } from '../../protocols/dialect/error-body.ts'
+import { NO, OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { tencentHeaders, tencentSeal, tencentUrl, tencentVia } from './address.ts'
 import { tencentEmbedding } from './embedding.ts'
 import { readTencentAnswer, TencentStreamReader } from './read-answer.ts'
@@ -52,19 +52,32 @@ export const hunyuan = nativeVendor({
       'Tencent Cloud API documentation, Hunyuan: ChatCompletions, GetEmbedding, Error codes; ' +
       'Signature v3',
     chat: {
-      pictures: 'as data or by address, where the model sees',
-      tools: 'yes; one certain tool can be demanded',
-      json: 'no',
-      thinking: 'on or off; reasoning in the response is returned',
-      usage: 'in every event',
+      images: OPENAI_CHAT.images,
+      tools: { en: 'yes, including a specific forced tool', zh: '支持，可以指定必须调用的工具' },
+      json: NO,
+      reasoning: {
+        en: 'on or off; reasoning in the response is returned',
+        zh: '打开或关闭；返回响应里的思考',
+      },
+      usage: { en: 'in every event', zh: '在每个事件里' },
     },
     notes: [
-      'Requests are signed by TC3-HMAC-SHA256, in the name of `hunyuan.tencentcloudapi.com` also ' +
-        'behind a reverse proxy. The first part of the key is not used.',
-      'A limit on the answer’s length has no word there and is left behind.',
-      'More than 50 texts to embed go in several calls.',
-      'With a plain key of Hunyuan’s OpenAI-compatible address ' +
-        '(`https://api.hunyuan.cloud.tencent.com/v1`) choose the type OpenAI compatible.',
+      {
+        en: 'Requests are signed with TC3-HMAC-SHA256 for the host `hunyuan.tencentcloudapi.com`, also behind a reverse proxy. The first part of the key is not used.',
+        zh: '请求用 TC3-HMAC-SHA256 签名，主机固定为 `hunyuan.tencentcloudapi.com`，经过反向代理也一样。密钥的第一部分不使用。',
+      },
+      {
+        en: 'Hunyuan has no output limit: a client’s limit is dropped.',
+        zh: '混元没有输出上限的参数：客户端的上限会省略。',
+      },
+      {
+        en: 'Embedding more than 50 texts takes several upstream requests.',
+        zh: '一次超过 50 段文本的向量请求会分成多个上游请求。',
+      },
+      {
+        en: 'For an API key of Hunyuan’s OpenAI-compatible address (`https://api.hunyuan.cloud.tencent.com/v1`), choose the type OpenAI compatible.',
+        zh: '如果密钥属于混元的 OpenAI 兼容地址（`https://api.hunyuan.cloud.tencent.com/v1`），请选择类型「OpenAI 兼容」。',
+      },
     ],
   },
 })

@@ -1,11 +1,11 @@
-import type { ChatEvent } from '../../canonical/chat-answer.ts'
-import { USAGE_TOKENS_MAX } from '../../canonical/token-usage.ts'
-import type { AnswerReading, EventReport, StreamReader } from '../../dialect/dialect.ts'
-import { readWhole } from '../../dialect/read-whole.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import { USAGE_TOKENS_MAX } from '../../protocols/canonical/token-usage.ts'
+import type { AnswerReading, EventReport, StreamReader } from '../../protocols/dialect/dialect.ts'
+import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
-import { OpenaiStreamReader } from '../../openai/read-answer.ts'
-import { readUsage } from '../../openai/usage.ts'
-import { statedError } from '../../dialect/stated-error.ts'
+import { OpenaiStreamReader } from '../../protocols/openai-chat/read-answer.ts'
+import { readUsage } from '../../protocols/openai-chat/usage.ts'
+import { statedError } from '../../protocols/dialect/error-body.ts'
 
 /**
  * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer is in `Response`. Source:

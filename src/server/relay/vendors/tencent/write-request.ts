@@ -5,16 +5,20 @@ import type {
   Message,
   TextPart,
   Tool,
-} from '../../canonical/chat-request.ts'
-import { dataUrl, documentInWords, mediaFamily } from '../../canonical/media.ts'
-import { unsupportedField } from '../../canonical/reading.ts'
-import { dialogueOf, resultsApart } from '../../canonical/turns.ts'
-import type { Target } from '../../dialect/dialect.ts'
-import { adjustField, cannotSay } from '../../dialect/field-names.ts'
-import { withOneDemand } from '../../providers/one-call.ts'
-import { withoutLacking, type Steering } from '../../dialect/steering.ts'
+} from '../../protocols/canonical/chat-request.ts'
+import { dataUrl, documentInWords, mediaFamily } from '../../protocols/canonical/media.ts'
+import { unsupportedField } from '../../protocols/canonical/reading.ts'
+import {
+  dialogueOf,
+  resultsApart,
+  joinedText,
+  resultText,
+} from '../../protocols/canonical/turns.ts'
+import type { Target } from '../../protocols/dialect/dialect.ts'
+import { adjustField, cannotSay } from '../../protocols/dialect/field-names.ts'
+import { withOneDemand } from '../shared/one-call.ts'
+import { withoutLacking, type Steering } from '../../protocols/dialect/steering.ts'
 import { present, type JsonRecord } from '../../json/json-value.ts'
-import { joinedText, resultText } from '../../canonical/part-text.ts'
 
 /** Source: Tencent Cloud API documentation, Hunyuan, "ChatCompletions", input parameters. */
 export const TENCENT_LACKS: readonly Steering[] = [

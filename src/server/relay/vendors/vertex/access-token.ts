@@ -8,7 +8,7 @@ import {
   refusedToken,
   type AccessToken,
   type FetchedToken,
-} from '../../providers/kept-tokens.ts'
+} from '../shared/kept-tokens.ts'
 
 /*
  * Access tokens for Google's APIs, from application default credentials: a service account signs a

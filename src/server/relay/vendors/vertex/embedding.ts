@@ -1,13 +1,13 @@
-import { countedUsage } from '../../canonical/token-usage.ts'
-import type { ProviderCall } from '../../dialect/provider.ts'
+import { countedUsage } from '../../protocols/canonical/token-usage.ts'
+import type { ProviderCall } from '../../protocols/dialect/provider.ts'
 import type { ScannedBody } from '../../json/body-scan.ts'
 import type { MemberEdit } from '../../json/body-splice.ts'
 import { arrayOr, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
-import { readEmbeddingRequest, writeEmbeddingAnswer } from '../../embedding/embedding-vectors.ts'
+import { readEmbeddingRequest, writeEmbeddingAnswer } from '../../protocols/canonical/embedding.ts'
 import { fetchEach, jsonAnswer, unusable } from '../../transport/json-steps.ts'
-import { inParts, sumOfCounts } from '../../embedding/embedding-parts.ts'
-import { membersOf, rewritten, takenOut } from '../../providers/rewritten-body.ts'
+import { inParts, sumOfCounts } from '../shared/embedding-parts.ts'
+import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 
 /**
  * Embedding by Vertex AI, asked for as OpenAI's clients do. Sources: Generative AI on Vertex AI,

@@ -1,10 +1,10 @@
 import { capabilitiesOf } from '../../../model/model-table.ts'
 import { composedKey, field } from '../../../../contract/channel-type-row.ts'
-import type { Provider, Task } from '../../dialect/provider.ts'
+import type { Provider, Task } from '../../protocols/dialect/provider.ts'
 import { GOOGLE_MEDIA_NOTES } from '../google/gemini.ts'
 import { googlesMedia } from '../google/media.ts'
 import { MISTRAL_LACKS } from '../mistral/chat.ts'
-import { names, nativeVendor } from '../vendor.ts'
+import { YES, names, nativeVendor } from '../vendor.ts'
 import {
   isEmbedding,
   isShared,
@@ -136,22 +136,38 @@ export const vertex = nativeVendor({
       'Google, Vertex AI REST reference: publishers.models; Claude models; Mistral AI models; MaaS for ' +
       'open models; OAuth 2.0 for server to server applications',
     chat: {
-      pictures: 'as Gemini, Anthropic or OpenAI has them',
-      tools: 'yes',
-      json: 'as Gemini or Anthropic has it',
-      thinking: 'as Gemini or Anthropic has it',
-      usage: 'always',
+      images: {
+        en: 'as in the API of Gemini, Anthropic or OpenAI, by model',
+        zh: '与 Gemini、Anthropic 或 OpenAI 的接口相同，取决于模型',
+      },
+      tools: YES,
+      json: {
+        en: 'as in the API of Gemini or Anthropic, by model',
+        zh: '与 Gemini 或 Anthropic 的接口相同，取决于模型',
+      },
+      reasoning: {
+        en: 'as in the API of Gemini or Anthropic, by model',
+        zh: '与 Gemini 或 Anthropic 的接口相同，取决于模型',
+      },
+      usage: { en: 'always', zh: '总会给出' },
     },
     notes: [
-      '`claude-…` goes to Anthropic’s models, `mistral-…`, `codestral-…` and `mistralai/…` to ' +
-        'Mistral’s, `maker/model` to open ones, the rest to Gemini. Of Anthropic’s betas those go ' +
-        'along that Google knows and the request makes use of.',
-      'Credentials are those of a service account, or of a user with a refresh token. Access ' +
-        'tokens are kept until five minutes before they end; `token_uri` is called by the rules ' +
-        'for outgoing calls.',
-      'The region may be `global`, `us` or `eu`. Dated names of Claude get their `@` here.',
-      'Texts are embedded by `predict`, those of `gemini-embedding-001` one after the other; later ' +
-        'models by `embedContent`.',
+      {
+        en: '`claude-…` is sent to Anthropic’s models, `mistral-…`, `codestral-…` and `mistralai/…` to Mistral’s, `maker/model` to open models, and every other name to Gemini. Of the client’s `anthropic-beta` values, those that Google supports and the request uses are forwarded.',
+        zh: '`claude-…` 发往 Anthropic 的模型，`mistral-…`、`codestral-…` 和 `mistralai/…` 发往 Mistral 的，`maker/model` 发往开放模型，其余发往 Gemini。客户端的 `anthropic-beta` 里，只转发 Google 支持而且请求用到的值。',
+      },
+      {
+        en: 'Credentials are those of a service account, or of a user with a refresh token. Access tokens are reused until five minutes before they expire. Requests to `token_uri` follow the rules for outgoing connections.',
+        zh: '凭证可以是服务账号的，也可以是带 refresh token 的用户的。access token 一直用到过期前五分钟。对 `token_uri` 的请求遵守出站连接的规则。',
+      },
+      {
+        en: 'The region may be `global`, `us` or `eu`. Gatehouse converts the date of a Claude model name to Vertex AI’s form with `@`.',
+        zh: '区域可以是 `global`、`us` 或 `eu`。Claude 模型名里的日期会换成 Vertex AI 带 `@` 的写法。',
+      },
+      {
+        en: 'Embeddings use `predict`, and `gemini-embedding-001` takes one request per text; later models use `embedContent`.',
+        zh: '向量通过 `predict` 请求，`gemini-embedding-001` 每段文本一个请求；更新的模型使用 `embedContent`。',
+      },
       ...GOOGLE_MEDIA_NOTES,
     ],
   },

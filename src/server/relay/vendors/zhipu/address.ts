@@ -1,11 +1,11 @@
 import { channelType } from '../../../../contract/channel-types.ts'
-import type { ProviderCall, ProviderChannel, Task } from '../../dialect/provider.ts'
+import type { ProviderCall, ProviderChannel, Task } from '../../protocols/dialect/provider.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
-import { embeddedInParts } from '../../embedding/embedding-parts.ts'
-import { messageEdits, systemRole } from '../../openai/message-edits.ts'
+import { embeddedInParts } from '../shared/embedding-parts.ts'
+import { messageEdits, systemRole } from '../../protocols/openai-chat/message-edits.ts'
 import { answerWalk } from './finish.ts'
 
 /**

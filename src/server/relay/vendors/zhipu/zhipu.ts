@@ -1,9 +1,9 @@
-import { byObject } from '../../openai/thinking/switches.ts'
+import { byObject } from '../../protocols/openai-chat/thinking/switches.ts'
 import { keyOf } from '../../../../contract/channel-type-row.ts'
-import type { Provider } from '../../dialect/provider.ts'
-import { meaningByCode } from '../refusals.ts'
-import { TOO_LONG } from '../too-long.ts'
-import { modelListBelow } from '../model-list.ts'
+import type { Provider } from '../../protocols/dialect/provider.ts'
+import { meaningByCode } from '../shared/refusals.ts'
+import { TOO_LONG } from '../shared/too-long.ts'
+import { modelListBelow } from '../shared/model-list.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { OPENAI_CHAT, names, nativeVendor } from '../vendor.ts'
 import { zhipuEdits, zhipuUrl, zhipuVia } from './address.ts'
@@ -69,20 +69,48 @@ export const zhipu = nativeVendor({
       'version)',
     chat: {
       ...OPENAI_CHAT,
-      thinking:
-        '`thinking` and `reasoning_effort` in, `reasoning_content` out; GLM-5.3 always does',
+      reasoning: {
+        en: '`thinking` and `reasoning_effort` in the request, `reasoning_content` in the response; GLM-5.3 always reasons',
+        zh: '请求里的 `thinking` 和 `reasoning_effort`，响应里的 `reasoning_content`；GLM-5.3 总会思考',
+      },
     },
     notes: [
-      'The key is sent as it is, which the fourth version takes.',
-      '`max_completion_tokens` becomes `max_tokens`, and the role `developer` `system`.',
-      'More than 64 texts to embed go in several calls.',
-      '`temperature` 0 becomes `do_sample: false`, above 1 becomes 1; `top_p` is at least 0.01.',
-      'An address that ends in a version is taken as it is: plans for coding have their own.',
-      'Speech has voices and formats of Zhipu’s own, which a client must name.',
-      'Finish reasons are those of OpenAI; `network_error` is an error, and another channel is ' +
-        'asked.',
-      'Models of the third version (`chatglm_…`) are retired and not supported.',
-      'Moderation is missing here: Zhipu has it, with answers that are not OpenAI’s.',
+      {
+        en: 'The key is sent unchanged, as version 4 of the API accepts it.',
+        zh: '密钥原样发送，第四版接口接受这种方式。',
+      },
+      {
+        en: '`max_completion_tokens` is sent as `max_tokens`, and the role `developer` as `system`.',
+        zh: '`max_completion_tokens` 作为 `max_tokens` 发送，`developer` 角色作为 `system` 发送。',
+      },
+      {
+        en: 'Embedding more than 64 texts takes several upstream requests.',
+        zh: '一次超过 64 段文本的向量请求会分成多个上游请求。',
+      },
+      {
+        en: 'A `temperature` of 0 is sent as `do_sample: false`; values above 1 become 1. `top_p` is at least 0.01.',
+        zh: '`temperature` 为 0 时发送 `do_sample: false`，大于 1 时改为 1。`top_p` 至少为 0.01。',
+      },
+      {
+        en: 'A base URL that ends in a version is used unchanged, because coding plans have their own.',
+        zh: '以版本号结尾的接口地址原样使用，因为编程套餐有自己的地址。',
+      },
+      {
+        en: 'Text-to-speech has Zhipu’s own voices and formats, which the client must name.',
+        zh: '语音合成使用智谱自己的音色和格式，客户端必须指定。',
+      },
+      {
+        en: 'Finish reasons are OpenAI’s. `network_error` is treated as an error, and the call is retried on another channel.',
+        zh: '结束原因与 OpenAI 相同。`network_error` 视为错误，并换一个渠道重试。',
+      },
+      {
+        en: 'Models of version 3 (`chatglm_…`) are retired and not supported.',
+        zh: '第三版的模型（`chatglm_…`）已下线，不支持。',
+      },
+      {
+        en: 'Moderation is not supported, because Zhipu’s responses differ from OpenAI’s.',
+        zh: '不支持审核，因为智谱的响应与 OpenAI 的不同。',
+      },
     ],
   },
 })

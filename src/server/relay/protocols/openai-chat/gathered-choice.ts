@@ -1,0 +1,195 @@
+import { madeId } from '../canonical/tool-calls.ts'
+import type { ChatEvent } from '../canonical/chat-answer.ts'
+import type { Signature } from '../canonical/chat-request.ts'
+import {
+  arrayOr,
+  isRecord,
+  present,
+  recordOr,
+  textOr,
+  type JsonRecord,
+  append,
+} from '../../json/json-value.ts'
+import { isFunctionCall } from './read-answer.ts'
+import { isOfMinimax } from './thinking/reasoning.ts'
+import { writeCall } from './write-answer.ts'
+
+const CALLING: ReadonlySet<string> = new Set(['tool_calls', 'function_call'])
+
+interface GatheredCall {
+  id: string
+  name: string
+  signature: Signature | null
+  text: string
+}
+
+/** Members of a delta that are heard as events; of the others nobody knows more than their names. */
+const HEARD: ReadonlySet<string> = new Set([
+  'role',
+  'content',
+  'refusal',
+  'reasoning',
+  'reasoning_content',
+  'tool_calls',
+  'function_call',
+])
+
+/**
+ * One choice of a completion, piece by piece: what is said, thought and called by its events, in
+ * which the oddities of servers are gone, and beside it whatever else its chunks hold.
+ */
+export class GatheredChoice {
+  private content = ''
+  private refusal = ''
+  private thought = ''
+  private thoughtName = 'reasoning_content'
+  private readonly calls: GatheredCall[] = []
+  /** It calls as `function_call` does, before there were tools. */
+  private callsFunction = false
+  private readonly beside: JsonRecord = {}
+  /** Of a completion of the older kind; null if it is a chat's, which has deltas. */
+  private text: string | null = null
+  private hasDelta = false
+  private members: JsonRecord = {}
+  private readonly probabilities: JsonRecord = {}
+  private readonly details: JsonRecord[] = []
+  private finish = ''
+
+  add({ index: _index, delta, message: _message, text, ...members }: JsonRecord): void {
+    // Together repeats the text of a delta beside it.
+    this.hasDelta ||= isRecord(delta)
+    if (typeof text === 'string') this.text = (this.text ?? '') + text
+    const { finish_reason: finish, logprobs, ...others } = present(members)
+    this.finish = textOr(finish) || this.finish
+    this.members = { ...this.members, ...others }
+    this.addProbabilities(recordOr(logprobs))
+    this.addDelta(recordOr(delta))
+  }
+
+  hear(event: ChatEvent): void {
+    switch (event.kind) {
+      case 'text':
+        this.content += event.text
+        break
+      case 'refusal':
+        this.refusal += event.text
+        break
+      case 'thinking':
+        this.thought += event.text
+        break
+      case 'toolCall':
+        this.calls[event.call] = { ...event, text: '' }
+        break
+      case 'toolArguments': {
+        const call = this.calls[event.call]
+        if (call !== undefined) call.text += event.text
+        break
+      }
+      default:
+    }
+  }
+
+  /** `seed`: what no other choice has, for the ids of calls without one. */
+  whole(seed: string): JsonRecord {
+    for (const [index, call] of this.calls.entries()) call.id ||= madeId(`${seed} ${index}`)
+    const { text, probabilities } = this
+    const hasProbabilities = Object.keys(probabilities).length > 0
+    return {
+      ...(text === null || this.hasDelta ? { message: this.message() } : { text }),
+      ...this.members,
+      ...(hasProbabilities ? { logprobs: probabilities } : {}),
+      finish_reason: this.finishReason(),
+    }
+  }
+
+  private addProbabilities(logprobs: JsonRecord): void {
+    for (const [name, value] of Object.entries(logprobs)) {
+      if (Array.isArray(value)) append(this.probabilities, name, value)
+      else this.probabilities[name] = value
+    }
+  }
+
+  private addDelta(delta: JsonRecord): void {
+    this.callsFunction ||= isFunctionCall(delta.function_call)
+    if (textOr(delta.reasoning) !== '' && textOr(delta.reasoning_content) === '') {
+      this.thoughtName = 'reasoning'
+    }
+    for (const [name, value] of Object.entries(present(delta))) {
+      if (HEARD.has(name)) continue
+      if (name === 'audio' && isRecord(value)) {
+        this.beside.audio = joinedSound(this.beside.audio, value)
+      } else if (name === 'reasoning_details') this.addDetails(delta)
+      else if (Array.isArray(value)) append(this.beside, name, value)
+      else this.beside[name] = value
+    }
+  }
+
+  /** Pieces of one thought are one detail; MiniMax's may say all of it again. */
+  private addDetails(delta: JsonRecord): void {
+    const { details } = this
+    for (const detail of arrayOr(delta.reasoning_details).map(recordOr)) {
+      const last = recordOr(details.at(-1))
+      const goesOn =
+        details.length > 0 &&
+        last.type === detail.type &&
+        last.index === detail.index &&
+        CONTINUED.some((name) => typeof detail[name] === 'string') &&
+        textOr(last.signature) === ''
+      if (!goesOn) details.push(detail)
+      else details[details.length - 1] = joinedDetail(last, detail, isOfMinimax(delta))
+    }
+  }
+
+  private message(): JsonRecord {
+    const { content, refusal, thought, calls } = this
+    const saysNothing = content === '' && (calls.length > 0 || refusal !== '')
+    return {
+      role: 'assistant',
+      content: saysNothing ? null : content,
+      ...(refusal === '' ? {} : { refusal }),
+      ...(thought === '' ? {} : { [this.thoughtName]: thought }),
+      ...(this.details.length === 0 ? {} : { reasoning_details: this.details }),
+      ...this.beside,
+      ...this.called(),
+    }
+  }
+
+  private called(): JsonRecord {
+    const [first] = this.calls
+    if (first === undefined) return {}
+    if (this.callsFunction) return { function_call: { name: first.name, arguments: first.text } }
+    return { tool_calls: this.calls.map((call) => writeCall(call, call.text)) }
+  }
+
+  /** Some servers stop for calls that they have not made, or report an ordinary end after calls. */
+  private finishReason(): string {
+    const finish = this.finish === '' ? 'stop' : this.finish
+    if (this.calls.length === 0) return CALLING.has(finish) ? 'stop' : finish
+    if (finish !== 'stop') return finish
+    return this.callsFunction ? 'function_call' : 'tool_calls'
+  }
+}
+
+/** Texts of a detail that come in pieces. */
+const CONTINUED = ['text', 'summary'] as const
+
+function joinedDetail(before: JsonRecord, piece: JsonRecord, mayRepeat: boolean): JsonRecord {
+  const joined = { ...before, ...present(piece) }
+  for (const name of CONTINUED) {
+    const [said, next] = [textOr(before[name]), textOr(piece[name])]
+    if (said === '') continue
+    joined[name] = mayRepeat && next.startsWith(said) ? next : said + next
+  }
+  return joined
+}
+
+/** Sound and its words come in pieces, all else about it once. */
+function joinedSound(before: unknown, piece: JsonRecord): JsonRecord {
+  const { data, transcript } = recordOr(before)
+  return {
+    ...recordOr(before),
+    ...piece,
+    data: textOr(data) + textOr(piece.data),
+    transcript: textOr(transcript) + textOr(piece.transcript),
+  }
+}

@@ -1,0 +1,191 @@
+import { AppError } from '../../../app-error.ts'
+import type {
+  AssistantPart,
+  ChatRequest,
+  Message,
+  ThinkingPart,
+  Tool,
+  ToolResultPart,
+  UserPart,
+} from '../canonical/chat-request.ts'
+import { instruction, unsupportedField, type Members } from '../canonical/reading.ts'
+import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
+import { conversationOf, type Said } from '../canonical/turns.ts'
+import { isRecord, parseJson } from '../../json/json-value.ts'
+import { asArguments } from './tools/custom-tools.ts'
+import { readTools } from './tools/read-tools.ts'
+import { SEARCH, type ClientTool, type ToolNames } from './tools/tool-names.ts'
+import { OF_CODEX } from './upstream/of-codex.ts'
+import { readContent, textPart } from './read-content.ts'
+
+/** What a conversation consists of: what was said, thought and called, and tools that came late. */
+interface ReadInput extends Pick<ChatRequest, 'system' | 'messages'> {
+  tools: Tool[]
+}
+
+/** What an item says, and which tools come with it. */
+interface ReadItem {
+  said: Said[]
+  tools: Tool[]
+}
+
+/** Source: OpenAI's API reference, "Create a model response", `input`. */
+export function readInput(request: Members, names: ToolNames): ReadInput {
+  const input = request.any('input')
+  if (typeof input === 'string') {
+    return { system: [], messages: [fromUser(textPart(input))], tools: [] }
+  }
+  const items = request.objects('input').map((item) => {
+    // Who calls: the model, or a program that it wrote elsewhere and that has run.
+    item.ignore('id', 'status', 'phase', 'caller', OF_CODEX.memberOfItems)
+    const read = readItem(item, names)
+    item.done()
+    return read
+  })
+  return {
+    ...conversationOf(items.flatMap(({ said }) => said)),
+    tools: items.flatMap(({ tools }) => tools),
+  }
+}
+
+const read = (item: Partial<ReadItem>): ReadItem => ({ said: [], tools: [], ...item })
+
+const fromUser = (...parts: UserPart[]): Message => ({ role: 'user', parts })
+const fromModel = (...parts: AssistantPart[]): Message => ({ role: 'assistant', parts })
+
+function readItem(item: Members, names: ToolNames): ReadItem {
+  const type = item.text('type') ?? 'message'
+  switch (type) {
+    case 'message':
+      return readMessage(item)
+    case 'reasoning':
+      return read({ said: [fromModel(readReasoning(item))] })
+    case 'function_call':
+    case 'custom_tool_call':
+      return read({ said: [fromModel(readCall(item, type, names))] })
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return read({ said: [fromUser(readResult(item, type, names))] })
+    case 'tool_search_call':
+      return readSearch(item, names)
+    case 'tool_search_output':
+      return readFound(item, names)
+    case 'additional_tools':
+      item.ignore('role')
+      return read({ tools: readTools(item, names) })
+    case 'agent_message':
+      return readAgentMessage(item)
+    case 'web_search_call':
+      // What was found elsewhere stands in what was said next.
+      item.ignore('action', 'results')
+      return read({})
+    case 'item_reference':
+      throw new AppError('relay_items_not_kept', { field: item.at })
+    default:
+      throw unsupportedField(item.place('type'))
+  }
+}
+
+function readMessage(item: Members): ReadItem {
+  const role = item.textOrThrow('role')
+  const parts = readContent(item, 'content')
+  switch (role) {
+    case 'system':
+    case 'developer':
+      return read({ said: [{ role: 'system', parts: parts.map(instruction) }] })
+    case 'user':
+    case 'assistant':
+      return read({ said: [{ role, parts }] })
+    default:
+      throw unsupportedField(item.place('role'))
+  }
+}
+
+/** What one agent of Codex has told another; who they are stands in the text as well. */
+function readAgentMessage(item: Members): ReadItem {
+  item.ignore('author', 'recipient')
+  return read({ said: [fromUser(...readContent(item, 'content'))] })
+}
+
+function toolNamed(item: Members, type: ClientTool['type']): ClientTool {
+  return { type, name: item.textOrThrow('name'), namespace: item.text('namespace') }
+}
+
+/** Clients that know no bare texts have them among their functions, as they were answered. */
+function readCall(
+  item: Members,
+  type: 'function_call' | 'custom_tool_call',
+  names: ToolNames,
+): AssistantPart {
+  const isCustom = type === 'custom_tool_call'
+  const name = names.functionOf(toolNamed(item, isCustom ? 'custom' : 'function'))
+  const given = item.text(isCustom ? 'input' : 'arguments') ?? ''
+  const isBare = isCustom || (names.toolOf(name)?.type === 'custom' && !isRecord(parseJson(given)))
+  return callPart(item.textOrThrow('call_id'), name, isBare ? asArguments(given) : given)
+}
+
+const callPart = (id: string, name: string, argumentsJson: string): AssistantPart => ({
+  kind: 'toolCall',
+  id,
+  name,
+  argumentsJson,
+  signature: null,
+  cache: null,
+})
+
+function readResult(item: Members, type: string, names: ToolNames): UserPart {
+  const namespace = item.text('namespace')
+  const name = item.text('name')
+  // Of what takes a bare text, the namespace is not repeated: the call tells its name.
+  const isNamed = name !== null && type === 'function_call_output'
+  return resultPart(
+    item.textOrThrow('call_id'),
+    isNamed ? names.functionOf({ type: 'function', name, namespace }) : null,
+    readContent(item, 'output'),
+  )
+}
+
+const resultPart = (
+  callId: string,
+  name: string | null,
+  parts: ToolResultPart['parts'],
+): ToolResultPart => ({ kind: 'toolResult', callId, name, parts, isError: false, cache: null })
+
+/** A search that OpenAI ran (`execution: server`, or no id) is not the client's to answer. */
+function readSearch(item: Members, names: ToolNames): ReadItem {
+  const id = item.text('call_id')
+  const given = item.any('arguments')
+  if (item.text('execution') === 'server' || id === null) return read({})
+  const argumentsJson = typeof given === 'string' ? given : JSON.stringify(given ?? {})
+  return read({ said: [fromModel(callPart(id, names.functionOf(SEARCH), argumentsJson))] })
+}
+
+/** Tools that were found are declared from then on. */
+function readFound(item: Members, names: ToolNames): ReadItem {
+  const tools = readTools(item, names)
+  const callId = item.text('call_id')
+  if (item.text('execution') === 'server' || callId === null) return read({ tools })
+  const list = tools.map(({ name }) => name).join(', ')
+  const text = list === '' ? 'No tools were found.' : `Tools to call now: ${list}`
+  const result = resultPart(callId, names.functionOf(SEARCH), [textPart(text)])
+  return read({ said: [fromUser(result)], tools })
+}
+
+/** A thought comes back as `summary`, with its maker's seal in `encrypted_content`. */
+function readReasoning(item: Members): ThinkingPart {
+  const texts = [...item.objects('summary'), ...item.objects('content')].map((part) => {
+    part.ignore('type')
+    const text = part.textOrThrow('text')
+    part.done()
+    return text
+  })
+  const sealed = item.text('encrypted_content') ?? ''
+  const signature = sealed === '' ? null : unwrapSignature(sealed, 'openai')
+  const redacted = hiddenThought(signature)
+  return {
+    kind: 'thinking',
+    text: texts.join('\n\n'),
+    signature: redacted === null ? signature : null,
+    redacted,
+  }
+}

@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest'
+import { ask } from '../../test/dialect-call.ts'
+import { PIXEL, speakers, type Wish } from '../../test/dialect-clients.ts'
+import { onSqlite } from '../../test/for-each-database.ts'
+import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import {
+  bookedCall,
+  channelTestOf,
+  expectNothingCharged,
+  post,
+  requestIdOf,
+  startScriptedUpstream,
+  type RelayClient,
+  type RelaySetup,
+} from '../../test/relay-setup.ts'
+import { useRelay } from '../../test/use-relay.ts'
+
+/**
+ * Clients of every dialect with channels of every provider here, over HTTP. The upstream refuses
+ * members, paths and signatures that the provider would refuse.
+ */
+
+const names: DialectName[] = ['openai', 'anthropic', 'gemini']
+const ANSWER = 'The answer is forty-two.'
+const SPOKEN = { text: ANSWER, calls: [], finish: 'stop', prompt: 11, completion: 7 }
+const FIGURES = { prompt_tokens: 11, completion_tokens: 7, usage_source: 'upstream' }
+const args = { city: 'forty-two' }
+const SCHEMA = {
+  type: 'object',
+  properties: { answer: { type: 'integer' } },
+  required: ['answer'],
+  additionalProperties: false,
+}
+
+const cases: [string, Wish, object][] = [
+  ['a question', { system: 'Be brief.', temperature: 0.5, maxTokens: 64 }, SPOKEN],
+  [
+    'tools side by side',
+    { tools: ['weather', 'clock'], words: 'Use weather and clock.' },
+    {
+      calls: [
+        { name: 'weather', args },
+        { name: 'clock', args },
+      ],
+      finish: 'tools',
+    },
+  ],
+  ['tools it may not use', { tools: ['weather'], words: 'Use weather.', choice: 'none' }, SPOKEN],
+  ['results', { tools: ['weather', 'clock'], results: ['sunny', 'noon'] }, SPOKEN],
+  ['a picture', { image: `data:image/png;base64,${PIXEL}` }, SPOKEN],
+]
+
+describe.each(nativeChannels)('$label', (to) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  useRelay((now) => ({ setup, client } = now), { sharesClient: true })
+
+  describe.each(names)('for a client of %s', (name) => {
+    test.each(cases)('%s, whole and streamed', async (_what, wish, expected) => {
+      for (const isStream of [false, true]) {
+        const model = await aNativeModel(setup, to)
+        const { said, answer } = await ask({ setup, client }, speakers[name], {
+          model,
+          wish,
+          isStream,
+        })
+        expect(said).toMatchObject({ ...expected, isComplete: true })
+        expect((await bookedCall(setup, requestIdOf(answer))).detail).toMatchObject(FIGURES)
+      }
+    })
+  })
+
+  test('an answer of a shape', async () => {
+    const model = await aNativeModel(setup, to)
+    const answer = await post(setup, client, speakers.openai.body(model, { schema: SCHEMA }, false))
+    const said = speakers.openai.whole(answer.json as unknown as Record<string, unknown>)
+    expect(said).toMatchObject({ text: '{"answer":42}', finish: 'stop' })
+  })
+
+  test('a tool that must be called', async () => {
+    const model = await aNativeModel(setup, to)
+    const wish: Wish = { tools: ['weather'], choice: 'required' }
+    const body = speakers.openai.body(model, wish, false)
+    const answer = await post(setup, client, body)
+    // Where the upstream cannot be made to call, the tool is asked for in words.
+    expect(answer.headers['x-gatehouse-adjusted'] ?? '').toBe(to.demandsTools ? '' : 'tool_choice')
+    if (!to.demandsTools) {
+      expect(answer.status).toBe(200)
+      return
+    }
+    const said = speakers.openai.whole(answer.json as unknown as Record<string, unknown>)
+    expect(said).toMatchObject({ calls: [{ name: 'weather', args }], finish: 'tools' })
+  })
+
+  test('a stream that comes byte by byte is the same', async () => {
+    const model = await aNativeModel(setup, to, { words: 'one-byte' })
+    const { said } = await ask({ setup, client }, speakers.openai, { model, isStream: true })
+    expect(said).toMatchObject({ ...SPOKEN, isComplete: true })
+  })
+
+  test('figures that nobody can believe are counted here', async () => {
+    const model = await aNativeModel(setup, to, { words: 'usage-missing' })
+    for (const isStream of [false, true]) {
+      const { answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
+      const { detail } = await bookedCall(setup, requestIdOf(answer))
+      expect(detail['usage_source']).toBe('counted')
+    }
+  })
+})
+
+onSqlite('providers and money', (open) => {
+  let setup: RelaySetup
+  let client: RelayClient
+  useRelay((now) => ({ setup, client } = now), { open })
+
+  test('Ollama leaves out a prompt that it has kept: what it made counts all the same', async () => {
+    const message = { role: 'assistant', content: 'Hi' }
+    const line = `${JSON.stringify({ message, done: true, done_reason: 'stop', eval_count: 25 })}\n`
+    const upstream = await startScriptedUpstream(({ headers }, response) => {
+      response.setHeader('content-type', String(headers.accept))
+      response.end(line)
+    })
+    const to = { type: 30, model: 'llama3.2' }
+    const model = await aNativeModel(setup, to, { url: upstream.url })
+    for (const isStream of [false, true]) {
+      const { answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
+      const { detail } = await bookedCall(setup, requestIdOf(answer))
+      expect(detail).toMatchObject({ completion_tokens: 25, usage_source: 'counted' })
+      expect(detail['prompt_tokens']).toBeGreaterThan(3)
+    }
+    await upstream.close()
+  })
+
+  describe.each(nativeChannels)('$label', (to) => {
+    test('an answer, whole and streamed, is charged', async () => {
+      for (const isStream of [false, true]) {
+        const model = await aNativeModel(setup, to)
+        const { said, answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
+        expect(said).toMatchObject(SPOKEN)
+        const { detail, quota } = await bookedCall(setup, requestIdOf(answer))
+        expect(detail).toMatchObject(FIGURES)
+        expect(quota).toBeGreaterThanOrEqual(18)
+      }
+    })
+
+    test('a refusal is told, without the key, for nothing', async () => {
+      const model = await aNativeModel(setup, to, { words: 'fail-400' })
+      for (const isStream of [false, true]) {
+        const answer = await post(setup, client, speakers.openai.body(model, {}, isStream))
+        expect(answer.status).toBe(400)
+        const { message } = speakers.openai.error(answer.json as unknown as Record<string, unknown>)
+        expect(message).toContain('upstream says 400')
+        expect(JSON.stringify(answer.json)).not.toContain(to.key(setup.upstream.url))
+      }
+      await expectNothingCharged(setup, client)
+    })
+
+    test('an error in the middle is told in the stream, and what came is charged', async () => {
+      const model = await aNativeModel(setup, to, { words: 'error-mid-stream' })
+      const { said, answer } = await ask({ setup, client }, speakers.openai, {
+        model,
+        isStream: true,
+      })
+      expect(said.isComplete).toBe(false)
+      expect(said.error).toContain('failed in the middle')
+      const { quota } = await bookedCall(setup, requestIdOf(answer))
+      expect(quota).toBeGreaterThan(0)
+    })
+
+    test.each(['end-without-done', 'cut-after-3'])(
+      'a stream that breaks off (%s) is no whole answer',
+      async (words) => {
+        const model = await aNativeModel(setup, to, { words })
+        const { said, answer } = await ask({ setup, client }, speakers.openai, {
+          model,
+          isStream: true,
+        })
+        // OpenAI's dialect may leave its last word out.
+        const mayEnd = words === 'end-without-done' && said.text === ANSWER
+        expect(said.isComplete && !mayEnd).toBe(false)
+        expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
+      },
+    )
+
+    test('its channel can be tested', async () => {
+      const model = await aNativeModel(setup, to)
+      expect((await channelTestOf(setup, model)).json).toMatchObject({ success: true })
+    })
+  })
+})
