@@ -14,7 +14,10 @@
  * balance calls that exceed small balances: served, rejected, cut, points, seconds
  * memory resident memory under withheld request bodies and compressed responses
  * upgrade from the previous version to this one under load, and back
+ * overload more calls than the server can serve, at a fixed rate
  * fuzz random calls generated from the API description
+ * failover a PostgreSQL replica promoted under load; the books must be right
+ * hot-channel several processes that settle calls of one channel
  * clients real client programs run a task with tools, through every upstream protocol
  */
 import { resolve } from 'node:path'
@@ -34,6 +37,9 @@ const benchmarks = new Map([
   ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
   ['upgrade', () => import('./upgrade/upgrade.ts')],
+  ['overload', () => import('./overload.ts')],
+  ['failover', () => import('./failover.ts')],
+  ['hot-channel', () => import('./hot-channel.ts')],
   ['fuzz', () => import('./fuzz.ts')],
   ['clients', () => import('./clients/clients.ts')],
 ])

@@ -50,6 +50,13 @@ export type GatehouseOptions = {
   core?: number | null
   env?: Record<string, string>
   openFilesMin?: number
+  /** PostgreSQL servers of the benchmark's own, instead of one for this server. */
+  servers?: {
+    /** `SQL_DSN`, which may name several hosts. */
+    dsn: string
+    /** Where the books are read at the end. */
+    booksUrl: string
+  }
 }
 
 export const ROOT_PASSWORD = 'RootPass1'
@@ -59,7 +66,10 @@ const PROGRAM = path.join(import.meta.dirname, '../dist/server/gatehouse.js')
 
 export async function createGatehouse(options: GatehouseOptions): Promise<GatehouseServer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'gatehouse-bench-'))
-  const cluster = options.database === 'postgres' ? await durableCluster() : null
+  const { servers } = options
+  const cluster = options.database === 'postgres' && !servers ? await durableCluster() : null
+  const booksUrl = servers?.booksUrl ?? cluster?.url
+  const dsn = servers?.dsn ?? cluster?.url
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
   const sqlitePath = path.join(directory, 'gatehouse.db')
@@ -71,7 +81,7 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
     GLOBAL_API_RATE_LIMIT: '0',
     GLOBAL_WEB_RATE_LIMIT: '0',
     CRITICAL_RATE_LIMIT: '0',
-    ...(cluster ? { SQL_DSN: cluster.url } : { SQLITE_PATH: sqlitePath }),
+    ...(dsn ? { SQL_DSN: dsn } : { SQLITE_PATH: sqlitePath }),
     ...options.env,
   }
   return {
@@ -88,9 +98,9 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
       }),
     reconcile: () => runReconcile(env),
     sqlitePath,
-    postgresUrl: cluster?.url ?? '',
+    postgresUrl: booksUrl ?? '',
     billedCalls: (afterId = 0) =>
-      cluster ? billedInPostgres(cluster.url, afterId) : billedInSqlite(sqlitePath, afterId),
+      booksUrl ? billedInPostgres(booksUrl, afterId) : billedInSqlite(sqlitePath, afterId),
     remove: async () => {
       await cluster?.stop()
       await rm(directory, { recursive: true, force: true })

@@ -16,13 +16,15 @@ import { chmod, chown, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import pg from 'pg'
 
 const run = promisify(execFile)
 
 const START_TIMEOUT_MS = 60_000
-const READY = 'database system is ready to accept connections'
+const READY = /database system is ready to accept (?:read-only )?connections/
 const ENDED = 'gatehouse: the server has ended'
 
 /** Arguments: the cluster's directory, then the server's command line. */
@@ -59,7 +61,7 @@ export interface PostgresClusterOptions {
   settings?: Record<string, string>
 }
 
-interface Account {
+export interface Account {
   uid: number
   gid: number
 }
@@ -70,14 +72,106 @@ interface Account {
 export async function startPostgresCluster(
   options: PostgresClusterOptions = {},
 ): Promise<PostgresCluster> {
+  const password = randomBytes(12).toString('hex')
+  const settings = { ...(options.isDurable ? {} : FAST_SETTINGS), ...options.settings }
+  return startIn({ password, settings }, ({ directory, binaries, account }) =>
+    initialise(directory, { binaries, password, account }),
+  )
+}
+
+/** Settings of a cluster that replicas follow. */
+export const PRIMARY_SETTINGS = {
+  wal_level: 'replica',
+  max_wal_senders: '10',
+  wal_keep_size: '512MB',
+}
+
+/**
+ * Starts a streaming replica of a running cluster that has `PRIMARY_SETTINGS`, from a copy of its
+ * files. It keeps running when the primary stops.
+ */
+export async function startPostgresReplica(
+  primary: Pick<PostgresCluster, 'url'>,
+  options: PostgresClusterOptions = {},
+): Promise<PostgresCluster> {
+  const { password, hostname: host, port } = new URL(primary.url)
+  const settings = {
+    ...(options.isDurable ? {} : FAST_SETTINGS),
+    ...PRIMARY_SETTINGS,
+    ...options.settings,
+    primary_conninfo: `host=${host} port=${port} user=postgres password=${password}`,
+  }
+  return startIn({ password, settings }, async ({ directory, account }) => {
+    const data = join(directory, 'data')
+    const client = new pg.Client({ connectionString: primary.url })
+    await client.connect()
+    try {
+      const { rows } = await client.query<{ source: string }>(
+        "SELECT current_setting('data_directory') AS source FROM pg_backup_start('', true)",
+      )
+      const source = rows[0]?.source ?? ''
+      await cp(source, data, { recursive: true, filter: (path) => isOfBackup(source, path) })
+      const stopped = await client.query<{ labelfile: string }>(
+        'SELECT labelfile FROM pg_backup_stop(false)',
+      )
+      await writeFile(join(data, 'backup_label'), stopped.rows[0]?.labelfile ?? '')
+      await writeFile(join(data, 'standby.signal'), '')
+    } finally {
+      await client.end()
+    }
+    await chmod(data, 0o700)
+    if (account) await run('chown', ['-R', `${account.uid}:${account.gid}`, data])
+  })
+}
+
+/** Resolves when the replica has replayed what the primary has written so far. */
+export async function untilReplayed(
+  primary: Pick<PostgresCluster, 'url'>,
+  replica: Pick<PostgresCluster, 'url'>,
+): Promise<void> {
+  const clients = [primary, replica].map(({ url }) => new pg.Client({ connectionString: url }))
+  const [source, target] = clients
+  await Promise.all(clients.map((client) => client.connect()))
+  try {
+    const written = await source?.query<{ lsn: string }>(
+      "SELECT pg_logical_emit_message(true, 'gatehouse', '') AS lsn",
+    )
+    const isReplayed = async () => {
+      const answer = await target?.query<{ done: boolean | null }>(
+        'SELECT pg_last_wal_replay_lsn() >= $1 AS done',
+        [written?.rows[0]?.lsn],
+      )
+      return answer?.rows[0]?.done === true
+    }
+    while (!(await isReplayed())) await sleep(REPLAY_POLL_MS)
+  } finally {
+    await Promise.all(clients.map((client) => client.end()))
+  }
+}
+
+const REPLAY_POLL_MS = 20
+
+/** The replica streams the WAL itself, and the other files belong to the running server. */
+const isOfBackup = (source: string, path: string): boolean =>
+  !/^(?:pg_wal\/.+|postmaster\.\w+|pg_replslot\/.+)$/.test(relative(source, path))
+
+interface Place {
+  directory: string
+  binaries: string
+  account: Account | undefined
+}
+
+/** Starts a server in a new directory, in which `fill` has made the folder `data`. */
+async function startIn(
+  { password, settings }: { password: string; settings: Record<string, string> },
+  fill: (place: Place) => Promise<void>,
+): Promise<PostgresCluster> {
   const account = serverAccount()
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-postgres-'))
   try {
     const binaries = await reachableBinaries(directory, account)
-    const password = randomBytes(12).toString('hex')
-    await initialise(directory, { binaries, password, account })
+    await fill({ directory, binaries, account })
     const port = await freePort()
-    const settings = { ...(options.isDurable ? {} : FAST_SETTINGS), ...options.settings }
     const supervisor = startSupervisor(directory, {
       command: [join(binaries, 'postgres'), ...serverArguments(directory, port, settings)],
       account,
@@ -93,7 +187,8 @@ export async function startPostgresCluster(
   }
 }
 
-function serverAccount(): Account | undefined {
+/** Account that servers run under which refuse to run as root; undefined: our own. */
+export function serverAccount(): Account | undefined {
   if (process.platform === 'win32') {
     throw new Error('On Windows name a PostgreSQL server for the tests in TEST_POSTGRES_URL.')
   }
@@ -203,7 +298,7 @@ function ready(supervisor: ChildProcess): Promise<void> {
     supervisor.stderr?.setEncoding('utf8').on('data', (text: string) => {
       messages = (messages + text).slice(-4_000)
       if (messages.includes(ENDED)) fail('it ended')
-      if (!messages.includes(READY)) return
+      if (!READY.test(messages)) return
       clearTimeout(timer)
       resolve()
     })

@@ -115,6 +115,31 @@ export const accountErrors = {
     zh: '通行密钥的名称最多 {max} 个字符',
     en: 'The name of a passkey can have at most {max} characters',
   },
+  access_token_name: {
+    status: 400,
+    zh: '请为系统访问令牌填写名称：1 到 50 个字符，不含换行和控制字符',
+    en: 'Give the system access token a name of 1 to 50 characters, without line breaks and control characters',
+  },
+  access_token_scopes_empty: {
+    status: 400,
+    zh: '请为系统访问令牌至少选择一个权限范围',
+    en: 'Choose at least one scope for the system access token',
+  },
+  access_token_expiry: {
+    status: 400,
+    zh: '系统访问令牌的过期时间须在将来；0 表示永不过期',
+    en: 'The expiry of the system access token must be in the future; 0 means never',
+  },
+  access_tokens_max: {
+    status: 409,
+    zh: '系统访问令牌最多 {max} 个，请先撤销不用的',
+    en: 'An account can have at most {max} system access tokens. Revoke one that is not in use',
+  },
+  access_token_gone: {
+    status: 404,
+    zh: '该系统访问令牌已被撤销，请刷新列表',
+    en: 'This system access token has been revoked already. Refresh the list',
+  },
   session_gone: {
     status: 404,
     zh: '该登录已退出或已过期，请刷新列表',

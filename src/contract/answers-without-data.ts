@@ -12,6 +12,8 @@ export const answersWithoutData: ReadonlySet<string> = new Set([
   'DELETE /api/user/:id',
   'DELETE /api/user/:id/2fa',
   'DELETE /api/user/passkey/:passkey',
+  'DELETE /api/user/:id/access_tokens/:token',
+  'DELETE /api/user/access_tokens/:token',
   'DELETE /api/user/self',
   'DELETE /api/user/sessions',
   'DELETE /api/user/sessions/:session',

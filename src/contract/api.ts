@@ -1,3 +1,4 @@
+import { accessTokenApi } from './access-token-api.ts'
 import { accountApi } from './account-api.ts'
 import { auditApi } from './audit-api.ts'
 import { channelApi } from './channel-api.ts'
@@ -28,6 +29,7 @@ export const api = {
   secondFactor: secondFactorApi,
   passkey: passkeyApi,
   session: sessionApi,
+  accessToken: accessTokenApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,

@@ -223,6 +223,7 @@ export const channelApi = {
     name: 'listChannels',
     summary: 'Channels, in pages, newest first.',
     access: 'admin',
+    scope: 'channels',
     query: Filters.extend({ p: Page }),
     data: z.array(Channel),
     counted: true,
@@ -231,6 +232,7 @@ export const channelApi = {
     name: 'searchChannels',
     summary: 'Finds channels by id, part of the name, or key.',
     access: 'admin',
+    scope: 'channels',
     query: Filters.extend(keyword('An id, part of the name, or a complete key; empty: all.').shape),
     data: z.array(Channel),
     counted: true,
@@ -239,12 +241,14 @@ export const channelApi = {
     name: 'summarizeChannels',
     summary: 'Number of channels by status, and their types and groups.',
     access: 'admin',
+    scope: 'channels',
     data: ChannelSummary,
   }),
   models: get('/api/channel/models', {
     name: 'listKnownModels',
     summary: 'All known models, in OpenAI’s list format.',
     access: 'admin',
+    scope: 'channels',
     answer: 'raw',
     data: z
       .object({
@@ -259,6 +263,7 @@ export const channelApi = {
     name: 'testAllChannels',
     summary: 'Starts a test run over all channels; see GET /api/channel/test/status.',
     access: 'admin',
+    scope: 'channels',
     changesState: true,
     query: z.object({
       scope: z.enum(['all', 'disabled']).catch('all').describe('Channels to test; all if omitted.'),
@@ -268,12 +273,14 @@ export const channelApi = {
     name: 'getChannelTestRun',
     summary: 'Progress of the test run.',
     access: 'admin',
+    scope: 'channels',
     data: RunState,
   }),
   test: get('/api/channel/test/:id', {
     name: 'testChannel',
     summary: 'Tests a channel with a call to its upstream; `message` is its reply.',
     access: 'admin',
+    scope: 'channels',
     changesState: true,
     params: ById,
     query: z.object({
@@ -290,18 +297,21 @@ export const channelApi = {
     summary:
       'Starts a background run that updates the balances of all channels that report one; one run at a time.',
     access: 'admin',
+    scope: 'channels',
     changesState: true,
   }),
   balanceStatus: get('/api/channel/update_balance/status', {
     name: 'getBalanceRun',
     summary: 'Progress of the balance run.',
     access: 'admin',
+    scope: 'channels',
     data: RunState,
   }),
   updateBalance: get('/api/channel/update_balance/:id', {
     name: 'updateBalance',
     summary: 'Queries and stores the balance of a channel.',
     access: 'admin',
+    scope: 'channels',
     changesState: true,
     params: ById,
     extra: z.object({ balance: z.number().describe('Balance in the provider’s own unit.') }),
@@ -310,6 +320,7 @@ export const channelApi = {
     name: 'listUpstreamModels',
     summary: 'Models that the upstream of a stored channel offers for its stored key.',
     access: 'admin',
+    scope: 'channels',
     changesState: true,
     params: ById,
     data: ModelNames,
@@ -319,6 +330,7 @@ export const channelApi = {
     summary:
       'Models that an upstream offers, for a channel that is not stored yet. Uses only the given values.',
     access: 'admin',
+    scope: 'channels',
     bodyClass: 'bulk',
     body: ChannelInput.pick({ type: true, base_url: true, key: true, config: true }).meta({
       id: 'UpstreamToAsk',
@@ -331,6 +343,7 @@ export const channelApi = {
     name: 'getChannel',
     summary: 'One channel, without its keys.',
     access: 'admin',
+    scope: 'channels',
     params: ById,
     data: Channel,
   }),
@@ -338,6 +351,7 @@ export const channelApi = {
     name: 'createChannels',
     summary: 'Creates a channel for each line of `key`, or one channel with all of them.',
     access: 'admin',
+    scope: 'channels',
     bodyClass: 'bulk',
     body: ChannelCreate,
     data: CreationReport.optional().describe('Present only if lines were omitted.'),
@@ -346,6 +360,7 @@ export const channelApi = {
     name: 'updateChannel',
     summary: 'Changes the members of a channel that the body contains.',
     access: 'admin',
+    scope: 'channels',
     bodyClass: 'bulk',
     body: ChannelUpdate,
     data: Channel,
@@ -355,6 +370,7 @@ export const channelApi = {
     summary: 'Deletes all disabled channels, whether disabled manually or automatically.',
     access: 'admin',
     needsProof: true,
+    scope: 'channels',
     data: z.int().meta({ description: 'Number of deleted channels.', example: 3 }),
   }),
   remove: del('/api/channel/:id', {
@@ -362,6 +378,7 @@ export const channelApi = {
     summary: 'Deletes a channel permanently; succeeds for a missing one too.',
     access: 'admin',
     needsProof: true,
+    scope: 'channels',
     params: ById,
   }),
 }

@@ -26,6 +26,12 @@ export interface EndpointOptions {
   /** One line for the API description. */
   summary: string
   access: Access
+  /** Scope of access tokens that allows this endpoint, beside `all` and `read` (`access-token.ts`). */
+  scope?: 'logs' | 'channels' | 'tokens'
+  /** The response contains keys or codes that are worth quota: scope `read` does not allow it. */
+  givesSecrets?: true
+  /** No named access token may call this endpoint: it would outlive its own expiry or revocation. */
+  noNamedToken?: true
   /** Environment setting that may raise the minimum role above `access`. */
   raisedBy?: 'OPTIONS_MIN_ROLE'
   params?: z.ZodType

@@ -351,6 +351,7 @@ export const userApi = {
     summary: 'Generates a new system access token; the old one stops working.',
     access: 'user',
     needsProof: true,
+    noNamedToken: true,
     changesState: true,
     data: z
       .string()
@@ -360,6 +361,7 @@ export const userApi = {
     name: 'listAvailableModels',
     summary: 'Models that the user, or a group, can call.',
     access: 'user',
+    scope: 'tokens',
     query: z.object({
       group: z
         .string()

@@ -12,6 +12,7 @@ import type { TimeLimits } from './http/time-limits.ts'
 import type { Ledger } from './ledger/ledger.ts'
 import type { LiveModels } from './model/live-models.ts'
 import type { LiveOptions } from './option/live-options.ts'
+import type { TokenKeys } from './token/token-key.ts'
 import type { Passwords } from './user/password.ts'
 import type { UserLanguages } from './user/user-languages.ts'
 
@@ -23,6 +24,8 @@ export interface App {
   options: LiveOptions
   /** Capabilities of models. */
   models: LiveModels
+  /** How keys of tokens are stored and recognized. */
+  tokenKeys: TokenKeys
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits

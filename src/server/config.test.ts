@@ -26,6 +26,23 @@ test('an empty variable counts as absent', () => {
 })
 
 test.each([
+  [{ SQL_READ_DSN: 'postgres://replica/db' }, /^SQL_READ_DSN: SQLite has no replicas/],
+  [
+    { SQL_DSN: 'postgres://h/db', SQL_READ_DSN: 'postgres://a,b/db' },
+    /^SQL_READ_DSN must .* name one host/,
+  ],
+  [{ SQL_DSN: 'postgres://a,b/db?target_session_attrs=any' }, /^SQL_DSN: target_session_attrs/],
+])('databases that cannot be used are refused: %o', (environment, message) => {
+  expect(() => parseConfig(environment)).toThrow(message)
+})
+
+test('several hosts and a replica may be set', () => {
+  const hosts = 'postgres://u:p@h1:5432,h2:5432/db?target_session_attrs=read-write'
+  const { config } = parseConfig({ SQL_DSN: hosts, SQL_READ_DSN: 'postgres://h3/db' })
+  expect(config).toMatchObject({ SQL_DSN: hosts, SQL_READ_LAG: 10 })
+})
+
+test.each([
   ['PORT', '80a', 'PORT: got "80a", expected a whole number from 0 to 65535'],
   ['PORT', '70000', 'PORT: got "70000", expected a whole number from 0 to 65535'],
   ['PORT', '-1', 'PORT: got "-1", expected a whole number from 0 to 65535'],

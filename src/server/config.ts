@@ -1,8 +1,10 @@
 import net from 'node:net'
+import os from 'node:os'
 import { z } from 'zod'
 import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
+import { addressesIn, addressTrouble } from './db/postgres-address.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
@@ -95,11 +97,34 @@ export const settings = {
     'database file; a One API database is copied and adopted (default: `gatehouse.db` in `DATA_DIR`, ' +
       'or `one-api.db` if only that exists)',
   ),
-  SQL_DSN: setting(text, '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite'),
+  SQL_DSN: setting(
+    text,
+    '`postgres://user:password@host:port/name`: PostgreSQL instead of SQLite; several hosts with commas ' +
+      'between them for failover',
+  ),
+  SQL_READ_DSN: setting(
+    text,
+    'the same for one streaming replica, from which dashboards, lists, sums and exports are read',
+  ),
+  SQL_READ_LAG: setting(
+    wholeNumber(1, 3600),
+    'seconds that the replica may be behind; beyond, reads go to `SQL_DSN`',
+    '10',
+  ),
   SQLITE_SYNCHRONOUS: setting(
     oneOf(['FULL', 'NORMAL']),
     '`FULL` survives a power failure, `NORMAL` only a crash of the process',
     'FULL',
+  ),
+  WORKERS: setting(
+    z
+      .string()
+      .regex(/^(?:auto|[1-9]\d?)$/)
+      .transform((count) => (count === 'auto' ? ('auto' as const) : Number(count)))
+      .meta({ wants: 'a whole number from 1 to 99, or auto' }),
+    'server processes on this machine, which share the port; `auto` starts one per processor; more ' +
+      'than one needs PostgreSQL',
+    '1',
   ),
   BACKUP_DIR: setting(
     text,
@@ -113,6 +138,15 @@ export const settings = {
   SESSION_SECRET: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
     'signs cookies (generated once and kept with the data)',
+  ),
+  SECRETS_KEY: setting(
+    text,
+    'keys for stored secrets, separated by commas, each 64 hexadecimal digits; ' +
+      '`gatehouse encrypt-secrets` encrypts with the first one; not in backups',
+  ),
+  SECRETS_KEY_FILE: setting(
+    text,
+    'file with these keys instead, one per line; a line that begins with `#` is a comment',
   ),
   INITIAL_ROOT_PASSWORD: setting(
     z
@@ -369,6 +403,12 @@ const IGNORED = new RegExp(
   ].join('|')})$`,
 )
 
+/** Number of server processes to start on this machine. */
+export function workersOf({ WORKERS, SQL_DSN }: Config): number {
+  if (WORKERS !== 'auto') return WORKERS
+  return SQL_DSN === undefined ? 1 : os.availableParallelism()
+}
+
 export interface ParsedConfig {
   config: Config
   /** Notes to print once for the operator. */
@@ -406,13 +446,34 @@ export function parseConfig(
   if (environment['DEBUG']?.toLowerCase() === 'true') values['LOG_LEVEL'] = 'debug'
   // Every key of `settings` was just parsed by its own schema.
   const config = values as Config
-  const dsn = config.SQL_DSN
-  if (dsn !== undefined && !/^postgres(ql)?:\/\//.test(dsn)) {
+  checkAddresses(config)
+  return { config, notes }
+}
+
+const POSTGRES = /^postgres(ql)?:\/\//
+
+function checkAddresses({ SQL_DSN: dsn, SQL_READ_DSN: readDsn, WORKERS }: Config): void {
+  if (dsn === undefined && Number(WORKERS) > 1) {
+    throw new ConfigError(
+      'WORKERS: several workers need PostgreSQL (SQL_DSN); a SQLite file is served by one process',
+    )
+  }
+  if (dsn !== undefined && !POSTGRES.test(dsn)) {
     throw new ConfigError(
       'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
     )
   }
-  return { config, notes }
+  const trouble = dsn === undefined ? null : addressTrouble(dsn)
+  if (trouble !== null) throw new ConfigError(`SQL_DSN: ${trouble}`)
+  if (readDsn === undefined) return
+  if (dsn === undefined) {
+    throw new ConfigError(
+      'SQL_READ_DSN: SQLite has no replicas; set SQL_DSN to the PostgreSQL it follows, or unset it',
+    )
+  }
+  if (!POSTGRES.test(readDsn) || addressesIn(readDsn).length > 1) {
+    throw new ConfigError('SQL_READ_DSN must start with postgres:// and name one host')
+  }
 }
 
 /** A proxy address may contain a password. */

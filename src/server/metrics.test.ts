@@ -8,6 +8,7 @@ const linesOf = async (metrics: ReturnType<typeof createMetrics>, name: string) 
 const SOURCES = {
   version: '1.2.3',
   backups: { lastDone: () => Promise.resolve(1_800_000_000), failures: () => 3 },
+  replica: null,
   ledgerPending: () => 3,
   connections: () => ({ open: 4, max: 100, refused: 2 }),
   channelsByStatus: () =>
@@ -75,6 +76,18 @@ test('reports channels by status while the database is up, and the version', asy
   isAway = true
   expect(await linesOf(metrics, 'gatehouse_channels')).toEqual([])
   expect(await linesOf(metrics, 'gatehouse_ledger_pending')).toEqual(['gatehouse_ledger_pending 3'])
+})
+
+test('reports the lag of a replica and where pages were read', async () => {
+  const replica = { lagSeconds: () => 0.5, counts: { replica: 7, primary: 2 } }
+  const metrics = createMetrics({ ...SOURCES, replica })
+  for (let scrape = 0; scrape < 2; scrape += 1) {
+    expect(await linesOf(metrics, 'gatehouse_replica_')).toEqual([
+      'gatehouse_replica_lag_seconds 0.5',
+      'gatehouse_replica_reads_total{from="replica"} 7',
+      'gatehouse_replica_reads_total{from="primary"} 2',
+    ])
+  }
 })
 
 test('the event loop lag is zero for an idle server and positive for a blocked one', async () => {

@@ -1,5 +1,6 @@
 import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { ReadReplica } from './db/read-replica.ts'
 import type { ConnectionCounts } from './http/connections.ts'
 
 /** Figures of the server in Prometheus format. */
@@ -15,7 +16,12 @@ export interface Metrics {
   managed(status: number): void
   /** Registers a memory budget for bodies: `requests` or `answers`. */
   watchBudget(kind: string, budget: BudgetFigures): void
+  /** Registers the figures of calls that wait or are refused under overload. */
+  watchAdmission(figures: AdmissionFigures): void
 }
+
+/** Calls that wait for their reservation, and the number of refusals since the start. */
+export type AdmissionFigures = Readonly<{ waiting: number; refused: number }>
 
 /** Bytes used of a budget, its size in bytes, and the number of refusals. */
 export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
@@ -30,6 +36,7 @@ export interface MetricSources {
   connections(): ConnectionCounts
   /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
+  replica: Pick<ReadReplica, 'lagSeconds' | 'counts'> | null
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -56,7 +63,10 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-/** Adds gauges of the ledger, the channels and the server itself, read when scraped. */
+/**
+ * Adds gauges of the ledger, the channels and the server itself, read when scraped. `aggregator` is
+ * how the figures of several workers become one; sums if absent.
+ */
 function addGauges(registry: Registry, sources: MetricSources): void {
   const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
@@ -68,6 +78,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const channels = new Gauge({
     name: 'gatehouse_channels',
+    aggregator: 'max',
     help: 'Channels by status; missing while the database does not respond',
     labelNames: ['status'],
     registers: [],
@@ -107,6 +118,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const backup = new Gauge({
     name: 'gatehouse_backup_last_success_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last complete daily backup; 0 without one',
     registers: [],
     async collect() {
@@ -126,6 +138,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const build = new Gauge({
     name: 'gatehouse_build_info',
+    aggregator: 'first',
     help: 'Always 1; the version is its label',
     labelNames: ['version'],
     registers: [],
@@ -133,6 +146,29 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   build.set({ version: sources.version }, 1)
   const metrics = [pending, channels, open, most, refused, backup, backupFailures, build]
   for (const metric of metrics) registry.registerMetric(metric)
+}
+
+function addReplica(registry: Registry, replica: NonNullable<MetricSources['replica']>): void {
+  const lag = new Gauge({
+    name: 'gatehouse_replica_lag_seconds',
+    help: 'Seconds that the read replica is behind; +Inf if it has never responded',
+    registers: [],
+    collect() {
+      this.set(replica.lagSeconds())
+    },
+  })
+  const reads = new Counter({
+    name: 'gatehouse_replica_reads_total',
+    help: 'Reads of pages by server; those from the primary could not use the replica',
+    labelNames: ['from'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [from, count] of Object.entries(replica.counts)) this.inc({ from }, count)
+    },
+  })
+  registry.registerMetric(lag)
+  registry.registerMetric(reads)
 }
 
 /** Adds the gauges of memory budgets. Returns a function that registers a budget. */
@@ -167,6 +203,31 @@ function addBudgets(registry: Registry): Metrics['watchBudget'] {
   registry.registerMetric(refused)
   return (kind, budget) => void budgets.set(kind, budget)
 }
+
+/** Returns a function that adds the figures of calls that wait or are refused under overload. */
+const addAdmission =
+  (registry: Registry): Metrics['watchAdmission'] =>
+  (figures) => {
+    const waiting = new Gauge({
+      name: 'gatehouse_relay_waiting',
+      help: 'Calls that wait because the server is overloaded',
+      registers: [],
+      collect() {
+        this.set(figures.waiting)
+      },
+    })
+    const refused = new Counter({
+      name: 'gatehouse_relay_overload_refused_total',
+      help: 'Calls refused because the server was overloaded',
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc(figures.refused)
+      },
+    })
+    registry.registerMetric(waiting)
+    registry.registerMetric(refused)
+  }
 
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
@@ -229,6 +290,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
+  if (sources.replica !== null) addReplica(registry, sources.replica)
   const watchBudget = addBudgets(registry)
   return {
     registry,
@@ -247,5 +309,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
     managed: (status) => managed.inc({ status }),
     watchBudget,
+    watchAdmission: addAdmission(registry),
   }
 }

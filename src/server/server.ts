@@ -8,6 +8,7 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as passed } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { accessTokenRoutes } from './access-token/access-token-routes.ts'
 import { ownAccountRoutes } from './account/own-account-routes.ts'
 import { passwordResetRoutes } from './account/password-reset-routes.ts'
 import { startQuotaReminders } from './account/quota-reminder.ts'
@@ -15,6 +16,7 @@ import { registrationRoutes } from './account/registration-routes.ts'
 import type { App } from './app.ts'
 import type { AppError } from './app-error.ts'
 import { auditRoutes } from './audit/audit-routes.ts'
+import { startAuditUpkeep } from './audit/audit-upkeep.ts'
 import { createBackground } from './background.ts'
 import { startDailyBackup, type DailyBackup } from './backup/daily-backup.ts'
 import {
@@ -70,6 +72,7 @@ import { TIME_LIMITS, type TimeLimits } from './http/time-limits.ts'
 import { dropRest, isBodyPending } from './http/unread-body.ts'
 import { inTime } from './db/outage.ts'
 import { limitRoutes } from './limit/limit-routes.ts'
+import { startChannelSums } from './ledger/channel-sums.ts'
 import { createLedger } from './ledger/ledger.ts'
 import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
@@ -89,6 +92,9 @@ import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
+import { startExpiryReminders } from './token/expiry-reminder.ts'
+import { tokenKeys } from './token/token-key.ts'
+import { tokenHashSecret } from './token/token-key-store.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
 import { passkeyRoutes } from './passkey/passkey-routes.ts'
@@ -99,6 +105,7 @@ import { accountRoutes } from './user/account-routes.ts'
 import { signInRoutes } from './user/sign-in-routes.ts'
 import { userRoutes } from './user/user-routes.ts'
 import { packageVersion } from './version.ts'
+import { isWorker, metricsOfAllWorkers } from './workers.ts'
 
 export interface ServerSettings {
   config: Config
@@ -150,6 +157,9 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ledger,
     options,
     models: await createLiveModels(database, options),
+    tokenKeys: tokenKeys(await tokenHashSecret(database.write), () =>
+      options.flag('TokensShownOnce'),
+    ),
     sessions: createSessions({
       database,
       clock,
@@ -182,10 +192,18 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     ownOrigins: new Set(config.CONSOLE_ORIGINS),
     proxyWatch: createProxyWatch({ config, trusted, trace }),
   }
+  if (database.replica?.lagSeconds() === Infinity) {
+    trace.warn(
+      'the replica (SQL_READ_DSN) does not respond; lists are read from SQL_DSN until it does',
+    )
+  }
   const recovery = await startRecovery(app)
+  const channelSums = startChannelSums(app)
   const cleanup = createLogCleanup(app)
   const logUpkeep = startLogUpkeep(app, cleanup)
+  const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
+  const expiryReminders = startExpiryReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
@@ -216,6 +234,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       ),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 512 },
     exposeHeadRoutes: false,
+    // Requests that arrive while the server stops are served.
+    return503OnClosing: false,
     bodyLimit: BODY_LIMITS.public.bytesMax,
     genReqId: () => newRequestId(clock.nowMs()),
     logger: false,
@@ -238,12 +258,20 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     routes: allRoutes(app, { relay, cleanup, stopping: stopper.signal }),
     answered: metrics.managed,
   })
-  mountOperations(web, app, { metrics: metrics.registry, isStopping: () => stopper.signal.aborted })
+  mountOperations(web, app, {
+    metrics: {
+      contentType: metrics.registry.contentType,
+      text: isWorker() ? metricsOfAllWorkers(metrics.registry) : () => metrics.registry.metrics(),
+    },
+    isStopping: () => stopper.signal.aborted,
+  })
   serveManual(web, app)
   await serveConsole(web, app, settings.consoleFolder ?? CONSOLE_FOLDER)
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await channelSums.stop()
+    await auditUpkeep.stop()
     await recovery.stop()
   }
   const newRoot = await replacing
@@ -262,13 +290,15 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       stopper.abort()
       const limit = config.SHUTDOWN_TIMEOUT * 1000
       const closed = web.close()
+      await untilEmpty(connections.unused, ARRIVING_MS)
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
-      web.server.closeAllConnections()
+      connections.closeAll()
       await closed
       // A database that stays down must not block the exit; open calls are recovered later.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])
       statusDigest.stop()
+      expiryReminders.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
     },
@@ -286,6 +316,7 @@ const metricSources = (
     lastDone: () => inTime(dailyBackup.lastDone()),
     failures: dailyBackup.failures,
   },
+  replica: database.replica,
 })
 
 /** Returns the routes of the management API. */
@@ -301,6 +332,7 @@ function allRoutes(
     ...secondFactorRoutes(app),
     ...passkeyRoutes(app),
     ...sessionRoutes(app),
+    ...accessTokenRoutes(app),
     ...accountRoutes(app),
     ...registrationRoutes(app),
     ...passwordResetRoutes(app),
@@ -321,9 +353,12 @@ function allRoutes(
     ...releaseRoutes(app),
     ...publishedPricesRoutes(app),
     ...modelRoutes(app),
-    ...auditRoutes(app),
+    ...auditRoutes(app, sendFile),
   ]
 }
+
+/** Time limit in ms for the requests of connections that were opened just before the port closed. */
+const ARRIVING_MS = 2000
 
 /** Time limit in ms for the last settlements. */
 const LEDGER_LIMIT_MS = 10_000

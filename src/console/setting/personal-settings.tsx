@@ -3,6 +3,7 @@ import { useTranslation } from 'react-i18next'
 import { selfQuery } from '../app/self.ts'
 import { Loading } from '../ui/loading.tsx'
 import { LoadError } from '../ui/states.tsx'
+import { AccessTokenPanel } from './personal/access-token-panel.tsx'
 import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
@@ -26,6 +27,7 @@ export function PersonalSettings() {
       <SecondFactorPanel />
       <PasskeyPanel />
       <SessionPanel />
+      <AccessTokenPanel />
       <ModelPanel />
     </div>
   )

@@ -68,12 +68,12 @@ const answered = async (db: Queries, channel: StoredChannel) =>
 function readingRoutes({ database }: App): Route[] {
   return [
     serve(channelApi.list, async ({ query, reply }) => {
-      const { rows, total } = await channelPage(database.read, { ...query, page: query.p })
+      const { rows, total } = await channelPage(database.lists, { ...query, page: query.p })
       reply.header('X-Total-Count', total)
       return { data: await answeredChannels(database.read, rows) }
     }),
     serve(channelApi.search, async ({ query, reply }) => {
-      const rows = await searchChannels(database.read, {
+      const rows = await searchChannels(database.lists, {
         ...query,
         keyword: query.keyword.trim(),
       })
@@ -82,8 +82,8 @@ function readingRoutes({ database }: App): Route[] {
     }),
     serve(channelApi.summary, async () => {
       const [counts, kinds] = await Promise.all([
-        countByStatus(database.read),
-        channelKinds(database.read),
+        countByStatus(database.lists),
+        channelKinds(database.lists),
       ])
       return {
         data: {

@@ -100,7 +100,10 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
   expect(modes).toEqual([0o600, 0o600, 0o600])
   const { out: books } = await start(['reconcile'], { DATA_DIR }).ended
-  expect(books).toBe('the ledger balances: 0 differences\n')
+  expect(books).toBe(
+    'the ledger balances: 0 differences\n' +
+      'the audit is complete: 0 entries in an unbroken chain\n',
+  )
 })
 
 test('health says whether the server that these settings start takes calls', async () => {

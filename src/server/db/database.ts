@@ -1,8 +1,9 @@
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type KyselyPlugin, type Transaction } from 'kysely'
 import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
 import { createPostgresBatch } from '../ledger/batch/postgres-batch.ts'
+import { checkEngine } from './engine-check.ts'
 import type { Engine, RunScript } from './migrate.ts'
 import { nullsAreZeros } from './null-columns.ts'
 import {
@@ -13,6 +14,7 @@ import {
   poolOf,
   promptPoolOf,
 } from './postgres-pool.ts'
+import { openReplica, type ReadReplica, type ReplicaSettings } from './read-replica.ts'
 import type { Schema } from './schema.ts'
 import { ping } from './setting-store.ts'
 import { backUpSqlite } from './sqlite-backup.ts'
@@ -31,6 +33,10 @@ export interface Database {
   write: Kysely<Schema>
   read: Kysely<Schema>
   heavy: Kysely<Schema>
+  /** For short lists on pages, which may come from a replica. */
+  lists: Kysely<Schema>
+  /** Serves the `heavy` reads and `lists` of requests; null without one. */
+  replica: ReadReplica | null
   /** Only for this process's heartbeat, so that no other statement delays it. */
   pulse: Kysely<Schema>
   /** Runs the ledger's operations in one transaction, in order. */
@@ -53,7 +59,7 @@ export type Queries = Kysely<Schema> | Transaction<Schema>
 
 export type DatabaseAddress =
   | { engine: 'sqlite'; path: string; synchronous?: 'FULL' | 'NORMAL' }
-  | { engine: 'postgres'; url: string }
+  | { engine: 'postgres'; url: string; replica?: ReplicaSettings }
 
 /** Receives the progress of long-running work on a database, line by line. */
 export type Progress = (line: string) => void
@@ -75,11 +81,15 @@ export interface UnpreparedDatabase extends Omit<BareDatabase, 'close'> {
 /** Brings the tables up to date. Its errors make opening the database fail. */
 export type Prepare = (database: UnpreparedDatabase) => Promise<void>
 
-/** Opens a database after `prepare` has finished. */
-export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
+/** Opens a database after `prepare` has finished. All handles have the plugins. */
+export const openPrepared = (
+  address: DatabaseAddress,
+  prepare: Prepare,
+  plugins: KyselyPlugin[] = [],
+): Promise<Database> =>
   address.engine === 'sqlite'
-    ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
-    : openPostgres(address.url, prepare)
+    ? openSqlite(address, prepare, plugins)
+    : openPostgres(address, prepare, plugins)
 
 /** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
@@ -106,10 +116,16 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool): Kysely<Schema> =>
+const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
+  handleOn(connectionsOf(pool), plugins)
+
+const handleOn = (
+  connections: ReturnType<typeof connectionsOf>,
+  plugins: KyselyPlugin[],
+): Kysely<Schema> =>
   new Kysely({
-    dialect: new PostgresDialect({ pool: connectionsOf(pool) }),
-    plugins: [nullsAreZeros],
+    dialect: new PostgresDialect({ pool: connections }),
+    plugins: [nullsAreZeros, ...plugins],
   })
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
@@ -120,13 +136,15 @@ const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(tr
 const HEAVY_IDLE_MS = 30_000
 
 async function openSqlite(
-  file: string,
-  synchronous: 'FULL' | 'NORMAL',
+  { path: file, synchronous = 'FULL' }: DatabaseAddress & { engine: 'sqlite' },
   prepare: Prepare,
+  plugins: KyselyPlugin[],
 ): Promise<Database> {
   makeSqliteFile(file)
+  const handle = (connection: SqliteConnection): Kysely<Schema> =>
+    new Kysely({ dialect: sqliteDialect(connection), plugins })
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
-  const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
+  const write = handle(writer)
   try {
     await prepare({
       engine: 'sqlite',
@@ -145,14 +163,16 @@ async function openSqlite(
     { path: file, synchronous, readonly: true },
     { idleMs: HEAVY_IDLE_MS },
   )
-  const read = new Kysely<Schema>({ dialect: sqliteDialect(reader) })
+  const read = handle(reader)
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',
     pool: null,
     write,
     read,
-    heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    heavy: handle(heavyReader),
+    lists: read,
+    replica: null,
     pulse: write,
     async runLedger(operations) {
       await writer.lock()
@@ -203,17 +223,27 @@ const PULSE_TIMEOUT_MS = 8000
 /** Time limit in ms for closing the connections cleanly. */
 const CLOSE_LIMIT_MS = 5000
 
-async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
+async function preparePostgres(
+  url: string,
+  prepare: Prepare,
+  plugins: KyselyPlugin[],
+): Promise<void> {
   const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
-    await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
+    await checkEngine(pool)
+    const db = postgresHandle(pool, plugins)
+    await prepare({ engine: 'postgres', db, runScript: runPostgresScript })
   } finally {
     await pool.end()
   }
 }
 
-async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
-  await preparePostgres(url, prepare)
+async function openPostgres(
+  { url, replica: replicaSettings }: Extract<DatabaseAddress, { engine: 'postgres' }>,
+  prepare: Prepare,
+  plugins: KyselyPlugin[],
+): Promise<Database> {
+  await preparePostgres(url, prepare, plugins)
   const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
   const heavyPool = poolOf(url, {
     max: HEAVY_POOL_SIZE,
@@ -225,7 +255,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
   // them, and the plans of the ledger's function stay cached.
   const ledgerPool = promptPoolOf(url, { work: 'ledger', timeoutMs: LEDGER_TIMEOUT_MS })
   const pulsePool = promptPoolOf(url, { work: 'pulse', timeoutMs: PULSE_TIMEOUT_MS })
-  const write = postgresHandle(pool)
+  const write = postgresHandle(pool, plugins)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {
     for (const listener of listeners) listener(message)
@@ -235,14 +265,23 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     onMessage: tell,
     onGap: () => tell('everything'),
   })
+  const replica =
+    replicaSettings === undefined
+      ? null
+      : await openReplica(replicaSettings, { write, silenceMs: HEAVY_SILENCE_MS })
   const announceToOthers = announcerOn(pool, CHANNEL)
   return {
     engine: 'postgres',
     pool,
     write,
     read: write,
-    heavy: postgresHandle(heavyPool),
-    pulse: postgresHandle(pulsePool),
+    heavy:
+      replica === null
+        ? postgresHandle(heavyPool, plugins)
+        : handleOn(replica.before(heavyPool), plugins),
+    lists: replica === null ? write : handleOn(replica.before(pool), plugins),
+    replica: replica?.reads ?? null,
+    pulse: postgresHandle(pulsePool, plugins),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
       // Notifies this process directly, without a round trip to the server.
@@ -255,7 +294,7 @@ async function openPostgres(url: string, prepare: Prepare): Promise<Database> {
     check: () => ping(write),
     async close() {
       const pools = [pool, heavyPool, ledgerPool, pulsePool]
-      const ends = [announcements.close(), ...pools.map((one) => one.end())]
+      const ends = [announcements.close(), replica?.close(), ...pools.map((one) => one.end())]
       // An unresponsive server does not confirm the close.
       await Promise.race([Promise.all(ends), passed(CLOSE_LIMIT_MS, undefined, { ref: false })])
     },

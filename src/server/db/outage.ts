@@ -1,4 +1,4 @@
-import { NoConnection } from './postgres-pool.ts'
+import { NoConnection } from './postgres-hosts.ts'
 import { LostThread } from './sqlite-connection.ts'
 
 /**

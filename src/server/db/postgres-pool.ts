@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import net from 'node:net'
 import { setTimeout as passed } from 'node:timers/promises'
 import pg from 'pg'
+import { clientFor, NoConnection } from './postgres-hosts.ts'
 
 export interface PoolSettings extends pg.PoolConfig {
   /**
@@ -13,9 +14,6 @@ export interface PoolSettings extends pg.PoolConfig {
 
 /** Maximum wait for a connection. */
 const CONNECT_TIMEOUT_MS = 10_000
-
-/** Thrown if no connection to PostgreSQL is available. */
-export class NoConnection extends Error {}
 
 const INT8 = 20
 const NUMERIC = 1700
@@ -31,8 +29,10 @@ export function poolOf(url: string, { silenceMs, ...settings }: PoolSettings): p
   types.setTypeParser(NUMERIC, Number)
   // `char(n)` columns of One API's tables are padded with blanks.
   types.setTypeParser(BPCHAR, (text) => text.trimEnd())
+  const { Client, url: connectionString } = clientFor(url)
   const pool = new pg.Pool({
-    connectionString: url,
+    Client,
+    connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     types,
@@ -150,6 +150,28 @@ export const connectionsOf = (pool: pg.Pool) => ({
   end: () => pool.end(),
 })
 
+/** Takes a connection from a pool. Throws `NoConnection` if that fails. */
+export const clientOf = (pool: pg.Pool): Promise<pg.PoolClient> =>
+  pool.connect().catch((error: unknown) => {
+    throw new NoConnection('no connection to the database', { cause: error })
+  })
+
+/** Runs one statement on a connection of the pool, which is closed if the statement fails. */
+export async function queryOn<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: pg.QueryConfig,
+): Promise<pg.QueryResult<Row>> {
+  const client = await clientOf(pool)
+  try {
+    const result = await client.query<Row>(statement)
+    client.release()
+    return result
+  } catch (error) {
+    client.release(true)
+    throw error
+  }
+}
+
 /** SQLSTATE: read_only_sql_transaction. */
 const ONLY_READS = '25006'
 /** Error message of `pg` after `query_timeout`. The result may still arrive. */
@@ -196,9 +218,10 @@ export async function listenTo(
   { silenceMs, onMessage, onGap }: Listening,
 ): Promise<{ close: () => Promise<void> }> {
   let isClosed = false
+  const { Client, url: connectionString } = clientFor(url)
   async function connect(): Promise<pg.Client> {
-    const next = new pg.Client({
-      connectionString: url,
+    const next = new Client({
+      connectionString,
       keepAlive: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       query_timeout: silenceMs / 2,

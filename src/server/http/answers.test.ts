@@ -146,7 +146,9 @@ function inputOf({
     'PUT /api/user/': { body: { id: ids.user, display_name: 'y' } },
     'POST /api/user/manage': { body: { username: people.user.username, action: 'enable' } },
     'POST /api/token/': { body: { name: 'new' } },
+    'POST /api/token/:id/rotate': { body: { grace_hours: 1 } },
     'PUT /api/token/?status_only': { body: { id: ids.token, status: 1 } },
+    'POST /api/user/access_tokens': { body: { name: 'script', scopes: ['read'] } },
     'PUT /api/limit/token/:id': { body: { calls_at_once: 3 } },
     'PUT /api/token/': { body: { id: ids.token, name: 'renamed', unlimited_quota: true } },
     // A duplicate line, so that there is something to report.
@@ -207,6 +209,8 @@ const REFUSED = new Set([
   'PUT /api/user/passkey/:passkey',
   'DELETE /api/user/passkey/:passkey',
   'DELETE /api/user/sessions/:session',
+  'DELETE /api/user/access_tokens/:token',
+  'DELETE /api/user/:id/access_tokens/:token',
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',

@@ -12,6 +12,7 @@ import {
   type Account,
   type Books,
 } from '../test/books.ts'
+import { addChannelSums } from './channel-sums.ts'
 import type { LedgerOperation, LedgerResult } from './operations.ts'
 
 const reserved: LedgerResult = { kind: 'reserved' }
@@ -298,13 +299,15 @@ forEachBooks('ledger operations', (shared) => {
 
   test('a settled call is in the ledger, the log, the counters and the rollups', async () => {
     const { books } = shared
-    const channelFigures = () =>
-      books.database.write
+    const channelFigures = async () => {
+      await addChannelSums(books.database)
+      return books.database.write
         .selectFrom('channels')
         .innerJoin('channel_usage_hourly', 'channel_id', 'channels.id')
         .select(['channels.used_quota', 'channel_usage_hourly.quota'])
         .where('channels.id', '=', CHANNEL_ID)
         .execute()
+    }
     const [channelBefore] = await channelFigures()
     const requestId = newCallId()
     const account = await anAccount(books, { quota: 100, tokenQuota: 50 })

@@ -104,13 +104,16 @@ function tokenCheck(scope: Scope): Check {
   }
 }
 
+/** Includes what was settled and is not part of the stored figure yet (`channel-sums.ts`). */
 function channelCheck(scope: Scope): Check {
   return {
     subject: 'channel',
     figures: { used_quota: 'I3' },
     rows: sql`
       SELECT channels.id AS subject, coalesce(booked.used, 0) AS used_quota_should,
-        coalesce(channels.used_quota, 0) AS used_quota_is
+        coalesce(channels.used_quota, 0) + coalesce((
+          SELECT CAST(sum(quota) AS bigint) FROM channel_settled WHERE channel_id = channels.id
+        ), 0) AS used_quota_is
       FROM channels
       LEFT JOIN (
         SELECT channel_id,

@@ -28,6 +28,8 @@ export function rollupChecks(
       rollup: 'channel_usage_hourly',
       keys: { channel_id: sql`channel_id`, hour: startOf(SECONDS_PER_HOUR) },
       from: { column: 'hour', seconds: firstHour },
+      // Settled and not part of the sums yet: `channel-sums.ts`.
+      waiting: 'channel_settled',
     }),
     sumsCheck(calls, {
       subject: 'user and day',
@@ -51,6 +53,8 @@ interface SumsSource {
   rollup: 'usage_hourly' | 'channel_usage_hourly' | 'usage_daily'
   /** Key columns of the rollup, each with the expression that computes it from the summed rows. */
   keys: Record<string, RawBuilder<unknown>>
+  /** Table with rows that belong to the rollup too. */
+  waiting?: string
   from: { column: 'hour' | 'day'; seconds: number }
 }
 
@@ -100,7 +104,7 @@ function namedSumsChecks(firstHour: number): Check[] {
  * Computes both sides in one pass, because a row that exists on one side only is a difference too.
  */
 function comparedSums(
-  { subject, rollup, keys, from }: SumsSource,
+  { subject, rollup, keys, waiting, from }: SumsSource,
   rows: { invariant: string; from: RawBuilder<unknown> },
 ): Check {
   const names = Object.keys(keys)
@@ -111,6 +115,13 @@ function comparedSums(
   const sums = figures.map(
     (figure) => sql`sum(${side(`${figure}_a`)}) AS ${side(`${figure}_should`)},
       sum(${side(`${figure}_b`)}) AS ${side(`${figure}_is`)}`,
+  )
+  const stored = [rollup, ...(waiting === undefined ? [] : [waiting])].map(
+    (table) => sql`
+        UNION ALL
+        SELECT ${sql.join(names.map(side))}, 0, requests, 0, quota, 0, prompt_tokens,
+          0, completion_tokens
+        FROM ${sql.table(table)}`,
   )
   return {
     subject,
@@ -123,10 +134,7 @@ function comparedSums(
           prompt_tokens AS prompt_tokens_a, 0 AS prompt_tokens_b,
           completion_tokens AS completion_tokens_a, 0 AS completion_tokens_b
         FROM (${rows.from}) AS called
-        UNION ALL
-        SELECT ${sql.join(names.map(side))}, 0, requests, 0, quota, 0, prompt_tokens,
-          0, completion_tokens
-        FROM ${sql.table(rollup)}
+        ${sql.join(stored, sql` `)}
       ) AS both_sides
       WHERE ${side(from.column)} >= ${sql.lit(from.seconds)}
       GROUP BY ${sql.join(names.map(side))}`,

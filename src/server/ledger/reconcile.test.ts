@@ -14,6 +14,7 @@ import {
 } from '../test/books.ts'
 import type { LedgerRow } from '../db/schema.ts'
 import { redeemCode, setUserQuota } from './balances.ts'
+import { addChannelSums } from './channel-sums.ts'
 import { ADOPTED_AT, LOGS_DELETED_BEFORE } from '../db/setting-names.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -30,6 +31,7 @@ async function aBusyAccount(books: Books) {
     { kind: 'settle', settlement: settlement(account, { requestId, cost: 70 }) },
     reservation(account, { requestId: open, amount: 100 }),
   )
+  await addChannelSums(books.database)
   return { account, requestId, open }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { LogType } from '../../contract/log.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import type { Database } from '../db/database.ts'
+import { addChannelSums } from '../ledger/channel-sums.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
@@ -160,8 +161,10 @@ forEachDatabase('placeByHours ignores counts that cannot be right', (open) => {
     ],
     [
       'rows without sums, as an adopted database has them',
-      async ({ database }) =>
-        database.write.updateTable('channel_usage_hourly').set({ requests: 10 }).execute(),
+      async ({ database }) => {
+        await addChannelSums(database)
+        await database.write.updateTable('channel_usage_hourly').set({ requests: 10 }).execute()
+      },
     ],
   ])('%s', async (_what, disturb) => {
     const writer = await twoHours()

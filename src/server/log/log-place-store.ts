@@ -77,6 +77,10 @@ async function placeSince(
       SELECT hour, sum(requests) AS rows FROM channel_usage_hourly
         WHERE hour >= ${Math.max(since, keptUntil)} GROUP BY hour
       UNION ALL
+      -- Calls of the last seconds, which are not in the sums yet.
+      SELECT hour, sum(requests) AS rows FROM channel_settled
+        WHERE hour >= ${since} GROUP BY hour
+      UNION ALL
       SELECT created_at - created_at % 3600 AS hour, count(*) AS rows
         FROM logs WHERE type <> 2 AND +created_at >= ${since}
         GROUP BY created_at - created_at % 3600

@@ -2,6 +2,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openDatabase } from '../commands/open-database.ts'
 import type { Database } from '../db/database.ts'
+import { addChannelSums } from '../ledger/channel-sums.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import { anAccount, reservation, settlement } from '../test/books.ts'
@@ -76,6 +77,7 @@ forEachDatabase('logSums', (open) => {
         await ledger.settle(call)
       }),
     )
+    await addChannelSums(database)
   })
   afterAll(() => database.close())
 
@@ -157,6 +159,7 @@ forEachDatabase('logSums', (open) => {
     const ledger = createLedger(database)
     await ledger.reserve(reservation(account, { requestId, amount: 7 }))
     await ledger.settle(call)
+    await addChannelSums(database)
     calls.push(call)
   }
 

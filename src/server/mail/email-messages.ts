@@ -185,6 +185,38 @@ export function quotaEmail(
   })
 }
 
+/** Email for a token that expires soon. */
+export const tokenExpiryEmail = (
+  systemName: string,
+  {
+    username,
+    tokenName,
+    days,
+    url,
+  }: { username: string; tokenName: string; days: number; url: string },
+): EmailMessage =>
+  emailMessage({
+    systemName,
+    languages: ['zh', 'en'],
+    centre: { kind: 'link', url, label: { zh: '查看令牌', en: 'Show the tokens' } },
+    words: {
+      zh: {
+        subject: `${systemName} 令牌即将过期`,
+        lead: [
+          `您好，${username}！令牌「${tokenName}」将在 ${days} 天内过期，之后使用它的程序无法调用。`,
+        ],
+        notes: ['如果还要使用，请延长过期时间；否则无需处理。'],
+      },
+      en: {
+        subject: `${systemName}: a token expires soon`,
+        lead: [
+          `Hello ${username}! The token “${tokenName}” expires within ${days} ${days === 1 ? 'day' : 'days'}. After that, calls with it are refused.`,
+        ],
+        notes: ['If it is still needed, set a later expiry; otherwise ignore this email.'],
+      },
+    },
+  })
+
 /** Email that an administrator sends to test the mail settings. */
 export const testEmail = (systemName: string, language: Language): EmailMessage =>
   emailMessage({

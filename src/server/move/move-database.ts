@@ -16,7 +16,13 @@ import { analyze, continueIds, targetTables, type TargetTable } from './target-s
  * Tables that are not moved: PostgreSQL has its own list of migrations and counts ids with
  * sequences; processes are new ones.
  */
-export const LEFT_OUT: ReadonlySet<string> = new Set(['schema_migrations', 'id_counters', 'nodes'])
+export const LEFT_OUT: ReadonlySet<string> = new Set([
+  'schema_migrations',
+  'id_counters',
+  'nodes',
+  'last_writes',
+  'channel_settled',
+])
 
 interface Move {
   source: MoveSource

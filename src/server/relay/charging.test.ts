@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { TokenStatus } from '../../contract/token.ts'
+import { addChannelSums } from '../ledger/channel-sums.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import {
@@ -175,6 +176,7 @@ forEachDatabase('a call is charged', (open) => {
         used_quota: COST,
         accessed_time: setup.clock.nowSeconds(),
       })
+      await addChannelSums(database)
       const { used_quota } = await database.read
         .selectFrom('channels')
         .select('used_quota')

@@ -9,6 +9,7 @@ import { parseConfig } from '../config.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import type { Database } from '../db/database.ts'
 import type { TimeLimits } from '../http/time-limits.ts'
+import { readKeyring } from '../secrets/read-keyring.ts'
 import { createServer } from '../server.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
@@ -85,6 +86,8 @@ export async function startTestServer(
   // Tests need no durability, so they do not wait for the disk.
   const database = await openDatabase(
     location.engine === 'sqlite' ? { ...location, synchronous: 'NORMAL' } : location,
+    undefined,
+    readKeyring(config),
   )
   const clock = createTestClock()
   const faults: string[] = []

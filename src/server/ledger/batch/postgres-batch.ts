@@ -1,4 +1,5 @@
 import type pg from 'pg'
+import { queryOn } from '../../db/postgres-pool.ts'
 import {
   checkpointText,
   operationFault,
@@ -8,7 +9,7 @@ import {
 } from '../operations.ts'
 
 /**
- * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_2`: one round trip and
+ * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_3`: one round trip and
  * one transaction. Invalid operations are filtered out here, with the same messages as on SQLite,
  * and never reach the function. Two operations on the same call are rare; the second one starts a
  * transaction of its own, so the function never sees both.
@@ -56,9 +57,9 @@ async function call(
   pool: pg.Pool,
   operations: readonly LedgerOperation[],
 ): Promise<LedgerResult[]> {
-  const answer = await pool.query<{ results: LedgerResult[] }>({
-    name: 'gatehouse_ledger_batch_2',
-    text: 'SELECT gatehouse_ledger_batch_2($1, $2, $3, $4, $5) AS results',
+  const answer = await queryOn<{ results: LedgerResult[] }>(pool, {
+    name: 'gatehouse_ledger_batch_3',
+    text: 'SELECT gatehouse_ledger_batch_3($1, $2, $3, $4, $5) AS results',
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results
@@ -115,8 +116,10 @@ function row(operation: LedgerOperation): string {
 function settlementRow(kind: string, settlement: Settlement, checkpoint: string): string {
   const { requestId, userId, tokenId, cost, nowSeconds, channelId } = settlement
   const { promptTokens, completionTokens, username, tokenName, modelName } = settlement
-  const { detail, content, elapsedMs, isStream, systemPromptReset, keepLog } = settlement
-  const balances = `${text(requestId)},${userId},${tokenId},${cost},,${nowSeconds},,${checkpoint}`
+  const { detail, content, elapsedMs, isStream, systemPromptReset, keepLog, address } = settlement
+  // The type has no member for the address; a settlement has no process.
+  const node = address === undefined ? '' : text(address)
+  const balances = `${text(requestId)},${userId},${tokenId},${cost},,${nowSeconds},${node},${checkpoint}`
   const usage = `${channelId},${promptTokens},${completionTokens}`
   const texts = [username, tokenName, modelName, detail, content].map(text).join(',')
   return `${kind},${balances},${usage},${texts},${elapsedMs},${isStream},${systemPromptReset},${keepLog}`

@@ -35,8 +35,8 @@ import {
  *
  * The batch commits as a whole or not at all: a failed write rejects every caller in it, and a call
  * whose settlement failed stays reserved until it is retried or recovered.
- * `0021-carried-debt.postgres.sql` implements the same algorithm for PostgreSQL: change both
- * together.
+ * `0036-channel-sums.postgres.sql` implements the same algorithm for PostgreSQL, except that the
+ * sums of channels are added up later: change both together.
  */
 
 type Balance<Figures> = Omit<Figures, 'unlimited'> & { touched: boolean }
@@ -280,6 +280,7 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
     token.remain += open.tokenAmount - tokenTaken
     token.used += charged
     token.accessed = settlement.nowSeconds
+    token.address = settlement.address ?? token.address
     token.touched = true
   }
   return { kind: 'settled', charged, debt, userQuota: user?.quota ?? 0 }
@@ -403,7 +404,7 @@ function writeBalances({ sql, users, tokens, channels }: Batch): void {
   }
   for (const token of tokens.values()) {
     if (token?.touched === true) {
-      sql.updateToken.run(token.remain, token.used, token.accessed, token.id)
+      sql.updateToken.run(token.remain, token.used, token.accessed, token.address, token.id)
     }
   }
   for (const [id, used] of channels) sql.updateChannel.run(used, id)

@@ -1,4 +1,9 @@
-import { logFile, type LogFile, type LogFileFormat } from '../../../contract/log-file.ts'
+import {
+  logFile,
+  type LogFile,
+  type LogFileFormat,
+  type RowFile,
+} from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
 import { findBodies } from '../body/body-store.ts'
@@ -51,11 +56,16 @@ export async function beginExport(
   return { contentType: file.contentType, pieces: framed(file, first, rows) }
 }
 
-type Pieces = AsyncGenerator<string, void, undefined>
+export type Pieces = AsyncGenerator<string, void, undefined>
 
 async function* nothing(): Pieces {}
 
-async function* framed(file: LogFile, first: IteratorResult<string, void>, rest: Pieces): Pieces {
+/** Frames pieces of rows, the first of which has been read, as a file. */
+export async function* framed(
+  file: Pick<RowFile<unknown>, 'head' | 'between' | 'last' | 'tail'>,
+  first: IteratorResult<string, void>,
+  rest: Pieces,
+): Pieces {
   try {
     yield file.head
     let hasRows = false

@@ -1,5 +1,6 @@
 import type { Attempt } from './plan.ts'
 import { AppError } from '../../app-error.ts'
+import { isOutage } from '../../db/outage.ts'
 import { COMPLETION_TOKENS_MAX, costOf, reservationOf } from '../../ledger/price.ts'
 import { countedUsage } from '../protocols/canonical/token-usage.ts'
 import { estimatePromptTokens } from '../count/estimate.ts'
@@ -301,10 +302,12 @@ async function reserveOnce(
     nowSeconds,
     node: app.node,
   }
-  const result = await app.ledger.reserve(operation).catch((error: unknown) => {
-    app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
-    throw new AppError('busy')
-  })
+  const reserve = () =>
+    app.ledger.reserve(operation).catch((error: unknown) => {
+      app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
+      throw new AppError(isOutage(error) ? 'database_unavailable' : 'busy')
+    })
+  const result = await parts.admission.run(caller.token.id, reserve)
   if (result === null) return { points: ask.points, hasBudget: false }
   if (typeof result === 'string') return balanceShortages(parts, call, result)
   const obey = (quota: number): void =>
