@@ -320,6 +320,7 @@ export const logApi = {
     name: 'exportLogs',
     summary: 'All rows that match a filter as a file, newest first.',
     access: 'admin',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     scope: 'logs',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Format }),
     ...file,
@@ -328,6 +329,7 @@ export const logApi = {
     name: 'exportOwnLogs',
     summary: 'All rows of the caller that match a filter as a file, newest first.',
     access: 'user',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     scope: 'logs',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Format }),
     ...file,
@@ -336,6 +338,7 @@ export const logApi = {
     name: 'deleteLogs',
     summary: 'Deletes the rows of all users before a given time.',
     access: 'admin',
+    needsProof: true,
     query: z.object({
       target_timestamp: LenientNumber.describe('Epoch seconds; rows before this time are deleted.'),
     }),

@@ -99,6 +99,7 @@ import { tokenKeys } from './token/token-key.ts'
 import { tokenHashSecret } from './token/token-key-store.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
+import { passkeyRoutes } from './passkey/passkey-routes.ts'
 import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
 import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -354,6 +355,7 @@ function allRoutes(
     ...signInRoutes(app),
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
+    ...passkeyRoutes(app),
     ...sessionRoutes(app),
     ...accessTokenRoutes(app),
     ...accountRoutes(app),
