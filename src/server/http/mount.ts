@@ -314,7 +314,7 @@ export function renderRefusal(
   const language = languageOf(request.headers['accept-language'])
   const known = namedError(error, request)
   const spec: ErrorSpec = errors[known.code]
-  if (known.code === 'internal' || known.code === 'database_unavailable') {
+  if (FAULTS.has(known.code)) {
     app.trace.error(
       { err: error, requestId: request.id, url: request.url.split('?')[0] },
       'a call failed',
@@ -333,6 +333,13 @@ export function renderRefusal(
       ...declaredExtra(extra, known),
     })
 }
+
+/** Errors that the operator finds in the trace. */
+const FAULTS: ReadonlySet<string> = new Set([
+  'internal',
+  'database_unavailable',
+  'log_store_unavailable',
+])
 
 const HTTP_BAD_REQUEST = 400
 const HTTP_UNMET = 412
