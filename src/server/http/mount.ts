@@ -156,6 +156,8 @@ function refuseCompressed({ options }: Endpoint, { headers }: FastifyRequest): v
 async function answerCall(app: App, { route, context }: Admitted): Promise<void> {
   const { endpoint, handle } = route
   try {
+    // Before the input is read, so that nothing depends on it.
+    if (endpoint.options.needsProof === true) refuseUnproven(app, endpoint, context)
     const input = await parseInput(endpoint, context.request)
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
@@ -175,7 +177,7 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
 function refuseUnproven(
   app: App,
   { options: { needsProof } }: Endpoint,
-  { actor, query, body }: { actor: Actor | null; query: unknown; body: unknown },
+  { actor, query, body }: { actor: Actor | null; query?: unknown; body?: unknown },
 ): void {
   if (needsProof === undefined || actor === null) return
   const input = { query: { ...Object(query) }, body: { ...Object(body) } }
