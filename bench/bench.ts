@@ -4,6 +4,7 @@
  * relay requests per second, latency and memory, compared with other gateways
  * crash SIGKILL under load; the books must be right every time
  * logs pages, statistics and filters of the log with millions of rows
+ * clickhouse tests of the log store on ClickHouse's engine, and its figures beside PostgreSQL's
  * export a large export, and its effect on the relay
  * streams many concurrent event streams
  * console accessibility, layout shift and response to clicks, in a browser
@@ -14,6 +15,7 @@
  * balance calls that exceed small balances: served, rejected, cut, points, seconds
  * memory resident memory under withheld request bodies and compressed responses
  * upgrade from the previous version to this one under load, and back
+ * overload more calls than the server can serve, at a fixed rate
  * fuzz random calls generated from the API description
  * failover a PostgreSQL replica promoted under load; the books must be right
  * hot-channel several processes that settle calls of one channel
@@ -26,6 +28,7 @@ const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
   ['crash', () => import('./crash.ts')],
   ['logs', () => import('./logs/logs.ts')],
+  ['clickhouse', () => import('./clickhouse/clickhouse.ts')],
   ['export', () => import('./logs/export.ts')],
   ['streams', () => import('./streams.ts')],
   ['console', () => import('./console/console.ts')],
@@ -36,6 +39,7 @@ const benchmarks = new Map([
   ['balance', () => import('./balance.ts')],
   ['memory', () => import('./memory.ts')],
   ['upgrade', () => import('./upgrade/upgrade.ts')],
+  ['overload', () => import('./overload.ts')],
   ['failover', () => import('./failover.ts')],
   ['hot-channel', () => import('./hot-channel.ts')],
   ['fuzz', () => import('./fuzz.ts')],

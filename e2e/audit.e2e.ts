@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { expectSeen, loadedRows } from './expect-page.ts'
@@ -84,4 +85,33 @@ test('only root can open it', async () => {
   await expectSeen(theirs.getByText('此页面仅限超级管理员使用'))
   expect(await theirs.getByRole('table').count()).toBe(0)
   await close()
+})
+
+test('exports the entries of the filters as CSV', async () => {
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await page.goto(`${visit.gatehouse.url}/audit?target=boss`)
+  await expect.poll(() => rows().count()).toBe(2)
+  await page.getByRole('button', { name: '导出', exact: true }).click()
+  const coming = page.waitForEvent('download')
+  await page.getByRole('button', { name: '下载文件', exact: true }).click()
+  const file = await coming
+  expect(file.suggestedFilename()).toBe('audit.csv')
+  const text = await readFile(await file.path(), 'utf8')
+  expect(text).toContain('"user.create"')
+  expect(text.trimEnd().split('\r\n')).toHaveLength(3)
+})
+
+test('a failed sign-in and a refused call are entries', async () => {
+  const login = { username: 'boss', password: 'not-the-password' }
+  await visit.api('POST', '/api/user/login', login)
+  await page.goto(`${visit.gatehouse.url}/audit?action=sign_in`)
+  await expectSeen(page.getByText('登录失败'))
+})
+
+test('root sets retention and sink; an invalid address is refused with the reason', async () => {
+  await page.goto(`${visit.gatehouse.url}/setting?tab=operation`)
+  const sink = page.getByLabel('审计记录转发地址')
+  await sink.fill('syslog://host')
+  await page.getByRole('button', { name: '保存审计设置', exact: true }).click()
+  await expectSeen(page.getByText(/需要 https:\/\/ 地址/u).first())
 })

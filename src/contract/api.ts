@@ -1,3 +1,4 @@
+import { accessTokenApi } from './access-token-api.ts'
 import { accountApi } from './account-api.ts'
 import { auditApi } from './audit-api.ts'
 import { channelApi } from './channel-api.ts'
@@ -9,6 +10,7 @@ import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
+import { passkeyApi } from './passkey-api.ts'
 import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
 import { secondFactorApi } from './second-factor-api.ts'
@@ -25,7 +27,9 @@ export const api = {
   user: userApi,
   account: accountApi,
   secondFactor: secondFactorApi,
+  passkey: passkeyApi,
   session: sessionApi,
+  accessToken: accessTokenApi,
   token: tokenApi,
   limit: limitApi,
   channel: channelApi,

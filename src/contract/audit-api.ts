@@ -33,14 +33,22 @@ const AuditEntry = z
       description: 'The same members after the change. Null if the target no longer exists.',
       example: { quota: 500_000 },
     }),
+    prev_hash: z.string().nullable().meta({
+      description: '`hash` of the entry before; null if an earlier version wrote this one.',
+      example: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+    }),
+    hash: z.string().nullable().meta({
+      description: 'SHA-256 of `prev_hash` and this entry, for `gatehouse reconcile`.',
+      example: 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
+    }),
   })
-  .meta({ id: 'AuditEntry', description: 'An action of an administrator.' })
+  .meta({ id: 'AuditEntry', description: 'A change, a reading, or a refused attempt.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')
 
 /** Filters are combined with "and"; empty or 0 means no filter. */
-const AuditQuery = z.object({
+const Filter = {
   actor: Word.meta({
     description: 'Name or id of the actor, exact; empty: all.',
     example: 'root',
@@ -55,6 +63,10 @@ const AuditQuery = z.object({
   }),
   start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no lower limit.'),
   end_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no upper limit.'),
+}
+
+const AuditQuery = z.object({
+  ...Filter,
   p: Page,
   before: z.string().max(40).default('').meta({
     description:
@@ -66,9 +78,28 @@ const AuditQuery = z.object({
 export const auditApi = {
   list: get('/api/audit/', {
     name: 'listAudit',
-    summary: 'Changes made by administrators, newest first.',
+    summary: 'Changes, failed sign-ins and refused calls, newest first.',
     access: 'root',
     query: AuditQuery,
     data: z.array(AuditEntry),
+  }),
+  export: get('/api/audit/export/', {
+    name: 'exportAudit',
+    summary: 'All entries that match a filter as a file, newest first.',
+    access: 'root',
+    query: z.object({
+      ...Filter,
+      format: z
+        .enum(['json', 'csv', 'ndjson'])
+        .catch('ndjson')
+        .describe('File format; `ndjson` if omitted.'),
+      tz: z.string().max(64).default('').meta({
+        description: 'Time zone of times in CSV; empty: UTC.',
+        example: 'Asia/Shanghai',
+      }),
+    }),
+    answer: 'stream',
+    data: AuditEntry,
+    refusals: ['log_time_zone_unknown', 'log_export_running', 'log_export_busy'],
   }),
 }

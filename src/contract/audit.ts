@@ -1,5 +1,5 @@
 /**
- * Administrator actions that the audit records, as `noun.verb`. The noun is the kind of target.
+ * Actions that the audit records, as `noun.verb`. The noun is the kind of target.
  * Filters accept either the whole action or the noun alone.
  */
 export const AUDIT_ACTIONS = [
@@ -12,6 +12,8 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   'user.top_up',
   'user.second_factor',
+  'access_token.create',
+  'access_token.revoke',
   'token.limit',
   'redemption.create',
   'redemption.update',
@@ -25,7 +27,10 @@ export const AUDIT_ACTIONS = [
   'log.read_body',
   'log.search_body',
   'log.export',
+  'audit.export',
   'usage.export',
+  'sign_in.fail',
+  'call.refuse',
 ] as const
 export type AuditAction = (typeof AUDIT_ACTIONS)[number]
 

@@ -14,6 +14,21 @@ export const callErrors = {
     zh: '系统访问令牌无效，请在个人设置中重新生成',
     en: 'The system access token is not valid. Generate a new one in your settings',
   },
+  access_token_expired: {
+    status: 401,
+    zh: '系统访问令牌已过期，请在个人设置中新建',
+    en: 'The system access token has expired. Create a new one in your settings',
+  },
+  access_token_scope: {
+    status: 403,
+    zh: '该系统访问令牌的权限范围不包含此接口，请在个人设置中新建一个范围合适的令牌',
+    en: 'The scopes of this system access token do not include this call. Create one with fitting scopes in your settings',
+  },
+  access_token_session_needed: {
+    status: 403,
+    zh: '不能用有名称的系统访问令牌管理系统访问令牌，请登录控制台后操作',
+    en: 'A named system access token cannot manage access tokens. Sign in to the console to do so',
+  },
   authorization_ambiguous: {
     status: 400,
     zh: '请求带有两个不同的 Authorization 请求头，请只保留一个',
@@ -151,6 +166,14 @@ export const callErrors = {
     retryAfter: 5,
     zh: '数据库暂时不可用，请稍后再试',
     en: 'The database is unavailable at the moment. Try again shortly',
+  },
+  log_store_unavailable: {
+    status: 503,
+    real: true,
+    code: 'log_store_unavailable',
+    retryAfter: 5,
+    zh: '日志库暂时不可用，请稍后再试；转发与计费不受影响',
+    en: 'The log store is unavailable at the moment. Try again shortly; calls and billing are not affected',
   },
   busy: {
     status: 503,

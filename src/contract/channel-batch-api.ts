@@ -80,6 +80,8 @@ export const channelBatchApi = {
     name: 'changeChannels',
     summary: 'Enables, disables or deletes channels, all in one transaction.',
     access: 'admin',
+    needsProof: ({ body }) => body['action'] === 'delete',
+    scope: 'channels',
     body: z
       .object({
         ids: BatchIds,
@@ -92,12 +94,14 @@ export const channelBatchApi = {
     name: 'testChannels',
     summary: 'Starts a test run over these channels; see GET /api/channel/test/status.',
     access: 'admin',
+    scope: 'channels',
     body: z.object({ ids: BatchIds }).meta({ id: 'ChannelIds', description: 'Channels by id.' }),
   }),
   copy: post('/api/channel/batch/copy', {
     name: 'copyChannelFields',
     summary: 'Copies fields of one channel to others: all of them, or none if one fails.',
     access: 'admin',
+    scope: 'channels',
     body: z
       .object({
         source_id: WholeNumber.meta({

@@ -154,6 +154,7 @@ export const dashboardApi = {
     name: 'getOwnWeek',
     summary: 'The caller’s consumption of the last seven days (UTC) by day and model.',
     access: 'user',
+    scope: 'logs',
     data: z.array(DayOfModel),
   }),
   overview: get('/api/dashboard', {
@@ -161,6 +162,7 @@ export const dashboardApi = {
     summary:
       'Statistics of a range by hour or day and by name: the caller’s own, for administrators those of all users.',
     access: 'user',
+    scope: 'logs',
     query: Range,
     data: Overview,
   }),
@@ -169,6 +171,7 @@ export const dashboardApi = {
     summary:
       'Failed calls of the last two weeks, newest first: the caller’s own, for administrators those of all users.',
     access: 'user',
+    scope: 'logs',
     query: FailureFilter,
     data: z.array(FailedCall),
   }),
@@ -176,6 +179,7 @@ export const dashboardApi = {
     name: 'exportUsage',
     summary: 'Consumption of all users by model in a range, as a CSV file with totals.',
     access: 'admin',
+    scope: 'logs',
     query: z.object({
       start_timestamp: LenientNumber.describe(
         'Epoch seconds, inclusive; rounded down to the hour.',

@@ -11,6 +11,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
  */
 export type BodyClass = 'public' | 'ordinary' | 'bulk'
 
+/** Parsed input by which an endpoint decides whether a proof of identity is needed. */
+export interface ProofInput {
+  query: Readonly<Record<string, unknown>>
+  body: Readonly<Record<string, unknown>>
+}
+
 /** Declaration of an endpoint. Members that `data` or `extra` does not declare are not sent. */
 export interface EndpointOptions {
   /**
@@ -20,6 +26,12 @@ export interface EndpointOptions {
   /** One line for the API description. */
   summary: string
   access: Access
+  /** Scope of access tokens that allows this endpoint, beside `all` and `read` (`access-token.ts`). */
+  scope?: 'logs' | 'channels' | 'tokens'
+  /** The response contains keys or codes that are worth quota: scope `read` does not allow it. */
+  givesSecrets?: true
+  /** No named access token may call this endpoint: it would outlive its own expiry or revocation. */
+  noNamedToken?: true
   /** Environment setting that may raise the minimum role above `access`. */
   raisedBy?: 'OPTIONS_MIN_ROLE'
   params?: z.ZodType
@@ -47,8 +59,16 @@ export interface EndpointOptions {
    * endpoints with the same path.
    */
   whenQuery?: string
+  /**
+   * A session needs a proof of identity within the last five minutes: signing in, or
+   * `POST /api/verify`. A function decides by the input. Callers with a system access token are not
+   * asked, because scripts cannot answer.
+   */
+  needsProof?: true | ((input: ProofInput) => boolean)
   /** Available while a session must still change its default password. */
   duringPasswordChange?: boolean
+  /** Available to an account that must set up a second factor before anything else. */
+  duringFactorSetup?: boolean
   /** Error code for a body that does not match the schema, where the wire has a specific one. */
   misfit?: ErrorCode
   /**

@@ -14,6 +14,7 @@ export const FEATURES = [
   'usage-export',
   'token-capture',
   'token-groups',
+  'token-rotation',
   'channel-keys',
   'channel-routes',
   'channel-batch',
@@ -21,6 +22,9 @@ export const FEATURES = [
   'limits',
   'second-factor',
   'sessions',
+  'passkeys',
+  'access-tokens',
+  'audit-export',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -2,8 +2,8 @@ import { LogType } from './log.ts'
 import { withoutTrailing } from './text.ts'
 
 /**
- * Writes files of log rows. The server streams them; the console uses the same writer for a One API
- * server, which has no export.
+ * Writes files of log rows and of other rows. The server streams them; the console uses the same
+ * writer for a One API server, which has no export.
  */
 
 export type LogFileFormat = 'json' | 'csv' | 'ndjson'
@@ -117,10 +117,10 @@ export interface LogFileOptions {
 }
 
 /** How a file is written: `head`, then rows with `between` between them, then `tail`. */
-export interface LogFile {
+export interface RowFile<Row> {
   contentType: string
   head: string
-  row: (row: LogFileRow) => string
+  row: (row: Row) => string
   between: string
   /** After the last row, if there was one. */
   last: string
@@ -129,9 +129,56 @@ export interface LogFile {
 
 const LINE_END = '\r\n'
 
+export type LogFile = RowFile<LogFileRow>
+
+/** How to write rows of any kind in each format. */
+interface RowWriter<Row> {
+  columns: readonly string[]
+  json: (row: Row) => string
+  csv: (row: Row) => string
+}
+
+/** Returns a file of rows in a format. */
+export function rowFile<Row>(
+  format: LogFileFormat,
+  { columns, json, csv }: RowWriter<Row>,
+): RowFile<Row> {
+  switch (format) {
+    case 'json':
+      return {
+        contentType: 'application/json; charset=utf-8',
+        head: '[',
+        row: json,
+        between: ',\n',
+        last: '',
+        tail: ']\n',
+      }
+    case 'ndjson':
+      return {
+        contentType: 'application/x-ndjson; charset=utf-8',
+        head: '',
+        row: json,
+        between: '\n',
+        last: '\n',
+        tail: '',
+      }
+    case 'csv':
+      return {
+        contentType: 'text/csv; charset=utf-8',
+        head: BYTE_ORDER_MARK + csvLine(columns) + LINE_END,
+        row: csv,
+        between: LINE_END,
+        last: LINE_END,
+        tail: '',
+      }
+    default:
+      return format satisfies never
+  }
+}
+
 export function logFile(options: LogFileOptions): LogFile {
   const { quotaPerUnit } = options
-  const jsonRow = (row: LogFileRow): string => {
+  const json = (row: LogFileRow): string => {
     if (quotaPerUnit === null) return JSON.stringify(row)
     const { price = null, request, response, ...columns } = row
     const cost = costOf(row, quotaPerUnit)
@@ -143,37 +190,8 @@ export function logFile(options: LogFileOptions): LogFile {
       response,
     })
   }
-  switch (options.format) {
-    case 'json':
-      return {
-        contentType: 'application/json; charset=utf-8',
-        head: '[',
-        row: jsonRow,
-        between: ',\n',
-        last: '',
-        tail: ']\n',
-      }
-    case 'ndjson':
-      return {
-        contentType: 'application/x-ndjson; charset=utf-8',
-        head: '',
-        row: jsonRow,
-        between: '\n',
-        last: '\n',
-        tail: '',
-      }
-    case 'csv':
-      return {
-        contentType: 'text/csv; charset=utf-8',
-        head: BYTE_ORDER_MARK + csvLine(columnsOf(options)) + LINE_END,
-        row: (row) => csvRow(row, options),
-        between: LINE_END,
-        last: LINE_END,
-        tail: '',
-      }
-    default:
-      return options.format satisfies never
-  }
+  const csv = (row: LogFileRow): string => csvRow(row, options)
+  return rowFile(options.format, { columns: columnsOf(options), json, csv })
 }
 
 const columnsOf = ({ quotaPerUnit, hasBodies }: LogFileOptions): string[] => [

@@ -105,6 +105,7 @@ export const redemptionApi = {
     name: 'listRedemptions',
     summary: 'Codes, in pages, newest first.',
     access: 'admin',
+    givesSecrets: true,
     query: z.object({ p: Page }),
     data: z.array(Redemption),
     counted: true,
@@ -113,6 +114,7 @@ export const redemptionApi = {
     name: 'searchRedemptions',
     summary: 'Finds codes by id, part of the name, or either end of the code.',
     access: 'admin',
+    givesSecrets: true,
     query: keyword(
       'An id, part of the name, or at least four characters at either end of the code; empty: all.',
     ),
@@ -123,6 +125,7 @@ export const redemptionApi = {
     name: 'getRedemption',
     summary: 'One code.',
     access: 'admin',
+    givesSecrets: true,
     params: ById,
     data: Redemption,
   }),

@@ -150,12 +150,14 @@ export const statusApi = {
     name: 'listGroups',
     summary: 'Names of all groups.',
     access: 'admin',
+    scope: 'channels',
     data: z.array(z.string()).meta({ example: ['default', 'vip'] }),
   }),
   modelsByType: get('/api/models', {
     name: 'listModelsByType',
     summary: 'Default models of each channel type, by its number; null if the type has no models.',
     access: 'user',
+    scope: 'channels',
     data: z
       .record(z.string(), z.array(z.string()).nullable())
       .meta({ example: { '1': ['gpt-4o-mini', 'gpt-4o'] } }),

@@ -22,6 +22,14 @@ export class AppError extends Error {
     this.detail = detail
   }
 
+  /** The account that somebody tried to use, for the audit. */
+  account: { id: number; username: string } | null = null
+
+  about(account: { id: number; username: string } | null | undefined): this {
+    this.account = account ?? null
+    return this
+  }
+
   with(extra: Readonly<Record<string, unknown>>): this {
     this.extra = extra
     return this

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { NEVER_EXPIRES } from '../contract/token.ts'
 import { DEFAULT_PASSWORD, Role, ROOT_USERNAME } from '../contract/user.ts'
+import { replaceWireToken } from './access-token/access-token-store.ts'
 import type { Clock } from './clock.ts'
 import { ConfigError, type Config } from './config.ts'
 import type { Database, Queries } from './db/database.ts'
@@ -13,7 +14,7 @@ import { loadOptions } from './option/option-store.ts'
 import { randomText, sha256 } from './secrets.ts'
 import { insertToken } from './token/token-store.ts'
 import type { Passwords } from './user/password.ts'
-import { deleteSessionsOf, replaceAccessToken } from './user/session-store.ts'
+import { deleteSessionsOf } from './user/session-store.ts'
 import {
   countUsers,
   findFirstRoot,
@@ -130,7 +131,7 @@ async function insertRoot(
   })
   if (config.INITIAL_ROOT_ACCESS_TOKEN !== undefined) {
     const tokenHash = sha256(config.INITIAL_ROOT_ACCESS_TOKEN)
-    await replaceAccessToken(trx, { userId: id, tokenHash, nowSeconds })
+    await replaceWireToken(trx, { userId: id, tokenHash, nowSeconds })
   }
   if (config.INITIAL_ROOT_TOKEN !== undefined) {
     const token = await insertToken(trx, {

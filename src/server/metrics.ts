@@ -16,7 +16,12 @@ export interface Metrics {
   managed(status: number): void
   /** Registers a memory budget for bodies: `requests` or `answers`. */
   watchBudget(kind: string, budget: BudgetFigures): void
+  /** Registers the figures of calls that wait or are refused under overload. */
+  watchAdmission(figures: AdmissionFigures): void
 }
+
+/** Calls that wait for their reservation, and the number of refusals since the start. */
+export type AdmissionFigures = Readonly<{ waiting: number; refused: number }>
 
 /** Bytes used of a budget, its size in bytes, and the number of refusals. */
 export type BudgetFigures = Readonly<{ held: number; bytesMax: number; refusals: number }>
@@ -31,7 +36,19 @@ export interface MetricSources {
   connections(): ConnectionCounts
   /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
+  /** Rows that wait for the log's own store; null if the log is in the main database. */
+  logOutbox: OutboxFigures | null
   replica: Pick<ReadReplica, 'lagSeconds' | 'counts'> | null
+}
+
+/** Both read the database, and reject while it does not respond. */
+export interface OutboxFigures {
+  /** Number of waiting rows by table. */
+  waiting(): Promise<Readonly<Record<string, number>>>
+  /** Time of the oldest waiting log row; null if none waits. */
+  oldestSeconds(): Promise<number | null>
+  /** Number of rows dropped by this process, by table. */
+  dropped: Readonly<Record<string, number>>
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -58,7 +75,10 @@ function subtractSample(registry: Registry, figure: (typeof LAG_FIGURES)[number]
   }
 }
 
-/** Adds gauges of the ledger, the channels and the server itself, read when scraped. */
+/**
+ * Adds gauges of the ledger, the channels and the server itself, read when scraped. `aggregator` is
+ * how the figures of several workers become one; sums if absent.
+ */
 function addGauges(registry: Registry, sources: MetricSources): void {
   const pending = new Gauge({
     name: 'gatehouse_ledger_pending',
@@ -70,6 +90,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const channels = new Gauge({
     name: 'gatehouse_channels',
+    aggregator: 'max',
     help: 'Channels by status; missing while the database does not respond',
     labelNames: ['status'],
     registers: [],
@@ -109,6 +130,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const backup = new Gauge({
     name: 'gatehouse_backup_last_success_timestamp_seconds',
+    aggregator: 'max',
     help: 'Time of the last complete daily backup; 0 without one',
     registers: [],
     async collect() {
@@ -128,6 +150,7 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   })
   const build = new Gauge({
     name: 'gatehouse_build_info',
+    aggregator: 'first',
     help: 'Always 1; the version is its label',
     labelNames: ['version'],
     registers: [],
@@ -135,6 +158,44 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   build.set({ version: sources.version }, 1)
   const metrics = [pending, channels, open, most, refused, backup, backupFailures, build]
   for (const metric of metrics) registry.registerMetric(metric)
+}
+
+/** Adds the gauges of a log with a store of its own. */
+function addOutbox(registry: Registry, outbox: OutboxFigures): void {
+  const rows = new Gauge({
+    name: 'gatehouse_log_outbox_rows',
+    aggregator: 'max',
+    help: 'Rows that wait in the main database for the log store, by table',
+    labelNames: ['table'],
+    registers: [],
+    async collect() {
+      const waiting = await outbox.waiting().catch(() => null)
+      this.reset()
+      for (const [table, count] of Object.entries(waiting ?? {})) this.set({ table }, count)
+    },
+  })
+  const oldest = new Gauge({
+    name: 'gatehouse_log_outbox_oldest_timestamp_seconds',
+    aggregator: 'max',
+    help: 'Time of the oldest log row that waits; 0 if none waits',
+    registers: [],
+    async collect() {
+      // While the database does not respond, the previous value stays.
+      const seconds = await outbox.oldestSeconds().catch(() => undefined)
+      if (seconds !== undefined) this.set(seconds ?? 0)
+    },
+  })
+  const dropped = new Counter({
+    name: 'gatehouse_log_outbox_dropped_total',
+    help: 'Captured texts and traces dropped because too many waited for the log store, by table',
+    labelNames: ['table'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [table, count] of Object.entries(outbox.dropped)) this.inc({ table }, count)
+    },
+  })
+  for (const metric of [rows, oldest, dropped]) registry.registerMetric(metric)
 }
 
 function addReplica(registry: Registry, replica: NonNullable<MetricSources['replica']>): void {
@@ -192,6 +253,31 @@ function addBudgets(registry: Registry): Metrics['watchBudget'] {
   registry.registerMetric(refused)
   return (kind, budget) => void budgets.set(kind, budget)
 }
+
+/** Returns a function that adds the figures of calls that wait or are refused under overload. */
+const addAdmission =
+  (registry: Registry): Metrics['watchAdmission'] =>
+  (figures) => {
+    const waiting = new Gauge({
+      name: 'gatehouse_relay_waiting',
+      help: 'Calls that wait because the server is overloaded',
+      registers: [],
+      collect() {
+        this.set(figures.waiting)
+      },
+    })
+    const refused = new Counter({
+      name: 'gatehouse_relay_overload_refused_total',
+      help: 'Calls refused because the server was overloaded',
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc(figures.refused)
+      },
+    })
+    registry.registerMetric(waiting)
+    registry.registerMetric(refused)
+  }
 
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
@@ -254,6 +340,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
+  if (sources.logOutbox !== null) addOutbox(registry, sources.logOutbox)
   if (sources.replica !== null) addReplica(registry, sources.replica)
   const watchBudget = addBudgets(registry)
   return {
@@ -273,5 +360,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     attemptFailed: (cause, channelId) => failedAttempts.inc({ cause, channel: channelId }),
     managed: (status) => managed.inc({ status }),
     watchBudget,
+    watchAdmission: addAdmission(registry),
   }
 }

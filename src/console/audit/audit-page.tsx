@@ -16,6 +16,7 @@ import { Empty } from '../ui/states.tsx'
 import { leaveFocusBehind } from '../ui/table/focus-after.ts'
 import { auditBlock, auditColumns, type AuditTexts } from './audit-columns.tsx'
 import { AuditDetail } from './audit-detail.tsx'
+import { AuditExport } from './audit-export.tsx'
 import { nouns } from './audit-texts.ts'
 import styles from './audit.module.css'
 
@@ -27,15 +28,18 @@ const AHEAD_SECONDS = 3600
 /** Parses seconds from the address; 0 for anything else, which sets no filter. */
 const secondsOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
 
+function auditQuery({ start, end, ...words }: Record<FilterName, string>) {
+  return { ...words, start_timestamp: secondsOf(start), end_timestamp: secondsOf(end) }
+}
+
 function useAuditList(state: ListState, filters: Record<FilterName, string>) {
-  const { start, end, ...words } = filters
-  const times = { start_timestamp: secondsOf(start), end_timestamp: secondsOf(end) }
+  const query = auditQuery(filters)
   return usePagedList<AuditEntry>({
     name: 'audit',
     state,
     filters,
     loadPage: (p, signal) =>
-      callWhole('GET /api/audit/', { query: { p, before: '', ...words, ...times } }, { signal }),
+      callWhole('GET /api/audit/', { query: { p, before: '', ...query } }, { signal }),
     search: () => Promise.resolve([]),
   })
 }
@@ -119,7 +123,11 @@ export function AuditPage() {
   const columns = useMemo(() => auditColumns(texts), [texts])
   const isFiltered = Object.values(filters).some((value) => value !== '')
   return (
-    <Page title={t('审计')} facts={t('管理员所做的每一处修改')}>
+    <Page
+      title={t('审计')}
+      facts={t('管理员所做的每一处修改')}
+      actions={<AuditExport query={auditQuery(filters)} />}
+    >
       <Filters state={state} filters={filters} />
       <DataTable
         label={t('审计')}

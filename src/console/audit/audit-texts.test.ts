@@ -17,6 +17,8 @@ const entry = (change: Pick<AuditEntry, 'before' | 'after'>): AuditEntry => ({
   request_id: 'r',
   action: 'user.update',
   target_id: 2,
+  prev_hash: null,
+  hash: null,
   target_name: 'alice',
   ...change,
 })

@@ -18,6 +18,8 @@ const actionNames: Record<AuditAction, string> = {
   'user.delete': mark('删除用户'),
   'user.top_up': mark('为用户充值'),
   'user.second_factor': mark('更改两步验证'),
+  'access_token.create': mark('新建系统访问令牌'),
+  'access_token.revoke': mark('撤销系统访问令牌'),
   'token.limit': mark('修改令牌限制'),
   'redemption.create': mark('添加兑换码'),
   'redemption.update': mark('编辑兑换码'),
@@ -30,6 +32,9 @@ const actionNames: Record<AuditAction, string> = {
   'log.delete': mark('删除日志'),
   'log.export': mark('导出日志'),
   'usage.export': mark('导出用量'),
+  'audit.export': mark('导出审计'),
+  'sign_in.fail': mark('登录失败'),
+  'call.refuse': mark('请求被拒绝'),
   'log.read_body': mark('查看请求与响应'),
   'log.search_body': mark('搜索请求与响应'),
 }
@@ -37,12 +42,16 @@ const actionNames: Record<AuditAction, string> = {
 /** Kinds of target for the filter. */
 export const nouns: readonly { noun: string; name: string }[] = [
   { noun: 'user', name: mark('用户') },
+  { noun: 'access_token', name: mark('系统访问令牌') },
   { noun: 'token', name: mark('令牌') },
   { noun: 'redemption', name: mark('兑换码') },
   { noun: 'channel', name: mark('渠道') },
   { noun: 'option', name: mark('设置') },
   { noun: 'model', name: mark('模型数据') },
   { noun: 'log', name: mark('日志') },
+  { noun: 'audit', name: mark('审计') },
+  { noun: 'sign_in', name: mark('失败的登录') },
+  { noun: 'call', name: mark('被拒绝的请求') },
 ]
 
 /** Chinese, translated where displayed; an action of a newer server is shown by its name. */
@@ -63,6 +72,7 @@ const memberNames = new Map<string, string>([
   ['group', mark('分组')],
   ['quota', mark('额度')],
   ['second_factor', mark('两步验证')],
+  ['passkey', mark('通行密钥')],
   ['count', mark('数量')],
   ['ids', mark('兑换码 ID')],
   ['limits', mark('限制与预算')],
@@ -83,6 +93,10 @@ const memberNames = new Map<string, string>([
   ['header_override', mark('请求头覆盖')],
   ['param_override', mark('参数覆盖')],
   ['request_id', mark('请求 ID')],
+  ['code', mark('错误码')],
+  ['path', mark('接口')],
+  ['scopes', mark('权限范围')],
+  ['expires_at', mark('过期时间')],
 ])
 
 /** Label of a member as in the forms; its own name without a label. */

@@ -26,6 +26,8 @@ export function OperationSettings() {
           sections={groupsOn('operation')
             // A One API server does not have these.
             .filter(({ id }) => id !== 'price' || options.has('ModelPrice'))
+            // Only root has these, and only with a server that knows them.
+            .filter(({ id }) => id !== 'audit' || options.has('AuditSink'))
             .map((group) => ({
               id: group.id,
               title: localText(group.title),

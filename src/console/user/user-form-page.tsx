@@ -34,6 +34,7 @@ import {
   toUpdate,
   type UserForm,
 } from './user-form.ts'
+import { AccessTokenRow } from './access-token-row.tsx'
 import { SecondFactorRow } from './second-factor-row.tsx'
 import styles from './user.module.css'
 
@@ -234,6 +235,7 @@ function UserFormPage({ before }: { before: User | null }) {
           <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
           <BoundRows user={before} />
           {before.second_factor === true && <SecondFactorRow user={before} />}
+          <AccessTokenRow user={before} />
         </>
       )}
     </FormPage>

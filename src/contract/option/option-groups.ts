@@ -21,6 +21,11 @@ export const optionGroups = {
     title: { zh: '日志', en: 'Logs' },
     save: { zh: '保存日志设置', en: 'Save log settings' },
   },
+  audit: {
+    page: 'operation',
+    title: { zh: '审计', en: 'Audit' },
+    save: { zh: '保存审计设置', en: 'Save audit settings' },
+  },
   monitor: {
     page: 'operation',
     title: { zh: '监控', en: 'Monitoring' },

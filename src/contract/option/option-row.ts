@@ -15,8 +15,15 @@ interface OptionTexts {
   title: Words
   hint?: Words
   placeholder?: Words
+  /**
+   * A session needs a proof of identity to change it, as for secrets and the options in their
+   * `sentTo`: it decides who signs in, or where mail and links lead.
+   */
+  needsProof?: true
   /** One API does not have the option: the form omits the field if the server does not send it. */
   isOurs?: true
+  /** Only root sees and changes it, also where administrators may change the other options. */
+  isRootOnly?: true
 }
 
 /**
@@ -74,6 +81,8 @@ type OptionKind<Key extends string> =
       /** Paths are appended to it, so it has no trailing slash. */
       isBase?: true
     }
+  /** Where audit entries are sent: an http(s) address, `syslog+udp://` or `syslog+tcp://`; or empty. */
+  | { kind: 'auditSink'; default: '' }
   /** A source for `<img>`: an address, a file of the console, or a data URL. */
   | { kind: 'picture'; default: '' }
   /** The sender of mails: an email address, with or without a name. */

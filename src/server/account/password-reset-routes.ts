@@ -1,6 +1,7 @@
 import { accountApi } from '../../contract/account-api.ts'
 import type { Language } from '../../contract/errors.ts'
 import { isAdmin, isRoot, UserStatus } from '../../contract/user.ts'
+import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Route } from '../http/handler.ts'
@@ -8,7 +9,7 @@ import { resetEmail } from '../mail/email-messages.ts'
 import { mail, systemName } from '../mail/mailer.ts'
 import { randomText } from '../secrets.ts'
 import { hashingCaller } from '../user/password.ts'
-import { deleteAccessToken, deleteSessionsOf } from '../user/session-store.ts'
+import { deleteSessionsOf } from '../user/session-store.ts'
 import { findUser, findUsersByEmail, updateUser, type StoredUser } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
 import { addressKeyOf } from './email.ts'
@@ -52,7 +53,7 @@ export const passwordResetRoutes = (app: App): Route[] => [
       await updateUser(trx, user.id, { password: passwordHash })
       // Ends all existing access.
       await deleteSessionsOf(trx, user.id)
-      await deleteAccessToken(trx, user.id)
+      await deleteAccessTokensOf(trx, user.id)
     })
     await app.database.announce(`user:${right.userId}`)
     return { data: password }

@@ -1,8 +1,10 @@
-import { sql, type Insertable, type Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Queries } from '../db/database.ts'
 import type { AuditRow } from '../db/schema.ts'
+import type { AuditContent } from './audit-chain.ts'
+import { appendToChain } from './audit-chain-store.ts'
 import { auditedChange, type AuditedChange } from './audit.ts'
 
 export type StoredAudit = Selectable<AuditRow>
@@ -21,9 +23,6 @@ export interface AuditedAct extends AuditedChange {
   target: { id: number; name: string }
 }
 
-/** Number of rows per statement. */
-const ROWS_PER_STATEMENT = 500
-
 /**
  * Records a change; call it in the transaction of the change. Stores only the members that differ,
  * with secrets masked, so whole rows may be passed. Stores nothing if there is no difference. A
@@ -39,16 +38,15 @@ export async function recordAudits(
   acts: readonly AuditedAct[],
 ): Promise<void> {
   const rows = acts.flatMap((act) => auditRow(author, act) ?? [])
-  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
-    const chunk = rows.slice(start, start + ROWS_PER_STATEMENT)
-    await db.insertInto('audit').values(chunk).execute()
-  }
+  if (rows.length === 0) return
+  if (db.isTransaction) return appendToChain(db, 'change', rows)
+  await db.transaction().execute((trx) => appendToChain(trx, 'change', rows))
 }
 
 function auditRow(
   { actor, address, requestId }: AuditAuthor,
   { nowSeconds, action, target, before, after }: AuditedAct,
-): Insertable<AuditRow> | null {
+): AuditContent | null {
   const change = auditedChange({ before, after })
   if (change === null) return null
   return {
@@ -74,11 +72,20 @@ export interface AuditFilter {
   end_timestamp: number
 }
 
+export interface AuditPosition {
+  createdAt: number
+  id: number
+}
+
 /** Returns rows, newest first, after a position or by page number. */
 export function auditPage(
   db: Queries,
   filter: AuditFilter,
-  { after, page }: { after: { createdAt: number; id: number } | null; page: number },
+  {
+    after,
+    page,
+    countMax = PAGE_SIZE,
+  }: { after: AuditPosition | null; page: number; countMax?: number },
 ): Promise<StoredAudit[]> {
   let query = db.selectFrom('audit').selectAll()
   if (filter.actor !== '') query = query.where(named('actor', filter.actor))
@@ -92,8 +99,8 @@ export function auditPage(
   return query
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(PAGE_SIZE)
-    .offset(after === null ? page * PAGE_SIZE : 0)
+    .limit(countMax)
+    .offset(after === null ? page * countMax : 0)
     .execute()
 }
 

@@ -100,7 +100,10 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
   const modes = names.map((name) => fs.statSync(path.join(DATA_DIR, name)).mode & 0o777)
   expect(modes).toEqual([0o600, 0o600, 0o600])
   const { out: books } = await start(['reconcile'], { DATA_DIR }).ended
-  expect(books).toBe('the ledger balances: 0 differences\n')
+  expect(books).toBe(
+    'the ledger balances: 0 differences\n' +
+      'the audit is complete: 0 entries in an unbroken chain\n',
+  )
 })
 
 test('health says whether the server that these settings start takes calls', async () => {
@@ -264,7 +267,7 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(none).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
-  expect(reset.out).toContain('its second factor were revoked')
+  expect(reset.out).toContain('its second factor and its passkeys were revoked')
   // Many installations permanently keep settings that only an empty database reads.
   const second = await serve({ DATA_DIR, ...ODD_INITIALS })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })

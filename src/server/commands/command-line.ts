@@ -1,6 +1,7 @@
 import { Command } from 'commander'
+import cluster from 'node:cluster'
 import { inspect } from 'node:util'
-import { ConfigError, parseConfig, type Config } from '../config.ts'
+import { ConfigError, parseConfig, workersOf, type Config } from '../config.ts'
 import { readEnvFile } from './env-file.ts'
 import type { RecordOptions } from './record.ts'
 import { packageVersion } from '../version.ts'
@@ -22,7 +23,8 @@ difference, 2 for a failure.
 Examples:
   gatehouse --port 8080                    a server on http://localhost:8080, data in ./data
   DATA_DIR=/var/lib/gatehouse gatehouse    its database and secrets elsewhere
-  gatehouse reconcile                      compare every balance with the ledger
+  gatehouse --workers auto                 one process per processor, on PostgreSQL (SQL_DSN)
+  gatehouse reconcile                      compare every balance with the ledger, check the audit
   gatehouse record --channel 7 --calls 3   record three calls of channel 7 into ./recordings
   gatehouse backup --to /mnt/backups       save database, session secret and settings, and check them`
 
@@ -32,24 +34,30 @@ function addServe(program: Command, settings: ReadSettings, given: () => Environ
     .description('start the server; the default command')
     .option('--port <port>', 'port to listen on (PORT)')
     .option('--host <host>', 'address to listen on (HOST)')
+    .option('--workers <number>', 'server processes that share the port, or auto (WORKERS)')
     .option('--log-dir <folder>', 'no effect: the log goes to standard output')
-    .action(async (options: { port?: string; host?: string; logDir?: string }) => {
-      const { serve } = await import('./serve.ts')
-      // Unit and compose files for One API contain this option.
-      if (options.logDir !== undefined) {
-        process.stderr.write('--log-dir has no effect here: the log goes to standard output\n')
-      }
-      await serve(
-        settings({
+    .action(
+      async (options: { port?: string; host?: string; workers?: string; logDir?: string }) => {
+        // Unit and compose files for One API contain this option.
+        if (options.logDir !== undefined) {
+          process.stderr.write('--log-dir has no effect here: the log goes to standard output\n')
+        }
+        const config = settings({
           ...(options.port === undefined ? {} : { PORT: options.port }),
           ...(options.host === undefined ? {} : { HOST: options.host }),
-        }),
-        {
-          isUnderNpm: given()['npm_lifecycle_event'] !== undefined,
-          environment: given(),
-        },
-      )
-    })
+          ...(options.workers === undefined ? {} : { WORKERS: options.workers }),
+        })
+        const isUnderNpm = given()['npm_lifecycle_event'] !== undefined
+        const count = workersOf(config)
+        if (count > 1 && !cluster.isWorker) {
+          const { supervise } = await import('./supervise.ts')
+          await supervise(config, { count, isUnderNpm })
+          return
+        }
+        const { serve } = await import('./serve.ts')
+        await serve(config, { isUnderNpm, environment: given() })
+      },
+    )
 }
 
 function addReconcile(program: Command, settings: ReadSettings): void {
@@ -119,6 +127,20 @@ function addMove(program: Command, settings: ReadSettings): void {
     })
 }
 
+function addPartitionLogs(program: Command, settings: ReadSettings): void {
+  program
+    .command('partition-logs')
+    .description('divide the log on PostgreSQL into monthly partitions, beside running servers')
+    .option('--dry-run', 'only report what would change')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { partitionLogs } = await import('./partition-logs.ts')
+      await partitionLogs(settings(), {
+        isDryRun: options.dryRun === true,
+        say: (line) => process.stdout.write(`${line}\n`),
+      })
+    })
+}
+
 function addRecord(program: Command, settings: ReadSettings): void {
   program
     .command('record')
@@ -133,6 +155,37 @@ function addRecord(program: Command, settings: ReadSettings): void {
     .action(async (options: RecordOptions) => {
       const { record } = await import('./record.ts')
       await record(settings(), options)
+    })
+}
+
+function addSecrets(program: Command, settings: ReadSettings): void {
+  const commands = [
+    ['encrypt', 'encrypt the stored secrets with the first key of SECRETS_KEY or SECRETS_KEY_FILE'],
+    ['decrypt', 'store the secrets unencrypted again, for example before a return to One API'],
+    ['rotate', 're-encrypt the stored secrets with the first key; the old one must still be set'],
+  ] as const
+  for (const [wish, description] of commands) {
+    program
+      .command(`${wish}-secrets`)
+      .description(`${description}; servers may run`)
+      .option('--dry-run', 'only report how many secrets there are and what would change')
+      .action(async (options: { dryRun?: boolean }) => {
+        const { convertSecretsCommand } = await import('./secrets.ts')
+        await convertSecretsCommand(settings(), wish, { isDryRun: options.dryRun === true })
+      })
+  }
+}
+
+function addHashTokenKeys(program: Command, settings: ReadSettings): void {
+  program
+    .command('hash-token-keys')
+    .description(
+      'store only hashes of the keys of all tokens, which cannot be undone; servers may run',
+    )
+    .option('--dry-run', 'only report how many keys are stored')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { hashTokenKeysCommand } = await import('./hash-token-keys.ts')
+      await hashTokenKeysCommand(settings(), { isDryRun: options.dryRun === true })
     })
 }
 
@@ -190,7 +243,10 @@ export async function runCommandLine(
       await importDumps(settings(), files)
     })
   addMove(program, settings)
+  addPartitionLogs(program, settings)
   addRecord(program, settings)
+  addSecrets(program, settings)
+  addHashTokenKeys(program, settings)
   program
     .command('demo')
     .description('start the server on a temporary database with realistic data')

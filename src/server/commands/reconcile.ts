@@ -1,11 +1,13 @@
 import type { Config } from '../config.ts'
-import { reconcile } from '../ledger/reconcile.ts'
+import { checkChains } from '../audit/audit-chain-store.ts'
+import { inSnapshot, reconcile } from '../ledger/reconcile.ts'
 import { cannotBeRead, configuredAddress } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 /**
- * Prints every difference between the ledger and the stored figures. Returns whether there is no
- * difference. Throws `ConfigError` if the database fails meanwhile.
+ * Prints every difference between the ledger and the stored figures, and every break of the audit's
+ * chain of hashes. Returns whether there is none. Throws `ConfigError` if the database fails
+ * meanwhile.
  */
 export async function reconcileCommand(config: Config): Promise<boolean> {
   const database = await openOurs(config)
@@ -22,7 +24,14 @@ export async function reconcileCommand(config: Config): Promise<boolean> {
         `${accounts} below zero owe ${points} points; the next credit pays them\n`,
       )
     }
-    return report.count === 0
+    const audit = await inSnapshot({ engine: database.engine, heavy: database.db }, checkChains)
+    for (const problem of audit.problems) process.stdout.write(`${problem}\n`)
+    process.stdout.write(
+      audit.problems.length === 0
+        ? `the audit is complete: ${audit.count} entries in an unbroken chain\n`
+        : `${audit.problems.length} breaks in the audit\n`,
+    )
+    return report.count === 0 && audit.problems.length === 0
   } catch (error) {
     throw cannotBeRead(configuredAddress(config), error)
   } finally {

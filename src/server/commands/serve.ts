@@ -2,7 +2,9 @@ import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { isOutage } from '../db/outage.ts'
 import { createServer, type Server } from '../server.ts'
+import { isWorker, stopWithSupervisor } from '../workers.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
+import { stopOnSignals, stopWithParent } from './signals.ts'
 import { cannotBeOpened, configuredAddress, createTrace, openForServer } from './open.ts'
 
 /** Starts the server, which runs until a signal ends it. Returns its address. */
@@ -36,8 +38,14 @@ export async function serve(
   const address = await listen(config, server)
   trace.info({ address, database: database.engine, version: server.app.version }, 'listening')
   greet(config, server, address)
-  const stop = stopOnSignal(server, database)
-  if (isUnderNpm) stopWithParent(stop)
+  const stop = stopping(server, database)
+  stopOnSignals(stop)
+  if (isWorker()) stopWithSupervisor(stop)
+  else {
+    // A closing terminal sends it several times and also ends npm.
+    process.on('SIGHUP', stop)
+    if (isUnderNpm) stopWithParent(stop)
+  }
   return address
 }
 
@@ -84,10 +92,10 @@ function greet(config: Config, { newRoot, app }: Server, address: string): void 
 }
 
 /**
- * The first signal stops the server gracefully, a second one immediately. Returns the stop
- * function.
+ * Returns a function that stops the server gracefully and ends the process; once, however often
+ * called.
  */
-function stopOnSignal(server: Server, database: Database): (reason: string) => Promise<void> {
+function stopping(server: Server, database: Database): (reason: string) => void {
   let isStopping = false
   const stop = async (reason: string): Promise<void> => {
     if (isStopping) return
@@ -104,30 +112,5 @@ function stopOnSignal(server: Server, database: Database): (reason: string) => P
       process.exit(1)
     }
   }
-  const stopOrEnd = (signal: string): void => {
-    if (isStopping) process.exit(1)
-    void stop(signal)
-  }
-  process.on('SIGTERM', stopOrEnd)
-  process.on('SIGINT', stopOrEnd)
-  // A closing terminal sends it several times and also ends npm, so a repetition is no second
-  // request.
-  process.on('SIGHUP', (signal) => void stop(signal))
-  return stop
-}
-
-const PARENT_CHECK_MS = 500
-
-/**
- * Stops the server when its parent ends: a signal sent to `npm start` ends npm and the shell, but
- * does not reach this process.
- */
-function stopWithParent(stop: (signal: string) => Promise<void>): void {
-  const parent = process.ppid
-  const timer = setInterval(() => {
-    if (process.ppid === parent) return
-    clearInterval(timer)
-    void stop('the end of npm')
-  }, PARENT_CHECK_MS)
-  timer.unref()
+  return (reason) => void stop(reason)
 }

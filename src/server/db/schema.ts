@@ -41,6 +41,16 @@ export interface TokenRow {
   subnet: string | null
   /** Whether the token has a row in `limits`. */
   limited: Generated<boolean | null>
+  /** Masked key, if `key` is a hash. */
+  gh_key_hint: Generated<string | null>
+  /** Key before the last rotation, as it was stored. */
+  gh_previous_key: Generated<string | null>
+  /** Until when it works, in epoch seconds. */
+  gh_previous_key_until: Generated<number | null>
+  /** Client address of the last settled call. */
+  gh_last_ip: Generated<string | null>
+  /** `expired_time` of which the owner was reminded. */
+  gh_expiry_reminded: Generated<number | null>
 }
 
 export interface ChannelRow {
@@ -150,6 +160,11 @@ export interface AuditRow {
   /** As JSON. */
   old_values: string | null
   new_values: string | null
+  /** `change` or `refusal`. */
+  chain: Generated<string>
+  /** Hash of the entry before; null if an earlier version wrote this one. */
+  prev_hash: string | null
+  hash: string | null
 }
 
 export interface MailCodeRow {
@@ -324,8 +339,46 @@ export interface Schema {
     must_change_password: boolean
     expires_at: number
   }
+  passkeys: {
+    credential_id: string
+    user_id: number
+    name: string
+    public_key: string
+    counter: number
+    /** JSON list. */
+    transports: string
+    created_at: number
+    used_at: number
+  }
+  passkey_challenges: {
+    id_hash: string
+    challenge: string
+    purpose: string
+    user_id: number
+    expires_at: number
+  }
+  sign_in_devices: { user_id: number; device: string; seen_at: number }
   user_languages: { user_id: number; language: string }
-  access_tokens: { user_id: number; token_hash: string; created_at: number }
+  /** The one of the wire. */
+  access_tokens: {
+    user_id: number
+    token_hash: string
+    created_at: number
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
+  named_access_tokens: {
+    token_hash: string
+    user_id: number
+    name: string
+    scopes: string
+    created_at: number
+    /** Seconds; 0 never. */
+    expires_at: number
+    /** Seconds; up to a minute behind; 0 if never used. */
+    used_at: Generated<number>
+    used_address: Generated<string>
+  }
   settings: { name: string; value: string }
   mail_codes: MailCodeRow
   human_checks: { id_hash: string; expires_at: number }
@@ -335,7 +388,7 @@ export interface Schema {
   sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow
-  nodes: { name: string; seen_at: number }
+  nodes: { name: string; seen_at: number; secrets_keys: string | null }
   /** Only on PostgreSQL: where the WAL was when a user had changed something. */
   last_writes: { user_id: number; position: number }
   usage_hourly: UsageSums & {
@@ -355,6 +408,7 @@ export interface Schema {
   }
   usage_daily: UsageSums & { day: number; user_id: number; model_name: string }
   audit: AuditRow
+  audit_chains: { name: string; anchor: string; head: string }
   token_captures: { token_id: number; mode: string }
   token_groups: { token_id: number; group: string }
   log_bodies: LogBodyRow

@@ -1,3 +1,4 @@
+import dgram from 'node:dgram'
 import dns from 'node:dns'
 import net from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -22,6 +23,11 @@ export interface Egress {
    * `EgressRefused` for an address that is not allowed, else with the error of the socket.
    */
   connect(target: { host: string; port: number }): Promise<net.Socket>
+  /** Sends UDP packets. Rejects as `connect` does; whether they arrive is not known. */
+  sendDatagrams(
+    target: { host: string; port: number },
+    packets: readonly Uint8Array[],
+  ): Promise<void>
   /**
    * Opens a connection for a WebSocket (`wss:` with TLS), by way of the proxy as `dispatcher` takes
    * it. Rejects as `connect` does.
@@ -146,6 +152,24 @@ export function createEgress(settings: EgressSettings): Egress {
       return pool
     },
     connect,
+    async sendDatagrams({ host, port }, packets) {
+      // The first allowed address; a literal one is classified in the same way.
+      const found = await dns.promises.lookup(host, { all: true })
+      const target = found.find(({ address }) => allowed(address))
+      if (target === undefined) throw new EgressRefused('the address is not allowed')
+      const socket = dgram.createSocket(target.family === 6 ? 'udp6' : 'udp4')
+      try {
+        for (const packet of packets) {
+          await new Promise<void>((resolve, reject) => {
+            socket.send(packet, port, target.address, (error) =>
+              error === null ? resolve() : reject(error),
+            )
+          })
+        }
+      } finally {
+        socket.close()
+      }
+    },
     async connectTo({ protocol, hostname, port }, proxyOfCall) {
       const host = hostname.replace(/^\[(.*)\]$/, '$1')
       if (net.isIP(host) !== 0 && !allowed(host)) {

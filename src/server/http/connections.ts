@@ -45,8 +45,11 @@ interface ConnectionState {
 export class Connections {
   private readonly settings: ConnectionSettings
   private readonly states = new WeakMap<Socket, ConnectionState>()
-  private open = 0
+  private readonly open = new Set<Socket>()
+  /** Connections that have not sent a request yet. */
+  readonly unused = new Set<Socket>()
   private refused = 0
+  private isEnding = false
 
   constructor(settings: ConnectionSettings) {
     this.settings = settings
@@ -69,8 +72,12 @@ export class Connections {
     server.timeout = times.writeMs
     server.on('timeout', (socket) => this.onSilence(socket))
     server.on('connection', (socket) => {
-      this.open += 1
-      socket.once('close', () => (this.open -= 1))
+      this.open.add(socket)
+      this.unused.add(socket)
+      socket.once('close', () => {
+        this.open.delete(socket)
+        this.unused.delete(socket)
+      })
     })
     server.on('drop', () => {
       this.refused += 1
@@ -81,7 +88,20 @@ export class Connections {
 
   counts(): ConnectionCounts {
     const { open, refused } = this
-    return { open, max: this.settings.connectionsMax, refused }
+    return { open: open.size, max: this.settings.connectionsMax, refused }
+  }
+
+  /** From now on every connection is closed with its next response, as that response says. */
+  endWithNextResponse(): void {
+    this.isEnding = true
+  }
+
+  /**
+   * Closes all connections immediately, unlike `closeAllConnections` of Node also those whose
+   * response has ended and whose client has not closed its side.
+   */
+  closeAll(): void {
+    for (const socket of this.open) socket.destroy()
   }
 
   /**
@@ -90,6 +110,8 @@ export class Connections {
    */
   private begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
+    this.unused.delete(socket)
+    if (this.isEnding) response.shouldKeepAlive = false
     const state = this.stateOf(socket)
     if (state.unanswered >= PIPELINED_MAX) {
       socket.destroy()

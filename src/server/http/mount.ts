@@ -6,17 +6,21 @@ import { bodyClassOf, type Access, type Endpoint } from '../../contract/endpoint
 import type { ErrorSpec } from '../../contract/error-spec.ts'
 import { errors, languageOf, namedLanguage, type ErrorCode } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { accessTokenRefusal, isUseOutdated } from '../access-token/access-token.ts'
+import { findAccessToken, noteAccessTokenUse } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
-import { sha256 } from '../secrets.ts'
-import { findUserByAccessToken, type StoredSession } from '../user/session-store.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
+import type { StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
+import { recordRefusal } from '../audit/audit-refusal.ts'
 import { BODY_LIMITS, bodyTooLarge } from './body-limit.ts'
 import { addressKey } from './client-address.ts'
 import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
 import { clearCookie, readCookie } from './own-cookie.ts'
+import { requireProof } from './proof.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
@@ -31,8 +35,8 @@ export interface Mounting {
 
 /**
  * Mounts the management API exactly as the contract's table declares it. Steps of each request, in
- * this order: rate limit, caller, cross-site check, role, input, handler, and the result through
- * the endpoint's shape, so that undeclared members are never sent.
+ * this order: rate limit, caller, cross-site check, role, input, proof of identity, handler, and
+ * the result through the endpoint's shape, so that undeclared members are never sent.
  */
 export function mountApi(server: FastifyInstance, { app, routes, answered }: Mounting): void {
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
@@ -135,7 +139,7 @@ async function admit(
       checkAgain: async () => void (await actor()),
     }
   } catch (error) {
-    refuse(app, endpoint, error, { request, reply })
+    refuse(app, endpoint, error, { request, reply, actor: null })
     return null
   }
 }
@@ -152,10 +156,13 @@ function refuseCompressed({ options }: Endpoint, { headers }: FastifyRequest): v
 async function answerCall(app: App, { route, context }: Admitted): Promise<void> {
   const { endpoint, handle } = route
   try {
+    // Before the input is read, so that nothing depends on it.
+    if (endpoint.options.needsProof === true) refuseUnproven(app, endpoint, context)
     const input = await parseInput(endpoint, context.request)
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
+    refuseUnproven(app, endpoint, { actor, ...input })
     const answer = await throughReplica(app, { endpoint, actor }, () =>
       handle({ ...context, actor, ...input }),
     )
@@ -166,20 +173,90 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
   }
 }
 
+/** Throws if the endpoint needs a proof of identity and the session has no recent one. */
+function refuseUnproven(
+  app: App,
+  { options: { needsProof } }: Endpoint,
+  { actor, query, body }: { actor: Actor | null; query?: unknown; body?: unknown },
+): void {
+  if (needsProof === undefined || actor === null) return
+  const input = { query: { ...Object(query) }, body: { ...Object(body) } }
+  if (needsProof === true || needsProof(input)) requireProof(app, actor)
+}
+
 function refuse(
   app: App,
-  { options }: Endpoint,
+  endpoint: Endpoint,
   error: unknown,
-  { request, reply }: Pick<CallContext, 'request' | 'reply'>,
+  { request, reply, actor }: Pick<CallContext, 'request' | 'reply' | 'actor'>,
 ): void {
+  const { options } = endpoint
   const isFile = options.answer === 'stream'
+  if (error instanceof AppError) auditRefusal(app, endpoint, error, { request, actor })
   if (error instanceof AppError && WATCHED.has(error.code)) note(app, { request, code: error.code })
   renderRefusal(error, { request, reply, app, extra: options.extra, isFile })
+}
+
+/** Refusals of a sign-in. */
+const SIGN_IN_FAILURES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'wrong_credentials',
+  'default_password_remote',
+  'too_many_attempts',
+  'second_factor_wrong',
+  'second_factor_attempts',
+  'user_disabled',
+  'oauth_state_invalid',
+  'external_refused',
+  'external_mismatch',
+  'external_root',
+  'external_admin_unbound',
+  'external_admin_unproven',
+  'wechat_code_invalid',
+  'wechat_code_attempts',
+])
+
+/** Refusals that only ask the person for something first. */
+const PROMPTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'password_change_required',
+  'second_factor_needed',
+  'verification_needed',
+])
+
+const HTTP_UNAUTHORIZED = 401
+const HTTP_FORBIDDEN = 403
+
+/** Records a failed sign-in, or the refused call of a known account. */
+function auditRefusal(
+  app: App,
+  { method, path, options }: Endpoint,
+  error: AppError,
+  { request, actor }: Pick<CallContext, 'request' | 'actor'>,
+): void {
+  const { code, status } = error
+  const account = error.account ?? actor?.user ?? null
+  const isSignIn = options.access === 'anyone'
+  const isRefused = status === HTTP_UNAUTHORIZED || status === HTTP_FORBIDDEN
+  const isAudited = isSignIn
+    ? SIGN_IN_FAILURES.has(code)
+    : account !== null && isRefused && !PROMPTS.has(code)
+  if (!isAudited) return
+  recordRefusal(app, {
+    action: isSignIn ? 'sign_in.fail' : 'call.refuse',
+    account,
+    address: app.addressOf(request.raw),
+    requestId: String(request.id),
+    method,
+    path,
+    code,
+  })
 }
 
 /** Errors that may indicate an attack. Sign-in logs its own, with the account. */
 const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'access_token_invalid',
+  'access_token_expired',
+  'access_token_scope',
+  'access_token_session_needed',
   'role_too_low',
   'cross_site',
   'user_disabled',
@@ -191,6 +268,7 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'old_password_wrong',
   'too_many_password_attempts',
   'session_needed',
+  'proof_required',
   'oauth_state_invalid',
   'external_root',
   'external_admin_unbound',
@@ -236,7 +314,7 @@ export function renderRefusal(
   const language = languageOf(request.headers['accept-language'])
   const known = namedError(error, request)
   const spec: ErrorSpec = errors[known.code]
-  if (known.code === 'internal' || known.code === 'database_unavailable') {
+  if (FAULTS.has(known.code)) {
     app.trace.error(
       { err: error, requestId: request.id, url: request.url.split('?')[0] },
       'a call failed',
@@ -248,8 +326,20 @@ export function renderRefusal(
     .code(isReal ? spec.status : 200)
     // The refused response may have had headers that allow caching for a year.
     .header('Cache-Control', 'no-store')
-    .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
+    .send({
+      success: false,
+      message: known.text(language),
+      ...(spec.envelopeCode === undefined ? {} : { code: spec.envelopeCode }),
+      ...declaredExtra(extra, known),
+    })
 }
+
+/** Errors that the operator finds in the trace. */
+const FAULTS: ReadonlySet<string> = new Set([
+  'internal',
+  'database_unavailable',
+  'log_store_unavailable',
+])
 
 const HTTP_BAD_REQUEST = 400
 const HTTP_UNMET = 412
@@ -293,7 +383,8 @@ async function actorOf(
   endpoint: Endpoint,
   { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): Promise<Actor | null> {
-  const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
+  const { access, raisedBy, changesState, duringPasswordChange, duringFactorSetup } =
+    endpoint.options
   const cookie = readCookie(app, request, SESSION_COOKIE)
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const { method } = endpoint
@@ -309,20 +400,25 @@ async function actorOf(
       ? null
       : actorFrom(session)
   }
-  const actor = session === null ? await actorByAccessToken(app, request.raw) : actorFrom(session)
+  const actor =
+    session === null ? await actorByAccessToken(app, endpoint, request.raw) : actorFrom(session)
   if (actor.user.status !== UserStatus.enabled) {
     // Reported once: the session ends now.
     if (cookie !== undefined) {
       await app.sessions.end(cookie)
       clearCookie(app, { request, reply }, SESSION_COOKIE)
     }
-    throw new AppError('user_disabled')
+    throw new AppError('user_disabled').about(actor.user)
   }
-  if (actor.mustChangePassword && duringPasswordChange !== true) {
-    throw new AppError('password_change_required')
+  if (actor.mustChangePassword) {
+    if (duringPasswordChange !== true) throw new AppError('password_change_required')
+  } else if (actor.sessionHash !== '' && duringFactorSetup !== true) {
+    if (await mustSetUpFactor(app, actor)) throw new AppError('second_factor_required')
   }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
-  if (actor.role < Math.max(ACCESS_ROLE[access], raised)) throw new AppError('role_too_low')
+  if (actor.role < Math.max(ACCESS_ROLE[access], raised)) {
+    throw new AppError('role_too_low').about(actor.user)
+  }
   return actor
 }
 
@@ -330,25 +426,42 @@ const actorFrom = ({
   user,
   idHash,
   mustChangePassword,
-}: Pick<StoredSession, 'user' | 'idHash' | 'mustChangePassword'>): Actor => ({
+  verifiedAtSeconds,
+}: Omit<StoredSession, 'usedAtSeconds'>): Actor => ({
   user,
   id: user.id,
   role: user.role,
   sessionHash: idHash,
   mustChangePassword,
+  verifiedAtSeconds,
 })
 
-async function actorByAccessToken(app: App, request: IncomingMessage): Promise<Actor> {
+async function actorByAccessToken(
+  app: App,
+  endpoint: Endpoint,
+  request: IncomingMessage,
+): Promise<Actor> {
   const header = request.headers.authorization
   if (header === undefined || header === '') throw new AppError('not_signed_in')
   if (isAmbiguous(request)) throw new AppError('authorization_ambiguous')
+  const { database, clock } = app
   const token = header.replace('Bearer ', '').trim()
-  const user =
-    token === ''
-      ? undefined
-      : await findUserByAccessToken(app.database.read, { token, tokenHash: sha256(token) })
-  if (user === undefined) throw new AppError('access_token_invalid')
-  return actorFrom({ user, idHash: '', mustChangePassword: false })
+  const found = token === '' ? undefined : await findAccessToken(database.read, token)
+  if (found === undefined) throw new AppError('access_token_invalid')
+  const nowSeconds = clock.nowSeconds()
+  const refusal = accessTokenRefusal(found, endpoint, nowSeconds)
+  if (refusal !== null) throw new AppError(refusal).about(found.user)
+  const use = { nowSeconds, address: app.addressOf(request) }
+  if (isUseOutdated(found, use)) {
+    // Runs in the background, so that a read-only database does not fail read requests.
+    void noteAccessTokenUse(database.write, found, use).catch(() => {})
+  }
+  return actorFrom({
+    user: found.user,
+    idHash: '',
+    mustChangePassword: false,
+    verifiedAtSeconds: 0,
+  })
 }
 
 /**

@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Registry } from 'prom-client'
 import type { App } from '../app.ts'
 import { inTime } from '../db/outage.ts'
 import { FileGone } from '../db/sqlite-file.ts'
@@ -14,11 +13,17 @@ const FOR_MONITORS = {
   },
 }
 
+export interface MetricsText {
+  contentType: string
+  /** Rejects if another worker of this server does not report. */
+  text(): Promise<string>
+}
+
 /** Endpoints for operators: liveness, readiness, metrics. */
 export function mountOperations(
   server: FastifyInstance,
   app: App,
-  { metrics, isStopping }: { metrics: Registry; isStopping: () => boolean },
+  { metrics, isStopping }: { metrics: MetricsText; isStopping: () => boolean },
 ): void {
   server.get('/healthz', FOR_MONITORS, async (_request, reply) =>
     reply.type('text/plain').send('ok'),
@@ -41,6 +46,11 @@ export function mountOperations(
     const allowed = isDirect(raw) || (token !== undefined && sameText(bearer, token))
     if (!allowed)
       return reply.code(403).type('text/plain').send('METRICS_TOKEN is required from this address')
-    return reply.type(metrics.contentType).send(await metrics.metrics())
+    try {
+      return await reply.type(metrics.contentType).send(await metrics.text())
+    } catch (error) {
+      app.trace.error({ err: error }, 'metrics')
+      return reply.code(503).type('text/plain').send('a worker did not report its metrics in time')
+    }
   })
 }

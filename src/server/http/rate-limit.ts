@@ -35,6 +35,10 @@ export interface RateLimits {
   redeem: RateLimit
   /** Mails of one kind to one address. */
   mail: RateLimit
+  /** Refusals of one address or account that are written to the audit. */
+  auditRefusal: RateLimit
+  /** Refusals that this process writes to the audit. */
+  auditRefusals: RateLimit
 }
 
 const MINUTE = 60
@@ -46,6 +50,9 @@ const WECHAT_FAILURES_MAX = 200
 const WECHAT_WINDOW_SECONDS = 10 * MINUTE
 const MAILS_MAX = 5
 const MAILS_WINDOW_SECONDS = 60 * MINUTE
+const AUDIT_REFUSALS_OF_ONE_MAX = 20
+const AUDIT_REFUSALS_MAX = 1000
+const AUDIT_REFUSALS_WINDOW_SECONDS = 60 * MINUTE
 const WRONG_CODES_MAX = 20
 const WRONG_CODES_WINDOW_SECONDS = 60 * MINUTE
 
@@ -86,6 +93,16 @@ export async function createRateLimits(settings: {
       points: WRONG_CODES_MAX,
       windowSeconds: WRONG_CODES_WINDOW_SECONDS,
     },
+    auditRefusal: {
+      name: 'audit_refusal',
+      points: AUDIT_REFUSALS_OF_ONE_MAX,
+      windowSeconds: AUDIT_REFUSALS_WINDOW_SECONDS,
+    },
+    auditRefusals: {
+      name: 'audit_refusals',
+      points: AUDIT_REFUSALS_MAX,
+      windowSeconds: AUDIT_REFUSALS_WINDOW_SECONDS,
+    },
   }
   return {
     api: inMemory(rules.api),
@@ -95,6 +112,8 @@ export async function createRateLimits(settings: {
     wechatCode: pool === null ? inMemory(rules.wechatCode) : await shared(rules.wechatCode, pool),
     mail: pool === null ? inMemory(rules.mail) : await shared(rules.mail, pool),
     redeem: pool === null ? inMemory(rules.redeem) : await shared(rules.redeem, pool),
+    auditRefusal: inMemory(rules.auditRefusal),
+    auditRefusals: inMemory(rules.auditRefusals),
   }
 }
 

@@ -66,7 +66,8 @@ async function settingNumber(db: Queries, name: string): Promise<number> {
   return row === undefined ? -1 : Number(row.value)
 }
 
-async function inSnapshot<T>(
+/** Runs reads on one snapshot of the database. */
+export async function inSnapshot<T>(
   { engine, heavy }: Pick<Database, 'engine' | 'heavy'>,
   work: (db: Kysely<Schema>) => Promise<T>,
 ): Promise<T> {

@@ -4,7 +4,12 @@ import { Role } from '../../contract/user.ts'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
-import { isSecretOption, optionKeys, type OptionKey } from '../../contract/option/options.ts'
+import {
+  isSecretOption,
+  optionKeys,
+  optionRows,
+  type OptionKey,
+} from '../../contract/option/options.ts'
 import { optionSpec } from './option.ts'
 
 forEachDatabase('option routes', (open) => {
@@ -104,7 +109,9 @@ forEachDatabase('option routes', (open) => {
       const rows = [answer.data].flat().map((row) => Object(row))
       const keys = optionKeys
       expect(rows.map(({ key }) => key).toSorted()).toEqual(
-        keys.filter((key) => !isSecretOption(key)).toSorted(),
+        keys
+          .filter((key) => !isSecretOption(key) && optionRows[key].isRootOnly !== true)
+          .toSorted(),
       )
       for (const row of rows) expect(row).toEqual({ key: row.key, value: expect.any(String) })
     })

@@ -1,5 +1,6 @@
 import { optionApi } from '../../contract/option-api.ts'
-import { isOptionKey } from '../../contract/option/options.ts'
+import { isOptionKey, optionRows } from '../../contract/option/options.ts'
+import { isRoot } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
@@ -7,10 +8,14 @@ import { serve, type Route } from '../http/handler.ts'
 
 export const optionRoutes = ({ options, clock }: App): Route[] => {
   return [
-    serve(optionApi.list, () => ({ data: options.listed(), secrets_set: options.secretsSet() })),
+    serve(optionApi.list, ({ actor }) => ({
+      data: options.listed().filter(({ key }) => maySee(actor.role, key)),
+      secrets_set: options.secretsSet().filter((key) => maySee(actor.role, key)),
+    })),
     serve(optionApi.update, async (call) => {
       const { key = '', value = '' } = call.body
       if (key === '') throw new AppError('invalid_parameter')
+      if (!maySee(call.actor.role, key)) throw new AppError('role_too_low')
       const before = isOptionKey(key) ? options.text(key) : ''
       await options.set(key, value, (trx, emptied) =>
         recordAudit(trx, call, {
@@ -24,3 +29,7 @@ export const optionRoutes = ({ options, clock }: App): Route[] => {
     }),
   ]
 }
+
+/** Whether an account with this role sees and changes the option. */
+const maySee = (role: number, key: string): boolean =>
+  !isOptionKey(key) || optionRows[key].isRootOnly !== true || isRoot(role)

@@ -1,6 +1,7 @@
 import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { isApiPath } from '../../contract/own-api-path.ts'
 import { isReadable, length } from '../../contract/text.ts'
+import { auditSinkOf } from '../audit/audit-sink-address.ts'
 import { senderAddress } from '../mail/mail-address.ts'
 import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
@@ -116,6 +117,18 @@ export const address = (row: Row): OptionSpec =>
         isWebAddress(text),
         '需要以 http:// 或 https:// 开头的地址，例如 https://example.com',
         'it must be an address that starts with http:// or https://, such as https://example.com',
+      ),
+  })
+
+export const auditSink = (row: Row): OptionSpec =>
+  orNothing({
+    default: row.default,
+    check: (text) =>
+      lineProblem(text) ??
+      unless(
+        auditSinkOf(text) !== null,
+        '需要 https:// 地址，或 syslog+udp://主机:端口、syslog+tcp://主机:端口',
+        'it is an https:// address, or syslog+udp://host:port, syslog+tcp://host:port',
       ),
   })
 

@@ -20,6 +20,7 @@ test('every option with the name of a secret is a secret', () => {
   const named = optionKeys.filter((key) => /(Token|Secret|SecretKey)$/.test(key))
   expect(named.filter((key) => !isSecretOption(key))).toEqual([])
   expect(optionKeys.filter(isSecretOption).toSorted()).toEqual([
+    'AuditSinkSecret',
     'GitHubClientSecret',
     'LarkClientSecret',
     'MessagePusherToken',

@@ -3,6 +3,7 @@ import { modelCapabilities } from '../model/model-option.ts'
 import { defaultRatios, isRatioOption, ratioMapJson } from './default-ratios.ts'
 import {
   address,
+  auditSink,
   channelTypes,
   choice,
   domains,
@@ -40,6 +41,8 @@ function specOf(key: OptionKey): OptionSpec {
       return line(row)
     case 'address':
       return address(row)
+    case 'auditSink':
+      return auditSink(row)
     case 'picture':
       return picture(row)
     case 'sender':

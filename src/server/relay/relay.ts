@@ -24,6 +24,7 @@ import type { Metrics } from '../metrics.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import type { DialectName } from './protocols/canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
+import { Admission } from './call/admission.ts'
 import { WaitingCalls } from './call/waiting-calls.ts'
 import { ByteBudget } from './transport/byte-budget.ts'
 import { sendSubscription, sendUsage } from './other-calls/dashboard-billing.ts'
@@ -137,10 +138,12 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
     captures: await createCaptures(app),
     recorder: await createRecorder(app),
     traces: createTraces(app),
+    admission: new Admission(app.clock),
     waiting: new WaitingCalls(app.clock, app.config.RELAY_QUOTA_WAIT * 1000),
     ...memoryBudgets(app.config, metrics),
     abortLater: createAbortQueue(),
   }
+  metrics.watchAdmission(parts.admission)
   // Loads the map now; otherwise the first call would wait for it.
   Promise.resolve(parts.channels.current()).catch(() => {})
   app.database.onAnnouncement((message) => {

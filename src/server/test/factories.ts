@@ -3,6 +3,7 @@ import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { LogType } from '../../contract/log.ts'
 import { NEVER_EXPIRES } from '../../contract/token.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { replaceWireToken } from '../access-token/access-token-store.ts'
 import { newChannels, type ChannelFields } from '../channel/channel.ts'
 import { insertChannels } from '../channel/channel-store.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
@@ -18,7 +19,6 @@ import {
   type NewToken,
   type StoredToken,
 } from '../token/token-store.ts'
-import { replaceAccessToken } from '../user/session-store.ts'
 import { insertUser, updateUser } from '../user/user-store.ts'
 import type { TestServer } from './test-app.ts'
 
@@ -83,7 +83,7 @@ export async function anAccessToken(
 ): Promise<string> {
   const token = randomText(32)
   const nowSeconds = app.clock.nowSeconds()
-  await replaceAccessToken(database.write, { userId, tokenHash: sha256(token), nowSeconds })
+  await replaceWireToken(database.write, { userId, tokenHash: sha256(token), nowSeconds })
   return token
 }
 

@@ -1,32 +1,28 @@
 import { userApi } from '../../contract/user-api.ts'
 import { groupNames, isRoot } from '../../contract/user.ts'
+import { deleteAccessTokensOf, hasWireToken } from '../access-token/access-token-store.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
-import { newHexSecret, sha256 } from '../secrets.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
 import { hashingCaller } from './password.ts'
 import { checkPresentPassword } from './present-password.ts'
-import {
-  deleteAccessToken,
-  deleteSessionsOf,
-  hasAccessToken,
-  passwordChanged,
-  replaceAccessToken,
-} from './session-store.ts'
+import { deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
 import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts'
 
 /** Routes for a user's own account. */
 export const accountRoutes = (app: App): Route[] => {
-  const { database, clock, options, proxyWatch } = app
+  const { database, options, proxyWatch } = app
   return [
     serve(userApi.self, async ({ actor }) => ({
       data: {
         ...actor.user,
-        access_token_set: await hasAccessToken(database.read, actor.user),
+        access_token_set: await hasWireToken(database.read, actor.user),
         ...(actor.mustChangePassword ? { must_change_password: true } : {}),
+        ...((await mustSetUpFactor(app, actor)) ? { must_set_up_second_factor: true } : {}),
         ...(isRoot(actor.role) ? { ignored_proxy: proxyWatch.found() ?? undefined } : {}),
       },
     })),
@@ -43,21 +39,9 @@ export const accountRoutes = (app: App): Route[] => {
         if (changes.password === undefined) return
         await passwordChanged(trx, actor.id)
         await deleteSessionsOf(trx, actor.id, actor.sessionHash)
-        await deleteAccessToken(trx, actor.id)
+        await deleteAccessTokensOf(trx, actor.id)
       })
       await database.announce(`user:${actor.id}`)
-    }),
-    serve(userApi.accessToken, async ({ actor }) => {
-      const token = newHexSecret()
-      await database.write.transaction().execute(async (trx) => {
-        if (!(await lockUnchanged(trx, actor.user))) throw new AppError('not_signed_in')
-        await replaceAccessToken(trx, {
-          userId: actor.id,
-          tokenHash: sha256(token),
-          nowSeconds: clock.nowSeconds(),
-        })
-      })
-      return { data: token }
     }),
     serve(userApi.availableModels, async ({ actor, query: { group } }) => {
       refuse(groupRefusal(options, actor.user, group))

@@ -3,11 +3,13 @@ import type { Limits, LimitInput } from '../../contract/limit-api.ts'
 import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { groupNames, isRoot, UserStatus, type ManageAction } from '../../contract/user.ts'
+import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import type { Queries } from '../db/database.ts'
 import type { Actor } from '../http/handler.ts'
+import { requireProof } from '../http/proof.ts'
 import { creditUser, setUserQuota } from '../ledger/balances.ts'
 import { wholeLimits } from '../limit/limit.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
@@ -17,7 +19,7 @@ import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.t
 import { changeUser, markUserDeleted } from './change-user.ts'
 import { hashingCaller } from './password.ts'
 import { requireSession } from './present-password.ts'
-import { deleteAccessToken, deleteSessionsOf, passwordChanged } from './session-store.ts'
+import { deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { managedState, manageRefusal, mayChange, rankRefusal } from './user.ts'
 import {
   findUser,
@@ -77,6 +79,7 @@ export async function updateUserByAdmin(
     const target = await lockUser(trx, wanted.id)
     if (target === undefined) throw new AppError('not_found')
     refuse(rankRefusal(actor, target, wanted))
+    if (changes.role !== undefined && changes.role !== target.role) requireProof(app, call.actor)
     await changeUser(trx, target.id, changes)
     const quota = await adjustQuota(trx, app, { call, target, wanted })
     const limits = await changeLimits(trx, target, wanted)
@@ -146,8 +149,8 @@ async function changeLimits(
 
 /**
  * Ends the sessions of a user whose role is lowered, whose password changes or who is enabled
- * again, except the caller's own session. A new password also revokes the access token. Sessions of
- * a disabled user stay, so that the next request can return the reason.
+ * again, except the caller's own session. A new password also revokes the access tokens. Sessions
+ * of a disabled user stay, so that the next request can return the reason.
  */
 async function endOutdatedSessions(
   trx: Queries,
@@ -157,7 +160,7 @@ async function endOutdatedSessions(
   const { password, status = target.status, role = target.role } = changes
   if (password !== undefined) {
     await passwordChanged(trx, target.id)
-    await deleteAccessToken(trx, target.id)
+    await deleteAccessTokensOf(trx, target.id)
   }
   const isBack = status === UserStatus.enabled && target.status !== UserStatus.enabled
   if (password !== undefined || role < target.role || isBack) {

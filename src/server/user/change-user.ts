@@ -1,9 +1,10 @@
+import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
-import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
+import { deleteAllFactors } from '../second-factor/required-factor.ts'
+import { deleteDevicesOf } from '../sign-in/device-store.ts'
 import { deleteIdentitiesOf } from '../sign-in/identity-store.ts'
-import { deleteAccessToken } from './session-store.ts'
 import { NameLooksTaken, softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
 
 /**
@@ -26,12 +27,13 @@ export function refuseAlike(error: unknown): never {
 
 /**
  * Deletes a user permanently: frees the name, email address and external identities, and revokes
- * the access token. Ledger and logs stay. Sessions stay until their next request, which returns the
- * reason.
+ * the access tokens. Ledger and logs stay. Sessions stay until their next request, which returns
+ * the reason.
  */
 export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
   if (!(await softDeleteUser(trx, id, `deleted_${newHexSecret()}`))) return
-  await deleteAccessToken(trx, id)
+  await deleteAccessTokensOf(trx, id)
   await deleteIdentitiesOf(trx, id)
-  await deleteSecondFactor(trx, id)
+  await deleteAllFactors(trx, id)
+  await deleteDevicesOf(trx, id)
 }

@@ -7,6 +7,8 @@ export interface StoredSession {
   mustChangePassword: boolean
   /** Time of the last use in seconds; up to a minute behind. */
   usedAtSeconds: number
+  /** Time of the last proof of identity in seconds; 0 if never. */
+  verifiedAtSeconds: number
 }
 
 export async function insertSession(
@@ -65,6 +67,7 @@ export async function findSession(
     user,
     mustChangePassword: row.must_change_password,
     usedAtSeconds: row.used_at,
+    verifiedAtSeconds: row.verified_at,
   }
 }
 
@@ -88,16 +91,6 @@ export async function noteVerified(db: Queries, idHash: string, nowSeconds: numb
     .set({ verified_at: nowSeconds })
     .where('id_hash', '=', idHash)
     .execute()
-}
-
-/** Returns the time in seconds of the last proof of identity in a session; 0 if never. */
-export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<number> {
-  const row = await db
-    .selectFrom('sessions')
-    .select('verified_at')
-    .where('id_hash', '=', idHash)
-    .executeTakeFirst()
-  return row?.verified_at ?? 0
 }
 
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {
@@ -174,52 +167,4 @@ export async function passwordChanged(db: Queries, userId: number): Promise<void
     .set({ must_change_password: false })
     .where('user_id', '=', userId)
     .execute()
-}
-
-/** Replaces the user's system access token. An adopted token in One API's column is revoked too. */
-export async function replaceAccessToken(
-  db: Queries,
-  { userId, tokenHash, nowSeconds }: { userId: number; tokenHash: string; nowSeconds: number },
-): Promise<void> {
-  await db
-    .insertInto('access_tokens')
-    .values({ user_id: userId, token_hash: tokenHash, created_at: nowSeconds })
-    .onConflict((conflict) =>
-      conflict.column('user_id').doUpdateSet({ token_hash: tokenHash, created_at: nowSeconds }),
-    )
-    .execute()
-  await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
-}
-
-/** Revokes the user's system access token, including an adopted one. */
-export async function deleteAccessToken(db: Queries, userId: number): Promise<void> {
-  await db.deleteFrom('access_tokens').where('user_id', '=', userId).execute()
-  await db.updateTable('users').set({ access_token: null }).where('id', '=', userId).execute()
-}
-
-/** Whether a user has a system access token, including an adopted one. */
-export async function hasAccessToken(db: Queries, user: StoredUser): Promise<boolean> {
-  if (user.access_token !== null && user.access_token.trim() !== '') return true
-  const ours = await db
-    .selectFrom('access_tokens')
-    .select('user_id')
-    .where('user_id', '=', user.id)
-    .executeTakeFirst()
-  return ours !== undefined
-}
-
-/**
- * Finds the owner of a system access token: ours by its hash, an adopted one in One API's column.
- */
-export async function findUserByAccessToken(
-  db: Queries,
-  { token, tokenHash }: { token: string; tokenHash: string },
-): Promise<StoredUser | undefined> {
-  const ours = await db
-    .selectFrom('access_tokens')
-    .select('user_id')
-    .where('token_hash', '=', tokenHash)
-    .executeTakeFirst()
-  if (ours !== undefined) return findUser(db, ours.user_id)
-  return db.selectFrom('users').selectAll().where('access_token', '=', token).executeTakeFirst()
 }

@@ -30,7 +30,7 @@ export const signInRoutes = (app: App): Route[] => {
         const waitSeconds = await rateLimits.signIn.waitSeconds(guesser)
         throw new AppError('too_many_attempts', {
           minutes: Math.max(1, Math.ceil(waitSeconds / 60)),
-        })
+        }).about(user)
       }
       const stored = user?.password ?? null
       const fits = await passwords
@@ -48,7 +48,9 @@ export const signInRoutes = (app: App): Route[] => {
         app.trace.warn(facts, 'a sign-in failed')
         // The same for every account; otherwise it would reveal that root still has the default
         // password.
-        throw new AppError(isFromElsewhere ? 'default_password_remote' : 'wrong_credentials')
+        throw new AppError(isFromElsewhere ? 'default_password_remote' : 'wrong_credentials').about(
+          user,
+        )
       }
       await rateLimits.signIn.forget(guesser)
       const data = await signInOrAsk(app, call, { user, mustChangePassword: isDefault })

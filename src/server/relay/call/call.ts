@@ -17,6 +17,7 @@ import type { Caller, Callers } from '../routing/caller.ts'
 import type { LiveChannelMap } from '../routing/live-channel-map.ts'
 import type { ChannelHealth } from '../routing/health.ts'
 import type { KeyTurns } from '../routing/key-turns.ts'
+import type { Admission } from './admission.ts'
 import type { WaitingCalls } from './waiting-calls.ts'
 import type { LiveStatus } from '../routing/live-status.ts'
 import type { Trail } from '../routing/trail.ts'
@@ -48,6 +49,8 @@ export interface RelayParts {
   captures: Captures
   recorder: Recorder
   traces: Traces
+  /** Limits the calls under overload. */
+  admission: Admission
   waiting: WaitingCalls
   /** Memory budget for the request bodies of all running calls. */
   requestBytes: ByteBudget

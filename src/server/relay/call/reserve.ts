@@ -304,10 +304,12 @@ async function reserveOnce(
     nowSeconds,
     node: app.node,
   }
-  const result = await app.ledger.reserve(operation).catch((error: unknown) => {
-    app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
-    throw new AppError(isOutage(error) ? 'database_unavailable' : 'busy')
-  })
+  const reserve = () =>
+    app.ledger.reserve(operation).catch((error: unknown) => {
+      app.trace.error({ err: error, requestId: call.requestId }, 'nothing could be reserved')
+      throw new AppError(isOutage(error) ? 'database_unavailable' : 'busy')
+    })
+  const result = await parts.admission.run(caller.token.id, reserve)
   if (result === null) return { points: ask.points, hasBudget: false }
   if (typeof result === 'string') return balanceShortages(parts, call, result)
   const obey = (quota: number): void =>

@@ -41,6 +41,7 @@ export async function receiveCall(
     call.attempted = attemptedBy(owner)
   }
   noteOwner(await authenticate(parts, call, noteOwner))
+  parts.admission.refuseIfFull(call.caller.token.id)
   await refuseUnpayable(parts, call)
   await readRequest(parts, call, asked)
   await findRoute(parts, call)

@@ -68,8 +68,8 @@ export class CallRecording {
     this.request.body.add(body, 0)
   }
 
-  noteCaller({ token, user }: Pick<Caller, 'token' | 'user'>): void {
-    for (const secret of [token.key, user.email]) if (secret) this.secrets.add(secret)
+  noteCaller({ key, user }: Pick<Caller, 'key' | 'user'>): void {
+    for (const secret of [key, user.email]) if (secret) this.secrets.add(secret)
   }
 
   /** Records everything that is written to the client. */

@@ -1,0 +1,279 @@
+import { createHmac } from 'node:crypto'
+import dgram from 'node:dgram'
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { Role } from '../../contract/user.ts'
+import { errorText } from '../../contract/errors.ts'
+import { anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
+import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
+import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { checkChains } from './audit-chain-store.ts'
+import { deliverAudit } from './audit-sink.ts'
+import { trimAudit } from './audit-upkeep.ts'
+
+forEachDatabase('the audit', (open) => {
+  let location: DatabaseLocation
+  let server: TestServer
+  let other: TestServer
+  let root: TestUser
+  let admin: TestUser
+  beforeAll(async () => {
+    location = await open()
+    server = await startTestServer(() => Promise.resolve(location))
+    other =
+      location.engine === 'postgres'
+        ? await startTestServer(() => Promise.resolve(location))
+        : server
+    root = await aUser(server, { role: Role.root })
+    admin = await anAdmin(server)
+  })
+  afterAll(async () => {
+    if (other !== server) await other.close()
+    await server.close()
+  })
+
+  /** For both processes: a clock that is behind takes the other's claims for future ones. */
+  function advance(seconds: number): void {
+    for (const one of new Set([server, other])) one.clock.advanceSeconds(seconds)
+  }
+  const setOption = async (key: string, value: string) => {
+    // Where the audit is sent needs a proof of identity within five minutes.
+    await server.call('POST', '/api/verify', { as: root, body: { password: PASSWORD } })
+    return server.call('PUT', '/api/option/', { as: root, body: { key, value } })
+  }
+  const change = (at: TestServer, value: string) =>
+    at.call('PUT', '/api/option/', { as: root, body: { key: 'About', value } })
+  const check = () => checkChains(server.database.read)
+  const entries = async (query = '') => {
+    const { data } = await server.call('GET', `/api/audit/?${query}`, { as: root })
+    return [data].flat().map((row) => Object(row))
+  }
+
+  describe('as a chain', () => {
+    test('is unbroken after parallel changes in all processes', async () => {
+      const before = (await check()).count
+      const changes = Array.from({ length: 30 }, (_, index) =>
+        change(index % 2 === 0 ? server : other, `text ${index}`),
+      )
+      for (const answer of await Promise.all(changes)) expect(answer.json['success']).toBe(true)
+      expect(await check()).toEqual({ count: before + 30, problems: [] })
+    })
+
+    test('shows a changed entry and a removed one', async () => {
+      const { write } = server.database
+      const rows = await write.selectFrom('audit').selectAll().orderBy('id').execute()
+      const [row] = rows.slice(3)
+      if (row === undefined) throw new Error('no entry')
+      await write.updateTable('audit').set({ actor_id: 9 }).where('id', '=', row.id).execute()
+      expect((await check()).problems).toEqual([
+        expect.stringContaining(`audit entry ${row.id} (option.update, actor 9) was changed`),
+      ])
+      await write.deleteFrom('audit').where('id', '=', row.id).execute()
+      expect((await check()).problems).toEqual([expect.stringContaining('were removed')])
+      await write.insertInto('audit').values(row).execute()
+      expect((await check()).problems).toEqual([])
+    })
+
+    test('retention deletes at the oldest end and keeps the rest whole', async () => {
+      advance(10 * 86_400)
+      await change(server, 'new')
+      await setOption('AuditRetentionDays', '5')
+      await trimAudit(server.app)
+      expect((await entries()).map(({ action }) => action)).toEqual([
+        'option.update',
+        'option.update',
+      ])
+      expect(await check()).toMatchObject({ problems: [] })
+      await setOption('AuditRetentionDays', '0')
+      expect((await check()).problems).toEqual([])
+    })
+  })
+
+  describe('of refusals', () => {
+    const login = (username: string) =>
+      server.call('POST', '/api/user/login', { body: { username, password: 'wrong-password' } })
+    const settled = () => server.app.background.idle()
+
+    test('has a failed sign-in with its account, and not what was typed for an unknown one', async () => {
+      await login(admin.username)
+      await login('my-secret-password')
+      await settled()
+      const rows = await entries('action=sign_in')
+      expect(rows).toEqual([
+        expect.objectContaining({ target_id: 0, target_name: '' }),
+        expect.objectContaining({
+          actor_id: 0,
+          target_id: admin.id,
+          target_name: admin.username,
+          address: '127.0.0.1',
+          after: { code: 'wrong_credentials', path: 'POST /api/user/login' },
+        }),
+      ])
+      expect(JSON.stringify(rows)).not.toContain('my-secret')
+      expect((await check()).problems).toEqual([])
+    })
+
+    test('has the refused call of a known account, not one without', async () => {
+      await server.call('GET', '/api/audit/?actor=secret', { as: admin })
+      await server.call('GET', '/api/audit/')
+      await settled()
+      expect(await entries('action=call.refuse')).toEqual([
+        expect.objectContaining({
+          actor_id: admin.id,
+          target_name: 'GET /api/audit/',
+          after: { code: 'role_too_low', path: 'GET /api/audit/' },
+        }),
+      ])
+    })
+
+    test('does not grow beyond 20 of one address in an hour', async () => {
+      for (let count = 0; count < 30; count += 1) await login(`nobody-${count}`)
+      await settled()
+      const { rows } = await server.database.read
+        .selectFrom('audit')
+        .select((eb) => eb.fn.countAll().as('rows'))
+        .where('chain', '=', 'refusal')
+        .executeTakeFirstOrThrow()
+      expect(Number(rows)).toBe(20)
+    })
+
+    test('has a retention of its own', async () => {
+      await setOption('AuditRefusalRetentionDays', '1')
+      advance(2 * 86_400)
+      const changes = await entries('action=option')
+      await trimAudit(server.app)
+      expect(await entries('action=sign_in')).toEqual([])
+      expect(await entries('action=option')).toEqual(changes)
+      expect((await check()).problems).toEqual([])
+    })
+  })
+
+  describe('as a file', () => {
+    test('has the entries of the list, as NDJSON and as CSV', async () => {
+      await change(server, '=formula')
+      const filter = 'action=option.update'
+      const listed = await entries(filter)
+      const file = await server.call('GET', `/api/audit/export/?${filter}&format=ndjson`, {
+        as: root,
+      })
+      expect(file.headers['content-disposition']).toBe('attachment; filename="audit.ndjson"')
+      const lines = file.text.trimEnd().split('\n')
+      expect(lines.slice(0, 10).map((line) => JSON.parse(line))).toEqual(listed)
+      const csv = await server.call(
+        'GET',
+        `/api/audit/export/?${filter}&format=csv&tz=Asia/Shanghai`,
+        { as: root },
+      )
+      expect(csv.text).toContain('"id","created_at","actor_id"')
+      expect(csv.text).toContain('"option.update","0","About"')
+      expect(csv.text.split('\r\n')).toHaveLength(lines.length + 2)
+      expect((await entries('action=audit.export')).length).toBe(2)
+    })
+
+    test('is for root only', async () => {
+      const answer = await server.call('GET', '/api/audit/export/', { as: admin })
+      expect(answer.status).toBe(403)
+    })
+  })
+
+  describe('sent to a sink', () => {
+    const closing: (() => void)[] = []
+    afterEach(async () => {
+      await setOption('AuditSink', '')
+      for (const close of closing.splice(0)) close()
+    })
+    const later = () => advance(61)
+
+    test('is posted once, signed, and repeated with the same id after a failure', async () => {
+      const received: { headers: http.IncomingHttpHeaders; body: string }[] = []
+      let status = 500
+      const sink = http.createServer(async (request, response) => {
+        received.push({ headers: request.headers, body: await text(request) })
+        response.writeHead(status).end()
+      })
+      closing.push(() => sink.close())
+      await once(sink.listen(0, '127.0.0.1'), 'listening')
+      const { port } = sink.address() as AddressInfo
+      expect((await setOption('AuditSink', `http://127.0.0.1:${port}/`)).json['success']).toBe(true)
+      await setOption('AuditSinkSecret', 'a secret of the receiver')
+      later()
+      // The server's own timer may be faster.
+      await deliverAudit(server.app).catch(() => {})
+      await expect.poll(() => received.length).toBe(1)
+      // Nobody tries again at once.
+      await deliverAudit(other.app)
+      expect(received).toHaveLength(1)
+      status = 204
+      later()
+      await deliverAudit(server.app)
+      await expect.poll(() => received.length).toBeGreaterThan(1)
+      const [first, second] = received
+      expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+      const { headers, body } = second ?? { headers: {}, body: '' }
+      const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`
+      expect(headers['webhook-signature']).toBe(
+        `v1,${createHmac('sha256', 'a secret of the receiver').update(signed).digest('base64')}`,
+      )
+      const sent = JSON.parse(body).entries
+      expect(sent.map((row: { id: number }) => row.id)).toEqual(
+        sent.map((row: { id: number }) => row.id).toSorted((a: number, b: number) => a - b),
+      )
+      expect(body).not.toContain('a secret of the receiver')
+      await deliverAudit(server.app)
+      const count = received.length
+      await change(server, 'one more')
+      await deliverAudit(server.app)
+      await expect.poll(() => received.length).toBe(count + 1)
+      expect(JSON.parse(received.at(-1)?.body ?? '').entries).toEqual([
+        expect.objectContaining({ after: { About: 'one more' } }),
+      ])
+    })
+
+    test('is written to a syslog server over TCP and UDP', async () => {
+      const tcp = net.createServer()
+      closing.push(() => tcp.close())
+      await once(tcp.listen(0, '127.0.0.1'), 'listening')
+      const connected = once(tcp, 'connection')
+      await setOption('AuditSink', `syslog+tcp://127.0.0.1:${(tcp.address() as AddressInfo).port}`)
+      later()
+      const delivery = deliverAudit(server.app)
+      const [socket] = (await connected) as [net.Socket]
+      const received = await text(socket)
+      await delivery
+      expect(received).toMatch(/^\d+ <109>1 \S+ \S+ gatehouse \d+ option\.update - \{"id":/)
+
+      const udp = dgram.createSocket('udp4')
+      closing.push(() => udp.close())
+      udp.bind(0, '127.0.0.1')
+      await once(udp, 'listening')
+      const packet = once(udp, 'message')
+      await setOption('AuditSink', `syslog+udp://127.0.0.1:${udp.address().port}`)
+      await deliverAudit(server.app)
+      expect(String((await packet)[0])).toMatch(/^<109>1 /)
+    })
+
+    test('an address that is none is refused', async () => {
+      const answer = await setOption('AuditSink', 'syslog://host')
+      expect(answer.message).toContain('syslog+udp')
+    })
+  })
+
+  test('its settings are root’s, also where administrators change the others', async () => {
+    const lenient = await startTestServer(open, { OPTIONS_MIN_ROLE: '10' })
+    try {
+      const as = await anAdmin(lenient)
+      const { data } = await lenient.call('GET', '/api/option/', { as })
+      const keys = [data].flat().map((row) => Object(row).key)
+      expect(keys).toContain('About')
+      expect(keys).not.toContain('AuditRetentionDays')
+      const body = { key: 'AuditRetentionDays', value: '1' }
+      const answer = await lenient.call('PUT', '/api/option/', { as, body })
+      expect(answer.message).toBe(errorText('role_too_low', 'zh'))
+    } finally {
+      await lenient.close()
+    }
+  })
+})
