@@ -1,4 +1,4 @@
-import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
+import { isWell, type AttemptOutcome } from '../errors/attempt-outcome.ts'
 import { convertedError } from '../errors/client-error.ts'
 import { resultOf } from '../routing/health.ts'
 import { relayStream } from './respond-stream.ts'
@@ -18,7 +18,8 @@ export async function sendAttempt(parts: RelayParts, call: Call): Promise<Attemp
   const recorded = parts.recorder.isOn ? withRecording(parts, call) : parts
   const outcome = await answered(recorded, call, onBegin)
   tell(resultOf(outcome))
-  if (isTrial || call.trail !== null || outcome.kind === 'failed') {
+  const isTold = outcome.kind !== 'abandoned' && !isWell(outcome)
+  if (isTrial || call.trail !== null || isTold) {
     noteAttempt(parts, call, { outcome, beganMs })
   }
   if (outcome.kind === 'answered') {
