@@ -22,6 +22,7 @@ export const FEATURES = [
   'limits',
   'second-factor',
   'sessions',
+  'passkeys',
   'access-tokens',
   'audit-export',
 ] as const

@@ -20,4 +20,16 @@ export const isOptionKey = (key: string): key is OptionKey => Object.hasOwn(rows
 
 export const optionKeys: readonly OptionKey[] = Object.keys(rows).filter(isOptionKey)
 
+/** Options with the address that a secret is sent to. */
+const destinations: ReadonlySet<string> = new Set(
+  Object.values<OptionRow<OptionKey>>(rows).flatMap((row) =>
+    row.kind === 'secret' ? (row.sentTo ?? []) : [],
+  ),
+)
+
+/** Whether a session needs a proof of identity to change the option. */
+export const isProvenOption = (key: string): boolean =>
+  isOptionKey(key) &&
+  (isSecretOption(key) || destinations.has(key) || optionRows[key].needsProof === true)
+
 export const isSecretOption = (key: OptionKey): boolean => optionRows[key].kind === 'secret'

@@ -127,6 +127,20 @@ function addMove(program: Command, settings: ReadSettings): void {
     })
 }
 
+function addPartitionLogs(program: Command, settings: ReadSettings): void {
+  program
+    .command('partition-logs')
+    .description('divide the log on PostgreSQL into monthly partitions, beside running servers')
+    .option('--dry-run', 'only report what would change')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { partitionLogs } = await import('./partition-logs.ts')
+      await partitionLogs(settings(), {
+        isDryRun: options.dryRun === true,
+        say: (line) => process.stdout.write(`${line}\n`),
+      })
+    })
+}
+
 function addRecord(program: Command, settings: ReadSettings): void {
   program
     .command('record')
@@ -229,6 +243,7 @@ export async function runCommandLine(
       await importDumps(settings(), files)
     })
   addMove(program, settings)
+  addPartitionLogs(program, settings)
   addRecord(program, settings)
   addSecrets(program, settings)
   addHashTokenKeys(program, settings)

@@ -116,7 +116,8 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
+/** Returns a query builder on the connections of a pool. */
+export const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
   handleOn(connectionsOf(pool), plugins)
 
 const handleOn = (

@@ -339,6 +339,25 @@ export interface Schema {
     must_change_password: boolean
     expires_at: number
   }
+  passkeys: {
+    credential_id: string
+    user_id: number
+    name: string
+    public_key: string
+    counter: number
+    /** JSON list. */
+    transports: string
+    created_at: number
+    used_at: number
+  }
+  passkey_challenges: {
+    id_hash: string
+    challenge: string
+    purpose: string
+    user_id: number
+    expires_at: number
+  }
+  sign_in_devices: { user_id: number; device: string; seen_at: number }
   user_languages: { user_id: number; language: string }
   /** The one of the wire. */
   access_tokens: {

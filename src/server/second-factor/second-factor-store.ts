@@ -127,6 +127,17 @@ export async function useRecoveryCode(
   return deleted.numDeletedRows === 1n
 }
 
+/** Returns the unused recovery codes of a user that are bcrypt hashes of New API. */
+export async function adoptedCodeHashes(db: Queries, userId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('recovery_codes')
+    .select('code_hash')
+    .where('user_id', '=', userId)
+    .where('code_hash', 'like', '$2%')
+    .execute()
+  return rows.map((row) => row.code_hash)
+}
+
 /** Returns the number of unused recovery codes of a user. */
 export async function countRecoveryCodes(db: Queries, userId: number): Promise<number> {
   const row = await db

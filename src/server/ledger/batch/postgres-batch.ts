@@ -9,7 +9,7 @@ import {
 } from '../operations.ts'
 
 /**
- * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_4`: one round trip and
+ * The ledger on PostgreSQL. A batch is one call of `gatehouse_ledger_batch_3`: one round trip and
  * one transaction. Invalid operations are filtered out here, with the same messages as on SQLite,
  * and never reach the function. Two operations on the same call are rare; the second one starts a
  * transaction of its own, so the function never sees both.
@@ -58,8 +58,8 @@ async function call(
   operations: readonly LedgerOperation[],
 ): Promise<LedgerResult[]> {
   const answer = await queryOn<{ results: LedgerResult[] }>(pool, {
-    name: 'gatehouse_ledger_batch_4',
-    text: 'SELECT gatehouse_ledger_batch_4($1, $2, $3, $4, $5) AS results',
+    name: 'gatehouse_ledger_batch_3',
+    text: 'SELECT gatehouse_ledger_batch_3($1, $2, $3, $4, $5) AS results',
     values: argumentsOf(operations),
   })
   const results = answer.rows[0]?.results
