@@ -4,6 +4,7 @@ import { resultOf } from '../routing/health.ts'
 import { relayStream } from './respond-stream.ts'
 import { relayWhole } from './respond-whole.ts'
 import type { Call, RelayParts } from './call.ts'
+import { beginAttemptSpan, endAttemptSpan, sendTraceContext } from './call-span.ts'
 import { relayRecording } from './respond-sound.ts'
 import { mayHaveSecondForm, sendSecondForm } from './second-form.ts'
 import { noteAnswer, noteAttempt, noteBroken } from './watch.ts'
@@ -14,10 +15,12 @@ export async function sendAttempt(parts: RelayParts, call: Call): Promise<Attemp
   const { channel, modelName, isTrial } = attempt
   const beganMs = parts.app.clock.monotonicMs()
   const tell = parts.health.begin(channel, modelName, beganMs)
+  if (call.span !== null) beginAttemptSpan(call.span, attempt)
   const onBegin = (): void => tell({ kind: 'well' })
   const recorded = parts.recorder.isOn ? withRecording(parts, call) : parts
   const outcome = await answered(recorded, call, onBegin)
   tell(resultOf(outcome))
+  if (call.span !== null) endAttemptSpan(call.span, outcome)
   const isTold = outcome.kind !== 'abandoned' && !isWell(outcome)
   if (isTrial || call.trail !== null || isTold) {
     noteAttempt(parts, call, { outcome, beganMs })
@@ -63,6 +66,7 @@ async function respond(
 ): Promise<AttemptOutcome> {
   const { attempt, figures, input } = call
   call.notes = attempt.notes
+  if (call.span !== null && parts.app.config.RELAY_TRACEPARENT) sendTraceContext(call, call.span)
   if (figures.isRecording === true) return relayRecording(parts, call, onBegin)
   const outcome = figures.isStream
     ? await relayStream(parts, call, onBegin)
