@@ -20,6 +20,7 @@ export const FEATURES = [
   'channel-filters',
   'limits',
   'second-factor',
+  'sign-in-providers',
   'sessions',
   'access-tokens',
   'audit-export',

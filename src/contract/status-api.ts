@@ -32,6 +32,10 @@ export const Status = z
     oidc_authorization_endpoint: address('Its authorization endpoint'),
     oidc_token_endpoint: address('Its token endpoint'),
     oidc_userinfo_endpoint: address('Its userinfo endpoint'),
+    linuxdo_oauth: z.boolean().describe('Whether sign-in with LinuxDO is enabled.'),
+    linuxdo_client_id: word('Client id at LinuxDO.'),
+    discord_oauth: z.boolean().describe('Whether sign-in with Discord is enabled.'),
+    discord_client_id: word('Client id at Discord.'),
     gatehouse: z
       .object({
         options_min_role: z
@@ -48,6 +52,20 @@ export const Status = z
           description: 'Who can register: anyone, only users of external providers, or no one.',
           example: 'open',
         }),
+        sign_in_providers: z
+          .array(
+            z.object({
+              provider: z.string().meta({
+                description: 'Name in the paths of sign-in.',
+                example: 'oidc/corp',
+              }),
+              title: z.string().meta({ description: 'Name for readers.', example: 'Corp' }),
+              icon: z.string().meta({ description: 'One or two characters.', example: 'C' }),
+              color: z.string().meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
+            }),
+          )
+          .optional()
+          .describe('Enabled providers of the setting `SignInProviders`.'),
         turnstile_url: z.string().meta({
           description: 'Base address of the human check’s widget.',
           example: 'https://challenges.cloudflare.com',

@@ -204,10 +204,14 @@ const REFUSED = new Set([
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',
+  'GET /api/oauth/linuxdo',
+  'GET /api/oauth/discord',
   'GET /api/oauth/oidc',
+  'GET /api/oauth/oidc/:name',
   'GET /api/oauth/wechat',
   'GET /api/oauth/wechat/bind',
   'DELETE /api/oauth/:provider',
+  'DELETE /api/oauth/oidc/:name',
   // No repository is configured.
   'GET /api/release',
 ])
