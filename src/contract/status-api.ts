@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { get } from './endpoint.ts'
+import { PRESET_PROVIDERS } from './oauth.ts'
 
 const ratioMap = (description: string, example: string) =>
   z.string().meta({ description: `${description} A JSON object as a string.`, example })
 const word = (description: string) => z.string().meta({ description, example: '' })
 const address = (description: string) => word(`${description}; empty if not set.`)
+
+const ListedProvider = z.union([z.enum(PRESET_PROVIDERS), z.templateLiteral(['oidc/', z.string()])])
 
 export const Status = z
   .object({
@@ -55,13 +58,15 @@ export const Status = z
         sign_in_providers: z
           .array(
             z.object({
-              provider: z.string().meta({
+              provider: ListedProvider.meta({
                 description: 'Name in the paths of sign-in.',
                 example: 'oidc/corp',
               }),
               title: z.string().meta({ description: 'Name for readers.', example: 'Corp' }),
               icon: z.string().meta({ description: 'One or two characters.', example: 'C' }),
-              color: z.string().meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
+              color: z
+                .string()
+                .meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
             }),
           )
           .optional()

@@ -25,8 +25,8 @@ const PATHS = {
 } as const
 
 /**
- * LinuxDO or Discord. LinuxDO takes the client's secret from a header, Discord from the form; a code
- * requires the redirect address for which it was issued, and its PKCE verifier if it had a
+ * LinuxDO or Discord. LinuxDO takes the client's secret from a header, Discord from the form; a
+ * code requires the redirect address for which it was issued, and its PKCE verifier if it had a
  * challenge.
  */
 export async function startOauthProvider(

@@ -70,10 +70,7 @@ export interface LiveOptions {
   set(
     key: string,
     value: string,
-    also?: (
-      trx: Queries,
-      change: { stored: string; emptied: OptionKey | null },
-    ) => Promise<void>,
+    also?: (trx: Queries, change: { stored: string; emptied: OptionKey | null }) => Promise<void>,
   ): Promise<void>
   /**
    * Sets several keys that do not depend on each other, all or none. `change` computes the new

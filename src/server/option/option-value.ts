@@ -1,11 +1,11 @@
 import { ChannelTypeNumber } from '../../contract/channel-type-number.ts'
 import { isApiPath } from '../../contract/own-api-path.ts'
 import { isReadable, length } from '../../contract/text.ts'
-import { isWebAddress } from '../../contract/web-address.ts'
 import { auditSinkOf } from '../audit/audit-sink-address.ts'
 import { senderAddress } from '../mail/mail-address.ts'
 import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
+import { isWebAddress } from './web-address.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
 /** Validation of option values by kind. Values are sent and stored as text. */

@@ -1,11 +1,7 @@
-import { presetProviders } from '../../contract/option/sign-in-providers.ts'
 import { isPreset } from '../../contract/oauth.ts'
-import {
-  isProblem,
-  parseSignInProviders,
-  type SignInProviders,
-} from '../../contract/option/sign-in-providers.ts'
+import { presetProviders, type SignInProviders } from '../../contract/option/sign-in-providers.ts'
 import type { OptionSpec } from './option-value.ts'
+import { isProblem, parseSignInProviders } from './sign-in-provider-text.ts'
 
 /** The option `SignInProviders`. Its secrets are inside, so it is shown without them. */
 export const signInProviders = (row: { default: string }): OptionSpec => ({

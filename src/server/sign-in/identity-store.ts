@@ -1,4 +1,8 @@
-import { EXTERNAL_PROVIDERS, type ExternalProvider, type ListedProvider } from '../../contract/oauth.ts'
+import {
+  EXTERNAL_PROVIDERS,
+  type ExternalProvider,
+  type ListedProvider,
+} from '../../contract/oauth.ts'
 import type { Queries } from '../db/database.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
 import { isPresent, type StoredUser } from '../user/present-user-store.ts'
@@ -19,9 +23,7 @@ const columnOf = (provider: ExternalProvider): (typeof COLUMNS)[ColumnProvider] 
   Object.hasOwn(COLUMNS, provider) ? COLUMNS[provider as ColumnProvider] : null
 
 /** Target values of One API's columns; absent to keep the current value. */
-export type ShownIdentities = Partial<
-  Record<(typeof COLUMNS)[ColumnProvider], string | undefined>
->
+export type ShownIdentities = Partial<Record<(typeof COLUMNS)[ColumnProvider], string | undefined>>
 
 export interface Identity {
   provider: ExternalProvider

@@ -125,7 +125,13 @@ forEachDatabase('providers of the option SignInProviders', (open) => {
   })
 
   test('LinuxDO: signs in, links and unlinks', async () => {
-    linuxdo.people.set('neo', { id: 77, username: 'neo', name: 'Neo', trust_level: 2, active: true })
+    linuxdo.people.set('neo', {
+      id: 77,
+      username: 'neo',
+      name: 'Neo',
+      trust_level: 2,
+      active: true,
+    })
     const first = await signIn('linuxdo', 'neo')
     expect(first.data).toMatchObject({ display_name: 'Neo', username: 'neo' })
     linuxdo.people.set('trinity', { id: 78, username: 'trinity', active: true })

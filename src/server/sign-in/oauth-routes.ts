@@ -133,10 +133,7 @@ async function handleCallback(
 }
 
 /** Returns why there is no code to exchange, or null. */
-function refusalOf(
-  provider: RedirectProvider,
-  query: CallbackQuery,
-): AppError | null {
+function refusalOf(provider: RedirectProvider, query: CallbackQuery): AppError | null {
   if (!provider.isOpen()) return new AppError('external_closed', named(provider.names()))
   if (query.error !== '') return new AppError('external_denied', named(provider.names()))
   return query.code === '' ? new AppError('invalid_parameter') : null

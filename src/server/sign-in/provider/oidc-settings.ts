@@ -1,4 +1,8 @@
-import { presetProviders, shownAs, type SignInProvider } from '../../../contract/option/sign-in-providers.ts'
+import {
+  presetProviders,
+  shownAs,
+  type SignInProvider,
+} from '../../../contract/option/sign-in-providers.ts'
 import { isPreset } from '../../../contract/oauth.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
@@ -47,7 +51,8 @@ export function listedSettings(name: string, provider: SignInProvider): OidcSett
     clientId: provider.client_id,
     clientSecret: provider.client_secret,
     wellKnown: provider.issuer === '' ? '' : wellKnownOf(provider.issuer),
-    authorizationEndpoint: provider.authorization_endpoint || (preset?.authorization_endpoint ?? ''),
+    authorizationEndpoint:
+      provider.authorization_endpoint || (preset?.authorization_endpoint ?? ''),
     tokenEndpoint: provider.token_endpoint || (preset?.token_endpoint ?? ''),
     userinfoEndpoint: provider.userinfo_endpoint || (preset?.userinfo_endpoint ?? ''),
     scopes: provider.scopes || (preset?.scopes ?? OIDC_SCOPES),

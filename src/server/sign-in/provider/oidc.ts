@@ -51,9 +51,7 @@ export function createOidc(
 
   let toldOf = ''
   /** Returns null if the endpoints are to be used; `needed` are those the caller requires. */
-  const discovered = async (
-    needed: readonly Endpoint[],
-  ): Promise<client.Configuration | null> => {
+  const discovered = async (needed: readonly Endpoint[]): Promise<client.Configuration | null> => {
     const current = settings()
     const { wellKnown } = current
     if (wellKnown === '') return null
@@ -133,11 +131,7 @@ class NoDocument extends ExchangeFailure {}
  */
 async function mayUseEndpoints(
   { database }: App,
-  {
-    name,
-    current,
-    needed,
-  }: { name: OidcName; current: OidcSettings; needed: readonly Endpoint[] },
+  { name, current, needed }: { name: OidcName; current: OidcSettings; needed: readonly Endpoint[] },
 ): Promise<boolean> {
   const token = current.tokenEndpoint
   if (!needed.every((endpoint) => current[endpoint] !== '') || !URL.canParse(token)) return false

@@ -5,7 +5,11 @@ import {
   type ListedProvider,
   type RedirectingProvider,
 } from '../../../contract/oauth.ts'
-import { emptyProvider, shownAs, type SignInProvider } from '../../../contract/option/sign-in-providers.ts'
+import {
+  emptyProvider,
+  shownAs,
+  type SignInProvider,
+} from '../../../contract/option/sign-in-providers.ts'
 import type { App } from '../../app.ts'
 import { readSignInProviders } from '../../option/sign-in-providers.ts'
 import type { RedirectProvider } from './external-provider.ts'
@@ -31,8 +35,7 @@ export function createRedirectProviders(app: App): RedirectProviders {
     if (isFixed(name)) return fixed[name]
     const kept = listed.get(name)
     if (kept !== undefined) return kept
-    const settings = () =>
-      listedSettings(nameOf(name), listedOne(options, name) ?? NOT_LISTED)
+    const settings = () => listedSettings(nameOf(name), listedOne(options, name) ?? NOT_LISTED)
     const created = isPreset(name)
       ? createPreset(egress, name, settings)
       : createOidc(app, name, settings)
