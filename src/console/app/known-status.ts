@@ -71,14 +71,15 @@ function isRecord(value: unknown): value is Values {
 
 type ListedProviders = NonNullable<Ours['sign_in_providers']>
 
-/** Returns the entries of which every member is a text; none from an older server. */
-function listedProviders(value: unknown): ListedProviders {
-  if (!Array.isArray(value)) return []
-  return value.filter((entry): entry is ListedProviders[number] => {
+/** Keeps the entries of which every member is a text; an older server sends no list. */
+function listedProviders(value: unknown): { sign_in_providers?: ListedProviders } {
+  if (!Array.isArray(value)) return {}
+  const sound = value.filter((entry): entry is ListedProviders[number] => {
     if (!isRecord(entry)) return false
     const texts = [entry['provider'], entry['title'], entry['icon'], entry['color']]
     return texts.every((text) => typeof text === 'string') && isListed(String(entry['provider']))
   })
+  return { sign_in_providers: sound }
 }
 
 const isListed = (provider: string): boolean =>
@@ -96,7 +97,7 @@ function ourStatus(value: unknown): Ours | null {
     ...(sound as Omit<Ours, 'features'>),
     features: features.map(String),
     ...(value['manual'] === true ? { manual: true } : {}),
-    sign_in_providers: listedProviders(value['sign_in_providers']),
+    ...listedProviders(value['sign_in_providers']),
   }
   const registration = REGISTRATIONS.find((known) => known === value['registration'])
   return registration === undefined ? ours : { ...ours, registration }

@@ -194,12 +194,12 @@ export async function createLiveOptions(
         // sent to another address.
         await lockOptions(trx)
         const before = textsOf(await loadOptions(trx))
-        const stored = optionSpec(key).completed?.(value, before(key)) ?? value
-        refuseValue(key, stored, before)
-        const emptied = secretLeftBehind(key, stored, before)
-        await saveOption(trx, key, stored)
+        const kept = optionSpec(key).completed?.(value, before(key)) ?? value
+        refuseValue(key, kept, before)
+        const emptied = secretLeftBehind(key, kept, before)
+        await saveOption(trx, key, kept)
         if (emptied !== null) await saveOption(trx, emptied, '')
-        await also?.(trx, { stored, emptied })
+        await also?.(trx, { stored: kept, emptied })
       })
     },
     setAll: (change, also) =>

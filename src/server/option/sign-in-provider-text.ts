@@ -216,6 +216,7 @@ function ruleProblem(rule: unknown): Words | null {
       en: 'must look like {"claim": "groups", "contains": "ops", "group": "vip"}',
     }
   }
+  // Its members have been checked.
   const { claim = '', equals, contains, group, role } = rule as Partial<Record<string, string>>
   if (!CLAIM.test(claim)) {
     return {

@@ -22,11 +22,9 @@ export function RuleList({ rules, onChange }: RuleListProps) {
         const change = (over: Partial<RuleFields>) =>
           onChange(rules.with(index, ruleOf({ ...fields, ...over })))
         return (
-          // oxlint-disable-next-line react/no-array-index-key -- rules have no identity but their place
-          <div
+          <fieldset
             key={index}
             className={styles['rule']}
-            role="group"
             aria-label={t('规则 {{number}}', { number: index + 1 })}
           >
             <TextInput
@@ -68,7 +66,7 @@ export function RuleList({ rules, onChange }: RuleListProps) {
             >
               {t('移除')}
             </Button>
-          </div>
+          </fieldset>
         )
       })}
       <Button size="xs" variant="default" onClick={() => onChange([...rules, NEW_RULE])}>

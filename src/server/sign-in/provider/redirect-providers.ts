@@ -52,9 +52,7 @@ export const listedOne = (
 ): SignInProvider | null =>
   readSignInProviders(options.text('SignInProviders')).get(nameOf(provider)) ?? null
 
-export const isFixed = (
-  name: RedirectingProvider,
-): name is (typeof REDIRECTING_PROVIDERS)[number] =>
+const isFixed = (name: RedirectingProvider): name is (typeof REDIRECTING_PROVIDERS)[number] =>
   REDIRECTING_PROVIDERS.some((fixed) => fixed === name)
 
 const NOT_LISTED: SignInProvider = { ...emptyProvider, enabled: false }
