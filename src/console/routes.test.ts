@@ -33,8 +33,15 @@ test('the menu entry of a page exists', () => {
 })
 
 test('the browser tests for all pages include every page', () => {
-  // These redirect immediately; oauth.e2e.ts tests them.
-  const passing: string[] = [paths.oauthGithub, paths.oauthLark, paths.oauthOidc]
+  // These redirect immediately; oauth.e2e.ts and sign-in-providers.e2e.ts test them.
+  const passing: string[] = [
+    paths.oauthGithub,
+    paths.oauthLark,
+    paths.oauthOidc,
+    paths.oauthLinuxdo,
+    paths.oauthDiscord,
+    paths.oauthNamed,
+  ]
   const seen = [...VISITOR_PAGES, ...ROOT_PAGES].map(
     ({ path }) => pageAt(path.split('?')[0] ?? '', pages)?.path,
   )

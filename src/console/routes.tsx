@@ -82,6 +82,33 @@ export const pages: readonly PageRoute[] = [
     isLight: true,
   },
   {
+    path: paths.oauthLinuxdo,
+    access: 'anyone',
+    title: mark('登录'),
+    component: lazyRouteComponent(
+      () => import('./account/callback-page.tsx'),
+      'LinuxdoCallbackPage',
+    ),
+    isLight: true,
+  },
+  {
+    path: paths.oauthDiscord,
+    access: 'anyone',
+    title: mark('登录'),
+    component: lazyRouteComponent(
+      () => import('./account/callback-page.tsx'),
+      'DiscordCallbackPage',
+    ),
+    isLight: true,
+  },
+  {
+    path: paths.oauthNamed,
+    access: 'anyone',
+    title: mark('登录'),
+    component: lazyRouteComponent(() => import('./account/callback-page.tsx'), 'NamedCallbackPage'),
+    isLight: true,
+  },
+  {
     path: paths.channel,
     access: 'admin',
     title: mark('渠道'),

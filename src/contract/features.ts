@@ -21,6 +21,7 @@ export const FEATURES = [
   'channel-filters',
   'limits',
   'second-factor',
+  'sign-in-providers',
   'sessions',
   'passkeys',
   'access-tokens',

@@ -1,6 +1,11 @@
 import { z } from 'zod'
 import { del, get } from './endpoint.ts'
-import { EXTERNAL_PROVIDERS, REDIRECTING_PROVIDERS, SIGN_IN_INTENTS } from './oauth.ts'
+import {
+  EXTERNAL_PROVIDERS,
+  PRESET_PROVIDERS,
+  REDIRECTING_PROVIDERS,
+  SIGN_IN_INTENTS,
+} from './oauth.ts'
 import { SignedIn } from './user-api.ts'
 import { Text } from './wire.ts'
 
@@ -17,6 +22,21 @@ const unlessEmpty = <T extends z.ZodType<string>>(shape: T) =>
     .union([shape, z.literal('')])
     .optional()
     .transform((value) => value || undefined)
+
+/** Name of an OpenID Connect provider in the option `SignInProviders`. */
+const Name = z
+  .string()
+  .meta({ description: 'Name of the provider in the settings.', example: 'corp' })
+
+const Listed = z.union([
+  z.enum(PRESET_PROVIDERS),
+  z.templateLiteral(['oidc/', z.string()]).meta({ example: 'oidc/corp' }),
+])
+
+const AnyRedirecting = z.union([
+  z.enum([...REDIRECTING_PROVIDERS, ...PRESET_PROVIDERS]),
+  z.templateLiteral(['oidc/', z.string()]).meta({ example: 'oidc/corp' }),
+])
 
 const STATE = 'Zk3v0TqYl2xw'
 
@@ -65,7 +85,7 @@ export const oauthApi = {
     needsProof: ({ query }) => query['intent'] !== 'login',
     rate: 'critical',
     query: z.object({
-      provider: unlessEmpty(z.enum(REDIRECTING_PROVIDERS)).describe(
+      provider: unlessEmpty(AnyRedirecting).describe(
         'Provider that must respond; if omitted, the first callback decides. Gatehouse only.',
       ),
       intent: unlessEmpty(z.enum(SIGN_IN_INTENTS)).describe(
@@ -99,6 +119,22 @@ export const oauthApi = {
     summary: comesBack('the OpenID Connect provider'),
     ...callback,
   }),
+  linuxdo: get('/api/oauth/linuxdo', {
+    name: 'finishLinuxdoSignIn',
+    summary: comesBack('LinuxDO'),
+    ...callback,
+  }),
+  discord: get('/api/oauth/discord', {
+    name: 'finishDiscordSignIn',
+    summary: comesBack('Discord'),
+    ...callback,
+  }),
+  listed: get('/api/oauth/oidc/:name', {
+    name: 'finishNamedOidcSignIn',
+    summary: comesBack('another OpenID Connect provider'),
+    ...callback,
+    params: z.object({ name: Name }),
+  }),
   wechat: get('/api/oauth/wechat', {
     name: 'signInWithWechat',
     summary: 'Signs in with the code from the public account.',
@@ -117,12 +153,31 @@ export const oauthApi = {
     changesState: true,
     query: z.object({ code: Code.describe('Code from the public account.') }),
   }),
+  accounts: get('/api/oauth/accounts', {
+    name: 'listExternalAccounts',
+    summary: 'The caller’s accounts at providers of the setting `SignInProviders`.',
+    access: 'user',
+    data: z.array(
+      z.object({
+        provider: Listed.describe('Provider, as in the paths of sign-in.'),
+        label: z.string().meta({ description: 'Name there.', example: 'li.ming' }),
+      }),
+    ),
+  }),
   unbind: del('/api/oauth/:provider', {
     name: 'removeBinding',
     summary: 'Unlinks an external account, unless it is the only sign-in method.',
     access: 'user',
     params: z.object({
-      provider: z.enum(EXTERNAL_PROVIDERS).describe('Provider of the account to unlink.'),
+      provider: z
+        .enum([...EXTERNAL_PROVIDERS, ...PRESET_PROVIDERS])
+        .describe('Provider of the account to unlink.'),
     }),
+  }),
+  unbindListed: del('/api/oauth/oidc/:name', {
+    name: 'removeNamedBinding',
+    summary: 'The same for another OpenID Connect provider.',
+    access: 'user',
+    params: z.object({ name: Name }),
   }),
 }

@@ -1,10 +1,13 @@
 import { z } from 'zod'
 import { get } from './endpoint.ts'
+import { PRESET_PROVIDERS } from './oauth.ts'
 
 const ratioMap = (description: string, example: string) =>
   z.string().meta({ description: `${description} A JSON object as a string.`, example })
 const word = (description: string) => z.string().meta({ description, example: '' })
 const address = (description: string) => word(`${description}; empty if not set.`)
+
+const ListedProvider = z.union([z.enum(PRESET_PROVIDERS), z.templateLiteral(['oidc/', z.string()])])
 
 export const Status = z
   .object({
@@ -32,6 +35,10 @@ export const Status = z
     oidc_authorization_endpoint: address('Its authorization endpoint'),
     oidc_token_endpoint: address('Its token endpoint'),
     oidc_userinfo_endpoint: address('Its userinfo endpoint'),
+    linuxdo_oauth: z.boolean().describe('Whether sign-in with LinuxDO is enabled.'),
+    linuxdo_client_id: word('Client id at LinuxDO.'),
+    discord_oauth: z.boolean().describe('Whether sign-in with Discord is enabled.'),
+    discord_client_id: word('Client id at Discord.'),
     gatehouse: z
       .object({
         options_min_role: z
@@ -48,6 +55,22 @@ export const Status = z
           description: 'Who can register: anyone, only users of external providers, or no one.',
           example: 'open',
         }),
+        sign_in_providers: z
+          .array(
+            z.object({
+              provider: ListedProvider.meta({
+                description: 'Name in the paths of sign-in.',
+                example: 'oidc/corp',
+              }),
+              title: z.string().meta({ description: 'Name for readers.', example: 'Corp' }),
+              icon: z.string().meta({ description: 'One or two characters.', example: 'C' }),
+              color: z
+                .string()
+                .meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
+            }),
+          )
+          .optional()
+          .describe('Enabled providers of the setting `SignInProviders`.'),
         turnstile_url: z.string().meta({
           description: 'Base address of the human check’s widget.',
           example: 'https://challenges.cloudflare.com',

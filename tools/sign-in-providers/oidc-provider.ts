@@ -8,6 +8,7 @@ export interface OidcPerson {
   preferred_username?: string
   email?: string
   email_verified?: boolean
+  groups?: readonly string[]
 }
 
 export interface OidcProvider extends ProviderServer {
@@ -62,7 +63,7 @@ function newProvider(
     cookies: { keys: [randomBytes(16).toString('hex')] },
     claims: {
       openid: ['sub'],
-      profile: ['name', 'preferred_username'],
+      profile: ['name', 'preferred_username', 'groups'],
       email: ['email', 'email_verified'],
     },
     // Consoles that build the address themselves, like One API's, send no challenge.

@@ -1,17 +1,39 @@
-import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { BOUND_MESSAGE, type RedirectingProvider } from '../../contract/oauth.ts'
 import { CallFailure } from '../app/call-client.ts'
 import { callWhole } from '../app/call.ts'
 import { setSessionUser, toSessionUser } from '../app/session.ts'
+import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
 import { secondStep } from './code-form.tsx'
 import { mayRetry, RETRIES_MAX, waitMs } from './callback-retry.ts'
 
-const PROVIDERS: Record<RedirectingProvider, string> = { github: 'GitHub', lark: '', oidc: 'OIDC' }
+/** Sends the request of a provider's callback. */
+function finish(provider: RedirectingProvider, query: Required<CallbackQuery>) {
+  if (!provider.startsWith('oidc/')) {
+    // Each of the other names is the end of a path.
+    return callWhole(`GET /api/oauth/${provider as UnnamedProvider}`, { query })
+  }
+  const params = { name: provider.slice('oidc/'.length) }
+  return callWhole('GET /api/oauth/oidc/:name', { params, query })
+}
+
+type UnnamedProvider = Exclude<RedirectingProvider, `oidc/${string}`>
+
+const NAMES: Readonly<Record<string, string>> = { github: 'GitHub', oidc: 'OIDC' }
+
+/** Name of a provider, as the status shows it. */
+function useProviderName(provider: RedirectingProvider): string {
+  const { t } = useTranslation()
+  const { gatehouse } = useStatus()
+  const listed = gatehouse?.sign_in_providers?.find((entry) => entry.provider === provider)
+  if (listed !== undefined) return listed.title
+  return provider === 'lark' ? t('飞书') : (NAMES[provider] ?? provider.replace('oidc/', ''))
+}
 
 interface CallbackQuery {
   code?: string
@@ -47,7 +69,7 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
 
     async function comeBack(made: number): Promise<void> {
       try {
-        const { data, message } = await callWhole(`GET /api/oauth/${provider}`, { query })
+        const { data, message } = await finish(provider, query)
         if (message === BOUND_MESSAGE) {
           toast.success(t('绑定成功！'))
           await navigate({ to: paths.setting, replace: true })
@@ -75,7 +97,7 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
     void comeBack(0)
   }, [provider, code, state, error, iss, navigate, t])
 
-  const name = PROVIDERS[provider] || t('飞书')
+  const name = useProviderName(provider)
   return (
     <section className={styles['trip']}>
       <h1>{t('{{name}} 登录', { name })}</h1>
@@ -94,3 +116,10 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
 export const GithubCallbackPage = () => <Callback provider="github" />
 export const LarkCallbackPage = () => <Callback provider="lark" />
 export const OidcCallbackPage = () => <Callback provider="oidc" />
+export const LinuxdoCallbackPage = () => <Callback provider="linuxdo" />
+export const DiscordCallbackPage = () => <Callback provider="discord" />
+
+export function NamedCallbackPage() {
+  const { name = '' }: { name?: string } = useParams({ strict: false })
+  return <Callback provider={`oidc/${name}`} />
+}

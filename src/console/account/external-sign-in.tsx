@@ -23,7 +23,8 @@ export function ExternalSignIn({ from }: { from: string | undefined }) {
   const hasWechat = status.wechat_login === true
   const hasLark = Boolean(status.lark_client_id)
   const hasOidc = status.oidc === true
-  if (!hasGithub && !hasWechat && !hasLark && !hasOidc) return null
+  const listed = status.gatehouse?.sign_in_providers ?? []
+  if (!hasGithub && !hasWechat && !hasLark && !hasOidc && listed.length === 0) return null
   return (
     <>
       <p className={styles['or']}>{t('或')}</p>
@@ -55,6 +56,16 @@ export function ExternalSignIn({ from }: { from: string | undefined }) {
             ID
           </ProviderButton>
         )}
+        {listed.map(({ provider, title, icon, color }) => (
+          <ProviderButton
+            key={provider}
+            provider={provider}
+            label={t('使用 {{name}} 登录', { name: title })}
+            color={color}
+          >
+            {icon}
+          </ProviderButton>
+        ))}
       </div>
       {asksCode && <WechatSignIn from={from} onClose={() => setAsksCode(false)} />}
     </>
@@ -64,10 +75,11 @@ export function ExternalSignIn({ from }: { from: string | undefined }) {
 interface ProviderButtonProps {
   provider: RedirectingProvider
   label: string
+  color?: string
   children: ReactNode
 }
 
-function ProviderButton({ provider, label, children }: ProviderButtonProps) {
+function ProviderButton({ provider, label, color = '', children }: ProviderButtonProps) {
   const status = useStatus()
   const [isLeaving, setIsLeaving] = useState(false)
   async function leave() {
@@ -81,6 +93,7 @@ function ProviderButton({ provider, label, children }: ProviderButtonProps) {
       className={styles['provider']}
       title={label}
       aria-label={label}
+      data-color={color}
       aria-disabled={isLeaving}
       onClick={() => !isLeaving && void leave()}
     >

@@ -17,6 +17,7 @@ import { LeaveQuestion } from '../app/form/leave-question.tsx'
 import { selfQuery } from '../app/self.ts'
 import { sessionUser, setSessionUser } from '../app/session.ts'
 import { toast } from '../app/toast.ts'
+import { useExternalAccounts } from '../app/sign-in/external-accounts.ts'
 import { paths } from '../paths.ts'
 import { focusFirst } from '../ui/field/focus-first.ts'
 import { FactRow, Form, FormRow, SaveBar } from '../ui/form.tsx'
@@ -128,9 +129,10 @@ function ProfileFields({ self }: { self: Self }) {
   const { t } = useTranslation()
   const navigate = useNavigate()
   const mustChange = sessionUser()?.must_change_password === true
-  const hasExternalSignIn = [self.github_id, self.wechat_id, self.lark_id, self.oidc_id].some(
-    Boolean,
-  )
+  const accounts = useExternalAccounts()
+  const hasExternalSignIn =
+    accounts.length > 0 ||
+    [self.github_id, self.wechat_id, self.lark_id, self.oidc_id].some(Boolean)
   const { save, isBusy, failure } = useSave(mustChange)
   const isGivenUp = useRef(false)
   const form = useForm<ProfileForm>({

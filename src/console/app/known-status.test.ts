@@ -24,6 +24,14 @@ describe('stored status', () => {
     expect(toKnownStatus(stored)).toEqual(stored)
   })
 
+  test('drops sign-in providers that it could not show', () => {
+    const corp = { provider: 'oidc/corp', title: 'Corp', icon: 'C', color: '' }
+    const sent = [corp, { ...corp, provider: 'nobody' }, { ...corp, title: 5 }, null]
+    expect(
+      toKnownStatus({ gatehouse: { ...gatehouse, sign_in_providers: sent } }).gatehouse,
+    ).toEqual({ ...gatehouse, sign_in_providers: [corp] })
+  })
+
   test('keeps the known members of a One API console’s status', () => {
     const { gatehouse: _ours, ...theirs } = stored
     expect(toKnownStatus({ ...theirs, docs_link: 'https://docs.example' })).toEqual(theirs)

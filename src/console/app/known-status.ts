@@ -1,3 +1,4 @@
+import { PRESET_PROVIDERS } from '../../contract/oauth.ts'
 import type { Status } from '../../contract/status-api.ts'
 
 /** Public information about the server. A One API server sends fewer members than ours. */
@@ -33,13 +34,20 @@ const KINDS = {
   oidc_authorization_endpoint: 'text',
   oidc_token_endpoint: 'text',
   oidc_userinfo_endpoint: 'text',
+  linuxdo_oauth: 'flag',
+  linuxdo_client_id: 'text',
+  discord_oauth: 'flag',
+  discord_client_id: 'text',
 } satisfies Record<Exclude<keyof Status, 'gatehouse'>, Kind>
 
 const OUR_KINDS = {
   options_min_role: 'number',
   theme: 'text',
   turnstile_url: 'text',
-} satisfies Record<Exclude<keyof Ours, 'features' | 'registration' | 'manual'>, Kind>
+} satisfies Record<
+  Exclude<keyof Ours, 'features' | 'registration' | 'manual' | 'sign_in_providers'>,
+  Kind
+>
 
 const IS_KIND: Record<Kind, (value: unknown) => boolean> = {
   text: (value) => typeof value === 'string',
@@ -61,6 +69,22 @@ function isRecord(value: unknown): value is Values {
   return typeof value === 'object' && value !== null
 }
 
+type ListedProviders = NonNullable<Ours['sign_in_providers']>
+
+/** Keeps the entries of which every member is a text; an older server sends no list. */
+function listedProviders(value: unknown): { sign_in_providers?: ListedProviders } {
+  if (!Array.isArray(value)) return {}
+  const sound = value.filter((entry): entry is ListedProviders[number] => {
+    if (!isRecord(entry)) return false
+    const texts = [entry['provider'], entry['title'], entry['icon'], entry['color']]
+    return texts.every((text) => typeof text === 'string') && isListed(String(entry['provider']))
+  })
+  return { sign_in_providers: sound }
+}
+
+const isListed = (provider: string): boolean =>
+  PRESET_PROVIDERS.some((preset) => preset === provider) || provider.startsWith('oidc/')
+
 /** Null if the stored value is not a status of our server. */
 function ourStatus(value: unknown): Ours | null {
   if (!isRecord(value)) return null
@@ -73,6 +97,7 @@ function ourStatus(value: unknown): Ours | null {
     ...(sound as Omit<Ours, 'features'>),
     features: features.map(String),
     ...(value['manual'] === true ? { manual: true } : {}),
+    ...listedProviders(value['sign_in_providers']),
   }
   const registration = REGISTRATIONS.find((known) => known === value['registration'])
   return registration === undefined ? ours : { ...ours, registration }

@@ -91,6 +91,11 @@ export const optionGroups = {
     title: { zh: 'OIDC', en: 'OIDC' },
     save: { zh: '保存 OIDC 设置', en: 'Save OIDC settings' },
   },
+  'sign-in-providers': {
+    page: 'system',
+    title: { zh: '更多登录服务', en: 'More sign-in providers' },
+    save: { zh: '保存登录服务', en: 'Save sign-in providers' },
+  },
   pusher: {
     page: 'system',
     title: { zh: '消息推送', en: 'Message pusher' },

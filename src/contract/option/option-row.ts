@@ -102,5 +102,7 @@ type OptionKind<Key extends string> =
   | { kind: 'usableGroups'; default: string; rows: number }
   /** JSON from a model to its tiers; `default-price-tiers.json` holds the defaults. */
   | { kind: 'priceTiers'; rows: number }
+  /** JSON from a name to a provider (`sign-in-providers.ts`). Its secrets are never sent back. */
+  | { kind: 'signInProviders'; default: '{}' }
   /** JSON from a model to its capabilities, in the schema of models.dev. */
   | { kind: 'modelCapabilities'; default: ''; rows: number }

@@ -293,6 +293,18 @@ export const systemOptions = {
     default: '',
     title: { zh: 'OIDC 用户信息地址', en: 'OIDC userinfo endpoint' },
   },
+  SignInProviders: {
+    group: 'sign-in-providers',
+    kind: 'signInProviders',
+    default: '{}',
+    title: { zh: '登录服务', en: 'Sign-in providers' },
+    hint: {
+      zh: '更多 OIDC 服务，以及 LinuxDO 和 Discord；只有超级管理员可以修改',
+      en: 'More OIDC providers, LinuxDO and Discord; only root can change them',
+    },
+    isOurs: true,
+    isRootOnly: true,
+  },
   MessagePusherAddress: {
     group: 'pusher',
     kind: 'address',

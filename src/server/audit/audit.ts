@@ -15,6 +15,7 @@ const SECRET_MEMBERS: ReadonlySet<string> = new Set([
   'password',
   'access_token',
   'key',
+  'client_secret',
   ...SECRET_CONFIG_MEMBERS,
 ])
 

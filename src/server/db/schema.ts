@@ -383,7 +383,14 @@ export interface Schema {
   mail_codes: MailCodeRow
   human_checks: { id_hash: string; expires_at: number }
   quota_reminders: QuotaReminderRow
-  external_identities: { provider: string; subject: string; user_id: number; created_at: number }
+  external_identities: {
+    provider: string
+    subject: string
+    user_id: number
+    created_at: number
+    /** Empty for providers with a column in `users`. */
+    label: Generated<string>
+  }
   name_keys: { name_key: string; twin: number; user_id: number; username: string }
   sign_in_states: SignInStateRow
   ledger: LedgerRow

@@ -80,6 +80,8 @@ async function createWorld(server: TestServer): Promise<World> {
   for (const key of optionKeys.filter(isSecretOption)) {
     await app.options.set(key, plant())
   }
+  const listed = { client_id: 'client', client_secret: plant() }
+  await app.options.set('SignInProviders', JSON.stringify({ discord: listed }))
   for (const { id } of [root, admin, user]) {
     // One API stored it in plain text; we store a hash.
     const adopted = plant()
@@ -214,7 +216,10 @@ const REFUSED = new Set([
   'GET /api/oauth/email/bind',
   'GET /api/oauth/github',
   'GET /api/oauth/lark',
+  'GET /api/oauth/linuxdo',
+  'GET /api/oauth/discord',
   'GET /api/oauth/oidc',
+  'GET /api/oauth/oidc/:name',
   'GET /api/oauth/wechat',
   'GET /api/oauth/wechat/bind',
   'DELETE /api/oauth/:provider',

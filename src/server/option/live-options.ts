@@ -64,13 +64,13 @@ export interface LiveOptions {
   secretsSet(): string[]
   /**
    * Validates, stores and applies a value. Throws `option_unknown`, `option_invalid`,
-   * `option_needs`, `option_in_use`. `also` runs in the same transaction; it receives the secret
-   * that this change clears, if any.
+   * `option_needs`, `option_in_use`. `also` runs in the same transaction; it receives the stored
+   * text, and the secret that this change clears, if any.
    */
   set(
     key: string,
     value: string,
-    also?: (trx: Queries, emptied: OptionKey | null) => Promise<void>,
+    also?: (trx: Queries, change: { stored: string; emptied: OptionKey | null }) => Promise<void>,
   ): Promise<void>
   /**
    * Sets several keys that do not depend on each other, all or none. `change` computes the new
@@ -194,11 +194,12 @@ export async function createLiveOptions(
         // sent to another address.
         await lockOptions(trx)
         const before = textsOf(await loadOptions(trx))
-        refuseValue(key, value, before)
-        const emptied = secretLeftBehind(key, value, before)
-        await saveOption(trx, key, value)
+        const kept = optionSpec(key).completed?.(value, before(key)) ?? value
+        refuseValue(key, kept, before)
+        const emptied = secretLeftBehind(key, kept, before)
+        await saveOption(trx, key, kept)
         if (emptied !== null) await saveOption(trx, emptied, '')
-        await also?.(trx, emptied)
+        await also?.(trx, { stored: kept, emptied })
       })
     },
     setAll: (change, also) =>
@@ -264,5 +265,6 @@ function refuseValue(key: OptionKey, value: string, current: (key: OptionKey) =>
  */
 function shownText(key: OptionKey, value: string): string {
   const spec = optionSpec(key)
+  if (spec.shown !== undefined) return spec.shown(value)
   return spec.mended === undefined || spec.check(value) === null ? value : spec.mended(value)
 }

@@ -17,13 +17,13 @@ export const optionRoutes = ({ options, clock }: App): Route[] => {
       if (key === '') throw new AppError('invalid_parameter')
       if (!maySee(call.actor.role, key)) throw new AppError('role_too_low')
       const before = isOptionKey(key) ? options.text(key) : ''
-      await options.set(key, value, (trx, emptied) =>
+      await options.set(key, value, (trx, { stored, emptied }) =>
         recordAudit(trx, call, {
           nowSeconds: clock.nowSeconds(),
           action: 'option.update',
           target: { id: 0, name: key },
           before: { [key]: before, ...(emptied !== null && { [emptied]: options.text(emptied) }) },
-          after: { [key]: value, ...(emptied !== null && { [emptied]: '' }) },
+          after: { [key]: stored, ...(emptied !== null && { [emptied]: '' }) },
         }),
       )
     }),

@@ -5,6 +5,7 @@ import { auditSinkOf } from '../audit/audit-sink-address.ts'
 import { senderAddress } from '../mail/mail-address.ts'
 import { isTimeZone } from '../time-zone.ts'
 import { ratioMapJson } from './default-ratios.ts'
+import { isWebAddress } from './web-address.ts'
 import { duplicateRatioName, parseRatios, ratiosInForce } from './ratio-text.ts'
 
 /** Validation of option values by kind. Values are sent and stored as text. */
@@ -19,6 +20,10 @@ export interface OptionSpec {
    * Returns the nearest valid value for an invalid one; the value itself if there is no such value.
    */
   mended?(value: string): string
+  /** Returns the text to store for a new value, if parts of it stay as they are stored. */
+  completed?(value: string, before: string): string
+  /** Returns what a client may see of a stored text, if that is not all of it. */
+  shown?(value: string): string
 }
 
 /** Characters. */
@@ -95,18 +100,6 @@ export const longText = (row: Row): OptionSpec => ({
   default: row.default,
   check: (text) => textProblem(text, TEXT_MAX),
 })
-
-/**
- * Rejects URLs that parsers interpret differently: with backslashes, a missing slash or a user name
- * before the host.
- */
-function isWebAddress(text: string): boolean {
-  if (!/^https?:\/\/[^/\\?#]/i.test(text) || /[\s\\]/.test(text) || !URL.canParse(text)) {
-    return false
-  }
-  const { username, password } = new URL(text)
-  return username === '' && password === ''
-}
 
 export const address = (row: Row): OptionSpec =>
   orNothing({

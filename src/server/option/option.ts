@@ -20,6 +20,7 @@ import {
   type OptionSpec,
 } from './option-value.ts'
 import { priceTiers } from './price-tiers.ts'
+import { signInProviders } from './sign-in-providers.ts'
 import { usableGroups } from './usable-groups.ts'
 
 /** The checks of every option, from its row in the contract. */
@@ -63,6 +64,8 @@ function specOf(key: OptionKey): OptionSpec {
       return usableGroups(row)
     case 'priceTiers':
       return priceTiers()
+    case 'signInProviders':
+      return signInProviders(row)
     case 'modelCapabilities':
       return modelCapabilities(row)
   }

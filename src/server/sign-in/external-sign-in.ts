@@ -19,11 +19,12 @@ import {
   updateUser,
   type StoredUser,
 } from '../user/user-store.ts'
-import { named, type ExternalPerson } from './provider/external-provider.ts'
+import { named, type ExternalPerson, type ProviderNames } from './provider/external-provider.ts'
 import {
   adoptedOwner,
   bindIdentity,
   identityOwner,
+  listedIdentities,
   removeIdentity,
   showIdentity,
   shownProviders,
@@ -32,6 +33,8 @@ import {
 /** A person as reported by a provider. */
 export interface External {
   provider: ExternalProvider
+  /** How error texts call it. */
+  names: ProviderNames
   person: ExternalPerson
 }
 
@@ -94,7 +97,7 @@ const CONFIGURABLE_SERVERS: ReadonlySet<ExternalProvider> = new Set(['oidc', 'we
  * any identity.
  */
 async function bindUnbound(app: App, external: External, userId: number): Promise<StoredUser> {
-  const { provider } = external
+  const { provider, names } = external
   const user = await usableUser(app, userId)
   refusePrivileged(app, external, user.role)
   if (
@@ -102,7 +105,7 @@ async function bindUnbound(app: App, external: External, userId: number): Promis
     isAdmin(user.role) &&
     !isRoot(app.config.OPTIONS_MIN_ROLE)
   ) {
-    throw new AppError('external_admin_unbound', named(provider))
+    throw new AppError('external_admin_unbound', named(names))
   }
   await app.database.write.transaction().execute((trx) => bindOrThrow(trx, app, external, userId))
   return user
@@ -132,19 +135,16 @@ async function usableUser({ database }: App, userId: number): Promise<StoredUser
  * While administrators may change them, no provider can sign in to root, and only one whose
  * identities include their server can sign in to an administrator.
  */
-function refusePrivileged({ config }: App, { provider, person }: External, role: number): void {
+function refusePrivileged({ config }: App, { names, person }: External, role: number): void {
   if (isRoot(config.OPTIONS_MIN_ROLE)) return
   if (isRoot(role)) throw new AppError('external_root')
   if (isAdmin(role) && !person.isProven) {
-    throw new AppError('external_admin_unproven', named(provider))
+    throw new AppError('external_admin_unproven', named(names))
   }
 }
 
-async function newUser(
-  app: App,
-  { provider, person }: External,
-  requestId: string,
-): Promise<StoredUser> {
+async function newUser(app: App, external: External, requestId: string): Promise<StoredUser> {
+  const { provider, person } = external
   if (!app.options.flag('RegisterEnabled')) throw new AppError('register_closed')
   const email = acceptableEmail(person.email)
   const user: Omit<UserToCreate, 'username'> = {
@@ -152,7 +152,7 @@ async function newUser(
     email,
     requestId,
     async also(trx, userId) {
-      await bindOrThrow(trx, app, { provider, person }, userId)
+      await bindOrThrow(trx, app, external, userId)
       const isTaken = email !== '' && (await isEmailOfOthers(trx, email, userId))
       if (isTaken) await updateUser(trx, userId, { email: '' })
     },
@@ -160,7 +160,7 @@ async function newUser(
   const wished = preferredName(person.username)
   const id =
     (wished === null ? null : await createUnlessTaken(app, { ...user, username: wished })) ??
-    (await createUser(app, { ...user, username: { madeFrom: provider } }))
+    (await createUser(app, { ...user, username: { madeFrom: provider.replace(/^oidc\//, '') } }))
   return usableUser(app, id)
 }
 
@@ -191,7 +191,7 @@ const acceptableEmail = (email = ''): string => (fieldRefusal({ email }) === nul
  */
 export async function bind(app: App, external: External, user: StoredUser): Promise<void> {
   refusePrivileged(app, external, user.role)
-  const { provider, person } = external
+  const { provider, names, person } = external
   const { read } = app.database
   const owner = await identityOwner(read, { provider, subject: person.subject })
   const unbound = await unboundOwner(read, external)
@@ -202,7 +202,7 @@ export async function bind(app: App, external: External, user: StoredUser): Prom
       .transaction()
       .execute((trx) => bindOrThrow(trx, app, external, user.id))
   } catch (error) {
-    if (error instanceof IdentityTaken) throw new AppError('external_taken', named(provider))
+    if (error instanceof IdentityTaken) throw new AppError('external_taken', named(names))
     throw error
   }
   await app.database.announce(`user:${user.id}`)
@@ -219,7 +219,10 @@ export async function unbind(
     // bindings.
     const user = await lockUser(trx, userId)
     if (user === undefined) throw new AppError('not_found')
-    const others = shownProviders(user).filter((shown) => shown !== provider)
+    const listed = await listedIdentities(trx, userId)
+    const others = [...shownProviders(user), ...listed.map((identity) => identity.provider)].filter(
+      (other) => other !== provider,
+    )
     if (user.password === '' && others.length === 0) throw new AppError('external_only_way_in')
     await removeIdentity(trx, provider, userId)
   })

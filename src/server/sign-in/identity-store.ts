@@ -1,7 +1,14 @@
-import type { ExternalProvider } from '../../contract/oauth.ts'
+import {
+  EXTERNAL_PROVIDERS,
+  type ExternalProvider,
+  type ListedProvider,
+} from '../../contract/oauth.ts'
 import type { Queries } from '../db/database.ts'
 import { beginsWith, isUniqueViolation } from '../db/sql-text.ts'
 import { isPresent, type StoredUser } from '../user/present-user-store.ts'
+
+/** Providers with a column of One API. */
+type ColumnProvider = (typeof EXTERNAL_PROVIDERS)[number]
 
 /** One API's column for each provider. It is for display; our own table decides. */
 const COLUMNS = {
@@ -9,18 +16,20 @@ const COLUMNS = {
   lark: 'lark_id',
   oidc: 'oidc_id',
   wechat: 'wechat_id',
-} as const satisfies Record<ExternalProvider, keyof StoredUser>
+} as const satisfies Record<ColumnProvider, keyof StoredUser>
+
+/** Null for providers of `SignInProviders`, whose label is in our own table. */
+const columnOf = (provider: ExternalProvider): (typeof COLUMNS)[ColumnProvider] | null =>
+  Object.hasOwn(COLUMNS, provider) ? COLUMNS[provider as ColumnProvider] : null
 
 /** Target values of One API's columns; absent to keep the current value. */
-export type ShownIdentities = Partial<
-  Record<(typeof COLUMNS)[ExternalProvider], string | undefined>
->
+export type ShownIdentities = Partial<Record<(typeof COLUMNS)[ColumnProvider], string | undefined>>
 
 export interface Identity {
   provider: ExternalProvider
   /** Immutable id at the provider. */
   subject: string
-  /** Value of One API's column. */
+  /** Name that is shown: in One API's column, or in our own table. */
   label: string
 }
 
@@ -38,12 +47,16 @@ export async function identityOwner(
   return row?.user_id
 }
 
-/** Whether an identity of another OpenID Connect issuer is stored. */
-export async function knowsOtherIssuer(db: Queries, issuer: string): Promise<boolean> {
+/** Whether an identity of another issuer is stored for this OpenID Connect provider. */
+export async function knowsOtherIssuer(
+  db: Queries,
+  provider: ExternalProvider,
+  issuer: string,
+): Promise<boolean> {
   const row = await db
     .selectFrom('external_identities')
     .select('user_id')
-    .where('provider', '=', 'oidc')
+    .where('provider', '=', provider)
     .where(({ not }) => not(beginsWith('subject', `${issuer} `)))
     .executeTakeFirst()
   return row !== undefined
@@ -57,10 +70,12 @@ export async function adoptedOwner(
   db: Queries,
   { provider, label }: Pick<Identity, 'provider' | 'label'>,
 ): Promise<number | undefined> {
+  const column = columnOf(provider)
+  if (column === null) return undefined
   const rows = await db
     .selectFrom('users')
     .select('id')
-    .where(COLUMNS[provider], '=', label)
+    .where(column, '=', label)
     .where(isPresent)
     .where(({ not, exists, selectFrom }) =>
       not(
@@ -87,10 +102,11 @@ export async function bindIdentity(
   { userId, nowSeconds }: { userId: number; nowSeconds: number },
 ): Promise<boolean> {
   await removeIdentity(trx, provider, userId)
+  const shown = columnOf(provider) === null ? label : ''
   try {
     await trx
       .insertInto('external_identities')
-      .values({ provider, subject, user_id: userId, created_at: nowSeconds })
+      .values({ provider, subject, user_id: userId, created_at: nowSeconds, label: shown })
       .execute()
   } catch (error) {
     if (isUniqueViolation(error, 'external_identities')) return false
@@ -100,13 +116,23 @@ export async function bindIdentity(
   return true
 }
 
-/** Stores the person's current name at the provider. Returns whether it changed. */
+/** Stores the person's current name at the provider. Returns whether the user's row changed. */
 export async function showIdentity(
   db: Queries,
   { provider, label }: Pick<Identity, 'provider' | 'label'>,
   userId: number,
 ): Promise<boolean> {
-  const column = COLUMNS[provider]
+  const column = columnOf(provider)
+  if (column === null) {
+    await db
+      .updateTable('external_identities')
+      .set({ label })
+      .where('provider', '=', provider)
+      .where('user_id', '=', userId)
+      .where('label', '<>', label)
+      .execute()
+    return false
+  }
   const result = await db
     .updateTable('users')
     .set({ [column]: label })
@@ -127,11 +153,30 @@ export async function removeIdentity(
     .where('provider', '=', provider)
     .where('user_id', '=', userId)
     .execute()
+  const column = columnOf(provider)
+  if (column === null) return
   await trx
     .updateTable('users')
-    .set({ [COLUMNS[provider]]: '' })
+    .set({ [column]: '' })
     .where('id', '=', userId)
     .execute()
+}
+
+/** Returns the identities of a user at providers without a column, oldest first. */
+export async function listedIdentities(
+  db: Queries,
+  userId: number,
+): Promise<{ provider: ListedProvider; label: string }[]> {
+  const rows = await db
+    .selectFrom('external_identities')
+    .select(['provider', 'label'])
+    .where('user_id', '=', userId)
+    .where('provider', 'not in', [...EXTERNAL_PROVIDERS])
+    .orderBy('created_at')
+    .orderBy('provider')
+    .execute()
+  // Every other provider was stored by its name in `SignInProviders`.
+  return rows.map(({ provider, label }) => ({ provider: provider as ListedProvider, label }))
 }
 
 /** Frees all identities of a deleted user. */
@@ -160,6 +205,6 @@ export async function removeEmptied(
 }
 
 /** Returns the providers that a user's row shows, in the contract's order. */
-export const shownProviders = (user: StoredUser): ExternalProvider[] =>
+export const shownProviders = (user: StoredUser): ColumnProvider[] =>
   // `Object.keys` of a constant returns exactly its own keys.
-  (Object.keys(COLUMNS) as ExternalProvider[]).filter((provider) => user[COLUMNS[provider]])
+  (Object.keys(COLUMNS) as ColumnProvider[]).filter((provider) => user[COLUMNS[provider]])

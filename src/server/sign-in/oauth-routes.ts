@@ -8,15 +8,17 @@ import { serve, type Actor, type CallContext, type Route } from '../http/handler
 import {
   ExchangeFailure,
   named,
+  PROVIDER_NAMES,
   type ExternalPerson,
+  type ProviderNames,
   type RedirectProvider,
   type AuthorizationResponse,
 } from './provider/external-provider.ts'
 import { usesDefaultPassword } from './default-password.ts'
 import { bind, unbind, userOf, type External } from './external-sign-in.ts'
-import { createGithub } from './provider/github.ts'
-import { createLark } from './provider/lark.ts'
-import { createOidc } from './provider/oidc.ts'
+import { applyRules } from './apply-rules.ts'
+import { listedIdentities } from './identity-store.ts'
+import { createRedirectProviders } from './provider/redirect-providers.ts'
 import { consumeState, startAuthorization, returnAddress, restoreState } from './sign-in-state.ts'
 import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { signInOrAsk } from '../second-factor/second-step.ts'
@@ -25,17 +27,15 @@ import { wechatPerson } from './provider/wechat.ts'
 
 /** Routes to sign in with external providers and to bind their accounts. */
 export function oauthRoutes(app: App): Route[] {
-  const providers: Record<RedirectingProvider, RedirectProvider> = {
-    github: createGithub(app, app.egress),
-    lark: createLark(app, app.egress),
-    oidc: createOidc(app),
-  }
+  const providers = createRedirectProviders(app)
+  const callback = (call: CallContext, name: RedirectingProvider, query: CallbackQuery) =>
+    handleCallback(app, call, providers(name), query)
   const state = serve(oauthApi.state, async ({ query, ...call }) => {
     const { intent } = query
     if (intent === 'bind' && call.actor === null) throw new AppError('not_signed_in')
-    const provider = query.provider === undefined ? undefined : providers[query.provider]
+    const provider = query.provider === undefined ? undefined : providers(query.provider)
     if (provider !== undefined) refuseClosed(provider)
-    const started = await exchanged(app, provider?.name ?? 'oidc', () =>
+    const started = await exchanged(app, provider ?? NO_PROVIDER, () =>
       startAuthorization(app, call, { provider, intent }),
     )
     return {
@@ -45,13 +45,22 @@ export function oauthRoutes(app: App): Route[] {
   })
   return [
     state,
-    serve(oauthApi.github, ({ query, ...call }) =>
-      handleCallback(app, call, providers.github, query),
+    serve(oauthApi.github, ({ query, ...call }) => callback(call, 'github', query)),
+    serve(oauthApi.lark, ({ query, ...call }) => callback(call, 'lark', query)),
+    serve(oauthApi.oidc, ({ query, ...call }) => callback(call, 'oidc', query)),
+    serve(oauthApi.linuxdo, ({ query, ...call }) => callback(call, 'linuxdo', query)),
+    serve(oauthApi.discord, ({ query, ...call }) => callback(call, 'discord', query)),
+    serve(oauthApi.listed, ({ query, params, ...call }) =>
+      callback(call, `oidc/${params.name}`, query),
     ),
-    serve(oauthApi.lark, ({ query, ...call }) => handleCallback(app, call, providers.lark, query)),
-    serve(oauthApi.oidc, ({ query, ...call }) => handleCallback(app, call, providers.oidc, query)),
     ...wechatRoutes(app),
+    serve(oauthApi.accounts, async ({ actor }) => ({
+      data: await listedIdentities(app.database.read, actor.id),
+    })),
     serve(oauthApi.unbind, async ({ actor, params }) => unbind(app, params.provider, actor.id)),
+    serve(oauthApi.unbindListed, async ({ actor, params }) =>
+      unbind(app, `oidc/${params.name}`, actor.id),
+    ),
   ]
 }
 
@@ -62,8 +71,8 @@ function wechatRoutes(app: App): Route[] {
     if (!(await rateLimits.wechatCode.take(EVERYBODY))) throw new AppError('wechat_code_attempts')
     let isWrongCode = false
     try {
-      const person = await exchanged(app, 'wechat', () => wechatPerson(options, egress, code))
-      return { provider: 'wechat', person }
+      const person = await exchanged(app, WECHAT, () => wechatPerson(options, egress, code))
+      return { provider: 'wechat', names: PROVIDER_NAMES.wechat, person }
     } catch (error) {
       isWrongCode = error instanceof AppError && error.code === 'wechat_code_invalid'
       throw error
@@ -90,6 +99,12 @@ function wechatRoutes(app: App): Route[] {
   ]
 }
 
+const WECHAT = { name: 'wechat', names: () => PROVIDER_NAMES.wechat } as const
+/** Without a provider nothing is exchanged. */
+const NO_PROVIDER = { name: 'oidc', names: () => PROVIDER_NAMES.oidc } as const
+
+type CallbackQuery = AuthorizationResponse & { error: string }
+
 /** Key of a limit that counts all callers together. */
 const EVERYBODY = 'everybody'
 
@@ -98,7 +113,7 @@ async function handleCallback(
   app: App,
   call: CallContext,
   provider: RedirectProvider,
-  query: AuthorizationResponse & { error: string },
+  query: CallbackQuery,
 ) {
   const state = await consumeState(app, call, { state: query.state, provider: provider.name })
   const actor = await binding(app, call, state)
@@ -108,22 +123,19 @@ async function handleCallback(
     await restoreState(app, state)
     throw refusal
   }
-  const person = await exchanged(app, provider.name, () =>
+  const person = await exchanged(app, provider, () =>
     personOf(app, call, provider, { state, query }),
   )
-  const external = { provider: provider.name, person }
+  const external = { provider: provider.name, names: provider.names(), person }
   if (actor === null) return { data: await signIn(app, call, external) }
   await bind(app, external, actor.user)
   return { message: BOUND_MESSAGE, data: undefined }
 }
 
 /** Returns why there is no code to exchange, or null. */
-function refusalOf(
-  provider: RedirectProvider,
-  query: AuthorizationResponse & { error: string },
-): AppError | null {
-  if (!provider.isOpen()) return new AppError('external_closed', named(provider.name))
-  if (query.error !== '') return new AppError('external_denied', named(provider.name))
+function refusalOf(provider: RedirectProvider, query: CallbackQuery): AppError | null {
+  if (!provider.isOpen()) return new AppError('external_closed', named(provider.names()))
+  if (query.error !== '') return new AppError('external_denied', named(provider.names()))
   return query.code === '' ? new AppError('invalid_parameter') : null
 }
 
@@ -162,11 +174,12 @@ async function binding(
 }
 
 function refuseClosed(provider: RedirectProvider): void {
-  if (!provider.isOpen()) throw new AppError('external_closed', named(provider.name))
+  if (!provider.isOpen()) throw new AppError('external_closed', named(provider.names()))
 }
 
 async function signIn(app: App, call: CallContext, external: External) {
-  const user = await userOf(app, external, call.requestId)
+  const known = await userOf(app, external, call.requestId)
+  const user = await applyRules(app, call, external, known)
   const mustChangePassword = await usesDefaultPassword(app, call, user)
   return signInOrAsk(app, call, { user, mustChangePassword })
 }
@@ -181,7 +194,7 @@ const SENTENCES = {
 /** Runs an exchange. Failures become our own error texts; the cause only goes to the trace. */
 async function exchanged<T>(
   app: App,
-  provider: External['provider'],
+  { name, names }: { name: External['provider']; names(): ProviderNames },
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -189,7 +202,7 @@ async function exchanged<T>(
   } catch (error) {
     if (!(error instanceof ExchangeFailure)) throw error
     const { reason, cause } = error
-    app.trace.warn({ provider, reason, cause: String(cause) }, 'an external sign-in failed')
-    throw new AppError(SENTENCES[reason], named(provider))
+    app.trace.warn({ provider: name, reason, cause: String(cause) }, 'an external sign-in failed')
+    throw new AppError(SENTENCES[reason], named(names()))
   }
 }

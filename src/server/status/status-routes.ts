@@ -8,6 +8,7 @@ import { openApiDocument } from '../http/openapi/openapi.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { hasManual } from '../http/manual-files.ts'
 import { ratioMapJson } from '../option/default-ratios.ts'
+import { listedOne, openProviders } from '../sign-in/provider/redirect-providers.ts'
 import { mayUseGroup } from '../token/token-group.ts'
 import { createPriceTexts } from './price-texts.ts'
 
@@ -56,11 +57,16 @@ export function statusRoutes({
         oidc_authorization_endpoint: options.text('OidcAuthorizationEndpoint'),
         oidc_token_endpoint: options.text('OidcTokenEndpoint'),
         oidc_userinfo_endpoint: options.text('OidcUserinfoEndpoint'),
+        linuxdo_oauth: listedOne(options, 'linuxdo')?.enabled === true,
+        linuxdo_client_id: listedOne(options, 'linuxdo')?.client_id ?? '',
+        discord_oauth: listedOne(options, 'discord')?.enabled === true,
+        discord_client_id: listedOne(options, 'discord')?.client_id ?? '',
         gatehouse: {
           options_min_role: config.OPTIONS_MIN_ROLE,
           features: [...FEATURES],
           theme,
           registration: registrationOf(options),
+          sign_in_providers: openProviders(options),
           turnstile_url: config.TURNSTILE_BASE_URL,
           manual: hasManual(manualFolder),
         },

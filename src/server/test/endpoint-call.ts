@@ -37,7 +37,14 @@ export const mayEndCaller = (endpoint: Endpoint): boolean =>
 
 /** Whether the endpoint is a provider's callback: without a state the response is 403. */
 export const needsState = (endpoint: Endpoint): boolean =>
-  endpoint === oauthApi.github || endpoint === oauthApi.lark || endpoint === oauthApi.oidc
+  [
+    oauthApi.github,
+    oauthApi.lark,
+    oauthApi.oidc,
+    oauthApi.linuxdo,
+    oauthApi.discord,
+    oauthApi.listed,
+  ].some((callback) => callback === endpoint)
 
 /** Returns the names of an object shape's members; empty for any other shape. */
 export function membersOf(shape: z.ZodType | undefined): string[] {

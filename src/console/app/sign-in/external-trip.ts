@@ -1,4 +1,8 @@
-import type { RedirectingProvider, SignInIntent } from '../../../contract/oauth.ts'
+import {
+  REDIRECTING_PROVIDERS,
+  type RedirectingProvider,
+  type SignInIntent,
+} from '../../../contract/oauth.ts'
 import { callWhole } from '../call.ts'
 import type { KnownStatus } from '../known-status.ts'
 
@@ -16,7 +20,9 @@ export async function goToProvider(
     const { data: state, ...beside } = await callWhole('GET /api/oauth/state', {
       query: { provider, intent },
     })
-    const address = beside.authorize_url ?? authorizeAddress(provider, state, status)
+    const own = REDIRECTING_PROVIDERS.find((name) => name === provider)
+    const address =
+      beside.authorize_url ?? (own === undefined ? '' : authorizeAddress(own, state, status))
     if (opened === null) {
       location.assign(address)
       return
@@ -32,7 +38,7 @@ export async function goToProvider(
 
 /** Address of the provider's page for a One API server, which leaves it to the console. */
 export function authorizeAddress(
-  provider: RedirectingProvider,
+  provider: (typeof REDIRECTING_PROVIDERS)[number],
   state: string,
   status: KnownStatus,
 ): string {

@@ -74,7 +74,7 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const [isAsking, setIsAsking] = useState(false)
   const changes = changesOf(group.fields, edits, options.value)
   const questions = questionsOf(changes, options.value)
-  const secrets = group.fields.filter(({ kind }) => kind === 'secret')
+  const secrets = group.fields.filter(({ kind }) => kind === 'secret' || kind === 'signInProviders')
   useFormDraft(
     {
       values: secrets.reduce((texts, { key }) => without(texts, key), edits),

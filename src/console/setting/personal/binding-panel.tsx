@@ -1,10 +1,15 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import type { ExternalProvider, RedirectingProvider } from '../../../contract/oauth.ts'
+import type {
+  ExternalProvider,
+  ListedProvider,
+  RedirectingProvider,
+} from '../../../contract/oauth.ts'
 import type { Self } from '../../../contract/user-api.ts'
 import { isRoot } from '../../../contract/user.ts'
 import { call } from '../../app/call.ts'
+import { externalAccountsQuery, useExternalAccounts } from '../../app/sign-in/external-accounts.ts'
 import { mark } from '../../app/i18n.ts'
 import { selfQuery } from '../../app/self.ts'
 import { goToProvider } from '../../app/sign-in/external-trip.ts'
@@ -21,7 +26,12 @@ type Dialog = 'wechat' | 'email' | null
 
 function useRefreshSelf(): () => Promise<void> {
   const client = useQueryClient()
-  return () => client.invalidateQueries({ queryKey: selfQuery.queryKey })
+  return async () => {
+    await Promise.all([
+      client.invalidateQueries({ queryKey: selfQuery.queryKey }),
+      client.invalidateQueries({ queryKey: externalAccountsQuery.queryKey }),
+    ])
+  }
 }
 
 /** Linked external accounts and email address. */
@@ -29,6 +39,7 @@ export function BindingPanel({ self }: { self: Self }) {
   const { t } = useTranslation()
   const status = useStatus()
   const refresh = useRefreshSelf()
+  const listed = useListed(status)
   const [dialog, setDialog] = useState<Dialog>(null)
   const why = isRoot(self.role) && !rootMayBind(status) ? t('超级管理员只能用密码登录') : undefined
   const close = () => setDialog(null)
@@ -54,6 +65,15 @@ export function BindingPanel({ self }: { self: Self }) {
           <BindingRow key={provider} name={t(name)} provider={provider} bound={bound}>
             <Action
               label={t(action)}
+              onClick={() => goToProvider(provider, 'bind', status)}
+              {...(why && { why })}
+            />
+          </BindingRow>
+        ))}
+        {listed.map(({ provider, title, bound }) => (
+          <BindingRow key={provider} name={title} provider={provider} bound={bound}>
+            <Action
+              label={t('绑定 {{name}} 账户', { name: title })}
               onClick={() => goToProvider(provider, 'bind', status)}
               {...(why && { why })}
             />
@@ -139,7 +159,7 @@ function BindingRow({ name, provider, bound, children }: BindingRowProps) {
   const { gatehouse } = useStatus()
   const refresh = useRefreshSelf()
   async function unbind() {
-    await call('DELETE /api/oauth/:provider', { params: { provider } })
+    await sendUnbind(provider)
     toast.success(t('已解除绑定'))
     await refresh()
   }
@@ -159,6 +179,39 @@ function BindingRow({ name, provider, bound, children }: BindingRowProps) {
       )}
     </li>
   )
+}
+
+function sendUnbind(provider: ExternalProvider) {
+  if (!provider.startsWith('oidc/')) {
+    // Each of the other names is one of the path.
+    const unnamed = provider as Exclude<ExternalProvider, `oidc/${string}`>
+    return call('DELETE /api/oauth/:provider', { params: { provider: unnamed } })
+  }
+  const name = provider.slice('oidc/'.length)
+  return call('DELETE /api/oauth/oidc/:name', { params: { name } })
+}
+
+interface ListedRow {
+  provider: ListedProvider
+  title: string
+  bound: string
+}
+
+/** Providers of `SignInProviders` that are enabled or already linked. */
+function useListed({ gatehouse }: KnownStatus): ListedRow[] {
+  const accounts = useExternalAccounts()
+  const open = gatehouse?.sign_in_providers ?? []
+  const label = (provider: ListedProvider) =>
+    accounts.find((account) => account.provider === provider)?.label ?? ''
+  const closed = accounts.filter(({ provider }) => !open.some((one) => one.provider === provider))
+  return [
+    ...open.map(({ provider, title }) => ({ provider, title, bound: label(provider) })),
+    ...closed.map(({ provider, label: bound }) => ({
+      provider,
+      title: provider.replace('oidc/', ''),
+      bound,
+    })),
+  ]
 }
 
 function BoundTo({ bound }: { bound: string }) {

@@ -1,5 +1,5 @@
 import type { ErrorParams, Language } from '../../../contract/errors.ts'
-import type { ExternalProvider, RedirectingProvider } from '../../../contract/oauth.ts'
+import type { RedirectingProvider } from '../../../contract/oauth.ts'
 
 /** A person at a provider. Only created from a response with an immutable id. */
 export interface ExternalPerson {
@@ -25,6 +25,8 @@ export interface ExternalPerson {
   username?: string
   /** Omitted if the provider reports it as unverified. */
   email?: string
+  /** Everything that the provider reported, for the rules of `SignInProviders`. */
+  claims?: Readonly<Record<string, unknown>>
 }
 
 /** Parameters of an authorization request. Empty members are not sent to the provider. */
@@ -48,6 +50,8 @@ export interface AuthorizationResponse {
 /** A provider that uses a browser redirect. */
 export interface RedirectProvider {
   name: RedirectingProvider
+  /** How error texts call it. */
+  names(): ProviderNames
   isOpen(): boolean
   /** Returns the parameters that this provider supports; the others stay empty. */
   prepare(authorization: AuthorizationRequest): Promise<AuthorizationRequest>
@@ -73,18 +77,20 @@ export class ExchangeFailure extends Error {
   }
 }
 
-const NAMES: Record<ExternalProvider, Record<Language, string>> = {
+export type ProviderNames = Readonly<Record<Language, string>>
+
+export const PROVIDER_NAMES = {
   github: { zh: ' GitHub ', en: 'GitHub' },
   lark: { zh: '飞书', en: 'Lark' },
   oidc: { zh: ' OIDC ', en: 'OIDC' },
   wechat: { zh: '微信', en: 'WeChat' },
-}
+} as const satisfies Record<string, ProviderNames>
 
 /** Parameters for the `{providerZh}` and `{providerEn}` placeholders of error texts. */
-export function named(provider: ExternalProvider): ErrorParams {
-  const { zh, en } = NAMES[provider]
-  return { providerZh: zh, providerEn: en }
-}
+export const named = ({ zh, en }: ProviderNames): ErrorParams => ({
+  providerZh: zh,
+  providerEn: en,
+})
 
 /** Maximum length of an accepted id, in characters. */
 const SUBJECT_LENGTH_MAX = 255

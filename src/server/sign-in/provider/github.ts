@@ -1,7 +1,13 @@
 import type { Config } from '../../config.ts'
 import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
-import { ExchangeFailure, textId, textOf, type RedirectProvider } from './external-provider.ts'
+import {
+  ExchangeFailure,
+  PROVIDER_NAMES,
+  textId,
+  textOf,
+  type RedirectProvider,
+} from './external-provider.ts'
 import { challengeOf } from './pkce.ts'
 import { callForObject } from './provider-call.ts'
 
@@ -15,6 +21,7 @@ export function createGithub(
 ): RedirectProvider {
   return {
     name: 'github',
+    names: () => PROVIDER_NAMES.github,
     isOpen: () => options.flag('GitHubOAuthEnabled') && options.text('GitHubClientId') !== '',
     // The redirect address is registered with GitHub.
     prepare: (authorization) => Promise.resolve({ ...authorization, redirectUri: '', nonce: '' }),

@@ -1,7 +1,13 @@
 import type { Config } from '../../config.ts'
 import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
-import { ExchangeFailure, textId, textOf, type RedirectProvider } from './external-provider.ts'
+import {
+  ExchangeFailure,
+  PROVIDER_NAMES,
+  textId,
+  textOf,
+  type RedirectProvider,
+} from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
 
 /**
@@ -15,6 +21,7 @@ export function createLark(
 ): RedirectProvider {
   return {
     name: 'lark',
+    names: () => PROVIDER_NAMES.lark,
     isOpen: () => options.text('LarkClientId') !== '' && options.text('LarkClientSecret') !== '',
     prepare: ({ redirectUri }) => Promise.resolve({ redirectUri, codeVerifier: '', nonce: '' }),
     authorizeUrl({ redirectUri }, state) {

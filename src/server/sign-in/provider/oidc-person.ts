@@ -16,5 +16,6 @@ export function oidcPerson(
     displayName: textOf(claims['name']) || 'OIDC User',
     ...(username === '' ? {} : { username }),
     ...(email === '' ? {} : { email }),
+    claims,
   }
 }

@@ -1,8 +1,8 @@
+import type { ListedProvider } from '../../../contract/oauth.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 import * as client from 'openid-client'
 import type { App } from '../../app.ts'
 import { jsonMembers } from '../../egress/http-call.ts'
-import type { LiveOptions } from '../../option/live-options.ts'
 import { knowsOtherIssuer } from '../identity-store.ts'
 import {
   ExchangeFailure,
@@ -13,7 +13,9 @@ import {
   type AuthorizationRequest,
 } from './external-provider.ts'
 import { endpointsPerson, issuerOfEndpoints } from './oidc-endpoints.ts'
+import { authorizationAddress } from './code-exchange.ts'
 import { oidcPerson } from './oidc-person.ts'
+import type { OidcSettings } from './oidc-settings.ts'
 import { challengeOf } from './pkce.ts'
 import { callProvider, PROVIDER_TIMEOUT_MS } from './provider-call.ts'
 
@@ -23,18 +25,21 @@ import { callProvider, PROVIDER_TIMEOUT_MS } from './provider-call.ts'
  * the provider is trusted because of TLS. One API never reads the document, so an adopted address
  * may be invalid; then the endpoints are used.
  */
-export function createOidc(app: App): RedirectProvider {
-  const { options, egress, clock } = app
+export function createOidc(
+  app: App,
+  name: OidcName,
+  settings: () => OidcSettings,
+): RedirectProvider {
+  const { egress, clock } = app
   const known = new Map<string, { configuration: client.Configuration; untilMs: number }>()
 
-  async function configurationFor(wellKnown: string): Promise<client.Configuration> {
-    const id = options.text('OidcClientId')
-    const secret = options.text('OidcClientSecret')
-    const key = JSON.stringify([wellKnown, id, secret, ENDPOINTS.map((name) => options.text(name))])
+  async function configurationFor(current: OidcSettings): Promise<client.Configuration> {
+    const { wellKnown } = current
+    const key = JSON.stringify(current)
     const kept = known.get(key)
     if (kept !== undefined && kept.untilMs > clock.monotonicMs()) return kept.configuration
-    const fetched = await discover(wellKnown, id, egress)
-    const configuration = adjusted(fetched, options, secret)
+    const fetched = await discover(wellKnown, current.clientId, egress)
+    const configuration = adjusted(fetched, current)
     if (isPlain(wellKnown)) client.allowInsecureRequests(configuration)
     client.enableNonRepudiationChecks(configuration)
     configuration[client.customFetch] = fetchBy(egress)
@@ -46,19 +51,20 @@ export function createOidc(app: App): RedirectProvider {
 
   let toldOf = ''
   /** Returns null if the endpoints are to be used; `needed` are those the caller requires. */
-  const discovered = async (
-    needed: readonly EndpointOption[],
-  ): Promise<client.Configuration | null> => {
-    const wellKnown = options.text('OidcWellKnown')
+  const discovered = async (needed: readonly Endpoint[]): Promise<client.Configuration | null> => {
+    const current = settings()
+    const { wellKnown } = current
     if (wellKnown === '') return null
     try {
-      return await withExchangeFailures(() => configurationFor(wellKnown))
+      return await withExchangeFailures(() => configurationFor(current))
     } catch (error) {
-      if (!(error instanceof NoDocument) || !(await mayUseEndpoints(app, needed))) throw error
+      const mayFallBack =
+        error instanceof NoDocument && (await mayUseEndpoints(app, { name, current, needed }))
+      if (!mayFallBack) throw error
       if (toldOf !== wellKnown) {
         const cause = String(error.cause)
         app.trace.warn(
-          { wellKnown, cause },
+          { provider: name, wellKnown, cause },
           'the OpenID Connect document is unavailable; using the configured endpoints',
         )
       }
@@ -68,8 +74,9 @@ export function createOidc(app: App): RedirectProvider {
   }
 
   return {
-    name: 'oidc',
-    isOpen: () => options.flag('OidcEnabled') && options.text('OidcClientId') !== '',
+    name,
+    names: () => settings().names,
+    isOpen: () => settings().isOpen,
     async prepare(authorization) {
       const configuration = await discovered(ENDPOINTS)
       if (configuration === null) return { ...authorization, nonce: '' }
@@ -81,18 +88,13 @@ export function createOidc(app: App): RedirectProvider {
       const parameters = {
         redirect_uri: authorization.redirectUri,
         response_type: 'code',
-        scope: 'openid profile email',
+        scope: settings().scopes,
         state,
         ...challengeOf(authorization.codeVerifier),
         ...(authorization.nonce === '' ? {} : { nonce: authorization.nonce }),
       }
       if (configuration !== null) return client.buildAuthorizationUrl(configuration, parameters)
-      const address = options.text('OidcAuthorizationEndpoint')
-      if (!URL.canParse(address)) throw new ExchangeFailure('refused', 'no authorization endpoint')
-      const url = new URL(address)
-      const all = { client_id: options.text('OidcClientId'), ...parameters }
-      for (const [name, value] of Object.entries(all)) url.searchParams.set(name, value)
-      return url
+      return authorizationAddress(settings(), parameters)
     },
     async personOf(answer, authorization) {
       const configuration = await discovered(EXCHANGE_ENDPOINTS)
@@ -101,7 +103,7 @@ export function createOidc(app: App): RedirectProvider {
         throw new ExchangeFailure('unreachable', 'the discovery document is missing')
       }
       return configuration === null
-        ? endpointsPerson({ options, egress }, answer, authorization)
+        ? endpointsPerson({ egress, settings: settings() }, answer, authorization)
         : withExchangeFailures(() => verifiedPerson(configuration, answer, authorization))
     },
   }
@@ -110,10 +112,12 @@ export function createOidc(app: App): RedirectProvider {
 /** Milliseconds for which a discovery document and its keys are cached. */
 const KEEP_MS = 10 * 60_000
 
-const EXCHANGE_ENDPOINTS = ['OidcTokenEndpoint', 'OidcUserinfoEndpoint'] as const
-/** Options that override endpoints of the discovery document. */
-const ENDPOINTS = ['OidcAuthorizationEndpoint', ...EXCHANGE_ENDPOINTS] as const
-type EndpointOption = (typeof ENDPOINTS)[number]
+const EXCHANGE_ENDPOINTS = ['tokenEndpoint', 'userinfoEndpoint'] as const
+/** Settings that override endpoints of the discovery document. */
+const ENDPOINTS = ['authorizationEndpoint', ...EXCHANGE_ENDPOINTS] as const
+type Endpoint = (typeof ENDPOINTS)[number]
+
+type OidcName = 'oidc' | ListedProvider
 
 /** An operator may configure `http:` on purpose, for a provider on the same machine or network. */
 const isPlain = (address: string): boolean => address.startsWith('http:')
@@ -126,12 +130,12 @@ class NoDocument extends ExchangeFailure {}
  * document's issuer: the user would get another identity here, with weaker checks.
  */
 async function mayUseEndpoints(
-  { options, database }: App,
-  needed: readonly EndpointOption[],
+  { database }: App,
+  { name, current, needed }: { name: OidcName; current: OidcSettings; needed: readonly Endpoint[] },
 ): Promise<boolean> {
-  const token = options.text('OidcTokenEndpoint')
-  if (!needed.every((name) => options.text(name) !== '') || !URL.canParse(token)) return false
-  return !(await knowsOtherIssuer(database.read, issuerOfEndpoints(token)))
+  const token = current.tokenEndpoint
+  if (!needed.every((endpoint) => current[endpoint] !== '') || !URL.canParse(token)) return false
+  return !(await knowsOtherIssuer(database.read, name, issuerOfEndpoints(token)))
 }
 
 async function discover(
@@ -166,7 +170,7 @@ function refuseOtherIssuer(wellKnown: string, issuer: string): void {
   throw new ExchangeFailure(
     'mismatch',
     `the discovery document at ${wellKnown} belongs to another issuer, ${issuer}. ` +
-      'Set OidcWellKnown to that issuer’s own address: ' +
+      'Set the discovery address to that issuer’s own: ' +
       `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
   )
 }
@@ -188,14 +192,13 @@ function asNoDocument(error: unknown): never {
 
 function adjusted(
   fetched: client.ServerMetadata,
-  options: LiveOptions,
-  secret: string,
+  { clientId, clientSecret: secret, ...settings }: OidcSettings,
 ): client.Configuration {
   const methods = fetched.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
   const authentication = methods.includes('client_secret_basic')
     ? client.ClientSecretBasic(secret)
     : client.ClientSecretPost(secret)
-  const [authorization, token, userinfo] = ENDPOINTS.map((name) => options.text(name))
+  const [authorization, token, userinfo] = ENDPOINTS.map((endpoint) => settings[endpoint])
   const metadata: client.ServerMetadata = {
     ...fetched,
     // Consoles for One API pass on code and state only. There is one issuer here, so no mix-up is
@@ -205,7 +208,7 @@ function adjusted(
     ...(token ? { token_endpoint: token } : {}),
     ...(userinfo ? { userinfo_endpoint: userinfo } : {}),
   }
-  return new client.Configuration(metadata, options.text('OidcClientId'), undefined, authentication)
+  return new client.Configuration(metadata, clientId, undefined, authentication)
 }
 
 async function verifiedPerson(

@@ -1,7 +1,13 @@
 import { AppError } from '../../app-error.ts'
 import type { Egress } from '../../egress/egress.ts'
 import type { LiveOptions } from '../../option/live-options.ts'
-import { ExchangeFailure, named, textId, type ExternalPerson } from './external-provider.ts'
+import {
+  ExchangeFailure,
+  named,
+  PROVIDER_NAMES,
+  textId,
+  type ExternalPerson,
+} from './external-provider.ts'
 import { callForObject } from './provider-call.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 
@@ -18,7 +24,7 @@ export async function wechatPerson(
 ): Promise<ExternalPerson> {
   const address = withoutTrailing(options.text('WeChatServerAddress'), '/')
   if (!options.flag('WeChatAuthEnabled') || address === '') {
-    throw new AppError('external_closed', named('wechat'))
+    throw new AppError('external_closed', named(PROVIDER_NAMES.wechat))
   }
   if (!isCode(code)) throw new AppError('wechat_code_invalid')
   const answer = await callForObject(egress, {
