@@ -92,7 +92,7 @@ forEachDatabase('models that only the operator knows', (open) => {
     expect(refused.json).toMatchObject({
       success: false,
       message:
-        'The value for “Model capabilities” (ModelCapabilities) is not valid: “a”: reasoning: true or false',
+        'The value for “Model capabilities” (ModelCapabilities) is not valid: “a”: reasoning: must be true or false',
     })
     expect((await save('{', 'zh')).json).toMatchObject({
       message: '「模型能力」（ModelCapabilities）的值无效：不是有效的 JSON',

@@ -61,10 +61,9 @@ forEachDatabase('a server that stops', (open) => {
     expect(textOf(running.text())).toBe('The answer is forty-two.')
     expect(eventsOf(running.text()).at(-1)).toBe('[DONE]')
     expect(answered.status).toBe(200)
-    // The second call of a connection that was busy comes too late.
-    expect(pipelined.text()).toContain('[DONE]')
-    expect(pipelined.text()).toContain('HTTP/1.1 503')
-    expect(pipelined.text()).toContain('"code":"overloaded"')
+    // The second call of a connection that was busy was on its way when the port was closed.
+    expect(pipelined.text().split('HTTP/1.1 200')).toHaveLength(3)
+    expect(pipelined.text().split('[DONE]')).toHaveLength(3)
     await expect(openCall(setup, client, chatBody(slow))).rejects.toThrow('ECONNREFUSED')
     const rows = await bookedAfterwards([requestIdOf(running), requestIdOf(answered)])
     expect(rows.map(({ user_amount }) => user_amount)).toEqual([-18, -18])

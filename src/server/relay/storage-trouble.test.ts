@@ -40,7 +40,7 @@ test('nothing can be reserved: 503, the upstream is not asked, and nothing stays
   const client = await aClient(setup)
   const model = await aServedModel(setup)
   failures = { kinds: ['reserve'], left: Number.POSITIVE_INFINITY }
-  const refusal = { code: 'busy', status: 503, wireCode: 'overloaded' } as const
+  const refusal = { code: 'database_unavailable', status: 503 } as const
   await expectRefused(setup, client, chatBody(model), refusal)
   expect(setup.upstream.seen()).toEqual([])
   expect(setup.faults.join()).toContain('disk full')
@@ -55,7 +55,7 @@ test('nor is a raw call sent without a reservation', async () => {
   const channel = await aChannel(setup, { type: ChannelTypeNumber.proxy, base_url, models: '' })
   failures = { kinds: ['reserve'], left: Number.POSITIVE_INFINITY }
   const path = `/v1/oneapi/proxy/${channel}/x`
-  const refusal = { code: 'busy', status: 503, wireCode: 'overloaded' } as const
+  const refusal = { code: 'database_unavailable', status: 503 } as const
   expectRefusal(await post(setup, client, 'body', { path }), refusal)
   expect(setup.upstream.seen()).toEqual([])
   expect(setup.faults.join()).toContain('disk full')

@@ -7,7 +7,7 @@ import { addFinishedHours } from '../log/log-sums.ts'
 import type { LogFilterValues } from '../log/log-store.ts'
 import type { LogOutbox } from '../log/outbox/outbox.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
-import { aLogRow, anAdmin, type TestUser } from './factories.ts'
+import { aLogRow, anAdmin, type TestUser, PASSWORD } from './factories.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
 import {
   aClient,
@@ -127,6 +127,7 @@ export function testRelayedLog(
     await addChannelSums(setup.database)
     await addFinishedHours(setup.app, new AbortController().signal)
     const target = began + HOUR + 1500
+    await setup.call('POST', '/api/verify', { as: admin, body: { password: PASSWORD } })
     const answer = await setup.call('DELETE', `/api/log/?target_timestamp=${target}`, {
       as: admin,
     })
