@@ -19,6 +19,7 @@ const config: KnipConfig = {
         'e2e/kit/gallery.tsx',
         'tools/sign-in-providers/sign-in-providers.ts',
         'bench/clients/programs/*.mjs',
+        'bench/clickhouse/{engine-server.js,log-store.check.ts,start-engine.ts,vitest.config.ts}',
         'bench/peers/bare-proxy.ts',
         'bench/upgrade/write-fixture.ts',
       ],

@@ -56,7 +56,8 @@ const SIGN_IN =
   /\/src\/console\/(account|app\/sign-in)\/|\/src\/console\/ui\/(field\/(plain-field|focus-first)|float\/(plain-dialog|top-dialog)|copy-text)\./
 
 /** Small modules that light pages use too. A group would pull them in for every importer. */
-const LIGHT = /\/console\/ui\/(remote-image|field\/as-typed)\./
+const LIGHT =
+  /\/console\/(app\/passkey|ui\/(remote-image|field\/(as-typed|plain-field|focus-first)|float\/(plain-dialog|top-dialog)))\./
 
 /** Separate from our own modules; otherwise the largest page would exceed its size budget. */
 const isLibrary = (id: string): boolean => id.includes('/node_modules/')

@@ -4,6 +4,7 @@
  * relay requests per second, latency and memory, compared with other gateways
  * crash SIGKILL under load; the books must be right every time
  * logs pages, statistics and filters of the log with millions of rows
+ * clickhouse tests of the log store on ClickHouse's engine, and its figures beside PostgreSQL's
  * export a large export, and its effect on the relay
  * streams many concurrent event streams
  * console accessibility, layout shift and response to clicks, in a browser
@@ -27,6 +28,7 @@ const benchmarks = new Map([
   ['relay', () => import('./relay.ts')],
   ['crash', () => import('./crash.ts')],
   ['logs', () => import('./logs/logs.ts')],
+  ['clickhouse', () => import('./clickhouse/clickhouse.ts')],
   ['export', () => import('./logs/export.ts')],
   ['streams', () => import('./streams.ts')],
   ['console', () => import('./console/console.ts')],

@@ -42,5 +42,6 @@ export const ROOT_PAGES: readonly PageAddress[] = [
   { name: 'setting-model', path: '/setting?tab=model' },
   { name: 'setting-system', path: '/setting?tab=system' },
   { name: 'setting-other', path: '/setting?tab=other' },
+  { name: 'second-factor', path: '/second-factor' },
   { name: 'audit', path: '/audit' },
 ]

@@ -7,6 +7,8 @@ import { join, resolve } from 'node:path'
 export interface RunningGatehouse {
   /** Without a trailing slash. */
   url: string
+  /** Folder of its SQLite file and other data. */
+  folder: string
   /** Runs `gatehouse reconcile` on its database and returns the output. */
   reconcile(): Promise<string>
   stop(): Promise<void>
@@ -40,6 +42,7 @@ export async function startGatehouse(
   const url = await addressOf(server)
   return {
     url,
+    folder,
     async reconcile() {
       return output(spawn(process.execPath, [program, 'reconcile'], { env, cwd: folder }))
     },

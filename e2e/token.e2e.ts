@@ -196,7 +196,7 @@ describe('the list', () => {
     // Longer than the pause after which the search starts.
     await page.waitForTimeout(500)
     expect(page.url()).not.toContain('keyword')
-    await action('bound', '更多复制方式').click()
+    await action('bound', '更多密钥操作').click()
     await page.getByRole('menuitem', { name: '复制为 curl 命令', exact: true }).click()
     await expect.poll(() => box.inputValue()).toContain(`-H 'Authorization: Bearer ${key}' -H '`)
     await box.fill('bou')

@@ -35,6 +35,7 @@ test('lists every path of the console', () => {
       "log: /log",
       "dashboard: /dashboard",
       "setting: /setting",
+      "factorSetup: /second-factor",
       "audit: /audit",
       "about: /about",
       "chat: /chat",

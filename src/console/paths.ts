@@ -28,6 +28,7 @@ export const patterns = {
   log: '/log',
   dashboard: '/dashboard',
   setting: '/setting',
+  factorSetup: '/second-factor',
   audit: '/audit',
   about: '/about',
   chat: '/chat',

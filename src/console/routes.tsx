@@ -225,6 +225,16 @@ export const pages: readonly PageRoute[] = [
     inMenu: true,
   },
   {
+    path: paths.factorSetup,
+    access: 'user',
+    title: mark('启用两步验证'),
+    component: lazyRouteComponent(
+      () => import('./setting/factor-setup-page.tsx'),
+      'FactorSetupPage',
+    ),
+    under: paths.setting,
+  },
+  {
     path: paths.setting,
     access: 'user',
     title: mark('设置'),

@@ -62,6 +62,7 @@ export const accessTokenApi = {
     name: 'createNamedAccessToken',
     summary: `Creates a system access token; at most ${ACCESS_TOKENS_MAX}. Needs a session.`,
     access: 'user',
+    needsProof: true,
     rate: 'critical',
     noNamedToken: true,
     body: z

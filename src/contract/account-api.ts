@@ -97,11 +97,13 @@ export const accountApi = {
     name: 'deleteSelf',
     summary: 'Deletes the caller’s account.',
     access: 'user',
+    needsProof: true,
   }),
   bindEmail: get('/api/oauth/email/bind', {
     name: 'bindEmail',
     summary: 'Links an email address to the caller’s account, with the code mailed to it.',
     access: 'user',
+    needsProof: true,
     rate: 'critical',
     changesState: true,
     query: z.object({

@@ -73,6 +73,48 @@ export const accountErrors = {
     zh: '请先验证身份：输入当前密码或身份验证器中的验证码；没有密码的账户请重新登录',
     en: 'Confirm that it is you first: enter your password or the code of your authenticator app. Accounts without a password sign in again',
   },
+  proof_required: {
+    status: 403,
+    envelopeCode: 'VERIFICATION_REQUIRED',
+    zh: '此操作需要在五分钟内验证过身份。若控制台没有弹出验证窗口，请退出后重新登录，再在五分钟内操作',
+    en: 'This needs a proof of identity within the last five minutes. If the console shows no dialog for it, sign out, sign in again and repeat this within five minutes',
+  },
+  second_factor_required: {
+    status: 403,
+    envelopeCode: 'SECOND_FACTOR_REQUIRED',
+    zh: '管理员要求此账户启用两步验证或通行密钥。请先在控制台启用，再进行其他操作',
+    en: 'This account must have two-factor sign-in or a passkey. Set one up in the console first',
+  },
+  passkey_address: {
+    status: 409,
+    zh: '通行密钥不能用于地址 {address}，它需要 HTTPS 和域名（本机可以用 localhost）。请管理员设置「服务器地址」',
+    en: 'Passkeys do not work at {address}: they need HTTPS and a domain name, or localhost. An administrator can set the server address',
+  },
+  passkey_expired: {
+    status: 401,
+    zh: '通行密钥操作已超时或已被使用，请重试',
+    en: 'This use of a passkey has expired or was completed before. Try again',
+  },
+  passkey_invalid: {
+    status: 401,
+    zh: '无法验证该通行密钥，请改用其他方式',
+    en: 'The passkey could not be verified. Use another way to sign in',
+  },
+  passkey_missing: {
+    status: 404,
+    zh: '该账户没有这个通行密钥，请刷新列表',
+    en: 'The account has no such passkey. Refresh the list',
+  },
+  passkey_limit: {
+    status: 409,
+    zh: '每个账户最多 {max} 个通行密钥，请先删除不用的',
+    en: 'An account can have at most {max} passkeys. Delete one first',
+  },
+  passkey_name_too_long: {
+    status: 400,
+    zh: '通行密钥的名称最多 {max} 个字符',
+    en: 'The name of a passkey can have at most {max} characters',
+  },
   access_token_name: {
     status: 400,
     zh: '请为系统访问令牌填写名称：1 到 50 个字符，不含换行和控制字符',

@@ -10,6 +10,7 @@ import { limitApi } from './limit-api.ts'
 import { logApi } from './log-api.ts'
 import { oauthApi } from './oauth-api.ts'
 import { optionApi } from './option-api.ts'
+import { passkeyApi } from './passkey-api.ts'
 import { priceApi } from './price-api.ts'
 import { releaseApi } from './release-api.ts'
 import { secondFactorApi } from './second-factor-api.ts'
@@ -26,6 +27,7 @@ export const api = {
   user: userApi,
   account: accountApi,
   secondFactor: secondFactorApi,
+  passkey: passkeyApi,
   session: sessionApi,
   accessToken: accessTokenApi,
   token: tokenApi,

@@ -167,6 +167,14 @@ export const callErrors = {
     zh: '数据库暂时不可用，请稍后再试',
     en: 'The database is unavailable at the moment. Try again shortly',
   },
+  log_store_unavailable: {
+    status: 503,
+    real: true,
+    code: 'log_store_unavailable',
+    retryAfter: 5,
+    zh: '日志库暂时不可用，请稍后再试；转发与计费不受影响',
+    en: 'The log store is unavailable at the moment. Try again shortly; calls and billing are not affected',
+  },
   busy: {
     status: 503,
     real: true,

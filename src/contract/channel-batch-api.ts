@@ -80,6 +80,7 @@ export const channelBatchApi = {
     name: 'changeChannels',
     summary: 'Enables, disables or deletes channels, all in one transaction.',
     access: 'admin',
+    needsProof: ({ body }) => body['action'] === 'delete',
     scope: 'channels',
     body: z
       .object({

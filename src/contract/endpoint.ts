@@ -11,6 +11,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
  */
 export type BodyClass = 'public' | 'ordinary' | 'bulk'
 
+/** Parsed input by which an endpoint decides whether a proof of identity is needed. */
+export interface ProofInput {
+  query: Readonly<Record<string, unknown>>
+  body: Readonly<Record<string, unknown>>
+}
+
 /** Declaration of an endpoint. Members that `data` or `extra` does not declare are not sent. */
 export interface EndpointOptions {
   /**
@@ -53,8 +59,16 @@ export interface EndpointOptions {
    * endpoints with the same path.
    */
   whenQuery?: string
+  /**
+   * A session needs a proof of identity within the last five minutes: signing in, or
+   * `POST /api/verify`. A function decides by the input. Callers with a system access token are not
+   * asked, because scripts cannot answer.
+   */
+  needsProof?: true | ((input: ProofInput) => boolean)
   /** Available while a session must still change its default password. */
   duringPasswordChange?: boolean
+  /** Available to an account that must set up a second factor before anything else. */
+  duringFactorSetup?: boolean
   /** Error code for a body that does not match the schema, where the wire has a specific one. */
   misfit?: ErrorCode
   /**

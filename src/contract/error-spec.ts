@@ -8,6 +8,11 @@ export interface ErrorSpec {
    * `error.code` of relay responses, where clients expect another value than the name of the error.
    */
   code?: string
+  /**
+   * `code` of the management API's envelope, for errors to which a console reacts other than by
+   * showing the message.
+   */
+  envelopeCode?: string
   /** Value of the `Retry-After` header, in seconds. */
   retryAfter?: number
   /** The messages may contain `{name}` placeholders, filled from the error's parameters. */

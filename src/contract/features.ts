@@ -14,6 +14,7 @@ export const FEATURES = [
   'usage-export',
   'token-capture',
   'token-groups',
+  'token-rotation',
   'channel-keys',
   'channel-routes',
   'channel-batch',
@@ -22,6 +23,7 @@ export const FEATURES = [
   'second-factor',
   'sign-in-providers',
   'sessions',
+  'passkeys',
   'access-tokens',
   'audit-export',
 ] as const

@@ -264,8 +264,16 @@ export type Cleanup = z.infer<typeof Cleanup>
 const file = {
   answer: 'stream',
   data: LogFileRow,
-  refusals: ['log_time_zone_unknown', 'log_export_running', 'log_export_busy'],
+  refusals: [
+    'log_time_zone_unknown',
+    'log_export_running',
+    'log_export_busy',
+    'log_store_unavailable',
+  ],
 } as const
+
+/** Reads the log, which may have a store of its own (`LOG_DSN`). */
+const reads = { refusals: ['log_store_unavailable'] } as const
 
 const ById = byId('Id of the row.')
 
@@ -273,6 +281,7 @@ export const logApi = {
   list: get('/api/log/', {
     name: 'listLogs',
     summary: 'Rows of all users, in pages of ten, newest first.',
+    ...reads,
     access: 'admin',
     scope: 'logs',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Paging }),
@@ -282,6 +291,7 @@ export const logApi = {
   listSelf: get('/api/log/self', {
     name: 'listOwnLogs',
     summary: 'The caller’s rows, in pages of ten, newest first.',
+    ...reads,
     access: 'user',
     scope: 'logs',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Paging }),
@@ -291,6 +301,7 @@ export const logApi = {
   search: get('/api/log/search', {
     name: 'searchLogs',
     summary: 'The newest rows with a type number, a request id, or a prefix of the content.',
+    ...reads,
     access: 'admin',
     scope: 'logs',
     query: keyword('A type number, a request id, or a prefix of the content.', '倍率'),
@@ -299,6 +310,7 @@ export const logApi = {
   searchSelf: get('/api/log/self/search', {
     name: 'searchOwnLogs',
     summary: 'The caller’s newest rows with a type number or a request id.',
+    ...reads,
     access: 'user',
     scope: 'logs',
     query: keyword('A type number or a request id.', '2'),
@@ -308,6 +320,7 @@ export const logApi = {
     name: 'exportLogs',
     summary: 'All rows that match a filter as a file, newest first.',
     access: 'admin',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     scope: 'logs',
     query: z.object({ ...AdminFilter, ...BodyFilter, ...Format }),
     ...file,
@@ -316,6 +329,7 @@ export const logApi = {
     name: 'exportOwnLogs',
     summary: 'All rows of the caller that match a filter as a file, newest first.',
     access: 'user',
+    needsProof: ({ query }) => query['bodies'] === 'true',
     scope: 'logs',
     query: z.object({ ...OwnFilter, ...BodyFilter, ...Format }),
     ...file,
@@ -324,6 +338,7 @@ export const logApi = {
     name: 'deleteLogs',
     summary: 'Deletes the rows of all users before a given time.',
     access: 'admin',
+    needsProof: true,
     query: z.object({
       target_timestamp: LenientNumber.describe('Epoch seconds; rows before this time are deleted.'),
     }),
@@ -346,6 +361,7 @@ export const logApi = {
   stat: get('/api/log/stat', {
     name: 'getLogSums',
     summary: 'Total consumption of all users that matches a filter.',
+    ...reads,
     access: 'admin',
     scope: 'logs',
     query: z.object(AdminFilter),
@@ -354,6 +370,7 @@ export const logApi = {
   statSelf: get('/api/log/self/stat', {
     name: 'getOwnLogSums',
     summary: 'Total consumption of the caller that matches a filter.',
+    ...reads,
     access: 'user',
     scope: 'logs',
     query: z.object(OwnFilter),
@@ -362,6 +379,7 @@ export const logApi = {
   find: get('/api/log/:id', {
     name: 'getLog',
     summary: 'One row with its price, its route and its captured bodies.',
+    ...reads,
     access: 'admin',
     scope: 'logs',
     params: ById,
@@ -370,6 +388,7 @@ export const logApi = {
   findSelf: get('/api/log/self/:id', {
     name: 'getOwnLog',
     summary: 'One row of the caller with its price and captured bodies.',
+    ...reads,
     access: 'user',
     scope: 'logs',
     params: ById,

@@ -81,6 +81,8 @@ export const oauthApi = {
     name: 'createSignInState',
     summary: 'Returns a state for one sign-in attempt; valid once, for ten minutes.',
     access: 'anyone',
+    // A signed-in caller links an account, with which it could sign in later.
+    needsProof: ({ query }) => query['intent'] !== 'login',
     rate: 'critical',
     query: z.object({
       provider: unlessEmpty(AnyRedirecting).describe(
@@ -146,6 +148,7 @@ export const oauthApi = {
     name: 'bindWechat',
     summary: 'Links the WeChat account to which the code was sent.',
     access: 'user',
+    needsProof: true,
     rate: 'critical',
     changesState: true,
     query: z.object({ code: Code.describe('Code from the public account.') }),

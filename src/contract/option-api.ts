@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { get, put } from './endpoint.ts'
+import { isProvenOption } from './option/options.ts'
 import { needed, optional } from './wire.ts'
 
 const Key = z.string().meta({ description: 'Name of the setting.', example: 'SystemName' })
@@ -31,6 +32,7 @@ export const optionApi = {
     summary: 'Changes a setting; an invalid value is refused.',
     access: 'admin',
     raisedBy: 'OPTIONS_MIN_ROLE',
+    needsProof: ({ body }) => isProvenOption(String(body['key'])),
     bodyClass: 'bulk',
     body: z
       .object({

@@ -257,6 +257,7 @@ export const routeApi = {
     scope: 'channels',
     params: z.object({ request_id: z.string().max(64).describe('Request id of the call.') }),
     data: RouteTrace,
+    refusals: ['log_store_unavailable'],
   }),
   keys: get('/api/channel/key/:id', {
     name: 'listChannelKeys',

@@ -21,6 +21,9 @@ const CodeBody = z
   .object({ code: Code })
   .meta({ id: 'SecondFactorCode', description: 'Proof of the second factor.' })
 
+const ProofMethod = z.enum(['password', 'code', 'passkey'])
+export type ProofMethod = z.infer<typeof ProofMethod>
+
 const RecoveryCodes = z.array(z.string()).meta({
   description: 'Ten recovery codes, shown this once. Each replaces the app for one sign-in.',
   example: ['7f3k-0q2m-x8vd-11ab'],
@@ -48,8 +51,9 @@ export const secondFactorApi = {
   verify: post('/api/verify', {
     name: 'verifyIdentity',
     summary:
-      'Confirms the identity of the signed-in user for five minutes: by the second factor, or by the password without one.',
+      'Confirms the identity of the signed-in user for five minutes: by a code, or by the password without a second factor.',
     access: 'user',
+    duringFactorSetup: true,
     rate: 'critical',
     body: z
       .object({
@@ -69,19 +73,26 @@ export const secondFactorApi = {
     name: 'getSecondFactor',
     summary: 'Whether the own account has a second factor.',
     access: 'user',
+    duringFactorSetup: true,
     data: z
       .object({
         enabled: z.boolean().describe('Sign-in asks for a code.'),
         locked: z.boolean().describe('Too many wrong codes: none is accepted for some minutes.'),
         backup_codes_remaining: z.int().meta({ description: 'Recovery codes left.', example: 10 }),
+        proof_methods: z.array(ProofMethod).meta({
+          description:
+            'What proves the identity of this account: `password` and `code` with `POST /api/verify`, `passkey` with `POST /api/user/passkey/verify/begin`; empty: sign in again instead. Gatehouse only.',
+          example: ['code'],
+        }),
       })
       .meta({ id: 'SecondFactorStatus', description: 'Second factor of the own account.' }),
   }),
   setup: post('/api/user/2fa/setup', {
     name: 'setUpSecondFactor',
-    summary:
-      'Creates a new secret and recovery codes. Sign-in asks for codes only after `enable`. Needs a sign-in or `POST /api/verify` within five minutes.',
+    summary: 'Creates a new secret and recovery codes. Sign-in asks for codes only after `enable`.',
     access: 'user',
+    duringFactorSetup: true,
+    needsProof: true,
     rate: 'critical',
     data: z
       .object({
@@ -103,6 +114,7 @@ export const secondFactorApi = {
     summary:
       'Turns the second factor on with a first code; ends the other sessions of the account.',
     access: 'user',
+    duringFactorSetup: true,
     rate: 'critical',
     body: CodeBody,
   }),
@@ -126,8 +138,9 @@ export const secondFactorApi = {
   reset: del('/api/user/:id/2fa', {
     name: 'resetSecondFactor',
     summary:
-      'Removes the second factor of a user of lower role who lost it, and ends that user’s sessions.',
+      'Removes authenticator app and passkeys of a user of lower role who lost them, and ends that user’s sessions.',
     access: 'admin',
+    needsProof: true,
     params: byId('Id of the user.', 12),
   }),
 }

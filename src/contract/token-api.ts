@@ -3,7 +3,13 @@ import { del, get, post, put } from './endpoint.ts'
 import { LimitInput, LimitStanding } from './limit-api.ts'
 import { CAPTURE_MODES } from './log.ts'
 import { QUOTA_MAX } from './quota.ts'
-import { NEVER_EXPIRES, TOKEN_KEY_LENGTH, TOKEN_NAME_LENGTH_MAX, TOKEN_ORDERS } from './token.ts'
+import {
+  GRACE_HOURS_MAX,
+  NEVER_EXPIRES,
+  TOKEN_KEY_LENGTH,
+  TOKEN_NAME_LENGTH_MAX,
+  TOKEN_ORDERS,
+} from './token.ts'
 import {
   byId,
   EpochSeconds,
@@ -36,13 +42,28 @@ export const Token = z
     status: z.int().describe(TOKEN_STATUS),
     name: NullableText.describe(TOKEN_NAME),
     created_time: EpochSeconds.describe('Time of creation, in epoch seconds.'),
-    accessed_time: EpochSeconds.describe('Time of the last quota change, in epoch seconds.'),
+    accessed_time: EpochSeconds.describe(
+      'Time of the last charged call, in epoch seconds; of creation before the first.',
+    ),
     expired_time: EpochSeconds.describe('Expiry, in epoch seconds; -1: never.'),
     remain_quota: Quota.describe('Remaining points; meaningless with `unlimited_quota`.'),
     unlimited_quota: z.boolean().describe('Limited only by the owner’s balance.'),
     used_quota: Quota.describe('Points consumed.'),
     models: NullableText.describe(MODELS),
     subnet: NullableText.describe(SUBNET),
+    key_shown_once: z
+      .boolean()
+      .describe(
+        'The server stores only a hash of the key: `key` is masked, except in the response that creates it. Gatehouse only.',
+      ),
+    last_ip: z.string().meta({
+      description:
+        'Client address of its last charged call; empty if none is known. Gatehouse only.',
+      example: '192.0.2.7',
+    }),
+    previous_key_until: EpochSeconds.describe(
+      'Until when the key before the last rotation works, in epoch seconds; 0: it does not. Gatehouse only.',
+    ),
     capture: z
       .enum(CAPTURE_MODES)
       .describe('What is kept of the requests and answers of its calls. Gatehouse only.'),
@@ -228,6 +249,28 @@ export const tokenApi = {
     access: 'user',
     scope: 'tokens',
     body: TokenUpdate,
+    data: Token,
+  }),
+  rotate: post('/api/token/:id/rotate', {
+    name: 'rotateTokenKey',
+    summary: 'Replaces the key of a token; returns it with the new key.',
+    access: 'user',
+    params: ById,
+    body: z
+      .object({
+        grace_hours: z.int().min(0).max(GRACE_HOURS_MAX).default(0).meta({
+          description: 'Hours for which the previous key still works; 0: it ends at once.',
+          example: 24,
+        }),
+      })
+      .meta({ id: 'TokenRotation', description: 'How a key is replaced.' }),
+    data: Token,
+  }),
+  endPreviousKey: del('/api/token/:id/previous_key', {
+    name: 'endPreviousTokenKey',
+    summary: 'Ends the previous key of a token.',
+    access: 'user',
+    params: ById,
     data: Token,
   }),
   remove: del('/api/token/:id', {

@@ -16,5 +16,8 @@ export const TOKEN_PREFIX = 'sk-'
 /** Length of a key in characters, without the prefix. */
 export const TOKEN_KEY_LENGTH = 48
 
+/** Longest time in hours for which the previous key works after a rotation. */
+export const GRACE_HOURS_MAX = 720
+
 export const TOKEN_ORDERS = ['', 'remain_quota', 'used_quota'] as const
 export type TokenOrder = (typeof TOKEN_ORDERS)[number]

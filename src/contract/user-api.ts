@@ -65,7 +65,7 @@ const User = z
       .boolean()
       .optional()
       .describe(
-        'Whether sign-in asks for a second factor; only for a single user. Gatehouse only.',
+        'Whether the account has an authenticator app or a passkey; only for a single user. Gatehouse only.',
       ),
     limits: LimitStanding.optional().describe(
       'Limits with their usage; only for a single user. Gatehouse only.',
@@ -127,8 +127,31 @@ const flow_token = z.string().optional().meta({
   example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
 })
 
+const second_factor_methods = z
+  .array(z.enum(['code', 'passkey']))
+  .optional()
+  .meta({
+    description:
+      'With `require_2fa`: what completes the sign-in, a code or `POST /api/user/passkey/login/begin`. Gatehouse only.',
+    example: ['code'],
+  })
+
+const must_set_up_second_factor = z
+  .boolean()
+  .optional()
+  .describe(
+    'True if the account must have a second factor and has none: most other calls are rejected until it is set up. Gatehouse only.',
+  )
+
 export const SignedIn = z
-  .object({ ...partialUser, must_change_password, require_2fa, flow_token })
+  .object({
+    ...partialUser,
+    must_change_password,
+    require_2fa,
+    flow_token,
+    second_factor_methods,
+    must_set_up_second_factor,
+  })
   .meta({
     id: 'SignedIn',
     example: {
@@ -159,6 +182,7 @@ export const Self = z
   .object({
     ...account,
     must_change_password,
+    must_set_up_second_factor,
     ignored_proxy,
     access_token_set: z
       .boolean()
@@ -279,6 +303,9 @@ const UserPage = z.object({
 
 const ById = byId('Id of the user.', 12)
 
+/** Actions on a user that need a proof of identity. */
+const PROVEN_ACTIONS: ReadonlySet<string> = new Set(['promote', 'demote', 'delete'])
+
 export const userApi = {
   login: post('/api/user/login', {
     name: 'login',
@@ -307,12 +334,15 @@ export const userApi = {
     access: 'user',
     data: Self,
     duringPasswordChange: true,
+    duringFactorSetup: true,
   }),
   updateSelf: put('/api/user/self', {
     name: 'updateSelf',
     summary:
       'Changes the caller’s name or password; a new password ends the other sessions and the access token.',
     access: 'user',
+    // Else a session could set a password, and prove with it whatever it likes.
+    needsProof: ({ body }) => Boolean(body['password']) && !body['old_password'],
     body: SelfUpdate,
     duringPasswordChange: true,
   }),
@@ -320,6 +350,7 @@ export const userApi = {
     name: 'createAccessToken',
     summary: 'Generates a new system access token; the old one stops working.',
     access: 'user',
+    needsProof: true,
     noNamedToken: true,
     changesState: true,
     data: z
@@ -375,12 +406,15 @@ export const userApi = {
     name: 'updateUser',
     summary: 'Changes a user with a role below the caller’s.',
     access: 'admin',
+    // The handler asks for it as well if the role changes: One API's consoles always send the role.
+    needsProof: ({ body }) => Boolean(body['password']),
     body: UserUpdate,
   }),
   manage: post('/api/user/manage', {
     name: 'manageUser',
     summary: 'Promotes, demotes, disables, enables or deletes a user by name.',
     access: 'admin',
+    needsProof: ({ body }) => PROVEN_ACTIONS.has(String(body['action'])),
     body: z
       .object({
         username: needed(Text).describe('Exact name of the user.'),
@@ -393,6 +427,7 @@ export const userApi = {
     name: 'deleteUser',
     summary: 'Deletes a user; log rows are kept.',
     access: 'admin',
+    needsProof: true,
     params: ById,
   }),
   topUp: post('/api/topup', {

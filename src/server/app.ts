@@ -10,8 +10,10 @@ import type { RateLimits } from './http/rate-limit.ts'
 import type { Sessions } from './http/sessions.ts'
 import type { TimeLimits } from './http/time-limits.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import type { LogStorage } from './log/storage/log-storage.ts'
 import type { LiveModels } from './model/live-models.ts'
 import type { LiveOptions } from './option/live-options.ts'
+import type { TokenKeys } from './token/token-key.ts'
 import type { Passwords } from './user/password.ts'
 import type { UserLanguages } from './user/user-languages.ts'
 
@@ -19,10 +21,14 @@ import type { UserLanguages } from './user/user-languages.ts'
 export interface App {
   config: Config
   database: Database
+  /** Reads and deletes log rows, captured texts and traces, wherever they are. */
+  logs: LogStorage
   ledger: Ledger
   options: LiveOptions
   /** Capabilities of models. */
   models: LiveModels
+  /** How keys of tokens are stored and recognized. */
+  tokenKeys: TokenKeys
   sessions: Sessions
   passwords: Passwords
   rateLimits: RateLimits

@@ -111,8 +111,37 @@ test.each(['user:pass@tcp(db:3306)/oneapi', 'mysql://root@db/oneapi'])(
   },
 )
 
-test('a separate log database stops startup', () => {
-  expect(() => parseConfig({ LOG_SQL_DSN: 'postgres://db/logs' })).toThrow(/^LOG_SQL_DSN/)
+test.each([
+  'postgres://u:p@db:5432/logs',
+  'http://u:p@clickhouse:8123/logs',
+  'https://clickhouse.example.com',
+])('the log may have a store of its own: %s', (dsn) => {
+  expect(parseConfig({ LOG_DSN: dsn }).config.LOG_DSN).toBe(dsn)
+})
+
+test.each(['mysql://root@db/logs', 'clickhouse://db:9000/logs', 'logs'])(
+  'a store that cannot be used is refused without its password: %s',
+  (dsn) => {
+    expect(() => parseConfig({ LOG_DSN: dsn })).toThrow(/^LOG_DSN: got a value, expected postgres:/)
+  },
+)
+
+test('the log’s own store is not the main database', () => {
+  const dsn = 'postgres://db/gatehouse'
+  expect(() => parseConfig({ SQL_DSN: dsn, LOG_DSN: dsn })).toThrow(/^LOG_DSN must name another/)
+})
+
+test('One API’s log database is the log store if it is PostgreSQL; MySQL stops startup', () => {
+  const dsn = 'postgres://db/logs'
+  const { config, notes } = parseConfig({ LOG_SQL_DSN: dsn })
+  expect(config.LOG_DSN).toBe(dsn)
+  expect(notes).toEqual(['LOG_SQL_DSN is read as LOG_DSN: the log stays in that database'])
+  expect(() => parseConfig({ LOG_SQL_DSN: 'u:p@tcp(db:3306)/logs' })).toThrow(
+    /^LOG_SQL_DSN: the log cannot stay in MySQL.*gatehouse import/,
+  )
+  const both = parseConfig({ LOG_SQL_DSN: 'u:p@tcp(db:3306)/logs', LOG_DSN: dsn })
+  expect(both.config.LOG_DSN).toBe(dsn)
+  expect(both.notes).toEqual(['LOG_SQL_DSN has no effect beside LOG_DSN'])
 })
 
 test('unsupported settings of One API are listed once and stop nothing', () => {

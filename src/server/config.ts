@@ -111,6 +111,25 @@ export const settings = {
     'seconds that the replica may be behind; beyond, reads go to `SQL_DSN`',
     '10',
   ),
+  LOG_DSN: setting(
+    z
+      .string()
+      .regex(/^(postgres(ql)?|https?):\/\//)
+      .meta({
+        wants:
+          'postgres://user:password@host:port/name, or the HTTP address of ClickHouse, ' +
+          'http://user:password@host:8123/name',
+      }),
+    'store for log rows, captured texts and traces beside the database: ' +
+      '`postgres://user:password@host:port/name`, or ClickHouse as ' +
+      '`http://user:password@host:8123/name` (default: in the database)',
+  ),
+  LOG_OUTBOX_MAX: setting(
+    wholeNumber(1000, 1e9),
+    'captured texts, and as many traces, that wait in the database while the store of `LOG_DSN` is ' +
+      'away; the oldest are dropped, log rows never',
+    '500000',
+  ),
   SQLITE_SYNCHRONOUS: setting(
     oneOf(['FULL', 'NORMAL']),
     '`FULL` survives a power failure, `NORMAL` only a crash of the process',
@@ -138,6 +157,15 @@ export const settings = {
   SESSION_SECRET: setting(
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
     'signs cookies (generated once and kept with the data)',
+  ),
+  SECRETS_KEY: setting(
+    text,
+    'keys for stored secrets, separated by commas, each 64 hexadecimal digits; ' +
+      '`gatehouse encrypt-secrets` encrypts with the first one; not in backups',
+  ),
+  SECRETS_KEY_FILE: setting(
+    text,
+    'file with these keys instead, one per line; a line that begins with `#` is a comment',
   ),
   INITIAL_ROOT_PASSWORD: setting(
     z
@@ -417,14 +445,10 @@ export function parseConfig(
   if (proxies.length > 0 && !environment['RELAY_PROXY']) {
     notes.push(`Not used here: ${proxies.join(', ')}; set the proxy for upstreams in RELAY_PROXY`)
   }
-  if (environment['LOG_SQL_DSN']) {
-    throw new ConfigError(
-      'LOG_SQL_DSN is not supported: logs share the database; unset it, and import old log rows if needed',
-    )
-  }
+  const logDsn = logDsnOf(environment, notes)
   const values: Record<string, unknown> = {}
   for (const [name, { schema, default: otherwise }] of Object.entries<Setting>(settings)) {
-    const raw = environment[name]
+    const raw = name === 'LOG_DSN' ? logDsn : environment[name]
     const given = raw === undefined || raw === '' ? otherwise : raw
     if (given === undefined) {
       values[name] = undefined
@@ -443,7 +467,12 @@ export function parseConfig(
 
 const POSTGRES = /^postgres(ql)?:\/\//
 
-function checkAddresses({ SQL_DSN: dsn, SQL_READ_DSN: readDsn, WORKERS }: Config): void {
+function checkAddresses({
+  SQL_DSN: dsn,
+  SQL_READ_DSN: readDsn,
+  LOG_DSN: logDsn,
+  WORKERS,
+}: Config): void {
   if (dsn === undefined && Number(WORKERS) > 1) {
     throw new ConfigError(
       'WORKERS: several workers need PostgreSQL (SQL_DSN); a SQLite file is served by one process',
@@ -452,6 +481,11 @@ function checkAddresses({ SQL_DSN: dsn, SQL_READ_DSN: readDsn, WORKERS }: Config
   if (dsn !== undefined && !POSTGRES.test(dsn)) {
     throw new ConfigError(
       'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
+    )
+  }
+  if (logDsn !== undefined && logDsn === dsn) {
+    throw new ConfigError(
+      'LOG_DSN must name another database than SQL_DSN; unset it to keep the log in the main database',
     )
   }
   const trouble = dsn === undefined ? null : addressTrouble(dsn)
@@ -465,6 +499,27 @@ function checkAddresses({ SQL_DSN: dsn, SQL_READ_DSN: readDsn, WORKERS }: Config
   if (!POSTGRES.test(readDsn) || addressesIn(readDsn).length > 1) {
     throw new ConfigError('SQL_READ_DSN must start with postgres:// and name one host')
   }
+}
+
+/** Returns `LOG_DSN`, or One API's `LOG_SQL_DSN` if that is PostgreSQL. */
+function logDsnOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  notes: string[],
+): string | undefined {
+  const { LOG_DSN: own, LOG_SQL_DSN: theirs } = environment
+  if (!theirs) return own
+  if (own) {
+    notes.push('LOG_SQL_DSN has no effect beside LOG_DSN')
+    return own
+  }
+  if (!POSTGRES.test(theirs)) {
+    throw new ConfigError(
+      'LOG_SQL_DSN: the log cannot stay in MySQL; unset it, load its dump with gatehouse import, ' +
+        'and set LOG_DSN to PostgreSQL or ClickHouse if the log is to have a store of its own',
+    )
+  }
+  notes.push('LOG_SQL_DSN is read as LOG_DSN: the log stays in that database')
+  return theirs
 }
 
 /** A proxy address may contain a password. */

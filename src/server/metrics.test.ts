@@ -11,6 +11,11 @@ const SOURCES = {
   replica: null,
   ledgerPending: () => 3,
   connections: () => ({ open: 4, max: 100, refused: 2 }),
+  logOutbox: {
+    waiting: () => Promise.resolve({ logs: 9, log_bodies: 2, route_traces: 1 }),
+    oldestSeconds: () => Promise.resolve(1_800_000_000),
+    dropped: { log_bodies: 4, route_traces: 0 },
+  },
   channelsByStatus: () =>
     Promise.resolve(
       new Map([
@@ -105,4 +110,18 @@ test('the event loop lag is zero for an idle server and positive for a blocked o
   while (performance.now() < untilMs);
   await sleep(300)
   expect(await lag('p99')).toBeGreaterThan(0.2)
+})
+
+test('counts what waits for the log store and what was dropped', async () => {
+  const metrics = createMetrics(SOURCES)
+  expect(await linesOf(metrics, 'gatehouse_log_outbox')).toEqual([
+    'gatehouse_log_outbox_rows{table="logs"} 9',
+    'gatehouse_log_outbox_rows{table="log_bodies"} 2',
+    'gatehouse_log_outbox_rows{table="route_traces"} 1',
+    'gatehouse_log_outbox_oldest_timestamp_seconds 1800000000',
+    'gatehouse_log_outbox_dropped_total{table="log_bodies"} 4',
+    'gatehouse_log_outbox_dropped_total{table="route_traces"} 0',
+  ])
+  const without = createMetrics({ ...SOURCES, logOutbox: null })
+  expect(await linesOf(without, 'gatehouse_log_outbox')).toEqual([])
 })

@@ -36,7 +36,19 @@ export interface MetricSources {
   connections(): ConnectionCounts
   /** Daily backups. `lastDone` rejects while the database does not respond. */
   backups: { lastDone(): Promise<number | null>; failures(): number }
+  /** Rows that wait for the log's own store; null if the log is in the main database. */
+  logOutbox: OutboxFigures | null
   replica: Pick<ReadReplica, 'lagSeconds' | 'counts'> | null
+}
+
+/** Both read the database, and reject while it does not respond. */
+export interface OutboxFigures {
+  /** Number of waiting rows by table. */
+  waiting(): Promise<Readonly<Record<string, number>>>
+  /** Time of the oldest waiting log row; null if none waits. */
+  oldestSeconds(): Promise<number | null>
+  /** Number of rows dropped by this process, by table. */
+  dropped: Readonly<Record<string, number>>
 }
 
 const STATUS_LABELS: readonly [status: number, label: string][] = [
@@ -146,6 +158,44 @@ function addGauges(registry: Registry, sources: MetricSources): void {
   build.set({ version: sources.version }, 1)
   const metrics = [pending, channels, open, most, refused, backup, backupFailures, build]
   for (const metric of metrics) registry.registerMetric(metric)
+}
+
+/** Adds the gauges of a log with a store of its own. */
+function addOutbox(registry: Registry, outbox: OutboxFigures): void {
+  const rows = new Gauge({
+    name: 'gatehouse_log_outbox_rows',
+    aggregator: 'max',
+    help: 'Rows that wait in the main database for the log store, by table',
+    labelNames: ['table'],
+    registers: [],
+    async collect() {
+      const waiting = await outbox.waiting().catch(() => null)
+      this.reset()
+      for (const [table, count] of Object.entries(waiting ?? {})) this.set({ table }, count)
+    },
+  })
+  const oldest = new Gauge({
+    name: 'gatehouse_log_outbox_oldest_timestamp_seconds',
+    aggregator: 'max',
+    help: 'Time of the oldest log row that waits; 0 if none waits',
+    registers: [],
+    async collect() {
+      // While the database does not respond, the previous value stays.
+      const seconds = await outbox.oldestSeconds().catch(() => undefined)
+      if (seconds !== undefined) this.set(seconds ?? 0)
+    },
+  })
+  const dropped = new Counter({
+    name: 'gatehouse_log_outbox_dropped_total',
+    help: 'Captured texts and traces dropped because too many waited for the log store, by table',
+    labelNames: ['table'],
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [table, count] of Object.entries(outbox.dropped)) this.inc({ table }, count)
+    },
+  })
+  for (const metric of [rows, oldest, dropped]) registry.registerMetric(metric)
 }
 
 function addReplica(registry: Registry, replica: NonNullable<MetricSources['replica']>): void {
@@ -290,6 +340,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   registry.registerMetric(calls)
   registry.registerMetric(channelSeconds)
   addGauges(registry, sources)
+  if (sources.logOutbox !== null) addOutbox(registry, sources.logOutbox)
   if (sources.replica !== null) addReplica(registry, sources.replica)
   const watchBudget = addBudgets(registry)
   return {

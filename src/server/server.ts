@@ -78,6 +78,8 @@ import { startRecovery } from './ledger/recover.ts'
 import { createLogCleanup, type LogCleanup } from './log/cleanup/cleanup-run.ts'
 import { createFileSender } from './log/export/send-file.ts'
 import { logRoutes } from './log/log-routes.ts'
+import { startLogOutbox, type LogOutbox } from './log/outbox/outbox.ts'
+import { openLogStorage } from './log/storage/open-log-storage.ts'
 import { startLogUpkeep } from './log/log-upkeep.ts'
 import { createMetrics, type MetricSources } from './metrics.ts'
 import { createLiveModels } from './model/live-models.ts'
@@ -92,8 +94,12 @@ import { redemptionRoutes } from './redemption/redemption-routes.ts'
 import { oauthRoutes } from './sign-in/oauth-routes.ts'
 import { untilEmpty } from './slots.ts'
 import { statusRoutes } from './status/status-routes.ts'
+import { startExpiryReminders } from './token/expiry-reminder.ts'
+import { tokenKeys } from './token/token-key.ts'
+import { tokenHashSecret } from './token/token-key-store.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
+import { passkeyRoutes } from './passkey/passkey-routes.ts'
 import { secondFactorRoutes } from './second-factor/second-factor-routes.ts'
 import { createUserLanguages } from './user/user-languages.ts'
 import { createPasswords, PASSWORD_COST } from './user/password.ts'
@@ -122,6 +128,8 @@ export interface ServerSettings {
 
 export interface Server {
   app: App
+  /** Set if the log has a store of its own. */
+  logOutbox: LogOutbox | null
   /** Set if this start created `root` or changed its password. */
   newRoot: NewRoot | null
   /** Starts to listen and returns the address. */
@@ -147,12 +155,17 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const trusted = parseTrustedProxies(config.TRUSTED_PROXIES)
   const options = await createLiveOptions(database, { Theme: config.THEME })
   const background = createBackground(trace)
+  const { logs, remote } = openLogStorage(config, { database, clock })
   const app: App = {
     config,
     database,
+    logs,
     ledger,
     options,
     models: await createLiveModels(database, options),
+    tokenKeys: tokenKeys(await tokenHashSecret(database.write), () =>
+      options.flag('TokensShownOnce'),
+    ),
     sessions: createSessions({
       database,
       clock,
@@ -192,14 +205,17 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   }
   const recovery = await startRecovery(app)
   const channelSums = startChannelSums(app)
-  const cleanup = createLogCleanup(app)
+  const logOutbox = remote === null ? null : await startLogOutbox(app, remote)
+  const cleanup = createLogCleanup(app, logOutbox)
   const logUpkeep = startLogUpkeep(app, cleanup)
   const auditUpkeep = startAuditUpkeep(app)
   startQuotaReminders(app)
+  const expiryReminders = startExpiryReminders(app)
   const statusDigest = startStatusDigest(app)
   const dailyBackup = startDailyBackup(app, settings.environment ?? {})
   const metrics = createMetrics({
     ...metricSources(app, dailyBackup),
+    logOutbox,
     connections: () => connections.counts(),
   })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
@@ -262,6 +278,8 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const stopUpkeep = async () => {
     await dailyBackup.stop()
     await logUpkeep.stop()
+    await logOutbox?.stop()
+    await remote?.close()
     await channelSums.stop()
     await auditUpkeep.stop()
     await recovery.stop()
@@ -270,6 +288,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 
   return {
     app,
+    logOutbox,
     newRoot,
     async listen() {
       await web.listen({ port: config.PORT, host: config.HOST })
@@ -281,8 +300,22 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     async close() {
       stopper.abort()
       const limit = config.SHUTDOWN_TIMEOUT * 1000
+      if (isWorker()) {
+        // Other workers serve the port: clients that keep their connections learn to open new ones,
+        // and do not send a call into one that is being closed.
+        connections.endWithNextResponse()
+        await delay(LEAVING_MS)
+      }
       const closed = web.close()
-      await untilEmpty(connections.unused, ARRIVING_MS)
+      // The framework closes the port a moment later. Connections opened until then are served.
+      await untilEmpty(
+        {
+          get size() {
+            return Number(web.server.listening) + connections.unused.size
+          },
+        },
+        ARRIVING_MS,
+      )
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       connections.closeAll()
       await closed
@@ -290,6 +323,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])
       statusDigest.stop()
+      expiryReminders.stop()
       await Promise.race([app.background.idle(), delay(BACKGROUND_LIMIT_MS)])
       await app.egress.close()
     },
@@ -299,7 +333,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
 const metricSources = (
   { ledger, database }: App,
   dailyBackup: DailyBackup,
-): Omit<MetricSources, 'connections'> => ({
+): Omit<MetricSources, 'connections' | 'logOutbox'> => ({
   version: packageVersion(),
   ledgerPending: () => ledger.pending,
   channelsByStatus: () => inTime(countByStatus(database.read)),
@@ -321,6 +355,7 @@ function allRoutes(
     ...signInRoutes(app),
     ...oauthRoutes(app),
     ...secondFactorRoutes(app),
+    ...passkeyRoutes(app),
     ...sessionRoutes(app),
     ...accessTokenRoutes(app),
     ...accountRoutes(app),
@@ -346,6 +381,9 @@ function allRoutes(
     ...auditRoutes(app, sendFile),
   ]
 }
+
+/** Time in ms for which a worker that stops serves on, and closes connections with a response. */
+const LEAVING_MS = 1000
 
 /** Time limit in ms for the requests of connections that were opened just before the port closed. */
 const ARRIVING_MS = 2000

@@ -34,14 +34,13 @@ const PAUSE_MAX_MS = 32_000
  * then ends this process.
  */
 export function superviseWorkers(count: number, trace: Logger): (reason: string) => void {
-  // Workers accept connections themselves: one that is handed over to a worker that ends at the same
+  // Workers accept connections themselves: one that is handed over to a worker that ends at that
   // moment would be lost, and its client would wait forever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   const metrics = new AggregatorRegistry()
   /** Workers that were told to stop. */
   const retired = new WeakSet<Worker>()
-  let isStopping = false
-  let isReplacing = false
+  const now = { isStopping: false, isReplacing: false }
 
   /** Starts a worker. Returns it when it listens, or null if it ended before. */
   function start(): Promise<Worker | null> {
@@ -55,37 +54,42 @@ export function superviseWorkers(count: number, trace: Logger): (reason: string)
         resolve(worker)
       })
       worker.once('exit', (code, signal) => {
-        if (isStopping) return endWithLast()
+        if (now.isStopping) return endWithLast()
         if (retired.has(worker)) return trace.info({ worker: pid }, 'worker stopped')
         trace.error({ worker: pid, code, signal }, 'worker ended unexpectedly')
         if (isListening) void replaceLost()
         else resolve(null)
       })
-      worker.on('message', (message: MetricsQuestion) => void answer(worker, message))
+      // Messages to a worker that is ending fail; its end is reported by `exit`.
+      worker.on('error', (error) => trace.debug({ worker: pid, err: error }, 'worker messages'))
+      worker.on('message', (message: { type?: string; question: number }) => {
+        // The metrics of workers come this way too.
+        if (message.type === 'gatehouse:metrics') void answer(worker, message.question)
+      })
     })
   }
 
   async function replaceLost(): Promise<void> {
-    for (let pauseMs = PAUSE_MS; !isStopping; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
+    for (let pauseMs = PAUSE_MS; !now.isStopping; pauseMs = Math.min(pauseMs * 2, PAUSE_MAX_MS)) {
       await passed(pauseMs)
-      if (isStopping || (await start()) !== null) return
+      if (now.isStopping || (await start()) !== null) return
     }
   }
 
   /** If a new worker cannot start, the old ones keep running. */
   async function replaceAll(): Promise<void> {
-    if (isReplacing || isStopping) return
-    isReplacing = true
+    if (now.isReplacing || now.isStopping) return
+    now.isReplacing = true
     trace.info('replacing all workers')
     for (const old of workers().filter((worker) => !retired.has(worker))) {
-      if (isStopping) break
+      if (now.isStopping) break
       if ((await start()) === null) {
         trace.error('the new worker could not start; the others keep running')
         break
       }
       retire(old)
     }
-    isReplacing = false
+    now.isReplacing = false
   }
 
   function retire(worker: Worker): void {
@@ -99,14 +103,14 @@ export function superviseWorkers(count: number, trace: Logger): (reason: string)
     process.exit(0)
   }
 
-  async function answer(worker: Worker, { question }: MetricsQuestion): Promise<void> {
+  async function answer(worker: Worker, question: number): Promise<void> {
     const text = await metrics.clusterMetrics().catch(() => null)
     send(worker, { type: 'gatehouse:metrics', question, text })
   }
 
   function stop(reason: string): void {
-    if (isStopping) return
-    isStopping = true
+    if (now.isStopping) return
+    now.isStopping = true
     trace.info({ signal: reason }, 'stopping all workers')
     for (const worker of workers()) retire(worker)
     endWithLast()
@@ -115,7 +119,7 @@ export function superviseWorkers(count: number, trace: Logger): (reason: string)
   async function begin(): Promise<void> {
     // It has printed why it could not start.
     if ((await start()) === null) process.exit(1)
-    for (let started = 1; started < count && !isStopping; started += 1) {
+    for (let started = 1; started < count && !now.isStopping; started += 1) {
       if ((await start()) === null) void replaceLost()
     }
   }
@@ -152,8 +156,8 @@ const METRICS_LIMIT_MS = 6000
  */
 export function metricsOfAllWorkers(registry: Registry): () => Promise<string> {
   AggregatorRegistry.setRegistries([registry])
-  // Its constructor makes this process answer the supervisor's requests for metrics.
-  new AggregatorRegistry()
+  // The constructor makes this process answer the supervisor's requests for metrics.
+  void new AggregatorRegistry()
   let questions = 0
   return () => {
     questions += 1

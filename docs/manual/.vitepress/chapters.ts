@@ -18,7 +18,16 @@ export const CHAPTERS = [
   {
     zh: '运维',
     en: 'Operate',
-    pages: ['operating', 'proxy', 'backup', 'upgrade', 'monitoring', 'cluster', 'settings'],
+    pages: [
+      'operating',
+      'proxy',
+      'backup',
+      'upgrade',
+      'monitoring',
+      'cluster',
+      'log-store',
+      'settings',
+    ],
   },
   {
     zh: '排查与参考',

@@ -9,7 +9,7 @@ import { useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
-import { CODE_STEP } from './code-form.tsx'
+import { secondStep } from './code-form.tsx'
 import { mayRetry, RETRIES_MAX, waitMs } from './callback-retry.ts'
 
 /** Sends the request of a provider's callback. */
@@ -76,7 +76,7 @@ function Callback({ provider }: { provider: RedirectingProvider }) {
           return
         }
         if (data?.require_2fa === true) {
-          await navigate({ to: paths.login, search: CODE_STEP, replace: true })
+          await navigate({ to: paths.login, search: secondStep(data), replace: true })
           return
         }
         const user = toSessionUser(data ?? null)

@@ -10,13 +10,14 @@ import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 
-/** The search member of the sign-in page that asks for the second factor. */
-export const CODE_STEP = { step: 'code' }
+/** Search member of the sign-in page that asks for the second factor. */
+export const secondStep = ({ second_factor_methods: methods }: SignedIn): { step: string } => ({
+  step: methods?.includes('code') === false ? 'passkey' : 'code',
+})
 
 /** The second step of a sign-in. A cookie of the server holds which one. */
 export function CodeForm({ onSignedIn }: { onSignedIn: (user: SignedIn) => Promise<void> }) {
   const { t } = useTranslation()
-  const navigate = useNavigate()
   const [code, setCode] = useState('')
   const [problem, setProblem] = useState('')
   const [isBusy, setIsBusy] = useState(false)
@@ -55,15 +56,23 @@ export function CodeForm({ onSignedIn }: { onSignedIn: (user: SignedIn) => Promi
         }}
       />
       <PlainSubmit label={t('登录')} isBusy={isBusy} />
-      <p className={styles['aside']}>
-        <button
-          type="button"
-          className={styles['link']}
-          onClick={() => void navigate({ to: paths.login, replace: true })}
-        >
-          {t('使用其他账户登录')}
-        </button>
-      </p>
     </form>
+  )
+}
+
+/** Leads back to the name and password. */
+export function OtherAccount() {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  return (
+    <p className={styles['aside']}>
+      <button
+        type="button"
+        className={styles['link']}
+        onClick={() => void navigate({ to: paths.login, replace: true })}
+      >
+        {t('使用其他账户登录')}
+      </button>
+    </p>
   )
 }

@@ -12,7 +12,7 @@ import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import styles from './account.module.css'
 import { targetAfterLogin } from './after-login.ts'
-import { CODE_STEP } from './code-form.tsx'
+import { secondStep } from './code-form.tsx'
 
 /** Sign-in methods besides the password, as far as the installation offers them. */
 export function ExternalSignIn({ from }: { from: string | undefined }) {
@@ -111,7 +111,7 @@ function WechatSignIn({ from, onClose }: { from: string | undefined; onClose: ()
     onClose()
     if (signedIn.require_2fa === true) {
       const state = from === undefined ? {} : { from }
-      await navigate({ to: paths.login, search: CODE_STEP, state })
+      await navigate({ to: paths.login, search: secondStep(signedIn), state })
       return
     }
     const user = toSessionUser(signedIn)

@@ -15,7 +15,8 @@ import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 import { targetAfterLogin, hasDefaultPassword } from './after-login.ts'
-import { CODE_STEP, CodeForm } from './code-form.tsx'
+import { CodeForm, OtherAccount, secondStep } from './code-form.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
 import { useRedirectSignedIn } from './redirect-signed-in.ts'
 import { ExternalSignIn } from './external-sign-in.tsx'
 
@@ -35,7 +36,7 @@ function useSignIn(pages: readonly PageRoute[]) {
   return async (signedIn: SignedIn, fields: Fields) => {
     if (signedIn.require_2fa === true) {
       const state = from === undefined ? {} : { from }
-      await navigate({ to: paths.login, search: CODE_STEP, state })
+      await navigate({ to: paths.login, search: secondStep(signedIn), state })
       return
     }
     const mustChange = hasDefaultPassword(fields, signedIn.must_change_password)
@@ -144,11 +145,18 @@ export function LoginPage() {
   const from = useLocation({ select: (location) => location.state.from })
   useSignInElsewhere(from)
   useRedirectSignedIn(from)
-  if (step === CODE_STEP.step) {
+  const signInAlone = (user: SignedIn) => signIn(user, { username: '', password: '' })
+  if (step === 'code' || step === 'passkey') {
     return (
       <section className={styles['card']}>
         <h1>{t('两步验证')}</h1>
-        <CodeForm onSignedIn={(user) => signIn(user, { username: '', password: '' })} />
+        {step === 'code' ? (
+          <CodeForm onSignedIn={signInAlone} />
+        ) : (
+          <p className={styles['aside']}>{t('请使用您的通行密钥完成登录')}</p>
+        )}
+        <PasskeyButton onSignedIn={signInAlone} />
+        <OtherAccount />
       </section>
     )
   }
@@ -167,6 +175,7 @@ export function LoginPage() {
         </p>
       )}
       <LoginForm />
+      <PasskeyButton onSignedIn={signInAlone} />
       <ExternalSignIn from={from} />
     </section>
   )

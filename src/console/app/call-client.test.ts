@@ -15,6 +15,9 @@ let received: ReceivedRequest
 let answer: (response: ServerResponse) => void = (response) => response.end()
 let reported: CallFailure[] = []
 let signedOut: boolean[] = []
+let factorsRequired = 0
+/** What the user answers when asked for a proof of identity. */
+let prove: () => Promise<boolean> = async () => false
 
 async function listen(request: IncomingMessage, response: ServerResponse) {
   const chunks: Buffer[] = []
@@ -51,7 +54,10 @@ const { call, callWhole, callRaw, callForFile } = createCalls({
   timeoutMs: TIMEOUT_MS,
   report: (failure) => reported.push(failure),
   signedOut: (background) => signedOut.push(background),
+  prove: () => prove(),
+  factorRequired: () => (factorsRequired += 1),
   sentences: {
+    unproven: () => 'not proven',
     unreachable: () => 'unreachable',
     unreadable: () => 'unreadable',
     refused: () => 'refused without a word',
@@ -85,6 +91,52 @@ describe('addresses', () => {
   ])('%s', (key, input, address) => {
     expect(callAddress(key, input)).toEqual({ method: key.split(' ')[0], address })
   })
+})
+
+describe('a proof of identity', () => {
+  /** The server refuses the first request, and accepts later ones. */
+  const refusesFirst = (status: number) => {
+    let count = 0
+    answer = (response) => {
+      count += 1
+      response.writeHead(count === 1 ? status : 200)
+      const refused = { success: false, message: 'prove it', code: 'VERIFICATION_REQUIRED' }
+      response.end(JSON.stringify(count === 1 ? refused : { success: true, message: '', data: 7 }))
+    }
+    return () => count
+  }
+
+  test.each([200, 403])('the request is sent again after it (HTTP %s)', async (status) => {
+    const sent = refusesFirst(status)
+    let asked = 0
+    prove = async () => {
+      asked += 1
+      return true
+    }
+    expect(await call('DELETE /api/channel/disabled')).toBe(7)
+    expect([asked, sent(), reported]).toEqual([1, 2, []])
+  })
+
+  test('without one the request fails, and was sent once', async () => {
+    const sent = refusesFirst(200)
+    prove = async () => false
+    const failure = await failureOf(call('DELETE /api/channel/disabled'))
+    expect(failure).toMatchObject({ message: 'not proven', refused: true })
+    expect(sent()).toBe(1)
+  })
+
+  test('is not asked for in the background', async () => {
+    refusesFirst(200)
+    prove = () => Promise.reject(new Error('asked'))
+    const failure = await failureOf(call('DELETE /api/channel/disabled', {}, { background: true }))
+    expect(failure).toMatchObject({ message: 'prove it' })
+  })
+})
+
+test('an account that must set up a second factor is led there', async () => {
+  answers(200, { success: false, message: 'set it up', code: 'SECOND_FACTOR_REQUIRED' })
+  const failure = await failureOf(call('GET /api/token/', { query: { p: 0, order: '' } }))
+  expect([failure.message, factorsRequired]).toEqual(['set it up', 1])
 })
 
 describe('responses', () => {

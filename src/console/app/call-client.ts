@@ -68,12 +68,18 @@ export class CallFailure extends Error {
   readonly refused: boolean
   /** `data` of an error response; some list what was done before the failure. */
   readonly data: unknown
+  /** `code` of an error response to which the console reacts; empty for all others. */
+  readonly code: string
 
-  constructor(message: string, at: { status: number; refused?: boolean; data?: unknown }) {
+  constructor(
+    message: string,
+    at: { status: number; refused?: boolean; data?: unknown; code?: string },
+  ) {
     super(message)
     this.status = at.status
     this.refused = at.refused ?? false
     this.data = at.data
+    this.code = at.code ?? ''
   }
 
   /** Without a clear response, the server may or may not have carried out the request. */
@@ -87,6 +93,12 @@ export class CallFailure extends Error {
   }
 }
 
+/** `code` of errors that need a proof of identity. */
+const PROOF_REQUIRED = 'VERIFICATION_REQUIRED'
+
+/** `code` of errors of an account that must set up a second factor. */
+const FACTOR_REQUIRED = 'SECOND_FACTOR_REQUIRED'
+
 export interface CallEnvironment {
   fetch: (address: string, init: RequestInit) => Promise<Response>
   /** Address before `/api`, read for each request. */
@@ -99,7 +111,13 @@ export interface CallEnvironment {
   report: (failure: CallFailure) => void
   /** Called when the session has ended. */
   signedOut: (background: boolean) => void
+  /** Asks the user for a proof of identity. Resolves to false if they give none. */
+  prove: () => Promise<boolean>
+  /** Called when the account must set up a second factor before anything else. */
+  factorRequired: () => void
   sentences: {
+    /** The user gave no proof of identity. */
+    unproven: () => string
     unreachable: () => string
     unreadable: () => string
     /** Replaces the missing message of an error response. */
@@ -156,10 +174,10 @@ export function createCalls(environment: CallEnvironment) {
     const answer = await environment.fetch(environment.base() + address, request)
     if (answer.ok) return answer
     const { status } = answer
-    const { message } = envelopeOf(await answer.text())
+    const { message, code } = envelopeOf(await answer.text())
     // These two always get our own message, so that pages and toasts show the same.
     const own = status === 429 || status === 500 ? '' : message
-    throw new CallFailure(own || environment.sentences.ofStatus(status), { status })
+    throw new CallFailure(own || environment.sentences.ofStatus(status), { status, code })
   }
 
   const patient = ({ signal, ...others }: CallOptions): CallOptions =>
@@ -175,25 +193,41 @@ export function createCalls(environment: CallEnvironment) {
     return new CallFailure(sentence, { status: 0 })
   }
 
+  /** Sends a request again after a proof of identity if the server asks for one. */
+  async function proven<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const isAsked = error instanceof CallFailure && error.code === PROOF_REQUIRED
+      if (!isAsked || options.background === true) throw error
+      if (await environment.prove()) return work()
+      throw refusal(environment.sentences.unproven(), { status: error.status })
+    }
+  }
+
   /** Passes every failure once to its report on the way to the caller. */
   async function watched<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
     try {
-      return await work()
+      return await proven(options, work)
     } catch (error) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       const failure = failureFrom(error)
       const background = options.background === true
+      if (failure.code === FACTOR_REQUIRED) environment.factorRequired()
       if (failure.endsSession) environment.signedOut(background)
       else if (!background && options.quiet !== true) environment.report(failure)
       throw failure
     }
   }
 
-  const refusal = (message: string, at: { status: number; data?: unknown }): CallFailure =>
+  const refusal = (
+    message: string,
+    at: { status: number; data?: unknown; code?: string },
+  ): CallFailure =>
     new CallFailure(message.trim() || environment.sentences.refused(), { ...at, refused: true })
 
   function readEnvelope(key: string, answer: Response, text: string): WholeAnswer<Endpoint> {
-    const { success, message, ...rest } = envelopeOf(text)
+    const { success, message, code, ...rest } = envelopeOf(text)
     // A success without the expected data comes from an older server or an intermediate proxy.
     const isWhole = (rest['data'] ?? null) !== null || answersWithoutData.has(key)
     if (success === true && isWhole) {
@@ -203,7 +237,7 @@ export function createCalls(environment: CallEnvironment) {
     if (success !== false) {
       throw new CallFailure(environment.sentences.unreadable(), { status: answer.status })
     }
-    throw refusal(message, { status: answer.status, data: rest['data'] })
+    throw refusal(message, { status: answer.status, data: rest['data'], code })
   }
 
   async function callWhole<K extends EnvelopeKey>(
@@ -279,15 +313,16 @@ function blobOf(answer: Response, onBytes: CallOptions['onBytes']): Promise<Blob
   return new Response(counted, { headers: answer.headers }).blob()
 }
 
-function envelopeOf(text: string): Record<string, unknown> & { message: string } {
+function envelopeOf(text: string): Record<string, unknown> & { message: string; code: string } {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) {
       const message = 'message' in value && typeof value.message === 'string' ? value.message : ''
-      return { ...value, message }
+      const code = 'code' in value && typeof value.code === 'string' ? value.code : ''
+      return { ...value, message, code }
     }
   } catch {
     // An intermediate proxy's page has no message for us.
   }
-  return { message: '' }
+  return { message: '', code: '' }
 }

@@ -2,7 +2,8 @@ import { apiBase } from './base.ts'
 import { type CallFailure, createCalls } from './call-client.ts'
 import { saveDrafts } from './form/form-drafts.ts'
 import { languageTag, t } from './i18n.ts'
-import { setSessionUser } from './session.ts'
+import { askForProof } from './proof/proof.ts'
+import { sessionUser, setSessionUser } from './session.ts'
 import { goToSignIn } from './routing/sign-in-redirect.ts'
 import { toast } from './toast.ts'
 
@@ -42,7 +43,13 @@ export const { call, callWhole, callRaw, callForFile } = createCalls({
     setSessionUser(null)
     if (!background) goToSignIn(true)
   },
+  prove: askForProof,
+  factorRequired: () => {
+    const user = sessionUser()
+    if (user !== null) setSessionUser({ ...user, must_set_up_second_factor: true })
+  },
   sentences: {
+    unproven: () => t('没有验证身份，操作未进行'),
     unreachable: () => t('无法连接服务器，请检查网络后重试'),
     unreadable: () => t('服务器的响应无法识别'),
     refused: () => t('服务器拒绝了请求，但没有说明原因'),

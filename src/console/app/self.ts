@@ -79,10 +79,14 @@ function warnAboutProxy({ ignored_proxy: proxy }: Self): void {
 }
 
 /** Applies a new role or name without another sign-in. */
-function follow({ id, username, display_name, role }: Self): void {
+function follow({ id, username, display_name, role, ...self }: Self): void {
   const user = sessionUser()
   if (user?.id !== id) return
+  const must_set_up_second_factor = self.must_set_up_second_factor === true
   const isSame =
-    user.username === username && user.display_name === display_name && user.role === role
-  if (!isSame) setSessionUser({ ...user, username, display_name, role })
+    user.username === username &&
+    user.display_name === display_name &&
+    user.role === role &&
+    (user.must_set_up_second_factor ?? false) === must_set_up_second_factor
+  if (!isSame) setSessionUser({ ...user, username, display_name, role, must_set_up_second_factor })
 }

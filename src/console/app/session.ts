@@ -12,6 +12,8 @@ export interface SessionUser {
   role: number
   /** The server accepts no other request until the default password is changed. */
   must_change_password: boolean
+  /** The server accepts no other request until the account has a second factor. */
+  must_set_up_second_factor?: boolean
 }
 
 export type PageAccess = 'anyone' | 'user' | 'admin' | 'root'
@@ -24,7 +26,8 @@ export function toSessionUser(
   stored: Readonly<Record<string, unknown>> | null,
 ): SessionUser | null {
   if (stored === null) return null
-  const { id, username, display_name, role, must_change_password } = stored
+  const { id, username, display_name, role, must_change_password, must_set_up_second_factor } =
+    stored
   if (typeof id !== 'number' || typeof username !== 'string' || typeof role !== 'number')
     return null
   return {
@@ -33,6 +36,7 @@ export function toSessionUser(
     display_name: typeof display_name === 'string' ? display_name : '',
     role,
     must_change_password: must_change_password === true,
+    ...(must_set_up_second_factor === true ? { must_set_up_second_factor } : {}),
   }
 }
 

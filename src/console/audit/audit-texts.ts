@@ -72,6 +72,7 @@ const memberNames = new Map<string, string>([
   ['group', mark('分组')],
   ['quota', mark('额度')],
   ['second_factor', mark('两步验证')],
+  ['passkey', mark('通行密钥')],
   ['count', mark('数量')],
   ['ids', mark('兑换码 ID')],
   ['limits', mark('限制与预算')],

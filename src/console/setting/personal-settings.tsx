@@ -7,6 +7,7 @@ import { AccessTokenPanel } from './personal/access-token-panel.tsx'
 import { AccountPanel } from './personal/account-panel.tsx'
 import { BindingPanel } from './personal/binding-panel.tsx'
 import { ModelPanel } from './personal/model-panel.tsx'
+import { PasskeyPanel } from './personal/passkey-panel.tsx'
 import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
 import { SessionPanel } from './personal/session-panel.tsx'
 import styles from './personal/personal.module.css'
@@ -24,6 +25,7 @@ export function PersonalSettings() {
       <AccountPanel self={self} />
       <BindingPanel self={self} />
       <SecondFactorPanel />
+      <PasskeyPanel />
       <SessionPanel />
       <AccessTokenPanel />
       <ModelPanel />

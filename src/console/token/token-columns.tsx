@@ -11,7 +11,7 @@ import { TwoLines } from '../ui/table/two-lines.tsx'
 import { maskedKey } from './token-copies.ts'
 import type { ChoosableGroups } from './token-group.ts'
 import { remaining } from './token-order.ts'
-import { hasExpired, presentStatus } from './token-state.ts'
+import { hasExpired, isPreviousKeyValid, presentStatus } from './token-state.ts'
 import styles from './token.module.css'
 
 /** How cells are formatted: language, quota display, and current time. */
@@ -51,6 +51,17 @@ function Expiry({ token, texts }: { token: Token; texts: TokenTexts }) {
   return <span className={isPast ? styles['past'] : ''}>{expiryText(token, texts)}</span>
 }
 
+/** Until when the key before the last rotation works. */
+function PreviousKey({ token, texts }: { token: Token; texts: TokenTexts }) {
+  if (!isPreviousKeyValid(token, texts.nowSeconds)) return null
+  const stamp = stampText(token.previous_key_until)
+  return <span className={styles['quiet']}>{texts.t('旧密钥可用到 {{stamp}}', { stamp })}</span>
+}
+
+/** When and from where the token was last used. */
+export const lastUseText = ({ accessed_time: seconds, last_ip: address }: Token, t: TFunction) =>
+  t('最近使用 {{stamp}}，来自 {{address}}', { stamp: stampText(seconds), address })
+
 function remainingText(token: Token, { t, quotaText }: TokenTexts): string {
   return token.unlimited_quota ? t('无限制') : quotaText(token.remain_quota)
 }
@@ -72,6 +83,7 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
           </span>
           {token.group && <GroupTag name={token.group} />}
           <code className={styles['key']}>{maskedKey(token)}</code>
+          <PreviousKey token={token} texts={texts} />
         </span>
       ),
       sortBy: (token) => token.name,
@@ -109,7 +121,10 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       id: 'created_time',
       head: t('创建时间'),
       cell: (token) => (
-        <span className={styles['quiet']}>
+        <span
+          className={styles['quiet']}
+          {...(token.last_ip ? { title: lastUseText(token, t) } : {})}
+        >
           <TwoLines text={stampText(token.created_time)} />
         </span>
       ),
@@ -152,8 +167,10 @@ export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
     detail: (
       <>
         <code>{maskedKey(token)}</code>
+        <PreviousKey token={token} texts={texts} />
         {' · '}
         {t('创建于 {{stamp}}', { stamp: stampText(token.created_time) })}
+        {token.last_ip && ` · ${lastUseText(token, t)}`}
       </>
     ),
   })

@@ -8,6 +8,9 @@ export const fullKey = (token: Token): string => TOKEN_PREFIX + token.key
 export const maskedKey = (token: Token): string =>
   `${TOKEN_PREFIX}${token.key.slice(0, 4)}…${token.key.slice(-4)}`
 
+/** A key as the server returns it if only its hash is stored. */
+export const hiddenKey = (key: string): string => `${key.slice(0, 4)}****${key.slice(-4)}`
+
 /** Environment variables of OpenAI libraries. */
 export const environmentText = (token: Token, base: string): string =>
   `OPENAI_API_KEY=${fullKey(token)}\nOPENAI_BASE_URL=${base}/v1\n`

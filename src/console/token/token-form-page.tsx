@@ -36,15 +36,18 @@ import {
   type TokenForm,
 } from './token-form.ts'
 import { GroupRow } from './group-row.tsx'
+import { lastUseText } from './token-columns.tsx'
+import { TokenKeyDialog } from './token-key-dialog.tsx'
 import { groupChoices, groupToAsk, useChoosableGroups } from './token-group.ts'
 import styles from './token.module.css'
 
 /** Creates or updates a token, and re-enables it if the edit removed the cause of its stop. */
-async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boolean): Promise<void> {
-  if (before === null) {
-    await call('POST /api/token/', { body: toInput(form, before) })
-    return
-  }
+async function saveToken(
+  form: TokenForm,
+  before: Token | null,
+  mayBeDone: boolean,
+): Promise<Token> {
+  if (before === null) return call('POST /api/token/', { body: toInput(form, before) })
   const stored = await call('GET /api/token/:id', { params: { id: before.id } })
   const update = toUpdate(form, before, stored)
   // A request without a response may have been stored, and a retry must not store it twice.
@@ -55,12 +58,19 @@ async function saveToken(form: TokenForm, before: Token | null, mayBeDone: boole
       body: { id: before.id, status: TokenStatus.enabled },
     })
   }
+  return after
 }
 
-function useSave(before: Token | null) {
+/** `show` resolves when the user has closed the dialog with the key. */
+function useSave(before: Token | null, show: (token: Token) => Promise<void>) {
   const { t } = useTranslation()
   return useFormSave({
-    send: (form: TokenForm, mayBeDone) => saveToken(form, before, mayBeDone),
+    async send(form: TokenForm, mayBeDone) {
+      const token = await saveToken(form, before, mayBeDone)
+      if (before !== null || !token.key_shown_once) return
+      await show(token)
+      return t('令牌已创建')
+    },
     isNew: before === null,
     list: 'tokens',
     isInstruction: before === null,
@@ -247,7 +257,11 @@ function TokenFormPage({ before }: { before: Token | null }) {
   const form = useTokenForm(initial, before)
   const choices = groupChoices(useChoosableGroups(), initial.group)
   const chosen = form.values.group
-  const { save, ...saving } = useSave(before)
+  const [created, setCreated] = useState<{ token: Token; close: () => void } | null>(null)
+  const { save, ...saving } = useSave(
+    before,
+    (token) => new Promise((close) => setCreated({ token, close })),
+  )
   const changes = useChanges(form, initial)
   return (
     <FormPage
@@ -257,7 +271,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
       saving={saving}
       typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
-      note={isNew ? t('创建后密钥可在列表中复制') : ''}
+      note={isNew ? t('创建后可复制密钥') : before.last_ip ? lastUseText(before, t) : ''}
       list={paths.token}
     >
       <NameRow
@@ -268,6 +282,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
         lengthMax={TOKEN_NAME_LENGTH_MAX}
         input={form.getInputProps('name')}
       />
+      {created !== null && <TokenKeyDialog token={created.token} onClose={created.close} />}
       <ExpiryRow form={form} />
       <QuotaRow form={form} />
       {choices.length > 1 && (

@@ -33,6 +33,9 @@ const aToken = (over: Partial<Token> = {}): Token => ({
   subnet: '',
   capture: 'off',
   group: '',
+  key_shown_once: false,
+  previous_key_until: 0,
+  last_ip: '',
   ...over,
 })
 

@@ -1,6 +1,6 @@
 import '@mantine/core/styles/Menu.layer.css'
 import { Button, Menu, NativeSelect } from '@mantine/core'
-import { use, useMemo } from 'react'
+import { use, useMemo, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import type { Token } from '../../contract/token-api.ts'
@@ -12,7 +12,7 @@ import { LinkButton } from '../app/link-button.tsx'
 import { useListState } from '../app/list/list-state.ts'
 import { NoMatch } from '../app/list/no-match.tsx'
 import { type PagedList, usePagedList } from '../app/list/paged-list.ts'
-import { useQuotaText, useStatus } from '../app/status.ts'
+import { useHasFeature, useQuotaText, useStatus } from '../app/status.ts'
 import { toast } from '../app/toast.ts'
 import { paths } from '../paths.ts'
 import { Action, ConfirmAction, ToggleAction } from '../ui/actions.tsx'
@@ -24,11 +24,19 @@ import { Empty } from '../ui/states.tsx'
 import { ActMenuAround } from '../ui/table/act-menu.ts'
 import { Dots, RowActs } from '../ui/table/row-acts.tsx'
 import { tokenBlock, tokenColumns, type TokenTexts } from './token-columns.tsx'
-import { curlText, environmentText, fullKey, maskedKey, oneLine } from './token-copies.ts'
+import {
+  curlText,
+  environmentText,
+  fullKey,
+  hiddenKey,
+  maskedKey,
+  oneLine,
+} from './token-copies.ts'
 import { useChoosableGroups } from './token-group.ts'
+import { RotateDialog } from './token-key-dialog.tsx'
 import { useMoment } from './token-moment.ts'
 import { orderNames, orders, toOrder } from './token-order.ts'
-import { presentStatus, enableDenialReason } from './token-state.ts'
+import { enableDenialReason, presentStatus } from './token-state.ts'
 
 function useTokenList() {
   const state = useListState()
@@ -61,10 +69,12 @@ interface RowActionsProps {
   nowSeconds: number
   /** Called with a text that could not be copied to the clipboard. */
   onUncopied: (text: string) => void
+  onRotate: (token: Token) => void
 }
 
-function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
+function RowActions({ token, list, nowSeconds, onUncopied, onRotate }: RowActionsProps) {
   const { t } = useTranslation()
+  const hasRotation = useHasFeature()('token-rotation')
   // The button follows the displayed state: the stored status may be outdated.
   const isEnabled = presentStatus(token, nowSeconds) === TokenStatus.enabled
   const reason = isEnabled ? '' : enableDenialReason(token, nowSeconds)
@@ -95,10 +105,20 @@ function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
       onClick={remove}
     />
   )
+  const rotate = hasRotation ? () => onRotate(token) : undefined
+  // A key that was shown once cannot be copied.
+  const isCopyable = !token.key_shown_once
   return (
     <RowActs
       acts={[
-        { id: 'copy', node: <Action label={t('复制')} onClick={() => copy(fullKey(token))} /> },
+        ...(isCopyable
+          ? [
+              {
+                id: 'copy',
+                node: <Action label={t('复制')} onClick={() => copy(fullKey(token))} />,
+              },
+            ]
+          : []),
         {
           id: 'toggle',
           isRare: true,
@@ -111,41 +131,50 @@ function RowActions({ token, list, nowSeconds, onUncopied }: RowActionsProps) {
           ),
         },
         { id: 'edit', node: <EditLink to={paths.tokenEdit(token.id)} /> },
-        { id: 'copies', isRare: true, node: <CopyMenu token={token} copy={copy} /> },
+        ...(isCopyable || hasRotation
+          ? [{ id: 'copies', isRare: true, node: <KeyMenu {...{ token, copy, rotate }} /> }]
+          : []),
         { id: 'delete', isRare: true, node: drop },
       ]}
     />
   )
 }
 
-interface CopyMenuProps {
+interface KeyMenuProps {
   token: Token
   copy: (text: string) => Promise<void>
+  /** Undefined if the server cannot replace keys. */
+  rotate: (() => void) | undefined
 }
 
-function CopyMenu({ token, copy }: CopyMenuProps) {
+/** Ways to copy a key, as far as it can be copied, and its replacement. */
+function KeyMenu({ token, copy, rotate }: KeyMenuProps) {
   const { t } = useTranslation()
   const base = publicBase(useStatus().server_address ?? '')
-  const copyCurl = () => copy(curlText(token, base))
-  const copyEnvironment = () => copy(environmentText(token, base))
+  const copies = [
+    { label: t('复制为 curl 命令'), run: () => copy(curlText(token, base)) },
+    { label: t('复制为环境变量'), run: () => copy(environmentText(token, base)) },
+  ]
+  const entries = [
+    ...(token.key_shown_once ? [] : copies),
+    ...(rotate === undefined ? [] : [{ label: t('更换密钥'), run: rotate }]),
+  ]
   if (use(ActMenuAround) !== undefined) {
-    return (
-      <>
-        <Action label={t('复制为 curl 命令')} onClick={copyCurl} />
-        <Action label={t('复制为环境变量')} onClick={copyEnvironment} />
-      </>
-    )
+    return entries.map(({ label, run }) => <Action key={label} label={label} onClick={run} />)
   }
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button size="xs" variant="default" aria-label={t('更多复制方式')}>
+        <Button size="xs" variant="default" aria-label={t('更多密钥操作')}>
           <Dots />
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => void copyCurl()}>{t('复制为 curl 命令')}</Menu.Item>
-        <Menu.Item onClick={() => void copyEnvironment()}>{t('复制为环境变量')}</Menu.Item>
+        {entries.map(({ label, run }) => (
+          <Menu.Item key={label} onClick={() => void run()}>
+            {label}
+          </Menu.Item>
+        ))}
       </Menu.Dropdown>
     </Menu>
   )
@@ -156,6 +185,7 @@ export function TokenListPage() {
   const list = useTokenList()
   const { state } = list
   const box = useSearchBox(state.keyword, list.search)
+  const [rotating, setRotating] = useState<Token | null>(null)
   const texts = useTokenTexts(list.rows)
   const columns = useMemo(() => tokenColumns(texts), [texts])
   const add = <LinkButton to={paths.tokenAdd}>{t('添加令牌')}</LinkButton>
@@ -165,7 +195,13 @@ export function TokenListPage() {
     toast.warning(t('无法复制到剪贴板，请手动复制，内容已填入搜索框'))
   }
   const rowActions = (token: Token) => (
-    <RowActions token={token} list={list} nowSeconds={texts.nowSeconds} onUncopied={showUncopied} />
+    <RowActions
+      token={token}
+      list={list}
+      nowSeconds={texts.nowSeconds}
+      onUncopied={showUncopied}
+      onRotate={setRotating}
+    />
   )
   return (
     <Page
@@ -201,6 +237,17 @@ export function TokenListPage() {
           )
         }
       />
+      {rotating !== null && (
+        <RotateDialog
+          token={rotating}
+          nowSeconds={texts.nowSeconds}
+          // The list shows a key that was shown once as the server does.
+          onChanged={({ key, ...rest }) =>
+            list.update(rotating.id, { ...rest, key: rest.key_shown_once ? hiddenKey(key) : key })
+          }
+          onClose={() => setRotating(null)}
+        />
+      )}
     </Page>
   )
 }

@@ -27,3 +27,7 @@ export function presentStatus(token: Token, nowSeconds: number): number {
   if (hasExpired(token, nowSeconds)) return TokenStatus.expired
   return hasQuota(token) ? TokenStatus.enabled : TokenStatus.exhausted
 }
+
+/** Whether the key before the last rotation still works. */
+export const isPreviousKeyValid = (token: Token, nowSeconds: number): boolean =>
+  (token.previous_key_until ?? 0) > nowSeconds

@@ -23,9 +23,12 @@ export function SecondFactorRow({ user }: { user: User }) {
       ) : (
         <ConfirmAction
           label={t('重置两步验证')}
-          question={t('重置 {{name}} 的两步验证？之后凭密码即可登录，现有登录会失效', {
-            name: user.username,
-          })}
+          question={t(
+            '重置 {{name}} 的两步验证并删除通行密钥？之后凭密码即可登录，现有登录会失效',
+            {
+              name: user.username,
+            },
+          )}
           confirmLabel={t('重置')}
           onClick={reset}
         />

@@ -42,6 +42,17 @@ export const operationOptions = {
       en: 'How many times a failed call is retried on another channel',
     },
   },
+  TokensShownOnce: {
+    group: 'general',
+    kind: 'flag',
+    default: 'false',
+    title: { zh: '令牌密钥只显示一次', en: 'Show token keys once' },
+    hint: {
+      zh: '新令牌只保存密钥的哈希值，创建后不能再查看或复制；One API 不能使用这些令牌',
+      en: 'Only a hash of new keys is stored: they cannot be shown or copied later, and One API cannot use them',
+    },
+    isOurs: true,
+  },
   StrictParameters: {
     group: 'general',
     kind: 'flag',
@@ -250,6 +261,21 @@ export const operationOptions = {
       zh: '低于此额度时发邮件提醒用户',
       en: 'Users are notified by email when their quota falls below this',
     },
+  },
+  TokenExpiryReminderDays: {
+    group: 'monitor',
+    kind: 'number',
+    default: '7',
+    min: 0,
+    max: 365,
+    step: 1,
+    unit: { zh: '天', en: 'days' },
+    title: { zh: '令牌过期提醒', en: 'Token expiry reminder' },
+    hint: {
+      zh: '令牌过期前这么多天给所属用户发一次邮件；0 为不提醒',
+      en: 'Owners get one email this long before a token expires; 0: none',
+    },
+    isOurs: true,
   },
   AutomaticDisableChannelEnabled: {
     group: 'monitor',

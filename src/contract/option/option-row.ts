@@ -15,6 +15,11 @@ interface OptionTexts {
   title: Words
   hint?: Words
   placeholder?: Words
+  /**
+   * A session needs a proof of identity to change it, as for secrets and the options in their
+   * `sentTo`: it decides who signs in, or where mail and links lead.
+   */
+  needsProof?: true
   /** One API does not have the option: the form omits the field if the server does not send it. */
   isOurs?: true
   /** Only root sees and changes it, also where administrators may change the other options. */

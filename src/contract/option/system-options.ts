@@ -5,6 +5,7 @@ export const systemOptions = {
   ServerAddress: {
     group: 'server',
     kind: 'address',
+    needsProof: true,
     default: '',
     isBase: true,
     title: { zh: '服务器地址', en: 'Server address' },
@@ -17,6 +18,7 @@ export const systemOptions = {
   PasswordLoginEnabled: {
     group: 'sign-in',
     kind: 'flag',
+    needsProof: true,
     default: 'true',
     title: { zh: '允许通过密码登录', en: 'Password sign-in' },
     confirmOff: {
@@ -86,6 +88,23 @@ export const systemOptions = {
     needs: 'TurnstileSiteKey',
     needsInForm: ['TurnstileSecretKey'],
   },
+  SecondFactorRequired: {
+    group: 'sign-in',
+    kind: 'choice',
+    needsProof: true,
+    default: 'nobody',
+    choices: [
+      { value: 'nobody', title: { zh: '不要求', en: 'Nobody' } },
+      { value: 'administrators', title: { zh: '管理员', en: 'Administrators' } },
+      { value: 'everybody', title: { zh: '所有人', en: 'Everybody' } },
+    ],
+    title: { zh: '要求两步验证', en: 'Two-factor sign-in is required for' },
+    hint: {
+      zh: '没有启用两步验证或通行密钥的账户登录后只能先启用；系统访问令牌不受影响',
+      en: 'Accounts without two-factor sign-in or a passkey can only set one up after signing in; system access tokens are not affected',
+    },
+    isOurs: true,
+  },
   SessionIdleMinutes: {
     group: 'sign-in',
     kind: 'number',
@@ -99,6 +118,18 @@ export const systemOptions = {
       zh: '超过这段时间没有操作的登录会失效；0 为不限',
       en: 'Sessions end after this long without activity; 0 means never',
     },
+    isOurs: true,
+  },
+  SignInNoticeEnabled: {
+    group: 'sign-in',
+    kind: 'flag',
+    default: 'false',
+    title: { zh: '新设备登录时发邮件提醒', en: 'Email about sign-ins from new devices' },
+    hint: {
+      zh: '账户用没有用过的浏览器或系统登录时，向其邮箱发送提醒；需要先填写 SMTP',
+      en: 'Sent to the address of an account that signs in with another browser or system than before; set up SMTP first',
+    },
+    needs: 'SMTPServer',
     isOurs: true,
   },
   EmailDomainRestrictionEnabled: {
@@ -127,6 +158,7 @@ export const systemOptions = {
   SMTPPort: {
     group: 'smtp',
     kind: 'number',
+    needsProof: true,
     default: '587',
     min: 1,
     max: 65_535,
@@ -137,6 +169,7 @@ export const systemOptions = {
   SMTPAccount: {
     group: 'smtp',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'SMTP 账户', en: 'SMTP account' },
     placeholder: { zh: '通常是邮箱地址', en: 'Usually an email address' },
@@ -144,6 +177,7 @@ export const systemOptions = {
   SMTPFrom: {
     group: 'smtp',
     kind: 'sender',
+    needsProof: true,
     default: '',
     title: { zh: '发件人邮箱', en: 'Sender address' },
     hint: { zh: '留空则使用 SMTP 账户', en: 'Leave empty to use the SMTP account' },
@@ -158,6 +192,7 @@ export const systemOptions = {
   GitHubClientId: {
     group: 'github',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'GitHub Client ID', en: 'GitHub client ID' },
     hint: {
@@ -174,6 +209,7 @@ export const systemOptions = {
   LarkClientId: {
     group: 'lark',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: '飞书 App ID', en: 'Lark app ID' },
     hint: {
@@ -212,6 +248,7 @@ export const systemOptions = {
   OidcClientId: {
     group: 'oidc',
     kind: 'line',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC Client ID', en: 'OIDC client ID' },
     hint: {
@@ -239,6 +276,7 @@ export const systemOptions = {
   OidcAuthorizationEndpoint: {
     group: 'oidc',
     kind: 'address',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC 授权地址', en: 'OIDC authorization endpoint' },
   },
@@ -251,6 +289,7 @@ export const systemOptions = {
   OidcUserinfoEndpoint: {
     group: 'oidc',
     kind: 'address',
+    needsProof: true,
     default: '',
     title: { zh: 'OIDC 用户信息地址', en: 'OIDC userinfo endpoint' },
   },

@@ -32,7 +32,7 @@ import { correctTypes, oddColumns, typeChanges } from './postgres/column-type-st
 import { findObstacles } from './postgres/obstacle-store.ts'
 import { carryPrices, readPrices } from './relative/price-store.ts'
 import { carryChannels } from './relative/relative-channel-store.ts'
-import { factorFindings } from './relative/relative-finding-store.ts'
+import { carryFactors } from './relative/factor-store.ts'
 import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carry-over-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
@@ -110,7 +110,9 @@ export async function adoptWithin(
   const carried = [
     ...(await carryChannels(trx, { tables, nowSeconds: seconds })),
     ...(await carryPrices(trx, await readPrices(trx, tables))),
-    ...(await factorFindings(trx, tables)).map(({ what, count }) => `${count} ${what}`),
+    ...(await carryFactors(trx, { tables, nowSeconds: seconds })).map(
+      ({ what, count }) => `${count} ${what}`,
+    ),
   ]
   for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { errorText } from '../../contract/errors.ts'
-import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
+import { anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { checkChains } from './audit-chain-store.ts'
@@ -39,8 +39,11 @@ forEachDatabase('the audit', (open) => {
   function advance(seconds: number): void {
     for (const one of new Set([server, other])) one.clock.advanceSeconds(seconds)
   }
-  const setOption = (key: string, value: string) =>
-    server.call('PUT', '/api/option/', { as: root, body: { key, value } })
+  const setOption = async (key: string, value: string) => {
+    // Where the audit is sent needs a proof of identity within five minutes.
+    await server.call('POST', '/api/verify', { as: root, body: { password: PASSWORD } })
+    return server.call('PUT', '/api/option/', { as: root, body: { key, value } })
+  }
   const change = (at: TestServer, value: string) =>
     at.call('PUT', '/api/option/', { as: root, body: { key: 'About', value } })
   const check = () => checkChains(server.database.read)

@@ -155,6 +155,8 @@ function settingsText(environment: GivenSettings): string {
   const lines = Object.keys(settings).flatMap((name) => {
     const value = environment[name]
     if (value === undefined || value === '') return []
+    // A copy of the database must not lie beside the key of its secrets.
+    if (name === 'SECRETS_KEY') return [`# ${name}: not saved; keep it in another place`]
     if (/[\r\n]/.test(value)) return [`# ${name}: skipped, because its value has line breaks`]
     return [`${name}=${quoted(value)}`]
   })

@@ -8,6 +8,12 @@ import type { Queries } from '../db/database.ts'
 import { takeIds } from '../db/ids.ts'
 import type { ChannelRow } from '../db/schema.ts'
 import { contains, hasLine, hasMember } from '../db/sql-text.ts'
+import {
+  channelsWithKey,
+  decryptionIn,
+  encryptionIn,
+  type ConvertSecret,
+} from '../secrets/secret-store.ts'
 import type { ChannelChanges, ChannelFields } from './channel.ts'
 import { tryAtOnce } from './channel-pause-store.ts'
 import { followChannel, forgetKeys } from './key/channel-key-store.ts'
@@ -33,7 +39,7 @@ export async function channelPage(
       .execute(),
     filtered.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
   ])
-  return { rows, total: total.count }
+  return { rows: rows.map(decryptedIn(db)), total: total.count }
 }
 
 /** 0, `''` and an absent filter match any channel. */
@@ -52,23 +58,49 @@ export async function searchChannels(
   db: Queries,
   { keyword, ...filters }: ChannelFilters & { keyword: string },
 ): Promise<StoredChannel[]> {
-  return filteredChannels(db, filters)
+  const encrypted = keyword === '' ? [] : await channelsWithKey(db, keyword)
+  const rows = await filteredChannels(db, filters)
     .selectAll()
     .where(({ or, eb }) =>
       or([
         ...(/^\d{1,15}$/.test(keyword) ? [eb('id', '=', Number(keyword))] : []),
         ...(keyword === '' ? [] : [hasLine('key', keyword)]),
+        ...(encrypted.length === 0 ? [] : [eb('id', 'in', encrypted.slice(-SEARCH_ROWS_MAX))]),
         contains('name', keyword),
       ]),
     )
     .orderBy('id', 'desc')
     .limit(SEARCH_ROWS_MAX)
     .execute()
+  return rows.map(decryptedIn(db))
+}
+
+/** Returns the function that decrypts the secrets of rows read through this handle. */
+function decryptedIn(db: Queries): (row: StoredChannel) => StoredChannel {
+  const decrypt = decryptionIn(db)
+  return (row) => {
+    const config = row.config === null ? null : decrypt('channels.config', row.id, row.config)
+    return { ...row, key: decrypt('channels.key', row.id, row.key), config }
+  }
+}
+
+/** Returns columns of a channel as they are stored. */
+function encryptedColumns<C extends Partial<Pick<StoredChannel, 'key' | 'config'>>>(
+  encrypt: ConvertSecret,
+  id: number,
+  columns: C,
+): C {
+  const { key, config } = columns
+  return {
+    ...columns,
+    ...(typeof key === 'string' && { key: encrypt('channels.key', id, key) }),
+    ...(typeof config === 'string' && { config: encrypt('channels.config', id, config) }),
+  }
 }
 
 export async function findChannel(db: Queries, id: number): Promise<StoredChannel | null> {
   const row = await db.selectFrom('channels').selectAll().where('id', '=', id).executeTakeFirst()
-  return row ?? null
+  return row === undefined ? null : decryptedIn(db)(row)
 }
 
 /** Returns those of the given channels that exist. */
@@ -77,12 +109,14 @@ export async function findChannels(db: Queries, ids: readonly number[]): Promise
   for (const chunk of chunksOf(ids)) {
     found.push(...(await db.selectFrom('channels').selectAll().where('id', 'in', chunk).execute()))
   }
-  return found.toSorted((a, b) => a.id - b.id)
+  return found.map(decryptedIn(db)).toSorted((a, b) => a.id - b.id)
 }
 
 /** Returns every channel, enabled or not. */
-export const allChannels = (db: Queries): Promise<StoredChannel[]> =>
-  db.selectFrom('channels').selectAll().orderBy('id').execute()
+export async function allChannels(db: Queries): Promise<StoredChannel[]> {
+  const rows = await db.selectFrom('channels').selectAll().orderBy('id').execute()
+  return rows.map(decryptedIn(db))
+}
 
 /** Models of a channel for a group, enabled or not. */
 export interface GroupAbilities {
@@ -164,7 +198,11 @@ export async function insertChannels(
     const id = ids[index]
     return id === undefined ? [] : [newRow(id, fields, nowSeconds)]
   })
-  for (const chunk of chunksOf(rows)) await trx.insertInto('channels').values(chunk).execute()
+  const encrypt = await encryptionIn(trx)
+  for (const chunk of chunksOf(rows)) {
+    const values = chunk.map((row) => encryptedColumns(encrypt, row.id, row))
+    await trx.insertInto('channels').values(values).execute()
+  }
   await insertAbilities(trx, rows)
   return ids
 }
@@ -218,7 +256,7 @@ export async function lockChannels(trx: Queries, ids: readonly number[]): Promis
     const isShared = trx.getExecutor().adapter instanceof PostgresAdapter
     found.push(...(await (isShared ? rows.forUpdate() : rows).execute()))
   }
-  return found
+  return found.map(decryptedIn(trx))
 }
 
 /** Columns that determine the upstream and the account. */
@@ -232,7 +270,8 @@ export async function updateChannel(
 ): Promise<StoredChannel> {
   const row = { ...stored, ...changes }
   if (Object.keys(changes).length > 0) {
-    await trx.updateTable('channels').set(changes).where('id', '=', row.id).execute()
+    const columns = encryptedColumns(await encryptionIn(trx), row.id, changes)
+    await trx.updateTable('channels').set(columns).where('id', '=', row.id).execute()
   }
   await trx.deleteFrom('abilities').where('channel_id', '=', row.id).execute()
   await insertAbilities(trx, [row])

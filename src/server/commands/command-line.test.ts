@@ -267,7 +267,7 @@ test('reset-root gives root a new password, ends its token, allows password sign
   expect(none).toMatchObject({ code: 1, err: 'The password must have at least 8 characters\n' })
   const reset = await start(['reset-root', '--password', 'AnotherPass1'], { DATA_DIR }).ended
   expect(reset.code).toBe(0)
-  expect(reset.out).toContain('its second factor were revoked')
+  expect(reset.out).toContain('its second factor and its passkeys were revoked')
   // Many installations permanently keep settings that only an empty database reads.
   const second = await serve({ DATA_DIR, ...ODD_INITIALS })
   expect(await signIn(second.url, 'RootPass1')).toMatchObject({ success: false })

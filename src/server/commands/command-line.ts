@@ -127,6 +127,20 @@ function addMove(program: Command, settings: ReadSettings): void {
     })
 }
 
+function addPartitionLogs(program: Command, settings: ReadSettings): void {
+  program
+    .command('partition-logs')
+    .description('divide the log on PostgreSQL into monthly partitions, beside running servers')
+    .option('--dry-run', 'only report what would change')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { partitionLogs } = await import('./partition-logs.ts')
+      await partitionLogs(settings(), {
+        isDryRun: options.dryRun === true,
+        say: (line) => process.stdout.write(`${line}\n`),
+      })
+    })
+}
+
 function addRecord(program: Command, settings: ReadSettings): void {
   program
     .command('record')
@@ -141,6 +155,37 @@ function addRecord(program: Command, settings: ReadSettings): void {
     .action(async (options: RecordOptions) => {
       const { record } = await import('./record.ts')
       await record(settings(), options)
+    })
+}
+
+function addSecrets(program: Command, settings: ReadSettings): void {
+  const commands = [
+    ['encrypt', 'encrypt the stored secrets with the first key of SECRETS_KEY or SECRETS_KEY_FILE'],
+    ['decrypt', 'store the secrets unencrypted again, for example before a return to One API'],
+    ['rotate', 're-encrypt the stored secrets with the first key; the old one must still be set'],
+  ] as const
+  for (const [wish, description] of commands) {
+    program
+      .command(`${wish}-secrets`)
+      .description(`${description}; servers may run`)
+      .option('--dry-run', 'only report how many secrets there are and what would change')
+      .action(async (options: { dryRun?: boolean }) => {
+        const { convertSecretsCommand } = await import('./secrets.ts')
+        await convertSecretsCommand(settings(), wish, { isDryRun: options.dryRun === true })
+      })
+  }
+}
+
+function addHashTokenKeys(program: Command, settings: ReadSettings): void {
+  program
+    .command('hash-token-keys')
+    .description(
+      'store only hashes of the keys of all tokens, which cannot be undone; servers may run',
+    )
+    .option('--dry-run', 'only report how many keys are stored')
+    .action(async (options: { dryRun?: boolean }) => {
+      const { hashTokenKeysCommand } = await import('./hash-token-keys.ts')
+      await hashTokenKeysCommand(settings(), { isDryRun: options.dryRun === true })
     })
 }
 
@@ -198,7 +243,10 @@ export async function runCommandLine(
       await importDumps(settings(), files)
     })
   addMove(program, settings)
+  addPartitionLogs(program, settings)
   addRecord(program, settings)
+  addSecrets(program, settings)
+  addHashTokenKeys(program, settings)
   program
     .command('demo')
     .description('start the server on a temporary database with realistic data')

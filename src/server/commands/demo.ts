@@ -34,6 +34,7 @@ export async function demo(given: Config): Promise<void> {
     SQLITE_PATH: path.join(folder, 'demo.db'),
     SQLITE_SYNCHRONOUS: 'NORMAL',
     SQL_DSN: undefined,
+    LOG_DSN: undefined,
     EGRESS_ALLOW_PRIVATE: true,
     // The fake upstream is on this machine.
     RELAY_PROXY: undefined,

@@ -5,6 +5,9 @@ import { configuredFile } from '../database-file.ts'
 import { openBare } from '../db/database.ts'
 import { moveDatabase } from '../move/move-database.ts'
 import { openSource } from '../move/source-store.ts'
+import { checkSecrets } from '../secrets/convert-secrets.ts'
+import { KeyringPlugin } from '../secrets/keyring-plugin.ts'
+import { readKeyring } from '../secrets/read-keyring.ts'
 import { mustBeThere, reasonOf, taken, whyOf } from './open.ts'
 
 /**
@@ -27,6 +30,7 @@ export async function move(
   const secret = keptSecret(places)
   const giveBack = taken(file, 'stop it, then move the file')
   try {
+    await refuseUnreadable(config, file)
     await moveInto(config.SQL_DSN, { file, secret: secret?.value ?? null })
   } finally {
     giveBack()
@@ -39,6 +43,23 @@ export async function move(
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
+
+/**
+ * Encrypted secrets are moved as they are. Throws `ConfigError` unless the configured keys can
+ * decrypt all of them: the servers on PostgreSQL need the same ones.
+ */
+async function refuseUnreadable(config: Config, file: string): Promise<void> {
+  const keyring = new KeyringPlugin(readKeyring(config))
+  opened(file).close()
+  const { db, close } = await openBare({ engine: 'sqlite', path: file }, { readonly: true })
+  try {
+    await checkSecrets(db.withPlugin(keyring))
+  } catch (error) {
+    throw new ConfigError(`nothing was moved: ${reasonOf(error)}`)
+  } finally {
+    await close()
+  }
+}
 
 async function moveInto(
   url: string,

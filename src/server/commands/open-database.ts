@@ -8,16 +8,29 @@ import {
   type UnpreparedDatabase,
 } from '../db/database.ts'
 import { alone, migrate } from '../db/migrate.ts'
+import { checkSecrets } from '../secrets/convert-secrets.ts'
+import { NO_KEYS, type Keyring } from '../secrets/keyring.ts'
+import { KeyringPlugin } from '../secrets/keyring-plugin.ts'
 import { fillNameKeys } from '../user/name-key-store.ts'
 
 /**
  * Opens a database and migrates it; adopts a database of One API and reports each step to
- * `progress`. Throws `AdoptionError` if it contains tables of another program.
+ * `progress`. Throws `AdoptionError` if it contains tables of another program, and
+ * `UnreadableSecret` if it has secrets that the keyring cannot decrypt.
  */
 export const openDatabase = (
   address: DatabaseAddress,
   progress: Progress = () => {},
-): Promise<Database> => openPrepared(address, (database) => bringUpToDate(database, progress))
+  keyring: Keyring = NO_KEYS,
+): Promise<Database> =>
+  openPrepared(
+    address,
+    async (database) => {
+      await bringUpToDate(database, progress)
+      await checkSecrets(database.db)
+    },
+    [new KeyringPlugin(keyring)],
+  )
 
 async function bringUpToDate(database: UnpreparedDatabase, progress: Progress): Promise<void> {
   const { engine, db, runScript } = database

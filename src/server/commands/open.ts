@@ -5,6 +5,7 @@ import { configuredFile, unusedOneApiFile } from '../database-file.ts'
 import { openDatabase } from './open-database.ts'
 import type { Database, DatabaseAddress } from '../db/database.ts'
 import { LostThread } from '../db/sqlite-connection.ts'
+import { readKeyring } from '../secrets/read-keyring.ts'
 import { fileTrouble, folderTrouble, takeSqliteFile } from '../db/sqlite-file.ts'
 
 /** Returns the address of the configured database. */
@@ -47,7 +48,10 @@ export async function openForServer(config: Config): Promise<Database> {
   const unused = unusedOneApiFile(config)
   if (unused !== null) process.stderr.write(`${unused}\n`)
   const giveBack = taken(address.path, 'several servers need PostgreSQL (SQL_DSN)')
-  const database = await openConfigured(config)
+  const database = await openConfigured(config).catch((error: unknown) => {
+    giveBack()
+    throw error
+  })
   return {
     ...database,
     async close() {
@@ -74,8 +78,9 @@ export function taken(file: string, advice: string): () => void {
  */
 export async function openConfigured(config: Config): Promise<Database> {
   const address = configuredAddress(config)
+  const keyring = readKeyring(config)
   try {
-    return await openDatabase(address, (line) => process.stderr.write(`${line}\n`))
+    return await openDatabase(address, (line) => process.stderr.write(`${line}\n`), keyring)
   } catch (error) {
     throw cannotBeOpened(address, error)
   }

@@ -1,7 +1,7 @@
 import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
-import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
+import { deleteAllFactors } from '../second-factor/required-factor.ts'
 import { saveOption } from '../option/option-store.ts'
 import { randomText } from '../secrets.ts'
 import { createPasswords } from '../user/password.ts'
@@ -17,8 +17,8 @@ const PASSWORD_LENGTH = 20
 
 /**
  * Restores access for a locked-out operator, or ends that of others: sets a new password for root,
- * enables the account, ends its sessions, system access tokens and second factor, and enables
- * password sign-in.
+ * enables the account, ends its sessions, system access tokens, second factor and passkeys, and
+ * enables password sign-in.
  */
 export async function resetRoot(config: Config, given: string | undefined): Promise<void> {
   const password = given ?? randomText(PASSWORD_LENGTH)
@@ -45,7 +45,7 @@ export async function resetRoot(config: Config, given: string | undefined): Prom
         : `${root.username}'s password was changed\n`,
     )
     process.stdout.write(
-      'its sessions, its system access token and its second factor were revoked\n',
+      'its sessions, its system access token, its second factor and its passkeys were revoked\n',
     )
   } catch (error) {
     const address = configuredAddress(config)
@@ -65,7 +65,7 @@ async function letIn(database: Database, rootId: number, passwordHash: string): 
     })
     await deleteSessionsOf(trx, rootId)
     await deleteAccessTokensOf(trx, rootId)
-    await deleteSecondFactor(trx, rootId)
+    await deleteAllFactors(trx, rootId)
     await saveOption(trx, 'PasswordLoginEnabled', 'true')
   })
   await database.announce('everything')

@@ -1,4 +1,4 @@
-import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect, sql, type KyselyPlugin, type Transaction } from 'kysely'
 import { setTimeout as passed } from 'node:timers/promises'
 import type pg from 'pg'
 import type { LedgerOperation, LedgerResult } from '../ledger/operations.ts'
@@ -81,11 +81,15 @@ export interface UnpreparedDatabase extends Omit<BareDatabase, 'close'> {
 /** Brings the tables up to date. Its errors make opening the database fail. */
 export type Prepare = (database: UnpreparedDatabase) => Promise<void>
 
-/** Opens a database after `prepare` has finished. */
-export const openPrepared = (address: DatabaseAddress, prepare: Prepare): Promise<Database> =>
+/** Opens a database after `prepare` has finished. All handles have the plugins. */
+export const openPrepared = (
+  address: DatabaseAddress,
+  prepare: Prepare,
+  plugins: KyselyPlugin[] = [],
+): Promise<Database> =>
   address.engine === 'sqlite'
-    ? openSqlite(address.path, address.synchronous ?? 'FULL', prepare)
-    : openPostgres(address, prepare)
+    ? openSqlite(address, prepare, plugins)
+    : openPostgres(address, prepare, plugins)
 
 /** Opens a database without migrating it. Creates a missing SQLite file. */
 export async function openBare(
@@ -112,12 +116,17 @@ export async function openBare(
   }
 }
 
-const postgresHandle = (pool: pg.Pool): Kysely<Schema> => handleOn(connectionsOf(pool))
+/** Returns a query builder on the connections of a pool. */
+export const postgresHandle = (pool: pg.Pool, plugins: KyselyPlugin[] = []): Kysely<Schema> =>
+  handleOn(connectionsOf(pool), plugins)
 
-const handleOn = (connections: ReturnType<typeof connectionsOf>): Kysely<Schema> =>
+const handleOn = (
+  connections: ReturnType<typeof connectionsOf>,
+  plugins: KyselyPlugin[],
+): Kysely<Schema> =>
   new Kysely({
     dialect: new PostgresDialect({ pool: connections }),
-    plugins: [nullsAreZeros],
+    plugins: [nullsAreZeros, ...plugins],
   })
 
 const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(trx)
@@ -128,13 +137,15 @@ const runPostgresScript: RunScript = (script, trx) => sql.raw(script).execute(tr
 const HEAVY_IDLE_MS = 30_000
 
 async function openSqlite(
-  file: string,
-  synchronous: 'FULL' | 'NORMAL',
+  { path: file, synchronous = 'FULL' }: DatabaseAddress & { engine: 'sqlite' },
   prepare: Prepare,
+  plugins: KyselyPlugin[],
 ): Promise<Database> {
   makeSqliteFile(file)
+  const handle = (connection: SqliteConnection): Kysely<Schema> =>
+    new Kysely({ dialect: sqliteDialect(connection), plugins })
   const writer = new SqliteConnection({ path: file, synchronous, readonly: false })
-  const write = new Kysely<Schema>({ dialect: sqliteDialect(writer) })
+  const write = handle(writer)
   try {
     await prepare({
       engine: 'sqlite',
@@ -153,14 +164,14 @@ async function openSqlite(
     { path: file, synchronous, readonly: true },
     { idleMs: HEAVY_IDLE_MS },
   )
-  const read = new Kysely<Schema>({ dialect: sqliteDialect(reader) })
+  const read = handle(reader)
   const listeners: ((message: string) => void)[] = []
   return {
     engine: 'sqlite',
     pool: null,
     write,
     read,
-    heavy: new Kysely<Schema>({ dialect: sqliteDialect(heavyReader) }),
+    heavy: handle(heavyReader),
     lists: read,
     replica: null,
     pulse: write,
@@ -213,11 +224,16 @@ const PULSE_TIMEOUT_MS = 8000
 /** Time limit in ms for closing the connections cleanly. */
 const CLOSE_LIMIT_MS = 5000
 
-async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
+async function preparePostgres(
+  url: string,
+  prepare: Prepare,
+  plugins: KyselyPlugin[],
+): Promise<void> {
   const pool = patientPoolOf(url, { max: POOL_SIZE })
   try {
     await checkEngine(pool)
-    await prepare({ engine: 'postgres', db: postgresHandle(pool), runScript: runPostgresScript })
+    const db = postgresHandle(pool, plugins)
+    await prepare({ engine: 'postgres', db, runScript: runPostgresScript })
   } finally {
     await pool.end()
   }
@@ -226,8 +242,9 @@ async function preparePostgres(url: string, prepare: Prepare): Promise<void> {
 async function openPostgres(
   { url, replica: replicaSettings }: Extract<DatabaseAddress, { engine: 'postgres' }>,
   prepare: Prepare,
+  plugins: KyselyPlugin[],
 ): Promise<Database> {
-  await preparePostgres(url, prepare)
+  await preparePostgres(url, prepare, plugins)
   const pool = poolOf(url, { max: POOL_SIZE, min: POOL_KEPT, silenceMs: SILENCE_MS })
   const heavyPool = poolOf(url, {
     max: HEAVY_POOL_SIZE,
@@ -239,7 +256,7 @@ async function openPostgres(
   // them, and the plans of the ledger's function stay cached.
   const ledgerPool = promptPoolOf(url, { work: 'ledger', timeoutMs: LEDGER_TIMEOUT_MS })
   const pulsePool = promptPoolOf(url, { work: 'pulse', timeoutMs: PULSE_TIMEOUT_MS })
-  const write = postgresHandle(pool)
+  const write = postgresHandle(pool, plugins)
   const listeners: ((message: string) => void)[] = []
   const tell = (message: string): void => {
     for (const listener of listeners) listener(message)
@@ -259,10 +276,13 @@ async function openPostgres(
     pool,
     write,
     read: write,
-    heavy: replica === null ? postgresHandle(heavyPool) : handleOn(replica.before(heavyPool)),
-    lists: replica === null ? write : handleOn(replica.before(pool)),
+    heavy:
+      replica === null
+        ? postgresHandle(heavyPool, plugins)
+        : handleOn(replica.before(heavyPool), plugins),
+    lists: replica === null ? write : handleOn(replica.before(pool), plugins),
     replica: replica?.reads ?? null,
-    pulse: postgresHandle(pulsePool),
+    pulse: postgresHandle(pulsePool, plugins),
     runLedger: createPostgresBatch(ledgerPool),
     async announce(message) {
       // Notifies this process directly, without a round trip to the server.

@@ -41,6 +41,16 @@ export interface TokenRow {
   subnet: string | null
   /** Whether the token has a row in `limits`. */
   limited: Generated<boolean | null>
+  /** Masked key, if `key` is a hash. */
+  gh_key_hint: Generated<string | null>
+  /** Key before the last rotation, as it was stored. */
+  gh_previous_key: Generated<string | null>
+  /** Until when it works, in epoch seconds. */
+  gh_previous_key_until: Generated<number | null>
+  /** Client address of the last settled call. */
+  gh_last_ip: Generated<string | null>
+  /** `expired_time` of which the owner was reminded. */
+  gh_expiry_reminded: Generated<number | null>
 }
 
 export interface ChannelRow {
@@ -329,6 +339,25 @@ export interface Schema {
     must_change_password: boolean
     expires_at: number
   }
+  passkeys: {
+    credential_id: string
+    user_id: number
+    name: string
+    public_key: string
+    counter: number
+    /** JSON list. */
+    transports: string
+    created_at: number
+    used_at: number
+  }
+  passkey_challenges: {
+    id_hash: string
+    challenge: string
+    purpose: string
+    user_id: number
+    expires_at: number
+  }
+  sign_in_devices: { user_id: number; device: string; seen_at: number }
   user_languages: { user_id: number; language: string }
   /** The one of the wire. */
   access_tokens: {
@@ -366,7 +395,7 @@ export interface Schema {
   sign_in_states: SignInStateRow
   ledger: LedgerRow
   reservations: ReservationRow
-  nodes: { name: string; seen_at: number }
+  nodes: { name: string; seen_at: number; secrets_keys: string | null }
   /** Only on PostgreSQL: where the WAL was when a user had changed something. */
   last_writes: { user_id: number; position: number }
   usage_hourly: UsageSums & {

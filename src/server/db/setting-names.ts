@@ -13,3 +13,9 @@
 export const ADOPTED_AT = 'adopted_at'
 export const ADOPTED_LOG_ID = 'adopted_log_id'
 export const LOGS_DELETED_BEFORE = 'logs_deleted_before'
+
+/** Row in `settings`: id of the key that secrets are encrypted with; empty if they are not. */
+export const SECRETS_KEY_ID = 'secrets_key_id'
+
+/** Row in `settings`: key of the HMAC of token keys that are not stored. */
+export const TOKEN_HASH_KEY = 'token_hash_key'

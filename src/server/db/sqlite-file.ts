@@ -97,10 +97,10 @@ const STOPPING_MS = 5000
  * The lock is on a file beside the database, so that commands and SQL tools can be used while the
  * server runs.
  */
-export function takeSqliteFile(file: string): (() => void) | null {
+export function takeSqliteFile(file: string, waitMs = STOPPING_MS): (() => void) | null {
   const beside = `${file}-server`
   makeSqliteFile(beside)
-  const lock = new Sqlite(beside, { timeout: STOPPING_MS })
+  const lock = new Sqlite(beside, { timeout: waitMs })
   try {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {

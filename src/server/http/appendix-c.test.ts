@@ -147,11 +147,9 @@ forEachDatabase('clients of One API', (open) => {
 
   test('C6 status_only changes only the status; a full update leaves it', async () => {
     const owner = await aUser(server)
-    const { limited: _, ...token } = await aToken(server, owner.id, {
-      remain_quota: 7,
-      models: 'm',
-      subnet: '10.0.0.0/8',
-    })
+    const fields = { remain_quota: 7, models: 'm', subnet: '10.0.0.0/8' }
+    const { id, key, name } = await aToken(server, owner.id, fields)
+    const token = { ...fields, id, key, name }
     const path = '/api/token/?status_only=true'
     const disabled = await call('PUT', path, owner, { id: token.id, status: 2 })
     expect(expectSuccess(disabled)).toMatchObject({ ...token, status: 2 })

@@ -49,6 +49,7 @@ export class Connections {
   /** Connections that have not sent a request yet. */
   readonly unused = new Set<Socket>()
   private refused = 0
+  private isEnding = false
 
   constructor(settings: ConnectionSettings) {
     this.settings = settings
@@ -90,6 +91,11 @@ export class Connections {
     return { open: open.size, max: this.settings.connectionsMax, refused }
   }
 
+  /** From now on every connection is closed with its next response, as that response says. */
+  endWithNextResponse(): void {
+    this.isEnding = true
+  }
+
   /**
    * Closes all connections immediately, unlike `closeAllConnections` of Node also those whose
    * response has ended and whose client has not closed its side.
@@ -105,6 +111,7 @@ export class Connections {
   private begin(request: IncomingMessage, response: ServerResponse): boolean {
     const { socket } = request
     this.unused.delete(socket)
+    if (this.isEnding) response.shouldKeepAlive = false
     const state = this.stateOf(socket)
     if (state.unanswered >= PIPELINED_MAX) {
       socket.destroy()

@@ -10,6 +10,8 @@ export interface Actor {
   role: number
   /** Hash of the session id if the request came with a cookie, else ''. */
   sessionHash: string
+  /** Time of the session's last proof of identity in seconds; 0 without a session. */
+  verifiedAtSeconds: number
   /** Whether the session uses the default password and may only change it. */
   mustChangePassword: boolean
 }

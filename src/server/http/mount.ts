@@ -10,6 +10,7 @@ import { accessTokenRefusal, isUseOutdated } from '../access-token/access-token.
 import { findAccessToken, noteAccessTokenUse } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import { isOutage } from '../db/outage.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import type { StoredSession } from '../user/session-store.ts'
 import type { App } from '../app.ts'
 import { recordRefusal } from '../audit/audit-refusal.ts'
@@ -19,6 +20,7 @@ import { isCrossSite } from './csrf.ts'
 import type { Actor, CallContext, Route } from './handler.ts'
 import { parseInput, queryOf } from './input/parse-input.ts'
 import { clearCookie, readCookie } from './own-cookie.ts'
+import { requireProof } from './proof.ts'
 import { retryAfter } from './rate-limit.ts'
 import { isAmbiguous } from './request-head.ts'
 import { SESSION_COOKIE } from './sessions.ts'
@@ -33,8 +35,8 @@ export interface Mounting {
 
 /**
  * Mounts the management API exactly as the contract's table declares it. Steps of each request, in
- * this order: rate limit, caller, cross-site check, role, input, handler, and the result through
- * the endpoint's shape, so that undeclared members are never sent.
+ * this order: rate limit, caller, cross-site check, role, input, proof of identity, handler, and
+ * the result through the endpoint's shape, so that undeclared members are never sent.
  */
 export function mountApi(server: FastifyInstance, { app, routes, answered }: Mounting): void {
   const byEndpoint = new Map(routes.map((route) => [route.endpoint, route]))
@@ -154,10 +156,13 @@ function refuseCompressed({ options }: Endpoint, { headers }: FastifyRequest): v
 async function answerCall(app: App, { route, context }: Admitted): Promise<void> {
   const { endpoint, handle } = route
   try {
+    // Before the input is read, so that nothing depends on it.
+    if (endpoint.options.needsProof === true) refuseUnproven(app, endpoint, context)
     const input = await parseInput(endpoint, context.request)
     // The body may have arrived late, and the caller's access may have been revoked meanwhile.
     const isLate = context.actor !== null && endpoint.method !== 'GET'
     const actor = isLate ? await actorOf(app, endpoint, context) : context.actor
+    refuseUnproven(app, endpoint, { actor, ...input })
     const answer = await throughReplica(app, { endpoint, actor }, () =>
       handle({ ...context, actor, ...input }),
     )
@@ -166,6 +171,17 @@ async function answerCall(app: App, { route, context }: Admitted): Promise<void>
   } catch (error) {
     refuse(app, endpoint, error, context)
   }
+}
+
+/** Throws if the endpoint needs a proof of identity and the session has no recent one. */
+function refuseUnproven(
+  app: App,
+  { options: { needsProof } }: Endpoint,
+  { actor, query, body }: { actor: Actor | null; query?: unknown; body?: unknown },
+): void {
+  if (needsProof === undefined || actor === null) return
+  const input = { query: { ...Object(query) }, body: { ...Object(body) } }
+  if (needsProof === true || needsProof(input)) requireProof(app, actor)
 }
 
 function refuse(
@@ -252,6 +268,7 @@ const WATCHED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'old_password_wrong',
   'too_many_password_attempts',
   'session_needed',
+  'proof_required',
   'oauth_state_invalid',
   'external_root',
   'external_admin_unbound',
@@ -297,7 +314,7 @@ export function renderRefusal(
   const language = languageOf(request.headers['accept-language'])
   const known = namedError(error, request)
   const spec: ErrorSpec = errors[known.code]
-  if (known.code === 'internal' || known.code === 'database_unavailable') {
+  if (FAULTS.has(known.code)) {
     app.trace.error(
       { err: error, requestId: request.id, url: request.url.split('?')[0] },
       'a call failed',
@@ -309,8 +326,20 @@ export function renderRefusal(
     .code(isReal ? spec.status : 200)
     // The refused response may have had headers that allow caching for a year.
     .header('Cache-Control', 'no-store')
-    .send({ success: false, message: known.text(language), ...declaredExtra(extra, known) })
+    .send({
+      success: false,
+      message: known.text(language),
+      ...(spec.envelopeCode === undefined ? {} : { code: spec.envelopeCode }),
+      ...declaredExtra(extra, known),
+    })
 }
+
+/** Errors that the operator finds in the trace. */
+const FAULTS: ReadonlySet<string> = new Set([
+  'internal',
+  'database_unavailable',
+  'log_store_unavailable',
+])
 
 const HTTP_BAD_REQUEST = 400
 const HTTP_UNMET = 412
@@ -354,7 +383,8 @@ async function actorOf(
   endpoint: Endpoint,
   { request, reply }: Pick<CallContext, 'request' | 'reply'>,
 ): Promise<Actor | null> {
-  const { access, raisedBy, changesState, duringPasswordChange } = endpoint.options
+  const { access, raisedBy, changesState, duringPasswordChange, duringFactorSetup } =
+    endpoint.options
   const cookie = readCookie(app, request, SESSION_COOKIE)
   const session = cookie === undefined ? null : await app.sessions.find(cookie)
   const { method } = endpoint
@@ -380,8 +410,10 @@ async function actorOf(
     }
     throw new AppError('user_disabled').about(actor.user)
   }
-  if (actor.mustChangePassword && duringPasswordChange !== true) {
-    throw new AppError('password_change_required')
+  if (actor.mustChangePassword) {
+    if (duringPasswordChange !== true) throw new AppError('password_change_required')
+  } else if (actor.sessionHash !== '' && duringFactorSetup !== true) {
+    if (await mustSetUpFactor(app, actor)) throw new AppError('second_factor_required')
   }
   const raised = raisedBy === undefined ? Role.guest : app.config[raisedBy]
   if (actor.role < Math.max(ACCESS_ROLE[access], raised)) {
@@ -394,12 +426,14 @@ const actorFrom = ({
   user,
   idHash,
   mustChangePassword,
-}: Pick<StoredSession, 'user' | 'idHash' | 'mustChangePassword'>): Actor => ({
+  verifiedAtSeconds,
+}: Omit<StoredSession, 'usedAtSeconds'>): Actor => ({
   user,
   id: user.id,
   role: user.role,
   sessionHash: idHash,
   mustChangePassword,
+  verifiedAtSeconds,
 })
 
 async function actorByAccessToken(
@@ -422,7 +456,12 @@ async function actorByAccessToken(
     // Runs in the background, so that a read-only database does not fail read requests.
     void noteAccessTokenUse(database.write, found, use).catch(() => {})
   }
-  return actorFrom({ user: found.user, idHash: '', mustChangePassword: false })
+  return actorFrom({
+    user: found.user,
+    idHash: '',
+    mustChangePassword: false,
+    verifiedAtSeconds: 0,
+  })
 }
 
 /**

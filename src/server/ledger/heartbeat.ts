@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from '../db/database.ts'
+import { keyringIn } from '../secrets/keyring-plugin.ts'
 
 /**
  * Reports to the other processes on a PostgreSQL database that this process is alive. Times come
@@ -35,7 +36,7 @@ export async function createHeartbeat({
   const beat = async () => {
     await pulse
       .insertInto('nodes')
-      .values({ name: node, seen_at: POSTGRES_NOW })
+      .values({ name: node, seen_at: POSTGRES_NOW, secrets_keys: keyringIn(pulse).ids.join(',') })
       .onConflict((conflict) => conflict.column('name').doUpdateSet({ seen_at: POSTGRES_NOW }))
       .execute()
   }

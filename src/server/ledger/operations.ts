@@ -61,6 +61,8 @@ export interface Settlement {
   elapsedMs: number
   isStream: boolean
   systemPromptReset: boolean
+  /** Client address, stored with the token; absent if unknown. */
+  address?: string
   /** Whether a log row is written. Ledger row and rollups are always written. */
   keepLog: boolean
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { App } from '../app.ts'
 import type { Database } from '../db/database.ts'
+import { noteServersKeys } from '../secrets/secret-store.ts'
 import { createHeartbeat, LOST_AFTER_SECONDS, POSTGRES_NOW } from './heartbeat.ts'
 import type { Ledger } from './ledger.ts'
 import type { Settlement } from './operations.ts'
@@ -117,6 +118,7 @@ export async function startRecovery(
   }
   if (database.engine === 'sqlite') {
     await recover()
+    await noteServersKeys(database.write, node, clock.nowSeconds())
     return { stop: () => Promise.resolve() }
   }
   const onFailure = (error: unknown) => trace.error(error, 'could not store the heartbeat')

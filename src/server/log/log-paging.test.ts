@@ -8,6 +8,7 @@ import { anAccount, reservation, settlement } from '../test/books.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { createLogPages, type LogPages } from './log-paging.ts'
 import { placeByHours } from './log-place-store.ts'
+import { mainLogStorage } from './storage/main-log-store.ts'
 import { insertLog, type LogFilterValues, type StoredLog } from './log-store.ts'
 
 const HOUR = 3600
@@ -81,15 +82,14 @@ async function allIds({ database }: Writer): Promise<number[]> {
 
 const idsOf = (rows: readonly StoredLog[]): number[] => rows.map(({ id }) => id)
 
-const pagesOf = (writer: Writer): LogPages =>
-  createLogPages({
-    database: writer.database,
-    clock: {
-      nowSeconds: () => writer.nowSeconds,
-      nowMs: () => writer.nowSeconds * 1000,
-      monotonicMs: () => 0,
-    },
-  })
+const pagesOf = ({ database, ...writer }: Writer): LogPages => {
+  const clock = {
+    nowSeconds: () => writer.nowSeconds,
+    nowMs: () => writer.nowSeconds * 1000,
+    monotonicMs: () => 0,
+  }
+  return createLogPages({ database, logs: mainLogStorage(database, clock) })
+}
 
 const reader =
   (pages: LogPages, filter = everything) =>

@@ -1,18 +1,13 @@
-import { LogType } from '../../contract/log.ts'
 import { PAGE_SIZE } from '../../contract/paging.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { placeByHours } from './log-place-store.ts'
-import { isFoundByName, namedLogPage } from './log-name-store.ts'
 import { narrowedToRequest } from './log-request-store.ts'
-import { logPage, type LogFilterValues, type LogPosition, type LogRows } from './log-store.ts'
-import { searchBodies } from './body/body-search.ts'
+import type { LogFilterValues, LogPosition, LogRows } from './log-store.ts'
 
 /**
  * Reads pages of log rows. Internally a page is "the rows after this one". The wire's page numbers
  * are mapped to that: reading pages in sequence uses a cursor, so each page costs the same and
- * added rows repeat nothing. A jump is located by the hourly counts if there is no filter, else by
- * skipping rows.
+ * added rows repeat nothing. A jump skips rows.
  */
 export interface LogPages {
   read(wanted: WantedPage): Promise<LogRows>
@@ -32,15 +27,11 @@ export interface WantedPage {
 const LISTS_MAX = 1000
 /** Maximum number of pages per list with stored ends. */
 const PAGES_MAX = 200
-/** Maximum number of rows to skip directly; up to this number that is as fast as a lookup. */
-const SKIP_MAX = 2000
-/** A filter's end this many seconds in the future has no effect. */
-const AHEAD_SECONDS = 60
 
 /** Position after all rows. */
 const END: LogPosition = { createdAt: 0, id: 0 }
 
-export function createLogPages({ database, clock }: Pick<App, 'database' | 'clock'>): LogPages {
+export function createLogPages({ database, logs }: Pick<App, 'database' | 'logs'>): LogPages {
   const lists = new Map<string, Map<number, LogPosition>>()
 
   /** Returns the ends of a list's pages, by number. The first page resets them. */
@@ -65,28 +56,11 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
     if (ends.size > PAGES_MAX && !first.done) ends.delete(first.value)
   }
 
-  async function jump(filter: LogFilterValues, skip: number): Promise<LogRows> {
-    const nowSeconds = clock.nowSeconds()
-    const place =
-      skip > SKIP_MAX && isUnfiltered(filter, nowSeconds)
-        ? await placeByHours(database.heavy, skip, nowSeconds)
-        : null
-    if (place === null) {
-      return { rows: await logPage(database.heavy, filter, { after: null, skip }) }
-    }
-    const older = { ...filter, end_timestamp: place.hour - 1 }
-    const rows = await logPage(database.heavy, older, { after: null, skip: skip - place.rows })
-    return { rows }
-  }
-
-  /** Returns the rows after a position, by the fastest method. */
+  /** Returns the rows after a position. */
   async function readAfter(filter: LogFilterValues, after: LogPosition | null): Promise<LogRows> {
-    const { heavy } = database
-    if (filter.request || filter.response) return searchBodies({ database, clock }, filter, after)
-    if (await isFoundByName(heavy, filter)) {
-      return { rows: await namedLogPage(heavy, filter, after) }
-    }
-    return { rows: await logPage(heavy, filter, { after }) }
+    return filter.request || filter.response
+      ? logs.searchBodies(filter, after)
+      : { rows: await logs.page(filter, { after }) }
   }
 
   return {
@@ -102,7 +76,7 @@ export function createLogPages({ database, clock }: Pick<App, 'database' | 'cloc
       const read =
         page === 0 || after !== null
           ? await readAfter(filter, after)
-          : await jump(filter, page * PAGE_SIZE)
+          : { rows: await logs.page(filter, { after: null, skip: page * PAGE_SIZE }) }
       remember(ends, page, read)
       return read
     },
@@ -115,14 +89,3 @@ export function parsePosition(text: string): LogPosition {
   if (match === null) throw new AppError('invalid_parameter')
   return { createdAt: Number(match[1]), id: Number(match[2]) }
 }
-
-/** Whether a filter matches every row since its start, so that positions are unchanged. */
-const isUnfiltered = (filter: LogFilterValues, nowSeconds: number): boolean =>
-  filter.userId === undefined &&
-  filter.type === LogType.all &&
-  !filter.username &&
-  !filter.channel &&
-  filter.token_name === '' &&
-  filter.model_name === '' &&
-  filter.request_id === '' &&
-  (filter.end_timestamp === 0 || filter.end_timestamp > nowSeconds + AHEAD_SECONDS)

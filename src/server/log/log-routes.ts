@@ -5,15 +5,20 @@ import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit, type AuditAuthor } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
-import { findBodies, requestsWithBody } from './body/body-store.ts'
-import { unpackedBody } from './body/capture.ts'
 import type { LogCleanup } from './cleanup/cleanup-run.ts'
 import { exportRoutes } from './export/export-routes.ts'
 import type { FileSender } from './export/send-file.ts'
 import { createLogPages } from './log-paging.ts'
 import { searchLogs } from './log-search-store.ts'
-import { logSums, type LogSums } from './log-statistics-store.ts'
-import { filterOfAll, findBooking, findLog, type LogRows, type StoredLog } from './log-store.ts'
+import type { LogSums } from './log-statistics.ts'
+import { logSums } from './log-statistics-store.ts'
+import {
+  filterOfAll,
+  findBooking,
+  type LogFilterValues,
+  type LogRows,
+  type StoredLog,
+} from './log-store.ts'
 import { readTrace } from './trace/traces.ts'
 
 export const logRoutes = (
@@ -29,8 +34,9 @@ export const logRoutes = (
 type AnsweredLog = z.input<typeof Log>
 
 function listRoutes(app: App): Route[] {
-  const { database, clock } = app
+  const { database, logs, clock } = app
   const pages = createLogPages(app)
+  const sums = (filter: LogFilterValues) => logSums(database.heavy, logs.sums, filter)
 
   async function answered({ rows, searchedFrom }: LogRows) {
     const data = await answeredRows(app, rows)
@@ -62,34 +68,34 @@ function listRoutes(app: App): Route[] {
     }),
     serve(logApi.search, async ({ query }) => {
       const wanted = { keyword: query.keyword.trim(), userId: null, countMax: LOG_SEARCH_ROWS_MAX }
-      return { data: await answeredRows(app, await searchLogs(database.heavy, clock, wanted)) }
+      return { data: await answeredRows(app, await searchLogs(app, wanted)) }
     }),
     serve(logApi.searchSelf, async ({ actor, query }) => {
       const keyword = query.keyword.trim()
       const wanted = { keyword, userId: actor.id, countMax: LOG_SEARCH_ROWS_MAX }
-      return { data: await answeredRows(app, await searchLogs(database.heavy, clock, wanted)) }
+      return { data: await answeredRows(app, await searchLogs(app, wanted)) }
     }),
     serve(logApi.stat, async ({ query }) => ({
-      data: answeredSums(await logSums(database.heavy, filterOfAll(query))),
+      data: answeredSums(await sums(filterOfAll(query))),
     })),
     serve(logApi.statSelf, async ({ actor, query }) => ({
-      data: answeredSums(await logSums(database.heavy, { ...query, userId: actor.id })),
+      data: answeredSums(await sums({ ...query, userId: actor.id })),
     })),
   ]
 }
 
 function detailRoutes(app: App): Route[] {
-  const { database, clock } = app
+  const { database, logs, clock } = app
 
   async function detail(row: StoredLog) {
-    const [booked, [body]] = await Promise.all([
+    const [booked, bodies] = await Promise.all([
       findBooking(database.read, row.request_id ?? ''),
-      findBodies(database.read, row.request_id ? [row.request_id] : []),
+      logs.bodyTexts(row.request_id ? [row.request_id] : []),
     ])
-    const texts = body === undefined ? NO_TEXTS : await unpackedBody(body)
+    const texts = bodies.get(row.request_id ?? '')
     return {
-      ...answeredLog(row, body !== undefined),
-      ...texts,
+      ...answeredLog(row, texts !== undefined),
+      ...(texts ?? NO_TEXTS),
       price: booked === null ? null : priceOf(booked),
       token_id: booked?.token_id ?? 0,
     }
@@ -108,7 +114,7 @@ function detailRoutes(app: App): Route[] {
 
   return [
     serve(logApi.find, async (call) => {
-      const row = await findLog(database.read, call.params.id, null)
+      const row = await logs.find(call.params.id, null)
       if (row === undefined) throw new AppError('not_found')
       const [told, route] = await Promise.all([detail(row), readTrace(app, row.request_id ?? '')])
       const data = { ...told, route }
@@ -116,7 +122,7 @@ function detailRoutes(app: App): Route[] {
       return { data }
     }),
     serve(logApi.findSelf, async ({ actor, params }) => {
-      const row = await findLog(database.read, params.id, actor.id)
+      const row = await logs.find(params.id, actor.id)
       if (row === undefined) throw new AppError('not_found')
       return { data: await detail(row) }
     }),
@@ -147,11 +153,11 @@ function cleanupRoutes(cleanup: LogCleanup): Route[] {
 const NO_TEXTS = { request: '', response: '' }
 
 async function answeredRows(
-  { database }: Pick<App, 'database'>,
+  { logs }: Pick<App, 'logs'>,
   rows: readonly StoredLog[],
 ): Promise<AnsweredLog[]> {
   const ids = rows.map(({ request_id }) => request_id)
-  const captured = await requestsWithBody(database.read, ids)
+  const captured = await logs.requestsWithBody(ids)
   return rows.map((row) => answeredLog(row, captured.has(row.request_id ?? '')))
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { LogType } from '../../contract/log.ts'
+import type { App } from '../app.ts'
 import type { Clock } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import { beginsWith } from '../db/sql-text.ts'
@@ -26,14 +27,13 @@ const NO_FILTER: LogFilterValues = {
  * empty keyword matches everything; otherwise it matches nothing.
  */
 export async function searchLogs(
-  db: Queries,
-  clock: Clock,
+  { database, logs }: Pick<App, 'database' | 'logs'>,
   { keyword, userId, countMax }: { keyword: string; userId: number | null; countMax: number },
 ): Promise<StoredLog[]> {
   const base = userId === null ? NO_FILTER : { ...NO_FILTER, userId }
-  const read = (filter: LogFilterValues) => newest(db, filter, countMax)
+  const read = (filter: LogFilterValues) => logs.newest(filter, countMax)
   if (keyword === '') return userId === null ? read(base) : []
-  const ofRequest = await narrowedToRequest(db, { ...base, request_id: keyword })
+  const ofRequest = await narrowedToRequest(database.heavy, { ...base, request_id: keyword })
   const type = /^\d{1,9}$/.test(keyword) ? Number(keyword) : null
   const [ofType, named] = await Promise.all([
     type === null || type === LogType.all ? [] : read({ ...base, type }),
@@ -41,14 +41,18 @@ export async function searchLogs(
   ])
   // A keyword that is a request id is not searched in the content, which is slow.
   const wantsContents = userId === null && named.length === 0
-  const contents = wantsContents ? await byContent(db, clock, { keyword, countMax }) : []
+  const contents = wantsContents ? await logs.beginningWith(keyword, countMax) : []
   const byId = new Map([...ofType, ...named, ...contents].map((row) => [row.id, row]))
   return [...byId.values()]
     .toSorted((one, other) => other.created_at - one.created_at || other.id - one.id)
     .slice(0, countMax)
 }
 
-const newest = (db: Queries, filter: LogFilterValues, countMax: number): Promise<StoredLog[]> =>
+export const newestLogs = (
+  db: Queries,
+  filter: LogFilterValues,
+  countMax: number,
+): Promise<StoredLog[]> =>
   filteredLogs(db, filter)
     .selectAll()
     .orderBy('created_at', 'desc')
@@ -57,10 +61,10 @@ const newest = (db: Queries, filter: LogFilterValues, countMax: number): Promise
     .execute()
 
 /** Searches the content in steps, backwards from the newest row, because it has no index. */
-async function byContent(
+export async function newestBeginningWith(
   db: Queries,
   clock: Clock,
-  { keyword, countMax }: { keyword: string; countMax: number },
+  { text, countMax }: { text: string; countMax: number },
 ): Promise<StoredLog[]> {
   const endMs = clock.monotonicMs() + LIMIT_MS
   const found: StoredLog[] = []
@@ -81,7 +85,7 @@ async function byContent(
           .as('stretch'),
       )
       .selectAll()
-      .where(beginsWith('content', keyword))
+      .where(beginsWith('content', text))
       .orderBy('created_at', 'desc')
       .orderBy('id', 'desc')
       .limit(countMax)

@@ -5,28 +5,38 @@ import type { Queries } from '../db/database.ts'
 import type { Schema } from '../db/schema.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
 import { narrowedToRequest } from './log-request-store.ts'
-import { sourceOfSums, splitHours, splitRange, type Edge, type Span } from './log-statistics.ts'
+import {
+  sourceOfSums,
+  splitHours,
+  splitRange,
+  type Edge,
+  type LogSums,
+  type Span,
+} from './log-statistics.ts'
 import { filteredLogs, type LogFilterValues } from './log-store.ts'
 import { ownTokenName, sumsUntil, type SumsSubject } from './log-sums-store.ts'
 
-export interface LogSums {
-  /** In points. */
-  quota: number
-  promptTokens: number
-  completionTokens: number
-}
+/** Sums single rows, which may be in another store than the rollups. */
+type SumRows = (filter: LogFilterValues) => Promise<LogSums>
 
-/** Returns the total consumption of a filter, for any type in the filter. */
-export async function logSums(db: Queries, filter: LogFilterValues): Promise<LogSums> {
+/**
+ * Returns the total consumption of a filter, for any type in the filter. `db` has the rollups and
+ * the ledger.
+ */
+export async function logSums(
+  db: Queries,
+  sumRows: SumRows,
+  filter: LogFilterValues,
+): Promise<LogSums> {
   const source = sourceOfSums(filter)
   if (source === 'rows') {
     const narrowed = await narrowedToRequest(db, filter)
-    return narrowed === null ? NOTHING : rowSums(db, narrowed)
+    return narrowed === null ? NOTHING : sumRows(narrowed)
   }
   const { hours, edges } = splitRange(filter.start_timestamp, filter.end_timestamp)
   const parts = await Promise.all([
     ...(hours === null ? [] : await wholeHours(db, source, { filter, span: hours })),
-    ...edges.map((edge) => rowSums(db, within(filter, edge))),
+    ...edges.map((edge) => sumRows(within(filter, edge))),
   ])
   return parts.reduce(
     (sums, part) => ({
@@ -46,7 +56,7 @@ const within = (filter: LogFilterValues, { from, to }: Edge): LogFilterValues =>
   end_timestamp: to,
 })
 
-const rowSums = (db: Queries, filter: LogFilterValues): Promise<LogSums> =>
+export const rowSums = (db: Queries, filter: LogFilterValues): Promise<LogSums> =>
   summed(filteredLogs(db, { ...filter, type: LogType.consume }))
 
 /** Sums whole hours, by day where daily sums are kept. */

@@ -6,6 +6,13 @@ import type { LogFilterValues } from './log-store.ts'
  * rollups, and single rows only for the partial hours at its ends.
  */
 
+export interface LogSums {
+  /** In points. */
+  quota: number
+  promptTokens: number
+  completionTokens: number
+}
+
 /** In seconds, both inclusive. */
 export interface Edge {
   from: number

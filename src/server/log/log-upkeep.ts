@@ -1,6 +1,7 @@
 import type { App } from '../app.ts'
 import type { LogCleanup } from './cleanup/cleanup-run.ts'
 import { logsDeletedBefore } from './cleanup/cleanup-store.ts'
+import { createPartitionsAhead } from './partition/partitions.ts'
 import { addFinishedHours, repairSums } from './log-sums.ts'
 
 /** Interval of adding past hours to the sums and of the retention. */
@@ -20,6 +21,10 @@ export function startLogUpkeep(app: App, cleanup: LogCleanup): { stop(): Promise
   async function tend(): Promise<void> {
     await addFinishedHours(app, stopper.signal)
     if (round % ROUNDS_PER_REPAIR === 0) {
+      // Rows without a partition of their month are kept in one for the rest.
+      await createPartitionsAhead(app.database, app.clock.nowSeconds()).catch((error: unknown) => {
+        app.trace.warn({ err: error }, 'could not create partitions of the log')
+      })
       await repairSums(app, await logsDeletedBefore(app.database.read))
     }
     round += 1

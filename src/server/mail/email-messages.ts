@@ -119,6 +119,39 @@ export const resetEmail = (
     },
   })
 
+/** Email about a sign-in with a new browser or system. `language` is null if unknown. */
+export function signInEmail(
+  systemName: string,
+  language: Language | null,
+  signIn: { username: string; device: string; address: string; time: string; url: string },
+): EmailMessage {
+  const { username, device, address, time, url } = signIn
+  return emailMessage({
+    systemName,
+    languages: language === null ? ['zh', 'en'] : [language],
+    centre: { kind: 'link', url, label: { zh: '查看登录设备', en: 'Show the sessions' } },
+    words: {
+      zh: {
+        subject: `${systemName} 新设备登录提醒`,
+        lead: [
+          `您好，${username}！您的账户刚在一台新设备上登录：${device || '未知设备'}，地址 ${address}，时间 ${time}。`,
+        ],
+        notes: ['如果是您本人操作，无需处理。', '如果不是，请立即修改密码，并退出其他全部登录。'],
+      },
+      en: {
+        subject: `${systemName}: sign-in from a new device`,
+        lead: [
+          `Hello ${username}! Your account was signed in to from a new device: ${device || 'unknown'}, address ${address}, at ${time}.`,
+        ],
+        notes: [
+          'If it was you, there is nothing to do.',
+          'If it was not, change your password now and sign out everywhere else.',
+        ],
+      },
+    },
+  })
+}
+
 /** Email for a balance that has fallen below the threshold or is used up. */
 export function quotaEmail(
   systemName: string,
@@ -151,6 +184,38 @@ export function quotaEmail(
     },
   })
 }
+
+/** Email for a token that expires soon. */
+export const tokenExpiryEmail = (
+  systemName: string,
+  {
+    username,
+    tokenName,
+    days,
+    url,
+  }: { username: string; tokenName: string; days: number; url: string },
+): EmailMessage =>
+  emailMessage({
+    systemName,
+    languages: ['zh', 'en'],
+    centre: { kind: 'link', url, label: { zh: '查看令牌', en: 'Show the tokens' } },
+    words: {
+      zh: {
+        subject: `${systemName} 令牌即将过期`,
+        lead: [
+          `您好，${username}！令牌「${tokenName}」将在 ${days} 天内过期，之后使用它的程序无法调用。`,
+        ],
+        notes: ['如果还要使用，请延长过期时间；否则无需处理。'],
+      },
+      en: {
+        subject: `${systemName}: a token expires soon`,
+        lead: [
+          `Hello ${username}! The token “${tokenName}” expires within ${days} ${days === 1 ? 'day' : 'days'}. After that, calls with it are refused.`,
+        ],
+        notes: ['If it is still needed, set a later expiry; otherwise ignore this email.'],
+      },
+    },
+  })
 
 /** Email that an administrator sends to test the mail settings. */
 export const testEmail = (systemName: string, language: Language): EmailMessage =>

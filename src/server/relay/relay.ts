@@ -271,7 +271,7 @@ function beginCall(
   const path = plainPath(unescapedPath(query < 0 ? url : url.slice(0, query)))
   const requestId = newRequestId(app.clock.nowMs())
   const dialect = dialectOfPath(path)
-  // The vendors' own clients show the id to users, each from the header that it knows.
+  // The vendors' own clients show users the id from a header of their own.
   const named = ID_HEADERS[dialect]
   const ids = named === null ? [] : [named, requestId]
   return new Call(

@@ -1,4 +1,4 @@
-import { secondFactorApi } from '../../contract/second-factor-api.ts'
+import { secondFactorApi, type ProofMethod } from '../../contract/second-factor-api.ts'
 import { UserStatus } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
@@ -8,28 +8,26 @@ import { systemName } from '../mail/mailer.ts'
 import { rememberBrowser } from '../sign-in/known-browser.ts'
 import { startSession } from '../sign-in/start-session.ts'
 import { checkPresentPassword, requireSession } from '../user/present-password.ts'
-import { deleteSessionsOf, noteVerified, sessionVerifiedAt } from '../user/session-store.ts'
+import { deleteSessionsOf, noteVerified } from '../user/session-store.ts'
 import { mayChange } from '../user/user.ts'
-import { findUser, lockUser } from '../user/user-store.ts'
+import { findUser, lockUser, type StoredUser } from '../user/user-store.ts'
+import { hasPasskey } from '../passkey/passkey-store.ts'
 import {
   enrolmentAddress,
   newRecoveryCodes,
   newSecret,
   recoveryCodeHash,
 } from './one-time-password.ts'
+import { deleteAllFactors, secondStepMethods } from './required-factor.ts'
 import {
   countRecoveryCodes,
   deleteSecondFactor,
   enable,
   findSecondFactor,
-  hasSecondFactor,
   insertPending,
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
 import { checkCode, endPending, pendingSignIn } from './second-step.ts'
-
-/** Seconds for which a proof of identity is valid. */
-const VERIFIED_SECONDS = 300
 
 /** Two-factor sign-in: enrolment, sign-in, recovery codes, reset. Paths and members are New API's. */
 export const secondFactorRoutes = (app: App): Route[] => [
@@ -57,18 +55,30 @@ function signInRoutes(app: App): Route[] {
     serve(secondFactorApi.verify, async (call) => {
       const { actor, body } = call
       requireSession(actor)
-      if (await hasSecondFactor(app.database.read, actor.id)) {
-        // The password alone must not bypass the second factor.
+      const methods = await proofMethods(app, actor.user)
+      if (methods.includes('code')) {
         if (!body.code) throw new AppError('second_factor_needed')
         await checkCode(app, actor.id, body.code)
       } else {
-        // Users of external providers may have no password: they sign in again instead.
-        if (!body.password || actor.user.password === '') throw new AppError('verification_needed')
+        if (!body.password || !methods.includes('password')) {
+          throw new AppError('verification_needed')
+        }
         await checkPresentPassword(app, call, body.password)
       }
       await noteVerified(app.database.write, actor.sessionHash, app.clock.nowSeconds())
     }),
   ]
+}
+
+/** Returns the proofs of identity that a user can give; the password only without second factor. */
+async function proofMethods(app: App, user: StoredUser): Promise<ProofMethod[]> {
+  // The password alone must not bypass the second factor.
+  const second = await secondStepMethods(app, user)
+  if (second.length > 0) return second
+  // Users of external providers may have no password: they sign in again instead.
+  const password = user.password === '' ? [] : (['password'] as const)
+  const passkey = (await hasPasskey(app.database.read, user.id)) ? (['passkey'] as const) : []
+  return [...password, ...passkey]
 }
 
 function ownRoutes(app: App): Route[] {
@@ -79,13 +89,12 @@ function ownRoutes(app: App): Route[] {
       const enabled = factor?.isEnabled ?? false
       const backup_codes_remaining = enabled ? await countRecoveryCodes(database.read, actor.id) : 0
       const waitSeconds = await app.rateLimits.signIn.waitSeconds(`second factor ${actor.id}`)
-      return { data: { enabled, locked: waitSeconds > 0, backup_codes_remaining } }
+      const proof_methods = await proofMethods(app, actor.user)
+      return { data: { enabled, locked: waitSeconds > 0, backup_codes_remaining, proof_methods } }
     }),
     serve(secondFactorApi.setup, async ({ actor }) => {
       requireSession(actor)
-      const verifiedAt = await sessionVerifiedAt(database.read, actor.sessionHash)
       const nowSeconds = clock.nowSeconds()
-      if (nowSeconds - verifiedAt > VERIFIED_SECONDS) throw new AppError('verification_needed')
       const secret = newSecret()
       const backup_codes = newRecoveryCodes()
       await database.write.transaction().execute(async (trx) => {
@@ -164,7 +173,7 @@ const resetRoute = (app: App): Route =>
       if (target.id === actor.id || !mayChange(actor, target)) {
         throw new AppError('cannot_change_peer')
       }
-      if (!(await deleteSecondFactor(trx, target.id))) throw new AppError('second_factor_missing')
+      if (!(await deleteAllFactors(trx, target.id))) throw new AppError('second_factor_missing')
       await deleteSessionsOf(trx, target.id)
       await recordAudit(trx, call, {
         nowSeconds: app.clock.nowSeconds(),

@@ -1,4 +1,5 @@
 import type { Queries } from '../db/database.ts'
+import { decryptionIn, encryptionIn } from '../secrets/secret-store.ts'
 
 /** The second factor of a user, as stored. */
 export interface StoredSecondFactor {
@@ -19,7 +20,9 @@ export async function findSecondFactor(
     .select(['secret', 'enabled_at'])
     .where('user_id', '=', userId)
     .executeTakeFirst()
-  return row && { userId, secret: row.secret, isEnabled: row.enabled_at !== 0 }
+  if (row === undefined) return undefined
+  const secret = decryptionIn(db)('second_factors.secret', userId, row.secret)
+  return { userId, secret, isEnabled: row.enabled_at !== 0 }
 }
 
 /** Whether the user needs a second factor to sign in. */
@@ -38,9 +41,16 @@ export async function insertPending(
   }: { userId: number; secret: string; codeHashes: readonly string[]; nowSeconds: number },
 ): Promise<void> {
   await deleteSecondFactor(trx, userId)
+  const encrypted = (await encryptionIn(trx))('second_factors.secret', userId, secret)
   await trx
     .insertInto('second_factors')
-    .values({ user_id: userId, secret, enabled_at: 0, last_step: 0, created_at: nowSeconds })
+    .values({
+      user_id: userId,
+      secret: encrypted,
+      enabled_at: 0,
+      last_step: 0,
+      created_at: nowSeconds,
+    })
     .execute()
   await insertRecoveryCodes(trx, userId, codeHashes)
 }
@@ -73,11 +83,18 @@ export async function enable(
   { userId, secret }: StoredSecondFactor,
   nowSeconds: number,
 ): Promise<boolean> {
+  const stored = await trx
+    .selectFrom('second_factors')
+    .select('secret')
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  const text = stored?.secret ?? ''
+  if (decryptionIn(trx)('second_factors.secret', userId, text) !== secret) return false
   const changed = await trx
     .updateTable('second_factors')
     .set({ enabled_at: nowSeconds })
     .where('user_id', '=', userId)
-    .where('secret', '=', secret)
+    .where('secret', '=', text)
     .executeTakeFirst()
   return changed.numUpdatedRows === 1n
 }
@@ -108,6 +125,17 @@ export async function useRecoveryCode(
     .where('code_hash', '=', codeHash)
     .executeTakeFirst()
   return deleted.numDeletedRows === 1n
+}
+
+/** Returns the unused recovery codes of a user that are bcrypt hashes of New API. */
+export async function adoptedCodeHashes(db: Queries, userId: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('recovery_codes')
+    .select('code_hash')
+    .where('user_id', '=', userId)
+    .where('code_hash', 'like', '$2%')
+    .execute()
+  return rows.map((row) => row.code_hash)
 }
 
 /** Returns the number of unused recovery codes of a user. */

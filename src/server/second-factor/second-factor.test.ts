@@ -55,12 +55,22 @@ forEachDatabase('two-factor sign-in', (open) => {
     const answer = await logIn()
     expect(answer.data).toMatchObject({ id: user.id })
     expect(answer.data).not.toHaveProperty('require_2fa')
-    expect(await status()).toEqual({ enabled: false, locked: false, backup_codes_remaining: 0 })
+    expect(await status()).toEqual({
+      enabled: false,
+      locked: false,
+      backup_codes_remaining: 0,
+      proof_methods: ['password'],
+    })
   })
 
   test('the password alone does not sign in; the code of the app does', async () => {
     const { secret } = await enrol()
-    expect(await status()).toEqual({ enabled: true, locked: false, backup_codes_remaining: 10 })
+    expect(await status()).toEqual({
+      enabled: true,
+      locked: false,
+      backup_codes_remaining: 10,
+      proof_methods: ['code'],
+    })
     const asked = await logIn()
     expect(asked.json).toMatchObject({ success: true, data: { require_2fa: true, id: 0 } })
     expect(cookieOf(asked, 'session')).toBeUndefined()
@@ -97,6 +107,19 @@ forEachDatabase('two-factor sign-in', (open) => {
     expect(await enter(code, await flowOf())).toMatchObject(refusal('second_factor_wrong'))
   })
 
+  test('an adopted backup code of New API replaces the app once', async () => {
+    await enrol()
+    // `common.HashBackupCode` of New API: bcrypt of the code as it shows it.
+    const code_hash = await server.app.passwords.hash('AB12-CD34')
+    await server.database.write
+      .insertInto('recovery_codes')
+      .values({ user_id: user.id, code_hash })
+      .execute()
+    expect(await enter('AB12-CD35', await flowOf())).toMatchObject(refusal('second_factor_wrong'))
+    expect((await enter('ab12cd34', await flowOf())).data).toMatchObject({ id: user.id })
+    expect(await enter('AB12-CD34', await flowOf())).toMatchObject(refusal('second_factor_wrong'))
+  })
+
   test('new recovery codes end the old ones', async () => {
     const { secret, backup_codes } = await enrol()
     const fresh = await post('/api/user/2fa/backup_codes', { code: codeOf(secret) })
@@ -126,7 +149,7 @@ forEachDatabase('two-factor sign-in', (open) => {
     expect(await enter(codeOf(secret), flow)).toMatchObject(refusal('second_factor_expired'))
     const other = await flowOf()
     await server.call('PUT', '/api/user/self', {
-      body: { password: 'another-password-1' },
+      body: { password: 'another-password-1', old_password: PASSWORD },
       as: { cookie: user.cookie },
     })
     expect(await enter(codeOf(secret), other)).toMatchObject(refusal('second_factor_expired'))
@@ -147,12 +170,12 @@ forEachDatabase('two-factor sign-in', (open) => {
   describe('enrolment', () => {
     test('needs a proof of who is there within five minutes', async () => {
       server.clock.advanceSeconds(301)
-      expect(await post('/api/user/2fa/setup')).toMatchObject(refusal('verification_needed'))
+      expect(await post('/api/user/2fa/setup')).toMatchObject(refusal('proof_required'))
       expect(await post('/api/verify', {})).toMatchObject(refusal('verification_needed'))
       expect(await post('/api/verify', { password: 'wrong-password' })).toMatchObject(
         refusal('old_password_wrong'),
       )
-      expect(await post('/api/user/2fa/setup')).toMatchObject(refusal('verification_needed'))
+      expect(await post('/api/user/2fa/setup')).toMatchObject(refusal('proof_required'))
       expect((await post('/api/verify', { password: PASSWORD })).json).toMatchObject({
         success: true,
       })

@@ -6,11 +6,12 @@ import { clearCookie, readCookie, setCookie } from '../http/own-cookie.ts'
 import { randomText, sha256 } from '../secrets.ts'
 import { startSession } from '../sign-in/start-session.ts'
 import type { StoredUser } from '../user/user-store.ts'
+import { secondStepMethods } from './required-factor.ts'
 import { recoveryCodeHash, stepOf } from './one-time-password.ts'
 import {
+  adoptedCodeHashes,
   findChallenge,
   findSecondFactor,
-  hasSecondFactor,
   insertChallenge,
   takeChallenge,
   useRecoveryCode,
@@ -25,7 +26,10 @@ const CHALLENGE_LIFE_SECONDS = 300
 const CHALLENGE_LENGTH = 43
 
 type SignInAnswer = Awaited<ReturnType<typeof startSession>> | SecondFactorAsked
-type SecondFactorAsked = Pick<SignedIn, 'role' | 'status' | 'require_2fa' | 'flow_token'>
+type SecondFactorAsked = Pick<
+  SignedIn,
+  'role' | 'status' | 'require_2fa' | 'flow_token' | 'second_factor_methods'
+>
 
 /**
  * Ends a sign-in with the password or through a provider: starts the session, or asks for the
@@ -36,7 +40,8 @@ export async function signInOrAsk(
   call: Omit<CallContext, 'actor'>,
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<SignInAnswer> {
-  if (!(await hasSecondFactor(app.database.read, user.id))) {
+  const methods = await secondStepMethods(app, user)
+  if (methods.length === 0) {
     return startSession(app, call, { user, mustChangePassword })
   }
   const challenge = randomText(CHALLENGE_LENGTH)
@@ -49,7 +54,13 @@ export async function signInOrAsk(
     nowSeconds,
   })
   setCookie(app, call, { name: CHALLENGE_COOKIE, value: challenge, maxAge: CHALLENGE_LIFE_SECONDS })
-  return { role: 0, status: 0, require_2fa: true, flow_token: challenge }
+  return {
+    role: 0,
+    status: 0,
+    require_2fa: true,
+    flow_token: challenge,
+    second_factor_methods: methods,
+  }
 }
 
 /**
@@ -79,6 +90,21 @@ export async function endPending(
   clearCookie(app, call, CHALLENGE_COOKIE)
 }
 
+/** A backup code of New API, without its hyphen. */
+const ADOPTED_CODE = /^([A-Z0-9]{4})([A-Z0-9]{4})$/
+
+/** Uses up a backup code that was adopted from New API as a bcrypt hash. */
+async function spendAdoptedCode(app: App, userId: number, code: string): Promise<boolean> {
+  const parts = ADOPTED_CODE.exec(code.toUpperCase().replaceAll(/[\s-]/g, ''))
+  if (parts === null) return false
+  const written = `${parts[1]}-${parts[2]}`
+  for (const hash of await adoptedCodeHashes(app.database.read, userId)) {
+    const fits = await app.passwords.verify(written, hash, `user ${userId}`)
+    if (fits) return useRecoveryCode(app.database.write, userId, hash)
+  }
+  return false
+}
+
 /**
  * Checks a code of the authenticator app, or a recovery code, which is used up by it. Wrong codes
  * are limited for each user. Throws `second_factor_missing`, `second_factor_wrong`,
@@ -97,7 +123,9 @@ export async function checkCode(app: App, userId: number, code: string): Promise
   const step = stepOf(factor.secret, code, clock.nowSeconds())
   const fits =
     step === null
-      ? factor.isEnabled && (await useRecoveryCode(database.write, userId, recoveryCodeHash(code)))
+      ? factor.isEnabled &&
+        ((await useRecoveryCode(database.write, userId, recoveryCodeHash(code))) ||
+          (await spendAdoptedCode(app, userId, code)))
       : await useStep(database.write, userId, step)
   if (!fits) throw new AppError('second_factor_wrong')
   await rateLimits.signIn.forget(key)

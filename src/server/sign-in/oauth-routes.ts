@@ -1,6 +1,5 @@
 import { oauthApi } from '../../contract/oauth-api.ts'
 import { BOUND_MESSAGE, type RedirectingProvider } from '../../contract/oauth.ts'
-import { DEFAULT_PASSWORD, isRoot } from '../../contract/user.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { SignInStateRow } from '../db/schema.ts'
@@ -15,13 +14,14 @@ import {
   type RedirectProvider,
   type AuthorizationResponse,
 } from './provider/external-provider.ts'
+import { usesDefaultPassword } from './default-password.ts'
 import { bind, unbind, userOf, type External } from './external-sign-in.ts'
 import { applyRules } from './apply-rules.ts'
 import { listedIdentities } from './identity-store.ts'
 import { createRedirectProviders } from './provider/redirect-providers.ts'
 import { consumeState, startAuthorization, returnAddress, restoreState } from './sign-in-state.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { signInOrAsk } from '../second-factor/second-step.ts'
-import { hashingCaller } from '../user/password.ts'
 import { requireSession } from '../user/present-password.ts'
 import { wechatPerson } from './provider/wechat.ts'
 
@@ -116,7 +116,7 @@ async function handleCallback(
   query: CallbackQuery,
 ) {
   const state = await consumeState(app, call, { state: query.state, provider: provider.name })
-  const actor = binding(call, state)
+  const actor = await binding(app, call, state)
   const refusal = refusalOf(provider, query)
   if (refusal !== null) {
     // No code was exchanged, so the state stays valid.
@@ -160,11 +160,16 @@ async function personOf(
 }
 
 /** Returns the user who binds, or null if the request is for signing in. */
-function binding({ actor }: CallContext, state: SignInStateRow): Actor | null {
+async function binding(
+  app: App,
+  { actor }: CallContext,
+  state: SignInStateRow,
+): Promise<Actor | null> {
   if (actor === null || state.intent === 'login') return null
   // The contract allows any caller, but a session that may only change its password counts as
   // restricted.
   if (actor.mustChangePassword) throw new AppError('password_change_required')
+  if (await mustSetUpFactor(app, actor)) throw new AppError('second_factor_required')
   return actor
 }
 
@@ -175,10 +180,7 @@ function refuseClosed(provider: RedirectProvider): void {
 async function signIn(app: App, call: CallContext, external: External) {
   const known = await userOf(app, external, call.requestId)
   const user = await applyRules(app, call, external, known)
-  // Checks only root, so that other users do not wait for a password hash.
-  const mustChangePassword =
-    isRoot(user.role) &&
-    (await app.passwords.verify(DEFAULT_PASSWORD, user.password, hashingCaller(call)))
+  const mustChangePassword = await usesDefaultPassword(app, call, user)
   return signInOrAsk(app, call, { user, mustChangePassword })
 }
 

@@ -3,7 +3,9 @@ import type { App } from '../app.ts'
 import type { CallContext } from '../http/handler.ts'
 import { readCookie, setCookie } from '../http/own-cookie.ts'
 import { SESSION_COOKIE, SESSION_LIFE_SECONDS } from '../http/sessions.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import type { StoredUser } from '../user/user-store.ts'
+import { noticeSignIn } from './sign-in-notice.ts'
 
 /** Maximum number of stored characters of a browser's name. */
 const USER_AGENT_LENGTH_MAX = 400
@@ -13,7 +15,7 @@ const USER_AGENT_LENGTH_MAX = 400
  * request, and returns the user's public data.
  */
 export async function startSession(
-  app: Pick<App, 'sessions' | 'config' | 'isSecure' | 'ownOrigins' | 'trace'>,
+  app: App,
   call: Omit<CallContext, 'actor'>,
   { user, mustChangePassword }: { user: StoredUser; mustChangePassword: boolean },
 ): Promise<
@@ -29,6 +31,7 @@ export async function startSession(
     address,
   })
   setCookie(app, call, { name: SESSION_COOKIE, value, maxAge: SESSION_LIFE_SECONDS })
+  noticeSignIn(app, user, { userAgent, address })
   app.trace.info({ userId: user.id, address, requestId }, 'a user signed in')
   const { id, username, display_name, role, status } = user
   return {
@@ -38,5 +41,6 @@ export async function startSession(
     role,
     status,
     ...(mustChangePassword ? { must_change_password: true } : {}),
+    ...((await mustSetUpFactor(app, user)) ? { must_set_up_second_factor: true } : {}),
   }
 }

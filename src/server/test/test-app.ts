@@ -9,6 +9,8 @@ import { parseConfig } from '../config.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import type { Database } from '../db/database.ts'
 import type { TimeLimits } from '../http/time-limits.ts'
+import type { LogOutbox } from '../log/outbox/outbox.ts'
+import { readKeyring } from '../secrets/read-keyring.ts'
 import { createServer } from '../server.ts'
 import { expectBooksBalanced } from './expect-books-balanced.ts'
 import type { OpenTestDatabase } from './for-each-database.ts'
@@ -19,6 +21,8 @@ export interface TestServer {
   app: App
   database: Database
   clock: TestClock
+  /** Set with `LOG_DSN`; looks by itself every second. */
+  logOutbox: LogOutbox | null
   /** Errors that the program has logged. Empty unless a test causes one. */
   faults: string[]
   call(method: string, path: string, input?: CallInput): Promise<TestAnswer>
@@ -85,6 +89,8 @@ export async function startTestServer(
   // Tests need no durability, so they do not wait for the disk.
   const database = await openDatabase(
     location.engine === 'sqlite' ? { ...location, synchronous: 'NORMAL' } : location,
+    undefined,
+    readKeyring(config),
   )
   const clock = createTestClock()
   const faults: string[] = []
@@ -104,6 +110,7 @@ export async function startTestServer(
   return {
     url,
     app: server.app,
+    logOutbox: server.logOutbox,
     database,
     clock,
     faults,

@@ -47,6 +47,9 @@ forEachDatabase('token routes', (open) => {
         subnet: '10.0.0.0/8',
         capture: 'off',
         group: '',
+        key_shown_once: false,
+        last_ip: '',
+        previous_key_until: 0,
         limits: expect.objectContaining({ time_zone: 'UTC' }),
       })
       const found = await stored(Object(answer.data).id)
@@ -272,7 +275,8 @@ forEachDatabase('token routes', (open) => {
   describe('PUT /api/token/?status_only', () => {
     test('changes only the status', async () => {
       const row = await aToken(server, user.id, { remain_quota: 100, models: 'gpt-4o' })
-      const { limited: _, ...token } = row
+      const { id, key, name, models, subnet, expired_time, created_time } = row
+      const token = { id, key, name, models, subnet, expired_time, created_time }
       await aSettledCall(server, { userId: user.id, tokenId: token.id, cost: 40 })
       const answer = await call('PUT', '/api/token/?status_only=true', {
         id: token.id,

@@ -4,6 +4,7 @@ import { NEVER_EXPIRES, TokenStatus } from '../../contract/token.ts'
 import { groupNames } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
+import { SECONDS_PER_HOUR } from '../clock.ts'
 import type { Queries } from '../db/database.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { openToken, setTokenQuota } from '../ledger/balances.ts'
@@ -18,8 +19,10 @@ import { saveTokenGroup } from './token-group-store.ts'
 import { enableRefusal, tokenChangeRefusal, tokenFieldRefusal, type TokenFields } from './token.ts'
 import {
   deleteToken,
+  endPreviousKey,
   findToken,
   insertToken,
+  rotateKey,
   searchTokens,
   setTokenStatus,
   tokenPage,
@@ -30,7 +33,7 @@ import {
 export const tokenRoutes = (app: App): Route[] => [...lookUpRoutes(app), ...changeRoutes(app)]
 
 function lookUpRoutes(app: App): Route[] {
-  const { database, options } = app
+  const { database, options, tokenKeys } = app
   return [
     serve(tokenApi.groups, ({ actor }) => ({
       data: choosableGroups(options, groupNames(actor.user.group)),
@@ -39,12 +42,15 @@ function lookUpRoutes(app: App): Route[] {
       const page = { page: query.p, order: query.order }
       const { rows, total } = await tokenPage(database.lists, actor.id, page)
       reply.header('X-Total-Count', total)
-      return { data: rows }
+      return { data: rows.map((token) => shownToken(app, token)) }
     }),
     serve(tokenApi.search, async ({ actor, query, reply }) => {
-      const rows = await searchTokens(database.lists, actor.id, query.keyword.trim())
+      const rows = await searchTokens(database.lists, actor.id, {
+        keyword: query.keyword.trim(),
+        hash: tokenKeys.hash,
+      })
       reply.header('X-Total-Count', rows.length)
-      return { data: rows }
+      return { data: rows.map((token) => shownToken(app, token)) }
     }),
     serve(tokenApi.find, async ({ actor, params }) => ({
       data: await wholeToken(app, actor.id, params.id),
@@ -53,16 +59,17 @@ function lookUpRoutes(app: App): Route[] {
 }
 
 function changeRoutes(app: App): Route[] {
-  const { database, clock, options } = app
+  const { database, clock, options, tokenKeys } = app
   return [
     serve(tokenApi.create, async ({ actor, body }) => {
       const fields = wholeFields(body)
       refuse(tokenFieldRefusal(fields) ?? groupRefusal(options, actor.user, body.group ?? ''))
       const nowSeconds = clock.nowSeconds()
+      const key = newTokenKey()
       const { id } = await database.write.transaction().execute(async (trx) => {
         const created = await insertToken(trx, {
           user_id: actor.id,
-          key: newTokenKey(),
+          ...tokenKeys.stored(key),
           name: fields.name,
           created_time: nowSeconds,
           // On creation the wire's 0 and a missing value both mean "never".
@@ -78,7 +85,7 @@ function changeRoutes(app: App): Route[] {
         return created
       })
       await announceCapture(app, id, body.capture)
-      return { data: await wholeToken(app, actor.id, id) }
+      return { data: { ...(await wholeToken(app, actor.id, id)), key } }
     }),
     serve(tokenApi.setStatus, async ({ actor, body }) => {
       const token = await ownToken(app, actor.id, body.id)
@@ -94,6 +101,23 @@ function changeRoutes(app: App): Route[] {
       await database.announce(`token:${body.id}`)
       await announceCapture(app, body.id, body.capture)
       return { data: await wholeToken(app, actor.id, body.id) }
+    }),
+    serve(tokenApi.rotate, async ({ actor, params, body }) => {
+      const key = newTokenKey()
+      const graceSeconds = body.grace_hours * SECONDS_PER_HOUR
+      const previousUntil = graceSeconds === 0 ? 0 : clock.nowSeconds() + graceSeconds
+      const token = { userId: actor.id, id: params.id }
+      const rotation = { ...tokenKeys.stored(key), previousUntil }
+      if (!(await rotateKey(database.write, token, rotation))) throw new AppError('not_found')
+      await database.announce(`token:${params.id}`)
+      return { data: { ...(await wholeToken(app, actor.id, params.id)), key } }
+    }),
+    serve(tokenApi.endPreviousKey, async ({ actor, params }) => {
+      if (!(await endPreviousKey(database.write, actor.id, params.id))) {
+        throw new AppError('not_found')
+      }
+      await database.announce(`token:${params.id}`)
+      return { data: await wholeToken(app, actor.id, params.id) }
     }),
     serve(tokenApi.remove, async ({ actor, params }) => {
       await database.write.transaction().execute((trx) => deleteWhole(trx, actor.id, params.id))
@@ -153,7 +177,19 @@ async function deleteWhole(trx: Queries, userId: number, id: number): Promise<vo
 /** One of the user's tokens with its limits and what is used of them. */
 async function wholeToken(app: App, userId: number, id: number) {
   const token = await ownToken(app, userId, id)
-  return { ...token, limits: await standingOf(app, { subject: 'token', id }) }
+  return { ...shownToken(app, token), limits: await standingOf(app, { subject: 'token', id }) }
+}
+
+/** Returns a token as its owner sees it: a key that is not stored is masked. */
+function shownToken({ clock }: App, token: StoredToken) {
+  const until = token.gh_previous_key_until ?? 0
+  return {
+    ...token,
+    key: token.gh_key_hint ?? token.key,
+    last_ip: token.gh_last_ip ?? '',
+    key_shown_once: token.gh_key_hint !== null,
+    previous_key_until: until > clock.nowSeconds() ? until : 0,
+  }
 }
 
 /** Stores a token's data outside its row, if given in the body. */

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { sql, type Selectable } from 'kysely'
 import type { CaptureMode } from '../../contract/log.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { TOKEN_PREFIX, TokenStatus, type TokenOrder } from '../../contract/token.ts'
@@ -7,6 +7,7 @@ import { takeId } from '../db/ids.ts'
 import type { TokenRow } from '../db/schema.ts'
 import { contains, hasKeyEnd } from '../db/sql-text.ts'
 import { captureMode } from '../log/body/body-store.ts'
+import { isHashedKey, type StoredKey, type TokenKeys } from './token-key.ts'
 
 /** A token with all that is stored of it but its limits. */
 export interface StoredToken extends Selectable<TokenRow> {
@@ -32,6 +33,11 @@ const COLUMNS = [
   'tokens.models',
   'tokens.subnet',
   'tokens.limited',
+  'tokens.gh_key_hint',
+  'tokens.gh_previous_key',
+  'tokens.gh_previous_key_until',
+  'tokens.gh_expiry_reminded',
+  'tokens.gh_last_ip',
 ] as const
 
 const tokens = (db: Queries) =>
@@ -86,14 +92,17 @@ const withoutPrefix = (text: string): string =>
 export async function searchTokens(
   db: Queries,
   userId: number,
-  keyword: string,
+  { keyword, hash }: { keyword: string; hash: TokenKeys['hash'] },
 ): Promise<StoredToken[]> {
+  const key = withoutPrefix(keyword)
   const rows = await tokens(db)
     .where('user_id', '=', userId)
-    .where(({ or, eb }) =>
+    .where(({ or, and, eb }) =>
       or([
         contains('name', keyword),
-        hasKeyEnd('key', withoutPrefix(keyword)),
+        and([eb('gh_key_hint', 'is', null), hasKeyEnd('key', key)]),
+        hasKeyEnd('gh_key_hint', key),
+        eb('key', '=', hash(key)),
         eb('token_groups.group', '=', keyword),
       ]),
     )
@@ -133,15 +142,76 @@ export async function findTokenByName(
   return row === undefined ? null : stored(row)
 }
 
+/** A token, and the one of the given keys that it was found by. */
+export interface FoundToken {
+  token: StoredToken
+  key: string
+}
+
 /**
- * Whose token this is, and what it may do; for the relay. Returns the token of the first key that
- * exists.
+ * Finds the token of the first key that exists, for the relay: its current key or, until its time
+ * is over, the previous one.
  */
-export async function findTokenByKey(db: Queries, ...keys: string[]): Promise<StoredToken | null> {
-  const rows = await tokens(db).where('tokens.key', 'in', keys).execute()
+export async function findTokenByKey(
+  db: Queries,
+  keys: readonly string[],
+  { hash, nowSeconds }: { hash: TokenKeys['hash']; nowSeconds: number },
+): Promise<FoundToken | null> {
+  // The stored text of a hashed key is no key itself.
+  const texts = keys
+    .filter((key) => !isHashedKey(key))
+    .flatMap((key) => [
+      { key, text: key },
+      { key, text: hash(key) },
+    ])
+  if (texts.length === 0) return null
+  const sought = texts.map(({ text }) => text)
+  const rows = await tokens(db)
+    .where(({ or, eb }) =>
+      or([eb('tokens.key', 'in', sought), eb('tokens.gh_previous_key', 'in', sought)]),
+    )
+    .execute()
   const found = rows.map(stored)
-  const [first = null] = keys.flatMap((key) => found.filter((token) => token.key === key))
-  return first
+  for (const { key, text } of texts) {
+    const token = found.find((one) => one.key === text || previousKey(one, nowSeconds) === text)
+    if (token !== undefined) return { token, key }
+  }
+  return null
+}
+
+const previousKey = (token: StoredToken, nowSeconds: number): string | null =>
+  (token.gh_previous_key_until ?? 0) > nowSeconds ? token.gh_previous_key : null
+
+/** Replaces the key of a token. The previous one works until `previousUntil`; 0 ends it. */
+export async function rotateKey(
+  db: Queries,
+  { userId, id }: { userId: number; id: number },
+  { key, gh_key_hint, previousUntil }: StoredKey & { previousUntil: number },
+): Promise<boolean> {
+  const keeps = previousUntil > 0
+  const result = await db
+    .updateTable('tokens')
+    .set({
+      key,
+      gh_key_hint,
+      gh_previous_key: keeps ? sql<string>`rtrim("key")` : null,
+      gh_previous_key_until: keeps ? previousUntil : null,
+    })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
+}
+
+/** Ends the time in which the previous key works. */
+export async function endPreviousKey(db: Queries, userId: number, id: number): Promise<boolean> {
+  const result = await db
+    .updateTable('tokens')
+    .set({ gh_previous_key: null, gh_previous_key_until: null })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .executeTakeFirst()
+  return result.numUpdatedRows > 0n
 }
 
 export interface NewToken {
@@ -154,6 +224,7 @@ export interface NewToken {
   unlimited_quota: boolean
   models: string
   subnet: string
+  gh_key_hint?: string | null
 }
 
 /** Inserts a token; `openToken` books its quota in the same transaction. */
@@ -165,6 +236,11 @@ export async function insertToken(db: Queries, token: NewToken): Promise<StoredT
     accessed_time: token.created_time,
     used_quota: 0,
     limited: null,
+    gh_key_hint: token.gh_key_hint ?? null,
+    gh_previous_key: null,
+    gh_previous_key_until: null,
+    gh_expiry_reminded: null,
+    gh_last_ip: null,
   }
   await db.insertInto('tokens').values(row).execute()
   return { ...row, group: '', capture: 'off' }

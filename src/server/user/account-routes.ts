@@ -4,6 +4,7 @@ import { deleteAccessTokensOf, hasWireToken } from '../access-token/access-token
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
+import { mustSetUpFactor } from '../second-factor/required-factor.ts'
 import { groupRefusal } from '../token/token-group.ts'
 import { changeUser } from './change-user.ts'
 import { hashingCaller } from './password.ts'
@@ -21,6 +22,7 @@ export const accountRoutes = (app: App): Route[] => {
         ...actor.user,
         access_token_set: await hasWireToken(database.read, actor.user),
         ...(actor.mustChangePassword ? { must_change_password: true } : {}),
+        ...((await mustSetUpFactor(app, actor)) ? { must_set_up_second_factor: true } : {}),
         ...(isRoot(actor.role) ? { ignored_proxy: proxyWatch.found() ?? undefined } : {}),
       },
     })),

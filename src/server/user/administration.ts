@@ -9,6 +9,7 @@ import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import type { Queries } from '../db/database.ts'
 import type { Actor } from '../http/handler.ts'
+import { requireProof } from '../http/proof.ts'
 import { creditUser, setUserQuota } from '../ledger/balances.ts'
 import { wholeLimits } from '../limit/limit.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
@@ -78,6 +79,7 @@ export async function updateUserByAdmin(
     const target = await lockUser(trx, wanted.id)
     if (target === undefined) throw new AppError('not_found')
     refuse(rankRefusal(actor, target, wanted))
+    if (changes.role !== undefined && changes.role !== target.role) requireProof(app, call.actor)
     await changeUser(trx, target.id, changes)
     const quota = await adjustQuota(trx, app, { call, target, wanted })
     const limits = await changeLimits(trx, target, wanted)

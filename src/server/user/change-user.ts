@@ -2,7 +2,8 @@ import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
 import { AppError } from '../app-error.ts'
 import type { Queries } from '../db/database.ts'
 import { newHexSecret } from '../secrets.ts'
-import { deleteSecondFactor } from '../second-factor/second-factor-store.ts'
+import { deleteAllFactors } from '../second-factor/required-factor.ts'
+import { deleteDevicesOf } from '../sign-in/device-store.ts'
 import { deleteIdentitiesOf } from '../sign-in/identity-store.ts'
 import { NameLooksTaken, softDeleteUser, updateUser, type UserChanges } from './user-store.ts'
 
@@ -33,5 +34,6 @@ export async function markUserDeleted(trx: Queries, id: number): Promise<void> {
   if (!(await softDeleteUser(trx, id, `deleted_${newHexSecret()}`))) return
   await deleteAccessTokensOf(trx, id)
   await deleteIdentitiesOf(trx, id)
-  await deleteSecondFactor(trx, id)
+  await deleteAllFactors(trx, id)
+  await deleteDevicesOf(trx, id)
 }

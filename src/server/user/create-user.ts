@@ -114,7 +114,7 @@ async function insertWithBonuses(
   }
   const token = await insertToken(trx, {
     user_id: id,
-    key: newTokenKey(),
+    ...app.tokenKeys.stored(newTokenKey()),
     name: 'default',
     created_time: nowSeconds,
     expired_time: NEVER_EXPIRES,

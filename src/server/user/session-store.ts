@@ -7,6 +7,8 @@ export interface StoredSession {
   mustChangePassword: boolean
   /** Time of the last use in seconds; up to a minute behind. */
   usedAtSeconds: number
+  /** Time of the last proof of identity in seconds; 0 if never. */
+  verifiedAtSeconds: number
 }
 
 export async function insertSession(
@@ -65,6 +67,7 @@ export async function findSession(
     user,
     mustChangePassword: row.must_change_password,
     usedAtSeconds: row.used_at,
+    verifiedAtSeconds: row.verified_at,
   }
 }
 
@@ -88,16 +91,6 @@ export async function noteVerified(db: Queries, idHash: string, nowSeconds: numb
     .set({ verified_at: nowSeconds })
     .where('id_hash', '=', idHash)
     .execute()
-}
-
-/** Returns the time in seconds of the last proof of identity in a session; 0 if never. */
-export async function sessionVerifiedAt(db: Queries, idHash: string): Promise<number> {
-  const row = await db
-    .selectFrom('sessions')
-    .select('verified_at')
-    .where('id_hash', '=', idHash)
-    .executeTakeFirst()
-  return row?.verified_at ?? 0
 }
 
 export async function deleteSession(db: Queries, idHash: string): Promise<void> {

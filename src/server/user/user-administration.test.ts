@@ -443,6 +443,7 @@ forEachDatabase('user administration', (open) => {
         role: row.role,
         sessionHash: '',
         mustChangePassword: false,
+        verifiedAtSeconds: 0,
       }
       await manage(admin, 'disable', root)
       const late = { actor, address: '', requestId: '' }

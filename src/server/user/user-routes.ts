@@ -5,7 +5,7 @@ import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { standingOf } from '../limit/standing.ts'
-import { hasSecondFactor } from '../second-factor/second-factor-store.ts'
+import { hasAnyFactor } from '../second-factor/required-factor.ts'
 import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
 import { createUser } from './create-user.ts'
 import { hashingCaller } from './password.ts'
@@ -39,7 +39,7 @@ function lookUpRoutes(app: App): Route[] {
       data: {
         ...(await visibleUser(app, actor, params.id)),
         limits: await standingOf(app, { subject: 'user', id: params.id }),
-        second_factor: await hasSecondFactor(database.read, params.id),
+        second_factor: await hasAnyFactor(database.read, params.id),
       },
     })),
   ]

@@ -10,7 +10,8 @@ import { useGoToList } from './list-navigation.tsx'
 
 export interface FormSaveSettings<F> {
   /** `mayBeDone`: an earlier attempt got no response, and may have been carried out. */
-  send(form: F, mayBeDone: boolean): Promise<void>
+  /** May return another message. */
+  send(form: F, mayBeDone: boolean): Promise<string | void>
   /** Creates a record, so a second attempt may create a duplicate. */
   isNew: boolean
   /** First part of the query key of the list that shows the change. */
@@ -45,9 +46,9 @@ export function useFormSave<F>(settings: FormSaveSettings<F>) {
     setFailure('')
     setDoubt('')
     try {
-      await send(form, mayBeDone.current)
+      const sent = await send(form, mayBeDone.current)
       void client.invalidateQueries({ queryKey: [list] })
-      toast[isInstruction ? 'instruction' : 'success'](message)
+      toast[isInstruction ? 'instruction' : 'success'](sent ?? message)
       isSaved.current = true
       // If the user has left the page meanwhile, they stay where they are.
       if (isHere()) await goToList()

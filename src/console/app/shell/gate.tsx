@@ -20,11 +20,18 @@ export function Gate({ access, children }: { access: PageAccess; children: React
   const needsSignIn = isGuarded && user === null
   const needsPassword =
     isGuarded && user?.must_change_password === true && pathname !== paths.profile
+  const needsFactor =
+    isGuarded &&
+    !needsPassword &&
+    user?.must_set_up_second_factor === true &&
+    pathname !== paths.factorSetup &&
+    pathname !== paths.profile
   useEffect(() => {
     if (user !== null) wasSignedIn.current = true
     if (needsSignIn) goToSignIn(wasSignedIn.current)
     if (needsPassword) void navigate({ to: paths.profile, replace: true })
-  }, [user, needsSignIn, needsPassword, navigate])
+    if (needsFactor) void navigate({ to: paths.factorSetup, replace: true })
+  }, [user, needsSignIn, needsPassword, needsFactor, navigate])
 
   useEffect(() => {
     const isOther = user !== null && lastUser.current !== null && lastUser.current.id !== user.id
@@ -34,7 +41,7 @@ export function Gate({ access, children }: { access: PageAccess; children: React
     }
   }, [user, isGuarded, t])
 
-  if (needsSignIn || needsPassword) return null
+  if (needsSignIn || needsPassword || needsFactor) return null
   if (!mayOpen(access, user)) return <ForbiddenPage access={access} />
   // Remounts for another user, so that one user's input is never sent as another user.
   return <Fragment key={isGuarded ? user?.id : undefined}>{children}</Fragment>

@@ -1,6 +1,7 @@
 import { Outlet, useMatches } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { Suspense, useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
+import { ProofPlace } from '../proof/proof-place.tsx'
 import { usePageAnnouncement } from '../routing/page-announcement.ts'
 import type { PageRoute } from '../routing/pages.ts'
 import { TitlePartContext } from '../routing/title-part.ts'
@@ -47,6 +48,9 @@ export function Layout() {
         <div id="floating" ref={withTooltips} />
       </main>
       <Footer />
+      <Suspense>
+        <ProofPlace />
+      </Suspense>
       <Toasts />
     </div>
   )

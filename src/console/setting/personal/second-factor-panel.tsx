@@ -10,6 +10,7 @@ import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
 import styles from './personal.module.css'
+import type { Setup } from './second-factor-dialog.tsx'
 
 /** With the drawing of QR codes, which few visits of the page need. */
 const dialogs = () => import('./second-factor-dialog.tsx')
@@ -19,15 +20,15 @@ const RecoveryCodes = lazy(async () => ({ default: (await dialogs()).RecoveryCod
 
 const STATUS = ['second-factor', 'self']
 
-type Open = 'enrol' | 'disable' | 'codes' | null
+type Open = Setup | 'disable' | 'codes' | null
 
 /** Two-factor sign-in of the own account: turn on, turn off, new recovery codes. */
-export function SecondFactorPanel() {
+export function SecondFactorPanel({ onEnabled }: { onEnabled?: () => void }) {
   const hasFeature = useHasFeature()
-  return hasFeature('second-factor') ? <Offered /> : null
+  return hasFeature('second-factor') ? <Offered onEnabled={onEnabled} /> : null
 }
 
-function Offered() {
+function Offered({ onEnabled }: { onEnabled: (() => void) | undefined }) {
   const { t } = useTranslation()
   const client = useQueryClient()
   const { data, error, refetch } = useQuery({
@@ -38,6 +39,9 @@ function Offered() {
   const [fresh, setFresh] = useState<readonly string[]>([])
   const close = () => setOpen(null)
   const refresh = () => client.invalidateQueries({ queryKey: STATUS })
+  async function setUp() {
+    setOpen(await call('POST /api/user/2fa/setup'))
+  }
   async function disable(code: string) {
     await call('POST /api/user/2fa/disable', { body: { code } })
     close()
@@ -65,9 +69,7 @@ function Offered() {
         </p>
       )}
       <div className={styles['actions']}>
-        {data?.enabled === false && (
-          <Action label={t('启用两步验证')} onClick={() => setOpen('enrol')} />
-        )}
+        {data?.enabled === false && <Action label={t('启用两步验证')} onClick={setUp} />}
         {data?.enabled === true && (
           <>
             <Action label={t('更换恢复码')} onClick={() => setOpen('codes')} />
@@ -76,13 +78,15 @@ function Offered() {
         )}
       </div>
       <Suspense>
-        {open === 'enrol' && (
+        {typeof open === 'object' && open !== null && (
           <EnrolDialog
+            setup={open}
             onClose={close}
             onEnabled={async () => {
               close()
               toast.success(t('两步验证已启用'))
               await refresh()
+              onEnabled?.()
             }}
           />
         )}

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
+import { deviceName } from '../../../contract/device-name.ts'
 import { call } from '../../app/call.ts'
 import { useHasFeature } from '../../app/status.ts'
 import { stampText } from '../../app/time.ts'
@@ -8,7 +9,6 @@ import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import { Tag } from '../../ui/marks.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
-import { deviceName } from './device-name.ts'
 import styles from './personal.module.css'
 
 const LIST = ['sessions', 'self']

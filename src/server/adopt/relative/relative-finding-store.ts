@@ -11,6 +11,7 @@ import {
   relativeOf,
   UNTOLD_TYPES,
 } from './channel-type.ts'
+import { factorFindings } from './factor-store.ts'
 import { keySwitches, LISTED_KEYS, SWITCHED_OFF_KEYS } from './key-switch-store.ts'
 
 /**
@@ -60,38 +61,6 @@ async function keyFindings(db: Queries, tables: FoundTables): Promise<Finding[]>
     about(`channels have ${SWITCHED_OFF_KEYS}`, idsOf(switches.filter(({ isList }) => !isList))),
     about(`channels hold ${LISTED_KEYS}`, idsOf(switches.filter(({ isList }) => isList))),
   ]
-}
-
-const FACTOR =
-  'users have a second factor, which is not adopted; until they enable it here, the password is enough'
-
-/** Reports users with a second factor. */
-export async function factorFindings(db: Queries, tables: FoundTables): Promise<Finding[]> {
-  const has = (table: string, ...names: string[]): boolean =>
-    names.every((name) => tables.get(table)?.has(name) === true)
-  const isLive = has('two_fas', 'deleted_at') ? sql`deleted_at IS NULL` : sql`true`
-  const factors = [
-    ...(has('two_fas', 'user_id', 'is_enabled')
-      ? [
-          await found(db, FACTOR, {
-            table: 'two_fas',
-            subject: 'user_id',
-            where: sql`CAST(is_enabled AS text) IN ('1', 't', 'true') AND ${isLive}`,
-          }),
-        ]
-      : []),
-    // https://github.com/Laisky/one-api/blob/main/model/user.go
-    ...(has('users', 'totp_secret')
-      ? [
-          await found(db, FACTOR, {
-            table: 'users',
-            subject: 'id',
-            where: sql`coalesce(totp_secret, '') <> ''`,
-          }),
-        ]
-      : []),
-  ]
-  return factors.filter(({ count }) => count > 0)
 }
 
 /** https://github.com/QuantumNous/new-api/blob/main/model/log.go: 5 is an error, 6 a refund. */

@@ -28,6 +28,9 @@ async function optionsOf(database: PlainDatabase): Promise<Record<string, unknow
   )
 }
 
+/** `bcrypt.GenerateFromPassword([]byte("AB12-CD34"), bcrypt.DefaultCost)`. */
+const BACKUP_HASH = '$2a$10$uAlUIhj0gdLDBD2uj1gO4u5R9AeT83pgUvm/N0DP9U0uv3RUo6T5a'
+
 const NEW_API = `
   ALTER TABLE channels ADD COLUMN status_code_mapping varchar(1024) DEFAULT '';
   ALTER TABLE channels ADD COLUMN auto_ban bigint DEFAULT 1;
@@ -42,8 +45,28 @@ const NEW_API = `
   UPDATE channels SET type = 40, "key" = 'sk-a' || chr10 || 'sk-b',
     channel_info = '{"is_multi_key":true,"multi_key_status_list":{"0":2,"1":2}}' WHERE id = 6;
   UPDATE channels SET type = 57 WHERE id = 7;
-  CREATE TABLE two_fas (id integer, user_id integer, is_enabled boolean, deleted_at timestamp);
-  INSERT INTO two_fas VALUES (1, 2, true, NULL), (2, 3, false, NULL);
+  CREATE TABLE two_fas (id integer, user_id integer, secret varchar(255), is_enabled boolean,
+    failed_attempts bigint DEFAULT 0, locked_until timestamp, last_used_at timestamp,
+    created_at timestamp, updated_at timestamp, deleted_at timestamp);
+  INSERT INTO two_fas (id, user_id, secret, is_enabled) VALUES
+    (1, 2, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', true), (2, 3, 'JBSWY3DPEHPK3PXP', false),
+    (3, 4, 'not a secret', true), (4, 999, 'JBSWY3DPEHPK3PXP', true);
+  CREATE TABLE two_fa_backup_codes (id integer, user_id integer, code_hash varchar(255),
+    is_used boolean, used_at timestamp, created_at timestamp, deleted_at timestamp);
+  INSERT INTO two_fa_backup_codes (id, user_id, code_hash, is_used) VALUES
+    (1, 2, '${BACKUP_HASH}', false), (2, 2, '${BACKUP_HASH.replace('$10$', '$11$')}', true),
+    (3, 2, 'AB12-CD34', false), (4, 3, '${BACKUP_HASH}', false);
+  INSERT INTO two_fa_backup_codes (id, user_id, code_hash, is_used, deleted_at) VALUES
+    (5, 2, '${BACKUP_HASH.replace('$10$', '$12$')}', false, '2026-01-02 03:04:05');
+  CREATE TABLE passkey_credentials (id integer, user_id integer, credential_id varchar(512),
+    public_key text, attestation_type varchar(255), aaguid varchar(512), sign_count bigint DEFAULT 0,
+    clone_warning boolean, user_present boolean, user_verified boolean, backup_eligible boolean,
+    backup_state boolean, transports text, attachment varchar(32), last_used_at timestamp,
+    created_at timestamp, updated_at timestamp, deleted_at timestamp);
+  INSERT INTO passkey_credentials (id, user_id, credential_id, public_key, sign_count, transports,
+    created_at) VALUES
+    (1, 3, '+/8BAg==', 'pQECAw==', 7, '["internal","hybrid"]', '2026-01-02 03:04:05.123'),
+    (2, 3, '', 'pQECAw==', 0, '', NULL);
   ALTER TABLE users ADD COLUMN aff_quota bigint DEFAULT 0;
   UPDATE users SET aff_quota = 250000 WHERE id = 3;
   UPDATE logs SET type = 6 WHERE id = 11`.replaceAll('chr10', `'\n'`)
@@ -93,7 +116,12 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
       /2 channels of New API’s type 27 become OpenAI compatible \(50\) \(2, 4\)/,
     )
     expect(before).toMatch(/2 channels have disabled keys/)
-    expect(before).toMatch(/1 users have a second factor.*\(2\)/)
+    expect(before).toContain('1 users have an authenticator app, which is taken over (2)')
+    expect(before).toMatch(/1 users have an authenticator app whose secret cannot be read.* \(4\)/)
+    expect(before).toContain('1 unused backup codes are taken over (2)')
+    expect(before).toMatch(/1 unused backup codes are not bcrypt hashes and are dropped.* \(2\)/)
+    expect(before).toMatch(/1 passkeys are taken over; they work only if the host name.* \(3\)/)
+    expect(before).toMatch(/1 passkeys cannot be read and are dropped.* \(3\)/)
     expect(before).toMatch(/1 users have points for invitations .* \(3\)/)
     expect(before).toMatch(/1 log rows are errors .*\(11\)/)
     const said = await adopt(database)
@@ -101,9 +129,27 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
       'channels of New API’s type 36 have no counterpart here and are disabled: 3',
     )
     expect(said).toContain('channels of New API’s type 34 become Cohere (35): 1')
-    expect(said).toContain(
-      '1 users have a second factor, which is not adopted; until they enable it here, the password is enough',
-    )
+    expect(said).toContain('1 users have an authenticator app, which is taken over')
+    expect(await database.rows('SELECT user_id, secret FROM second_factors')).toEqual([
+      { user_id: 2, secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' },
+    ])
+    expect(await database.rows('SELECT user_id, code_hash FROM recovery_codes')).toEqual([
+      { user_id: 2, code_hash: BACKUP_HASH },
+    ])
+    expect(
+      await database.rows(`SELECT credential_id, user_id, public_key, counter, transports,
+        created_at, used_at FROM passkeys`),
+    ).toEqual([
+      {
+        credential_id: '-_8BAg',
+        user_id: 3,
+        public_key: 'pQECAw',
+        counter: 7,
+        transports: '["internal","hybrid"]',
+        created_at: Date.parse('2026-01-02T03:04:05Z') / 1000,
+        used_at: 0,
+      },
+    ])
     expect(await channelsOf(database)).toEqual([
       { id: 1, type: 35, status: 1, base_url: '' },
       { id: 2, type: 50, status: 2, base_url: 'http://127.0.0.1:4010' },

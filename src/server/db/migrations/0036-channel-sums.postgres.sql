@@ -122,6 +122,7 @@ DECLARE
   token_remain bigint[];
   token_used bigint[];
   token_accessed bigint[];
+  token_address text[];
   token_unlimited boolean[];
   token_limited boolean[];
   token_touched boolean[];
@@ -170,9 +171,9 @@ BEGIN
     array_agg(coalesce(r.expired_time, 0)), array_agg(coalesce(r.remain_quota, 0)),
     array_agg(coalesce(r.used_quota, 0)), array_agg(coalesce(r.accessed_time, 0)),
     array_agg(coalesce(r.unlimited_quota, false)), array_agg(coalesce(r.limited, false)),
-    array_agg(false)
+    array_agg(false), array_agg(r.gh_last_ip)
   INTO token_key, token_enabled, token_expires, token_remain, token_used, token_accessed,
-    token_unlimited, token_limited, token_touched
+    token_unlimited, token_limited, token_touched, token_address
   FROM (
     SELECT * FROM tokens WHERE id = ANY (token_ids || held_token) ORDER BY id FOR NO KEY UPDATE
   ) r;
@@ -306,6 +307,8 @@ BEGIN
         END IF;
         token_used[t] := token_used[t] + charged;
         token_accessed[t] := op.now_seconds;
+        -- A settlement has the client's address in place of the process.
+        token_address[t] := coalesce(op.node, token_address[t]);
       END IF;
       IF u IS NOT NULL THEN
         user_used[u] := user_used[u] + charged;
@@ -357,9 +360,10 @@ BEGIN
   FROM unnest(user_key, user_quota, user_used, user_calls, user_touched)
     AS x (id, quota, used, calls, touched)
   WHERE r.id = x.id AND x.touched;
-  UPDATE tokens r SET remain_quota = x.remain, used_quota = x.used, accessed_time = x.accessed
-  FROM unnest(token_key, token_remain, token_used, token_accessed, token_touched)
-    AS x (id, remain, used, accessed, touched)
+  UPDATE tokens r SET remain_quota = x.remain, used_quota = x.used, accessed_time = x.accessed,
+    gh_last_ip = x.address
+  FROM unnest(token_key, token_remain, token_used, token_accessed, token_address, token_touched)
+    AS x (id, remain, used, accessed, address, touched)
   WHERE r.id = x.id AND x.touched;
 
   IF cardinality(settled) > 0 THEN

@@ -56,6 +56,11 @@ const REFUSAL = {
       type: 'string',
       description: 'The reason, as text for users. It may change.',
     },
+    code: {
+      type: 'string',
+      description:
+        'Only if a client should react: `VERIFICATION_REQUIRED` asks for `POST /api/verify`.',
+    },
   },
 }
 
@@ -209,9 +214,11 @@ function tableContent(schemas: Schemas, row: z.ZodType): JsonSchema {
   }
 }
 
-/** Whether a call can fail: a public call without input cannot. */
-const mayBeRefused = ({ access, params, query, body }: EndpointOptions): boolean =>
-  access !== 'anyone' || Boolean(params ?? query ?? body)
+/**
+ * Whether a call can fail: a public call without input cannot, except those that start something.
+ */
+const mayBeRefused = ({ access, params, query, body, rate }: EndpointOptions): boolean =>
+  access !== 'anyone' || rate === 'critical' || Boolean(params ?? query ?? body)
 
 /** Returns the errors that have their own status, by status. */
 function trueRefusals(endpoint: Endpoint): [number, ErrorCode[]][] {

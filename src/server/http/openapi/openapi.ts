@@ -121,6 +121,9 @@ function operation(
       ...variants.map((variant) => insteadOf(variant, translate)),
     ].join(' '),
     'x-access': options.access,
+    ...(options.needsProof === undefined
+      ? {}
+      : { 'x-needs-proof': options.needsProof === true ? 'always' : 'sometimes' }),
     ...(options.raisedBy === undefined ? {} : { 'x-access-raised-by': options.raisedBy }),
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
@@ -135,11 +138,23 @@ const WHO: Record<Access, string> = {
   root: 'For root (role 100).',
 }
 
-function whoMayCall({ access, raisedBy }: Endpoint['options'], translate: Translate): string {
-  const who = translate(WHO[access])
-  if (raisedBy === undefined) return who
-  return `${who} ${translate('`{setting}` can restrict it to root.').replace('{setting}', raisedBy)}`
+function whoMayCall(
+  { access, raisedBy, needsProof }: Endpoint['options'],
+  translate: Translate,
+): string {
+  return [
+    translate(WHO[access]),
+    ...(raisedBy === undefined
+      ? []
+      : [translate('`{setting}` can restrict it to root.').replace('{setting}', raisedBy)]),
+    ...(needsProof === undefined ? [] : [translate(needsProof === true ? PROOF : PROOF_SOMETIMES)]),
+  ].join(' ')
 }
+
+const PROOF =
+  'A session needs a proof of identity within five minutes: signing in, or `POST /api/verify`.'
+const PROOF_SOMETIMES =
+  'A session may need a proof of identity within five minutes: signing in, or `POST /api/verify`.'
 
 const insteadOf = ({ options }: Endpoint, translate: Translate): string =>
   translate('With `{query}` instead: {summary}')

@@ -60,6 +60,7 @@ function packSettlement(packed: unknown[], settlement: Settlement): void {
     settlement.isStream,
     settlement.systemPromptReset,
     settlement.keepLog,
+    settlement.address,
   )
 }
 
@@ -103,25 +104,29 @@ export function unpackOperations(packed: PackedBatch): LedgerOperation[] {
   return operations
 }
 
-const nextSettlement = (values: Values): Settlement => ({
-  requestId: values.next(),
-  nowSeconds: values.next(),
-  userId: values.next(),
-  tokenId: values.next(),
-  channelId: values.next(),
-  cost: values.next(),
-  promptTokens: values.next(),
-  completionTokens: values.next(),
-  username: values.next(),
-  tokenName: values.next(),
-  modelName: values.next(),
-  detail: values.next(),
-  content: values.next(),
-  elapsedMs: values.next(),
-  isStream: values.next(),
-  systemPromptReset: values.next(),
-  keepLog: values.next(),
-})
+function nextSettlement(values: Values): Settlement {
+  const settlement: Settlement = {
+    requestId: values.next(),
+    nowSeconds: values.next(),
+    userId: values.next(),
+    tokenId: values.next(),
+    channelId: values.next(),
+    cost: values.next(),
+    promptTokens: values.next(),
+    completionTokens: values.next(),
+    username: values.next(),
+    tokenName: values.next(),
+    modelName: values.next(),
+    detail: values.next(),
+    content: values.next(),
+    elapsedMs: values.next(),
+    isStream: values.next(),
+    systemPromptReset: values.next(),
+    keepLog: values.next(),
+  }
+  const address = values.next<string | undefined>()
+  return address === undefined ? settlement : { ...settlement, address }
+}
 
 export function packResults(results: readonly LedgerResult[]): PackedBatch {
   const packed: unknown[] = []

@@ -116,8 +116,10 @@ function row(operation: LedgerOperation): string {
 function settlementRow(kind: string, settlement: Settlement, checkpoint: string): string {
   const { requestId, userId, tokenId, cost, nowSeconds, channelId } = settlement
   const { promptTokens, completionTokens, username, tokenName, modelName } = settlement
-  const { detail, content, elapsedMs, isStream, systemPromptReset, keepLog } = settlement
-  const balances = `${text(requestId)},${userId},${tokenId},${cost},,${nowSeconds},,${checkpoint}`
+  const { detail, content, elapsedMs, isStream, systemPromptReset, keepLog, address } = settlement
+  // The type has no member for the address; a settlement has no process.
+  const node = address === undefined ? '' : text(address)
+  const balances = `${text(requestId)},${userId},${tokenId},${cost},,${nowSeconds},${node},${checkpoint}`
   const usage = `${channelId},${promptTokens},${completionTokens}`
   const texts = [username, tokenName, modelName, detail, content].map(text).join(',')
   return `${kind},${balances},${usage},${texts},${elapsedMs},${isStream},${systemPromptReset},${keepLog}`

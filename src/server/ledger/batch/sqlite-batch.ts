@@ -280,6 +280,7 @@ function settle(batch: Batch, settlement: Settlement): LedgerResult {
     token.remain += open.tokenAmount - tokenTaken
     token.used += charged
     token.accessed = settlement.nowSeconds
+    token.address = settlement.address ?? token.address
     token.touched = true
   }
   return { kind: 'settled', charged, debt, userQuota: user?.quota ?? 0 }
@@ -403,7 +404,7 @@ function writeBalances({ sql, users, tokens, channels }: Batch): void {
   }
   for (const token of tokens.values()) {
     if (token?.touched === true) {
-      sql.updateToken.run(token.remain, token.used, token.accessed, token.id)
+      sql.updateToken.run(token.remain, token.used, token.accessed, token.address, token.id)
     }
   }
   for (const [id, used] of channels) sql.updateChannel.run(used, id)

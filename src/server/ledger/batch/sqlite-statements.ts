@@ -21,6 +21,7 @@ export interface TokenFigures {
   limited: number
   expires: number
   accessed: number
+  address: string | null
 }
 
 export interface OpenReservation {
@@ -46,7 +47,8 @@ export function prepareStatements(db: Sqlite.Database) {
     token: db.prepare<[number], TokenFigures>(`
       SELECT id, status, coalesce(remain_quota, 0) AS remain, coalesce(used_quota, 0) AS used,
         coalesce(unlimited_quota, 0) AS unlimited, coalesce(expired_time, 0) AS expires,
-        coalesce(accessed_time, 0) AS accessed, coalesce(limited, 0) AS limited
+        coalesce(accessed_time, 0) AS accessed, gh_last_ip AS address,
+        coalesce(limited, 0) AS limited
       FROM tokens WHERE id = ?`),
     counter: db.prepare<[string], { next: number }>('SELECT next FROM id_counters WHERE name = ?'),
     setCounter: db.prepare('UPDATE id_counters SET next = ? WHERE name = ?'),
@@ -69,7 +71,8 @@ export function prepareStatements(db: Sqlite.Database) {
       'UPDATE users SET quota = ?, used_quota = ?, request_count = ? WHERE id = ?',
     ),
     updateToken: db.prepare(
-      'UPDATE tokens SET remain_quota = ?, used_quota = ?, accessed_time = ? WHERE id = ?',
+      `UPDATE tokens SET remain_quota = ?, used_quota = ?, accessed_time = ?, gh_last_ip = ?
+      WHERE id = ?`,
     ),
     updateChannel: db.prepare(
       'UPDATE channels SET used_quota = coalesce(used_quota, 0) + ? WHERE id = ?',

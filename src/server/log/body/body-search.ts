@@ -1,6 +1,6 @@
 import { PAGE_SIZE } from '../../../contract/paging.ts'
-import type { App } from '../../app.ts'
-import { SECONDS_PER_DAY } from '../../clock.ts'
+import { SECONDS_PER_DAY, type Clock } from '../../clock.ts'
+import type { Queries } from '../../db/database.ts'
 import {
   filteredLogs,
   type LogFilterValues,
@@ -23,7 +23,7 @@ const CHUNK_SIZE = 50
 const LIMIT_MS = 2000
 
 export async function searchBodies(
-  { database, clock }: Pick<App, 'database' | 'clock'>,
+  { heavy, clock }: { heavy: Queries; clock: Clock },
   filter: LogFilterValues,
   after: LogPosition | null,
 ): Promise<LogRows> {
@@ -36,7 +36,7 @@ export async function searchBodies(
   let last: PlacedBody | null = null
   let floor: number | null = null
   for (;;) {
-    const chunk: PlacedBody[] = await bodiesBefore(database.heavy, {
+    const chunk: PlacedBody[] = await bodiesBefore(heavy, {
       userId: filter.userId,
       start: filter.start_timestamp,
       end,
@@ -57,7 +57,7 @@ export async function searchBodies(
       }
       last = body
       if (await contains(body, filter)) {
-        rows.push(...(await logRowsOf(database.heavy, body, { filter, after })))
+        rows.push(...(await logRowsOf(heavy, body, { filter, after })))
       }
     }
   }
@@ -78,7 +78,7 @@ async function contains(
 }
 
 async function logRowsOf(
-  db: App['database']['heavy'],
+  db: Queries,
   { request_id, created_at }: PlacedBody,
   { filter, after }: { filter: LogFilterValues; after: LogPosition | null },
 ): Promise<StoredLog[]> {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { countedChanges } from '../../test/counted-changes.ts'
 import { forEachDatabase } from '../../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../../test/test-app.ts'
+import { mainLogStorage } from '../storage/main-log-store.ts'
 import { createLogCleanup } from './cleanup-run.ts'
 
 const DAY = 86_400
@@ -20,7 +21,9 @@ forEachDatabase('the log cleanup works in small steps', (open) => {
   function watched() {
     const { database } = server
     const { counted: write, changed } = countedChanges(database.write)
-    const cleanup = createLogCleanup({ ...server.app, database: { ...database, write } })
+    const counting = { ...database, write }
+    const logs = mainLogStorage(counting, server.clock)
+    const cleanup = createLogCleanup({ ...server.app, database: counting, logs })
     return { cleanup, changed }
   }
 

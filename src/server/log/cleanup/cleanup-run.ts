@@ -4,15 +4,17 @@ import type { App } from '../../app.ts'
 import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
 import { dayAtOrAfter, hourOf } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
-import { deleteBodiesBefore } from '../body/body-store.ts'
-import { deleteTracesBefore } from '../trace/trace-store.ts'
+import { addChannelSums } from '../../ledger/channel-sums.ts'
+import type { LogOutbox } from '../outbox/outbox.ts'
+import { dropPartitionsBefore } from '../partition/partitions.ts'
+import { deleteOldest } from '../trace/trace-store.ts'
 import { deleteSums, sumsBefore, type SumsKey } from '../log-sums-store.ts'
 import { boundedTarget, isAlive, retentionTarget } from './cleanup.ts'
 import {
   deleteFailuresBefore,
   deleteHourBefore,
-  deleteRowsBefore,
   findRun,
+  leaveHour,
   lowerDeletedBefore,
   raiseDeletedBefore,
   recountHour,
@@ -46,9 +48,15 @@ const ROWS_PER_CHUNK = 1000
 /** Each text may have tens of kilobytes. */
 const BODIES_PER_CHUNK = 100
 const PAUSE_MS = 5
+/** Pause between two looks at the outbox of a log with a store of its own. */
+const OUTBOX_PAUSE_MS = 100
 
+type CleanupApp = Pick<App, 'database' | 'logs' | 'clock'>
+
+/** `outbox` is set if the log has a store of its own. */
 export function createLogCleanup(
-  app: Pick<App, 'database' | 'clock' | 'options' | 'trace' | 'node'>,
+  app: CleanupApp & Pick<App, 'options' | 'trace' | 'node'>,
+  outbox: Pick<LogOutbox, 'storage' | 'isWaiting'> | null = null,
 ): LogCleanup {
   const { database, clock, options, trace, node } = app
   const stopper = new AbortController()
@@ -65,7 +73,7 @@ export function createLogCleanup(
       await note(trx)
       return true
     })
-    return isTaken ? new Runner(app, run, stopper.signal) : null
+    return isTaken ? new Runner(app, run, { outbox, signal: stopper.signal }) : null
   }
 
   function begin(runner: Runner): Promise<void> {
@@ -143,18 +151,31 @@ export function createLogCleanup(
 /** One process's part of a run. */
 class Runner {
   run: CleanupRun
-  private readonly app: Pick<App, 'database' | 'clock'>
+  private readonly app: CleanupApp
+  private readonly outbox: Pick<LogOutbox, 'storage' | 'isWaiting'> | null
   private readonly signal: AbortSignal
 
-  constructor(app: Pick<App, 'database' | 'clock'>, run: CleanupRun, signal: AbortSignal) {
+  constructor(
+    app: CleanupApp,
+    run: CleanupRun,
+    { outbox, signal }: { outbox: Runner['outbox']; signal: AbortSignal },
+  ) {
     this.app = app
     this.run = run
+    this.outbox = outbox
     this.signal = signal
   }
 
   async work(): Promise<void> {
-    const { write, heavy, engine } = this.app.database
+    const { logs, database } = this.app
+    const { write, heavy, engine } = database
     const { target, seenAt: beganAt } = this.run
+    // Rows that still wait would arrive in the store after the deletion.
+    await this.untilNothing(async () => {
+      if ((await this.outbox?.isWaiting(target)) !== true) return 0
+      await setTimeout(OUTBOX_PAUSE_MS)
+      return 1
+    })
     await write.transaction().execute((trx) => raiseDeletedBefore(trx, target))
     let last: SumsKey | null = null
     await this.untilNothing(async () => {
@@ -164,6 +185,8 @@ class Runner {
       last = keys.at(-1) ?? null
       return keys.length
     })
+    // The rows of a cut-off hour are subtracted from the sums of channels, which may still wait.
+    await addChannelSums(database)
     // Sums first, so that they never count rows that are gone.
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteHourBefore(trx, target)),
@@ -171,22 +194,39 @@ class Runner {
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteFailuresBefore(trx, target)),
     )
+    if (this.outbox !== null) await this.leaveCutHour(this.outbox)
+    if (!this.signal.aborted) this.run.deleted += await dropPartitionsBefore(database, target)
     await this.untilNothing(async () => {
-      const count = await write
-        .transaction()
-        .execute((trx) => deleteRowsBefore(trx, target, ROWS_PER_CHUNK))
+      const count = await logs.deleteRowsBefore(target, ROWS_PER_CHUNK)
       this.run.deleted += count
       return count
     })
-    // All rows are gone, so calls without a row are removed from the current hour as well.
-    if (target > beganAt && !this.signal.aborted) {
+    // All rows are gone, so calls without a row are removed from the current hour as well. The rows
+    // of another store cannot be counted in the same transaction.
+    if (target > beganAt && this.outbox === null && !this.signal.aborted) {
       await write.transaction().execute((trx) => recountHour(trx, engine, hourOf(target)))
     }
-    await this.untilNothing(() => deleteBodiesBefore(write, target, BODIES_PER_CHUNK))
-    await this.untilNothing(() => deleteTracesBefore(write, target, ROWS_PER_CHUNK))
+    await this.untilNothing(() => logs.deleteBodiesBefore(target, BODIES_PER_CHUNK))
+    await this.untilNothing(() => logs.deleteTracesBefore(target, ROWS_PER_CHUNK))
+    const failed = { seconds: target, countMax: ROWS_PER_CHUNK }
+    await this.untilNothing(() => deleteOldest(write, 'failed_calls', failed))
     if (this.signal.aborted) return
     this.run.isRunning = false
     await this.tell((trx, now) => noteRun(trx, this.run, { now, outcome: 'finished' }))
+  }
+
+  /**
+   * Subtracts the rows of the cut-off hour from its sums before the store deletes them. The run
+   * notes that in the same transaction, so that the process that continues it does not subtract
+   * again.
+   */
+  private async leaveCutHour({ storage }: Pick<LogOutbox, 'storage'>): Promise<void> {
+    const { target } = this.run
+    const hour = hourOf(target)
+    if (hour === target || this.run.hasLeftHour === true || this.signal.aborted) return
+    const gone = await storage.callSums(hour, target)
+    this.run.hasLeftHour = true
+    await this.tell((trx) => leaveHour(trx, hour, gone))
   }
 
   private async untilNothing(deleteSome: () => Promise<number>): Promise<void> {
@@ -232,15 +272,12 @@ async function noteRun(
 }
 
 async function deleteOldBodies(
-  { database, options, clock }: Pick<App, 'database' | 'options' | 'clock'>,
+  { logs, options, clock }: Pick<App, 'logs' | 'options' | 'clock'>,
   signal: AbortSignal,
 ): Promise<void> {
   const days = options.number('LogBodyRetentionDays')
   const target = retentionTarget(days, clock.nowSeconds()) ?? 0
-  while (
-    !signal.aborted &&
-    (await deleteBodiesBefore(database.write, target, BODIES_PER_CHUNK)) > 0
-  ) {
+  while (!signal.aborted && (await logs.deleteBodiesBefore(target, BODIES_PER_CHUNK)) > 0) {
     await setTimeout(PAUSE_MS)
   }
 }
@@ -249,10 +286,15 @@ async function deleteOldBodies(
 const TRACE_DAYS = 14
 
 async function deleteOldTraces(
-  { database, clock }: Pick<App, 'database' | 'clock'>,
+  { database, logs, clock }: CleanupApp,
   signal: AbortSignal,
 ): Promise<void> {
   const target = retentionTarget(TRACE_DAYS, clock.nowSeconds()) ?? 0
-  const deleteSome = () => deleteTracesBefore(database.write, target, ROWS_PER_CHUNK)
-  while (!signal.aborted && (await deleteSome()) > 0) await setTimeout(PAUSE_MS)
+  const failed = { seconds: target, countMax: ROWS_PER_CHUNK }
+  for (const deleteSome of [
+    () => logs.deleteTracesBefore(target, ROWS_PER_CHUNK),
+    () => deleteOldest(database.write, 'failed_calls', failed),
+  ]) {
+    while (!signal.aborted && (await deleteSome()) > 0) await setTimeout(PAUSE_MS)
+  }
 }

@@ -5,6 +5,7 @@ import { hourOf, SECONDS_PER_HOUR } from '../../clock.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { moveSetting } from '../../db/setting-store.ts'
 import { LOGS_DELETED_BEFORE } from '../../db/setting-names.ts'
+import type { CallSums } from '../storage/log-storage.ts'
 import { boundedTarget } from './cleanup.ts'
 
 /**
@@ -24,6 +25,8 @@ export interface CleanupRun {
   node: string
   /** Time of its last update, in seconds. */
   seenAt: number
+  /** Whether the rows of the cut-off hour have left its sums; only with a log store of its own. */
+  hasLeftHour?: boolean
   /** Admin who requested it; absent for a run by retention. */
   author?: AuditAuthor
 }
@@ -142,6 +145,29 @@ export async function deleteRowsBefore(
   return Number(numDeletedRows)
 }
 
+/** Deletes some of the oldest rows before a second from a store that has no sums. */
+export async function deleteOldestRows(
+  db: Queries,
+  seconds: number,
+  rowsMax: number,
+): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('logs')
+    .where(
+      'id',
+      'in',
+      db
+        .selectFrom('logs')
+        .select('id')
+        .where('created_at', '<', seconds)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(sql.lit(rowsMax)),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}
+
 const KEYS = {
   usage_hourly: ['user_id', 'username', 'token_name', 'model_name'],
   channel_usage_hourly: ['channel_id', 'model_name'],
@@ -172,6 +198,28 @@ async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]):
     await sql`DELETE FROM ${sql.table(table)} WHERE hour = ${cutHour} AND requests <= 0`.execute(
       trx,
     )
+  }
+}
+
+/** Subtracts calls of an hour, whose rows are in another store, from its sums. */
+export async function leaveHour(
+  trx: Queries,
+  hour: number,
+  gone: readonly CallSums[],
+): Promise<void> {
+  for (const [table, keys] of Object.entries(KEYS)) {
+    for (const sums of gone) {
+      const isSame = sql.join(
+        keys.map((key) => sql`${sql.ref(key)} = ${sums[key]}`),
+        sql` AND `,
+      )
+      await sql`
+        UPDATE ${sql.table(table)} SET requests = requests - ${sums.requests},
+          quota = quota - ${sums.quota}, prompt_tokens = prompt_tokens - ${sums.prompt_tokens},
+          completion_tokens = completion_tokens - ${sums.completion_tokens}
+        WHERE hour = ${hour} AND ${isSame}`.execute(trx)
+    }
+    await sql`DELETE FROM ${sql.table(table)} WHERE hour = ${hour} AND requests <= 0`.execute(trx)
   }
 }
 

@@ -15,17 +15,22 @@ export type ExportRow = LogFileRow & { request_id: string }
 /**
  * Scans `countMax` rows after a position and returns those that match the filter. `last` is the
  * last scanned row, or null at the end of the log. The database returns the rows as one JSON text,
- * which costs the event loop less time than separate objects.
+ * which costs the event loop less time than separate objects. Where the ledger is in another
+ * database (`hasLedger` false), prices are null; `withPrices` adds them.
  */
 export async function readRows(
   { heavy: db, engine }: Pick<Database, 'heavy' | 'engine'>,
   source: RowSource,
+  { hasLedger }: { hasLedger: boolean },
 ): Promise<{ rows: ExportRow[]; last: LogPosition | null }> {
   const values = sql.join([
     ...LOG_FILE_COLUMNS.map((name) => sql.ref(`fitting.${name}`)),
-    sql.ref('ledger.detail'),
-    sql.ref('ledger.debt'),
+    ...(hasLedger ? [sql.ref('ledger.detail'), sql.ref('ledger.debt')] : []),
   ])
+  const ledger = hasLedger
+    ? sql`LEFT JOIN ledger ON fitting.type = ${sql.lit(LogType.consume)}
+          AND ledger.request_id = fitting.request_id AND ledger.kind = 'consume'`
+    : sql``
   const order = sql`ORDER BY fitting.created_at DESC, fitting.id DESC`
   const packed =
     engine === 'sqlite'
@@ -34,9 +39,7 @@ export async function readRows(
   const { rows } = await sql<{ packed: string; created_at: number | null; id: number | null }>`
     WITH looked_at AS MATERIALIZED ${lookedAt(db, source)},
     fitting AS MATERIALIZED (SELECT ${sql.join(COLUMNS)} FROM looked_at WHERE ${fitting(source)})
-    SELECT (SELECT ${packed} FROM fitting
-        LEFT JOIN ledger ON fitting.type = ${sql.lit(LogType.consume)}
-          AND ledger.request_id = fitting.request_id AND ledger.kind = 'consume') AS packed,
+    SELECT (SELECT ${packed} FROM fitting ${ledger}) AS packed,
       (SELECT created_at FROM looked_at ORDER BY created_at, id LIMIT 1) AS created_at,
       (SELECT id FROM looked_at ORDER BY created_at, id LIMIT 1) AS id
   `.execute(db)
@@ -47,6 +50,30 @@ export async function readRows(
   // The cast holds because the statement above produces this structure.
   const read = JSON.parse(chunk.packed) as PackedRow[]
   return { rows: read.map(unpacked), last: { createdAt: chunk.created_at, id: chunk.id } }
+}
+
+/** Returns rows of another store with the prices that the ledger has booked. */
+export async function withPrices(
+  ledger: Queries,
+  rows: readonly ExportRow[],
+): Promise<ExportRow[]> {
+  const requests = rows
+    .filter(({ type, request_id }) => type === LogType.consume && request_id !== '')
+    .map(({ request_id }) => request_id)
+  if (requests.length === 0) return [...rows]
+  const booked = await ledger
+    .selectFrom('ledger')
+    .select(['request_id', 'detail', 'debt'])
+    .where('request_id', 'in', requests)
+    .where('kind', '=', 'consume')
+    .execute()
+  const prices = new Map(
+    booked.map(({ request_id, detail, debt }) => [request_id, bookedPrice(detail, debt)]),
+  )
+  return rows.map((row) => ({
+    ...row,
+    price: row.type === LogType.consume ? (prices.get(row.request_id) ?? null) : null,
+  }))
 }
 
 /** The columns of the file in order, followed by detail and debt of the ledger row. */

@@ -6,12 +6,9 @@ import {
 } from '../../../contract/log-file.ts'
 import type { App } from '../../app.ts'
 import { AppError } from '../../app-error.ts'
-import { findBodies } from '../body/body-store.ts'
-import { searchBodies } from '../body/body-search.ts'
-import { unpackedBody } from '../body/capture.ts'
 import { narrowedToRequest } from '../log-request-store.ts'
 import type { LogFilterValues, LogPosition } from '../log-store.ts'
-import { readRows, type ExportRow, type RowSource } from './export-store.ts'
+import type { ExportRow, RowSource } from './export-store.ts'
 import { localTimeWriter } from './local-time.ts'
 import { Pace } from './pace.ts'
 
@@ -39,7 +36,7 @@ const ROWS_WITH_BODIES = 50
  * can still be returned with a status.
  */
 export async function beginExport(
-  app: Pick<App, 'database' | 'clock' | 'options'>,
+  app: Pick<App, 'database' | 'logs' | 'clock' | 'options'>,
   wanted: WantedExport,
 ): Promise<{ contentType: string; pieces: Pieces }> {
   const timeText = localTimeWriter(wanted.zone === '' ? 'UTC' : wanted.zone)
@@ -80,15 +77,13 @@ export async function* framed(
   }
 }
 
-function rowPieces(
-  app: Pick<App, 'database' | 'clock'>,
-  wanted: WantedExport,
-  file: LogFile,
-): Pieces {
+function rowPieces(app: Pick<App, 'logs' | 'clock'>, wanted: WantedExport, file: LogFile): Pieces {
   const { filter } = wanted
   const pace = new Pace()
   const sources =
-    filter.request || filter.response ? foundByBody(app, filter) : stretches(filter, wanted, pace)
+    filter.request || filter.response
+      ? foundByBody(app.logs, filter)
+      : stretches(filter, wanted, pace)
   return writtenPieces(app, { wanted, file, sources, pace })
 }
 
@@ -106,13 +101,10 @@ async function* stretches(
   while (after !== null) after = yield { filter, after, countMax: countMax() }
 }
 
-async function* foundByBody(
-  app: Pick<App, 'database' | 'clock'>,
-  filter: LogFilterValues,
-): Sources {
+async function* foundByBody(logs: App['logs'], filter: LogFilterValues): Sources {
   let after: LogPosition | null = null
   for (;;) {
-    const { rows, searchedFrom } = await searchBodies(app, filter, after)
+    const { rows, searchedFrom } = await logs.searchBodies(filter, after)
     const last = rows.at(-1)
     if (last !== undefined) yield { ids: rows.map(({ id }) => id) }
     if (searchedFrom !== undefined) after = { createdAt: searchedFrom, id: 0 }
@@ -122,7 +114,7 @@ async function* foundByBody(
 }
 
 async function* writtenPieces(
-  { database, clock }: Pick<App, 'database' | 'clock'>,
+  { logs, clock }: Pick<App, 'logs' | 'clock'>,
   {
     wanted,
     file,
@@ -133,28 +125,18 @@ async function* writtenPieces(
   let next = await sources.next(null)
   while (next.done !== true) {
     const beganMs = clock.monotonicMs()
-    const { rows, last } = await readRows(database, next.value)
-    const whole = wanted.hasBodies ? await withBodies({ database }, rows) : rows
+    const { rows, last } = await logs.exportRows(next.value)
+    const whole = wanted.hasBodies ? await withBodies(logs, rows) : rows
     if (whole.length > 0) yield whole.map(file.row).join(file.between)
     next = await sources.next(last)
     await pace.rest(clock.monotonicMs() - beganMs)
   }
 }
 
-async function withBodies(
-  { database }: Pick<App, 'database'>,
-  rows: readonly ExportRow[],
-): Promise<ExportRow[]> {
+async function withBodies(logs: App['logs'], rows: readonly ExportRow[]): Promise<ExportRow[]> {
   const requests = rows.map(({ request_id }) => request_id).filter((id) => id !== '')
-  const bodies = new Map(
-    (await findBodies(database.heavy, requests)).map((body) => [body.request_id, body]),
-  )
-  return Promise.all(
-    rows.map(async (row) => {
-      const body = bodies.get(row.request_id)
-      return { ...row, ...(body === undefined ? NO_BODY : await unpackedBody(body)) }
-    }),
-  )
+  const bodies = await logs.bodyTexts(requests)
+  return rows.map((row) => ({ ...row, ...(bodies.get(row.request_id) ?? NO_BODY) }))
 }
 
 const NO_BODY = { request: '', response: '' }

@@ -26,28 +26,24 @@ export async function findTrace(db: Queries, requestId: string): Promise<string 
   return row?.trace ?? null
 }
 
-/** Deletes some traces and failed calls before a second. Returns their number. */
-export async function deleteTracesBefore(
+/** Deletes some rows before a second, the oldest first. Returns their number. */
+export async function deleteOldest(
   db: Queries,
-  seconds: number,
-  countMax: number,
+  table: 'route_traces' | 'failed_calls',
+  { seconds, countMax }: { seconds: number; countMax: number },
 ): Promise<number> {
-  let deleted = 0
-  for (const table of ['route_traces', 'failed_calls'] as const) {
-    const { numDeletedRows } = await db
-      .deleteFrom(table)
-      .where(
-        'request_id',
-        'in',
-        db
-          .selectFrom(table)
-          .select('request_id')
-          .where('created_at', '<', seconds)
-          .orderBy('created_at')
-          .limit(sql.lit(countMax)),
-      )
-      .executeTakeFirst()
-    deleted += Number(numDeletedRows)
-  }
-  return deleted
+  const { numDeletedRows } = await db
+    .deleteFrom(table)
+    .where(
+      'request_id',
+      'in',
+      db
+        .selectFrom(table)
+        .select('request_id')
+        .where('created_at', '<', seconds)
+        .orderBy('created_at')
+        .limit(sql.lit(countMax)),
+    )
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }

@@ -1,6 +1,6 @@
 import { RouteTrace } from '../../../contract/route-api.ts'
 import type { App } from '../../app.ts'
-import { findTrace, insertTraces, type StoredTrace } from './trace-store.ts'
+import { insertTraces, type StoredTrace } from './trace-store.ts'
 
 /**
  * Stores traces of calls in batches, after they were answered. If many calls fail, not all traces
@@ -77,10 +77,10 @@ export function createTraces({ database, trace: output }: Pick<App, 'database' |
 
 /** Returns the trace of a call, or null if none is stored, as for most calls. */
 export async function readTrace(
-  { database }: Pick<App, 'database'>,
+  { logs }: Pick<App, 'logs'>,
   requestId: string,
 ): Promise<RouteTrace | null> {
-  const text = await findTrace(database.read, requestId)
+  const text = await logs.findTrace(requestId)
   if (text === null) return null
   const parsed = RouteTrace.safeParse(JSON.parse(text))
   // An older or newer version may have written it.

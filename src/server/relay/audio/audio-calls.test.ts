@@ -80,7 +80,7 @@ onSqlite('speech', (open) => {
     return answer
   }
 
-  test('read aloud is sold by the character, not by the byte', async () => {
+  test('is charged per character, not per byte', async () => {
     await aRoute(setup, 'tts-1')
     const answer = await post(
       setup,
@@ -94,7 +94,7 @@ onSqlite('speech', (open) => {
     expect(detail).toMatchObject({ prompt_tokens: 5, completion_tokens: 0 })
   })
 
-  test('more text than the model reads is refused', async () => {
+  test('a text that is too long for the model is rejected', async () => {
     await aRoute(setup, 'tts-1')
     const own = await aClient(setup)
     const speak = (input: string) =>
@@ -110,7 +110,7 @@ onSqlite('speech', (open) => {
     expect((await speak('长'.repeat(4096))).status).toBe(200)
   })
 
-  test('what is no text is refused as clients know it', async () => {
+  test('an input that is not a text is rejected with OpenAI’s error', async () => {
     const model = await aServedModel(setup)
     const answer = await post(setup, client, { model, input: ['x'] }, { path: SPEECH })
     expectRefusal(answer, {
@@ -121,13 +121,13 @@ onSqlite('speech', (open) => {
     })
   })
 
-  describe('a recording goes on as it comes:', () => {
+  describe('streamed audio:', () => {
     const SPOKEN = { input: 'hello, you', voice: 'a' }
     const PIECE = Buffer.alloc(64 * 1024, 7)
     const speak = (own: RelayClient, model: string, isPaused = false) =>
       openCall(setup, own, { model, ...SPOKEN }, { path: SPEECH, isPaused })
 
-    /** An upstream whose recording a test writes. */
+    /** An upstream whose audio a test writes. */
     async function aRecorder() {
       const opened = Promise.withResolvers<ServerResponse>()
       const upstream = await startScriptedUpstream((_request, response) => {
@@ -139,7 +139,7 @@ onSqlite('speech', (open) => {
       return { model, opened: opened.promise, close: () => upstream.close() }
     }
 
-    test('the first sound before the last is made, the last byte when it is paid for', async () => {
+    test('sends the first bytes before the last are generated, and the last byte after settlement', async () => {
       const own = await aClient(setup)
       const { model, opened, close } = await aRecorder()
       const speaking = speak(own, model)
@@ -158,7 +158,7 @@ onSqlite('speech', (open) => {
       await close()
     })
 
-    test('no faster than its client takes it', async () => {
+    test('is read no faster than its client reads', async () => {
       const { model, opened, close } = await aRecorder()
       const speaking = speak(client, model, true)
       const upstream = await opened
@@ -183,7 +183,7 @@ onSqlite('speech', (open) => {
         new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 300)),
       ])
 
-    test('a client that leaves ends the upstream’s work and pays for the text', async () => {
+    test('a client that leaves ends the upstream request and pays for the text', async () => {
       const { model, opened, close } = await aRecorder()
       const speaking = speak(client, model)
       const upstream = await opened
@@ -196,7 +196,7 @@ onSqlite('speech', (open) => {
       await close()
     })
 
-    test('one that breaks is charged, and nobody takes it for the whole', async () => {
+    test('one that breaks is charged, and its client cannot take it for complete', async () => {
       const { model, opened, close } = await aRecorder()
       const speaking = speak(client, model)
       const upstream = await opened
@@ -246,7 +246,7 @@ onSqlite('speech', (open) => {
     )
   })
 
-  test('of models that count tokens is estimated from the text, or counted in a stream', async () => {
+  test('is estimated from the text, or counted in a stream, for models priced by the token', async () => {
     await aRoute(setup, 'gpt-4o-mini-tts')
     const body = { model: 'gpt-4o-mini-tts', input: 'hello, you there', voice: 'a' }
     const whole = await post(setup, client, body, { path: SPEECH })
@@ -268,7 +268,7 @@ onSqlite('speech', (open) => {
     })
   })
 
-  test('how it is to be read is text that such models read too', async () => {
+  test('counts the instructions, too', async () => {
     await aRoute(setup, 'gpt-4o-mini-tts')
     const body = { model: 'gpt-4o-mini-tts', input: 'hello, you there', voice: 'a' }
     const promptOf = async (instructions: unknown) => {
@@ -286,7 +286,7 @@ onSqlite('speech', (open) => {
     })
   })
 
-  test('B18: a transcript costs what its recording is long, at the model’s ratio', async () => {
+  test('B18: a transcript is charged by the length of its recording, at the model’s ratio', async () => {
     await aRoute(setup, 'whisper-1')
     const { quota, detail } = await bookedCall(
       setup,
@@ -294,7 +294,7 @@ onSqlite('speech', (open) => {
     )
     expect(quota).toBe(Math.ceil((61 * 3000) / 60))
     expect(detail.lines).toEqual([{ kind: 'second', count: 61, ratios: ['3', '1000'], per: 60 }])
-    // The model is what was asked for, and whisper only when nothing was.
+    // The requested model has the price; whisper is only the default.
     const other = await aServedModel(setup)
     expect((await bookedCall(setup, requestIdOf(await transcribe({ model: other })))).quota).toBe(
       1017,
@@ -309,7 +309,7 @@ onSqlite('speech', (open) => {
     ['text', 3050],
     ['srt', 3050],
     ['vtt', 3050],
-    // The upstream says 1.5 seconds.
+    // The upstream reports 1.5 seconds.
     ['verbose_json', 100],
   ])('a transcript as %s', async (format, quota) => {
     await aRoute(setup, 'whisper-1')
@@ -341,7 +341,7 @@ onSqlite('speech', (open) => {
     await upstream.close()
   })
 
-  test('of models that hear tokens costs what the upstream counted', async () => {
+  test('of models priced by the token costs the reported tokens', async () => {
     await aRoute(setup, 'gpt-4o-transcribe')
     const expected = Math.ceil(14 * 1.25 * 2.4 + 3 * 1.25 * 4)
     const whole = await transcribe({ model: 'gpt-4o-transcribe' })
@@ -351,14 +351,14 @@ onSqlite('speech', (open) => {
     expect((await bookedCall(setup, requestIdOf(streamed))).quota).toBe(expected)
   })
 
-  test('and is estimated from its length when it says nothing', async () => {
+  test('is estimated from its length if usage is missing', async () => {
     await aRoute(setup, 'gpt-4o-mini-transcribe', { words: 'no-usage' })
     const answer = await transcribe({ model: 'gpt-4o-mini-transcribe' })
     const { detail } = await bookedCall(setup, requestIdOf(answer))
     expect(detail).toMatchObject({ usage_source: 'estimated', prompt_tokens: 610 })
   })
 
-  test('or from the length that it says, never by the second', async () => {
+  test('or from its reported length, never charged by the second', async () => {
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"text":"forty-two","usage":{"type":"duration","seconds":60}}')
@@ -370,7 +370,7 @@ onSqlite('speech', (open) => {
     await upstream.close()
   })
 
-  // The price of the model that is sent applies: how it is sold is not to be read from the alias.
+  // The price of the model that is sent applies: the alias does not determine the pricing unit.
   test.each([
     ['gpt-4o-mini-tts', 'voice', SPEECH],
     ['tts-1', 'gpt-voice', SPEECH],
@@ -390,14 +390,14 @@ onSqlite('speech', (open) => {
           ? await post(setup, own, { model: name, input: 'hello, you', voice: 'a' }, { path })
           : await transcribe({ model: name }, { own })
       const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
-      // Of speech it says what is held back.
+      // The header of raw speech states the reserved length.
       const told = answer.headers['x-gatehouse-quota']
       return { quota, told, source: detail.usage_source, lines: detail.lines }
     }
     expect(await charged(alias)).toEqual(await charged(model))
   })
 
-  test('an alias with a price of its own is measured as what it is called', async () => {
+  test('an alias with its own price is measured by the alias', async () => {
     const alias = `ear-${aModel()}`
     const ratios = setup.app.options.text('ModelRatio')
     await setup.app.options.set('ModelRatio', JSON.stringify({ [alias]: 3 }))
@@ -407,7 +407,7 @@ onSqlite('speech', (open) => {
     await setup.app.options.set('ModelRatio', ratios)
   })
 
-  test('each channel that is tried measures as the model it is mapped to', async () => {
+  test('each channel measures by the model that it maps to', async () => {
     const alias = aModel()
     const mapped = (model: string) => JSON.stringify({ [alias]: model })
     await aRoute(setup, alias, {
@@ -437,13 +437,13 @@ onSqlite('speech', (open) => {
     await upstream.close()
   })
 
-  test('a translation is a transcript', async () => {
+  test('a translation is charged like a transcript', async () => {
     await aRoute(setup, 'whisper-1')
     const answer = await transcribe({ model: 'whisper-1' }, { path: '/v1/audio/translations' })
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(3050)
   })
 
-  test('that fails costs nothing', async () => {
+  test('a failed transcription costs nothing', async () => {
     const own = await aClient(setup)
     for (const words of ['fail-500', 'error-200', 'html-200', 'fail-empty', 'fail-cut']) {
       const model = await aServedModel(setup, words)
@@ -454,7 +454,7 @@ onSqlite('speech', (open) => {
     await expectNothingCharged(setup, own)
   })
 
-  test('a form goes to another channel when one fails, whole', async () => {
+  test('the whole form is sent to another channel after a failure', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'fail-500', priority: 9 })
     await aRoute(setup, model, { model_mapping: JSON.stringify({ [model]: 'whisper-1' }) })
@@ -485,7 +485,7 @@ onSqlite('speech', (open) => {
     expectRefusal(answer, { code, wireCode, status: 400, params })
   })
 
-  test('a form is refused where JSON is taken', async () => {
+  test('a form is rejected by an endpoint for JSON', async () => {
     const { body, type } = formOf({ model: 'dall-e-3', prompt: 'x' })
     const path = '/v1/images/generations'
     const answer = await post(setup, client, body, { path, headers: { 'content-type': type } })
@@ -497,7 +497,7 @@ onSqlite('speech', (open) => {
     })
   })
 
-  test('a token may use its models and no others, also in a form', async () => {
+  test('a token may use only its models, also in a form', async () => {
     const limited = await aClient(setup, { token: { models: 'whisper-1' } })
     await aRoute(setup, 'whisper-1')
     const other = await aServedModel(setup)
@@ -505,7 +505,7 @@ onSqlite('speech', (open) => {
     expect((await transcribe({ model: other }, { own: limited })).status).toBe(403)
   })
 
-  test('a stream that breaks is charged by the recording', async () => {
+  test('a broken stream is charged by the length of the recording', async () => {
     const own = await aClient(setup)
     const model = await aServedModel(setup, 'cut-after-1')
     const answer = await transcribe({ model, stream: 'true' }, { own })
@@ -527,13 +527,13 @@ describe.each(clients)('openai %s', (_version, Client) => {
   useRelay((now) => ({ setup, client } = now), { sharesClient: true })
   const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
 
-  test('reads aloud', async () => {
+  test('synthesizes speech', async () => {
     const model = await aServedModel(setup)
     const answer = await sdk().audio.speech.create({ model, input: 'hello', voice: 'alloy' })
     expect(Buffer.from(await answer.arrayBuffer())).toEqual(Buffer.alloc(256, 1))
   })
 
-  test('writes down, and translates', async () => {
+  test('transcribes and translates', async () => {
     const model = await aServedModel(setup)
     const file = await toFile(wav(2), 'a.wav', { type: 'audio/wav' })
     expect((await sdk().audio.transcriptions.create({ model, file })).text).toBe('forty-two')
@@ -547,7 +547,7 @@ describe.each(clients)('openai %s', (_version, Client) => {
   })
 })
 
-test('openai 7 writes down in a stream', async () => {
+test('openai 7 transcribes in a stream', async () => {
   const setup = await startRelay()
   const client = await aClient(setup)
   const model = await aServedModel(setup)

@@ -14,7 +14,7 @@ const be32 = (value: number): Buffer => {
   return bytes
 }
 
-/** 16-bit mono at 8 kHz; `byteRate`: what it says of its bytes a second. */
+/** 16-bit mono at 8 kHz; `byteRate`: the header's bytes per second. */
 function wav(
   seconds: number,
   { declared = seconds * 16_000, byteRate = 16_000, codec = 1 } = {},
@@ -150,7 +150,7 @@ function liveWebm(seconds: number): Buffer {
   return Buffer.concat([EBML, Buffer.from([0x18, 0x53, 0x80, 0x67]), open, ...clusters])
 }
 
-describe('a recording says how long it is', () => {
+describe('the duration of a recording', () => {
   test.each([
     ['WAV', wav(3), 3],
     ['WAV that claims more than it holds', wav(3, { declared: 3000 * 16_000 }), 3],
@@ -190,15 +190,15 @@ describe('a recording says how long it is', () => {
     expect(recordedSeconds(bytes)).toBe(seconds)
   })
 
-  test('one that cannot be read counts by its size, never as nothing', () => {
+  test('is estimated by the size if unreadable, and never 0', () => {
     expect(recordedSeconds(Buffer.alloc(20_000))).toBe(10)
     expect(recordedSeconds(Buffer.alloc(1))).toBe(1)
     expect(recordedSeconds(flac(44_100, 0))).toBe(1)
-    // A day and more is no recording but a lie.
+    // A header that claims more than a day is false.
     expect(recordedSeconds(mp4(1, 4_000_000_000))).toBe(1)
   })
 
-  test('whatever the bytes are, it is a whole number of seconds from 1', () => {
+  test('is a whole number of seconds from 1 for any bytes', () => {
     const live = [fragmented(2), liveWebm(2)]
     const heads = [
       wav(1),

@@ -4,23 +4,26 @@ import { oggSeconds } from './ogg-duration.ts'
 import { webmSeconds } from './webm-duration.ts'
 
 /**
- * How long a recording is, from its own bytes, without decoding it: WAV, FLAC, MP3, Ogg, MP4 and
- * WebM, which is what upstreams take. It is paid for, so that what a head says of itself counts
- * only where a decoder would go by it too; and none lasts shorter than its bytes would at the
- * highest rate there is. Sources: RIFF/WAVE with Microsoft's `WAVEFORMATEXTENSIBLE`, RFC 9639
+ * Reads the duration of a recording from its bytes, without decoding: WAV, FLAC, MP3, Ogg, MP4 and
+ * WebM, the formats that upstreams accept. The duration determines the charge, so a header field
+ * counts only if decoders rely on it, too, and the result is never shorter than the size at the
+ * maximum bit rate allows. Sources: RIFF/WAVE with Microsoft's `WAVEFORMATEXTENSIBLE`, RFC 9639
  * (FLAC).
  */
 
-/** Speech is hardly ever packed tighter: a recording we cannot read is taken to be this loose. */
+/** Bit rate of an unreadable recording: speech is rarely compressed further than this. */
 const UNKNOWN_BYTES_PER_SECOND = 2000
-/** Nothing longer is transcribed in one call; a head that claims more is not believed. */
+/**
+ * Maximum duration, in seconds: longer recordings cannot be transcribed in one call, so a header
+ * that claims more is ignored.
+ */
 const SECONDS_MAX = 86_400
-/** Four channels of 32 bits at 96 kHz, unpacked. */
+/** Four uncompressed channels of 32 bits at 96 kHz. */
 const RAW_BYTES_PER_SECOND_MAX = 1_536_000
-/** 320 kbit/s: what is packed into a WAV file is not dearer. */
+/** 320 kbit/s, the maximum for compressed audio in a WAV file. */
 const PACKED_BYTES_PER_SECOND_MAX = 40_000
 
-/** Seconds, begun ones counted as whole; at least 1. */
+/** Returns the duration in seconds, rounded up; at least 1. */
 export function recordedSeconds(bytes: Buffer): number {
   const read = readers.map((reader) => reader(bytes)).find((seconds) => seconds !== null)
   const isSound = read !== undefined && read !== null && read > 0 && read <= SECONDS_MAX
@@ -29,11 +32,11 @@ export function recordedSeconds(bytes: Buffer): number {
 
 const tag = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
 
-/** `fmt ` and `data`. */
+/** Chunk names: `fmt ` and `data`. */
 const FORMAT = 0x666d7420
 const DATA = 0x64617461
 
-/** Decoders play every `data` there is. */
+/** Adds up all `data` chunks, since decoders play all of them. */
 function wavSeconds(bytes: Buffer): number | null {
   if (!/^(?:RIFF|RF64|BW64)$/.test(tag(bytes, 0)) || tag(bytes, 8) !== 'WAVE') return null
   let bytesPerSecond = 0
@@ -45,7 +48,7 @@ function wavSeconds(bytes: Buffer): number | null {
     const left = bytes.length - start
     const name = bytes.readUInt32BE(at)
     const isData = name === DATA
-    // Recorders that write while they record leave the size open, as 0 or as the largest there is.
+    // Programs that write during recording leave the size open, as 0 or the maximum.
     const size = isData && declared === 0 ? left : Math.min(declared, left)
     if (name === FORMAT && size >= 16) {
       bytesPerSecond = wavRate(bytes.subarray(start, start + size))
@@ -63,7 +66,10 @@ const MU_LAW = 7
 const LOGARITHMIC: ReadonlySet<number> = new Set([A_LAW, MU_LAW])
 const EXTENSIBLE = 0xfffe
 
-/** Bytes a second; the field of that name is for players that look ahead, and decides nothing. */
+/**
+ * Bytes per second, computed from the format. The field of that name is only a hint for players and
+ * is ignored for uncompressed audio.
+ */
 function wavRate(format: Buffer): number {
   const kind = format.readUInt16LE(0)
   const codec = kind === EXTENSIBLE && format.length >= 26 ? format.readUInt16LE(24) : kind
@@ -76,7 +82,7 @@ function wavRate(format: Buffer): number {
   return Math.min(format.readUInt32LE(8), PACKED_BYTES_PER_SECOND_MAX)
 }
 
-/** Packed samples are not larger than they were: a head that says so is not believed. */
+/** Rejects a header whose uncompressed audio would be smaller than the compressed file. */
 function flacSeconds(bytes: Buffer): number | null {
   if (tag(bytes, 0) !== 'fLaC' || bytes.length < 26) return null
   const rate = (bytes.readUInt16BE(18) << 4) | ((bytes[20] ?? 0) >> 4)

@@ -1,6 +1,6 @@
-/** How long an MP3 recording is. Sources: ISO 11172-3 and 13818-3 (frames), ID3v2.4 (tags). */
+/** Duration of an MP3 recording. Sources: ISO 11172-3 and 13818-3 (frames), ID3v2.4 (tags). */
 
-/** Kilobits a second of layer III, by version (1, then 2 and 2.5) and index. */
+/** Kilobits per second of layer III, by version (1, then 2 and 2.5) and index. */
 const KILOBITS = [
   [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320],
   [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160],
@@ -8,7 +8,7 @@ const KILOBITS = [
 const RATES = [44_100, 48_000, 32_000] as const
 /** At 320 kbit/s, the highest rate. */
 const BYTES_PER_SECOND_MAX = 40_000
-/** Of what is no frame, so many bytes are searched for the next one. */
+/** Maximum bytes that are searched for the next frame. */
 const SEARCHED_BYTES_MAX = 4 * 2 ** 20
 
 interface Frame {
@@ -32,8 +32,8 @@ function frameAt(bytes: Buffer, at: number): Frame | null {
 }
 
 /**
- * Every frame says how long it is: walking over them is exact at any bit rate. Between them, as in
- * recordings that were joined, there may be tags and remains, over which decoders find the next.
+ * Walks over the frames, each of which states its own length: exact at any bit rate. Joined
+ * recordings may have tags and other data between frames; decoders search for the next frame there.
  */
 export function mp3Seconds(bytes: Buffer): number | null {
   const start = headTagLength(bytes)
@@ -53,18 +53,21 @@ export function mp3Seconds(bytes: Buffer): number | null {
     searched += next - at + 1
     at = next
   }
-  // In what is mostly no frames, those that were found are chance.
+  // If frames cover less than half of the bytes, they are accidental matches.
   const isMp3 = framed > 0 && framed * 2 >= at - start
   return isMp3 ? seconds + Math.max(0, bytes.length - at) / BYTES_PER_SECOND_MAX : null
 }
 
-/** Only at the very beginning is a tag passed over by its size. */
+/** Length of the tag at the beginning. Only there do decoders skip a tag by its size. */
 function headTagLength(bytes: Buffer): number {
   if (bytes.toString('latin1', 0, 3) !== 'ID3' || bytes.length <= 10) return 0
   return 10 + [6, 7, 8, 9].reduce((sum, i) => sum * 128 + ((bytes[i] ?? 0) & 127), 0)
 }
 
-/** Where a frame begins that another one follows; the end where there is none. */
+/**
+ * Returns the offset of the next frame that is followed by another; the end of the search if there
+ * is no such frame.
+ */
 function nextFrame(bytes: Buffer, from: number, most: number): number {
   const end = Math.min(bytes.length, from + most + 1)
   for (let at = from + 1; at < end; at += 1) {

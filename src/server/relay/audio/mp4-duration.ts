@@ -1,8 +1,8 @@
 import { SOUND_BYTES_PER_SECOND_MAX, VIDEO_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
 
-/** How long the sound of an MP4 recording is. Source: ISO 14496-12. */
+/** Duration of the audio in an MP4 recording. Source: ISO 14496-12. */
 
-/** More boxes than a recording has; made-up ones must not take our time. */
+/** More boxes than a real recording has: limits the time that a malicious file takes. */
 const BOXES_MAX = 500_000
 
 interface Box {
@@ -11,8 +11,8 @@ interface Box {
 }
 
 /**
- * The longest of what the head says and what the tables of its sound add up to. A recording that is
- * written while it is made says nothing in its head: its fragments bring their tables.
+ * Returns the longest of the duration in the header and those in the audio tables. A recording that
+ * is written while it is made has no duration in its header: the tables are in its fragments.
  */
 export function mp4Seconds(bytes: Buffer): number | null {
   if (bytes.toString('latin1', 4, 8) !== 'ftyp') return null
@@ -46,7 +46,7 @@ export function mp4Seconds(bytes: Buffer): number | null {
 
 type BoxReader = (bytes: Buffer) => Box[]
 
-/** Reads boxes that stand beside each other, up to so many in one recording. */
+/** Reads adjacent boxes, up to a maximum for the whole recording. */
 function boxReader(): BoxReader {
   let left = BOXES_MAX
   return (bytes) => {
@@ -56,7 +56,7 @@ function boxReader(): BoxReader {
       const short = bytes.readUInt32BE(at)
       const isLong = short === 1 && at + 16 <= bytes.length
       const head = isLong ? 16 : 8
-      // 0: to the end.
+      // A size of 0 means that the box extends to the end.
       const size = isLong ? Number(bytes.readBigUInt64BE(at + 8)) : short || bytes.length - at
       if (size < head) break
       const end = Math.min(bytes.length, at + size)
@@ -70,17 +70,17 @@ function boxReader(): BoxReader {
 
 const NOTHING = Buffer.alloc(0)
 
-/** The content of the first of a kind; nothing where there is none. */
+/** Content of the first box of a type; empty if it is missing. */
 const inside = (boxes: readonly Box[], type: string): Buffer =>
   boxes.find((box) => box.type === type)?.content ?? NOTHING
 
-/** A number of four bytes; 0 where there are none. */
+/** A number of four bytes; 0 if the bytes end before. */
 const numberAt = (bytes: Buffer, at: number): number =>
   at + 4 <= bytes.length ? bytes.readUInt32BE(at) : 0
 
 const isWide = (content: Buffer): boolean => content[0] === 1
 
-/** Scale and length of the whole; the version says how wide they are. */
+/** Duration from the movie header; its version determines the width of the fields. */
 function headSeconds(head: Buffer): number {
   const scale = numberAt(head, isWide(head) ? 20 : 12)
   const length = isWide(head)
@@ -93,7 +93,7 @@ interface Track {
   id: number
   isSound: boolean
   isVideo: boolean
-  /** Units a second. */
+  /** Time units per second. */
   scale: number
   units: number
 }
@@ -114,7 +114,7 @@ function trackOf(content: Buffer, boxesIn: BoxReader): Track {
   }
 }
 
-/** Runs of samples of one length. */
+/** Adds up runs of samples with equal durations. */
 function tableUnits(table: Buffer): number {
   let units = 0
   for (let at = 8; at + 8 <= table.length; at += 8) {
@@ -123,7 +123,9 @@ function tableUnits(table: Buffer): number {
   return units
 }
 
-/** Flags of a fragment's head, and of a run of samples: which fields are there. */
+/**
+ * Flags of a fragment's header and of a run of samples, which state the fields that are present.
+ */
 const HAS_OFFSET = 1
 const HAS_DESCRIPTION = 2
 const HAS_DURATION = 8
@@ -131,7 +133,7 @@ const RUN_HAS_FIRST_FLAGS = 4
 const RUN_HAS_DURATIONS = 0x100
 const RUN_SAMPLE_FIELDS = [0x100, 0x200, 0x400, 0x800]
 
-/** `usual`: what a sample lasts by track, where its fragment does not say. */
+/** `usual`: default sample duration by track, for fragments without one. */
 function fragmentOf(
   boxes: readonly Box[],
   usual: ReadonlyMap<number, number>,

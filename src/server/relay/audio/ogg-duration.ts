@@ -1,21 +1,21 @@
 import { SOUND_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
 
-/** How long an Ogg recording is. Sources: RFC 3533 (Ogg), RFC 7845 (Opus), Vorbis I. */
+/** Duration of an Ogg recording. Sources: RFC 3533 (Ogg), RFC 7845 (Opus), Vorbis I. */
 
-/** A day has 86,400 where a page is a second; made-up ones must not take our time. */
+/** A day has 86,400 pages of one second: limits the time that a malicious file takes. */
 const PAGES_MAX = 400_000
 const HEAD_BYTES = 27
 const FIRST_OF_STREAM = 2
-/** Of a page on which nothing ends. */
+/** Position of a page on which no packet ends. */
 const NO_POSITION = 2n ** 64n - 1n
 
 /**
- * A page names the last sample that ends on it. Recordings may be joined: each stream begins with a
- * page of its own and counts from there.
+ * Reads the position of the last sample that ends on each page. Recordings may be joined: each
+ * stream begins with its own page and counts from 0.
  */
 export function oggSeconds(bytes: Buffer): number | null {
   if (bytes.toString('latin1', 0, 4) !== 'OggS') return null
-  /** Seconds and samples a second of each stream, by its number. */
+  /** Seconds, and samples per second, of each stream by its number. */
   const streams = new Map<number, { rate: number; seconds: number }>()
   let joined = 0
   let at = 0
@@ -40,9 +40,9 @@ export function oggSeconds(bytes: Buffer): number | null {
   return seconds === 0 ? null : Math.max(seconds, bytes.length / SOUND_BYTES_PER_SECOND_MAX)
 }
 
-/** Samples a second of a stream that begins so; 0: it is no sound that we know. */
+/** Samples per second of a stream with this first page; 0 if it is not known audio. */
 function rateOf(head: Buffer): number {
-  // Opus counts at 48 kHz, whatever it was recorded at.
+  // Opus positions count at 48 kHz, independent of the recording's sample rate.
   if (head.includes('OpusHead')) return 48_000
   const vorbis = head.indexOf('\u0001vorbis')
   return vorbis < 0 || vorbis + 16 > head.length ? 0 : head.readUInt32LE(vorbis + 12)

@@ -1,5 +1,5 @@
-/** The member of an object that holds a whole recording, in base64. */
+/** Member of an object with a whole recording, in base64. */
 export const SOUND = 'audio'
 
-/** The member of an object that holds a text as it goes to the client, beside what it took. */
+/** Member of an object with the text for the client, beside the usage. */
 export const PLAIN_TEXT = 'plain_text'

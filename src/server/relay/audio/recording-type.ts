@@ -1,4 +1,7 @@
-/** The media type of a recording, by its first bytes; null: none that models are known to hear. */
+/**
+ * Returns the media type of a recording by its first bytes; null if it is no audio format that
+ * models accept.
+ */
 export function recordingType(bytes: Buffer): string | null {
   const text = (at: number, length: number): string => bytes.toString('latin1', at, at + length)
   const begin = text(0, 4)
@@ -10,7 +13,7 @@ export function recordingType(bytes: Buffer): string | null {
   if (known !== undefined) return known
   const second = bytes[1] ?? 0
   if (bytes[0] !== 0xff || (second & 0xe0) !== 0xe0) return null
-  // Both begin with the same bits; layer 0 is none of MPEG's.
+  // AAC and MP3 frames begin with the same bits; MPEG does not use layer 0.
   return (second & 0x06) === 0 ? 'audio/aac' : 'audio/mp3'
 }
 

@@ -1,14 +1,14 @@
 import { SOUND_BYTES_PER_SECOND_MAX, VIDEO_BYTES_PER_SECOND_MAX } from './byte-rates.ts'
 
-/** How long a WebM recording is. Source: RFC 9559 (Matroska), RFC 8794 (EBML). */
+/** Duration of a WebM recording. Sources: RFC 9559 (Matroska), RFC 8794 (EBML). */
 
 const EBML = 0x1a45dfa3
 const NANOSECONDS = 1e9
 
-/** Eleven hours, a block being 20 ms; made-up ones must not take our time. */
+/** Eleven hours of blocks of 20 ms: limits the time that a malicious file takes. */
 const ELEMENTS_MAX = 2_000_000
 
-/** Elements that are looked into: Segment, Info, Tracks, TrackEntry, Cluster, BlockGroup. */
+/** Elements whose children are read: Segment, Info, Tracks, TrackEntry, Cluster, BlockGroup. */
 const PARENTS: ReadonlySet<number> = new Set([
   0x18538067, 0x1549a966, 0x1654ae6b, 0xae, 0x1f43b675, 0xa0,
 ])
@@ -21,12 +21,12 @@ const BLOCK = 0xa1
 const SIMPLE_BLOCK = 0xa3
 
 /**
- * The longer of what the head says and when the last block begins: browsers, which write while they
- * record, say nothing in the head.
+ * Returns the larger of the duration in the header and the start of the last block: browsers write
+ * while they record, and leave the duration out of the header.
  */
 export function webmSeconds(bytes: Buffer): number | null {
   if (bytes.length < 4 || bytes.readUInt32BE(0) !== EBML) return null
-  // A millisecond unless it says otherwise.
+  // The default unit is a millisecond.
   let scale = 1_000_000
   let declared = 0
   let hasVideo = false
@@ -56,7 +56,7 @@ interface Element {
   end: number
 }
 
-/** Null: there is none, or nothing more can be read. */
+/** Returns the element at an offset; null at the end, or if the data is invalid. */
 function elementAt(bytes: Buffer, at: number): Element | null {
   const idLength = lengthOfNumber(bytes[at])
   const sizeLength = lengthOfNumber(bytes[at + idLength])
@@ -67,11 +67,13 @@ function elementAt(bytes: Buffer, at: number): Element | null {
   return { id, start, end: Math.min(bytes.length, start + size) }
 }
 
-/** The first bit that is set says of how many bytes a number is; 0: it is none. */
+/** Length of a variable-size number, given by the first bit that is set; 0 if invalid. */
 const lengthOfNumber = (first: number | undefined): number =>
   first === undefined || first === 0 ? 0 : Math.clz32(first) - 23
 
-/** All ones: nobody knew it yet, and it ends where the next one of its kind begins. */
+/**
+ * Size of an element. All ones mean an unknown size: the element ends where the next one begins.
+ */
 function sizeAt(bytes: Buffer, at: number, length: number): number {
   const mask = 2 ** (8 - length) - 1
   let size = (bytes[at] ?? 0) & mask
@@ -92,7 +94,7 @@ function floatAt(bytes: Buffer, { start, end }: Element): number {
   return end - start === 4 ? bytes.readFloatBE(start) : 0
 }
 
-/** Behind the number of its track a block says when it begins within its cluster. */
+/** Start of a block relative to its cluster, which follows the track number. */
 function offsetAt(bytes: Buffer, { start, end }: Element): number {
   const at = start + lengthOfNumber(bytes[start])
   return at + 2 <= end ? bytes.readInt16BE(at) : 0

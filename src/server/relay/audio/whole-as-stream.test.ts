@@ -12,13 +12,13 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Upstreams that make no stream, and clients that have asked for one. */
+/** Upstreams without streaming, and clients that request a stream. */
 
 let setup: RelaySetup
 let client: RelayClient
 useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
-/** A model whose upstream answers every call with these bytes. */
+/** A model whose upstream responds to every call with these bytes. */
 async function aModelThatAnswers(mediaType: string, bytes: string | Buffer) {
   const upstream = await startScriptedUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': mediaType })
@@ -58,7 +58,7 @@ test.each([
   await close()
 })
 
-test('sound is told in events that hold all of it', async () => {
+test('audio is sent in events that contain all of it', async () => {
   const sound = Buffer.from(Array.from({ length: 60_001 }, (_, index) => index % 251))
   const { model, close } = await aModelThatAnswers('audio/mpeg', sound)
   const body = { model, input: 'hello, you', voice: 'a', stream_format: 'sse' }

@@ -97,7 +97,7 @@ export class Call {
   notes: RequestNotes | null = null
   /** Owner, token, channel and model for the list of failed calls, set as they become known. */
   attempted: FailedCall | null = null
-  /** Routing events of the call; null if there are none worth recording. */
+  /** Routing events of the call; null if the call has no events worth recording. */
   trail: Trail | null = null
   /** The call's outcome for the metrics so far; null if calls of this kind are not counted. */
   end: CallEnd | null = null

@@ -143,14 +143,14 @@ describe('answers that do not end well, given away', () => {
     await upstream.close()
   })
 
-  test('pictures that nobody counts keep their price: it is no count of ours', async () => {
+  test('images without reported usage keep their price, which is not a count of this server', async () => {
     const client = await aClient(setup)
     const model = await aServedModel(setup)
     const answer = await post(setup, client, { model, ...PICTURE.body }, PICTURE)
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(1000)
   })
 
-  test('a whole answer without usage costs nothing, and says so', async () => {
+  test('a whole response without usage costs nothing, and reports that cost', async () => {
     const client = await aClient(setup)
     const model = await aServedModel(setup, 'no-usage')
     const answer = await post(setup, client, { model, messages: QUESTION })

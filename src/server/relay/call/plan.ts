@@ -331,8 +331,8 @@ const speaksAsAsked = (
 const MAY_SEARCH: ReadonlySet<Task> = new Set(['chat', 'completions'])
 
 /**
- * Returns the web search of a call. Some models search the web in OpenAI chat whichever dialect the
- * client uses (measured).
+ * Returns the web search of a call. Some models search the web in OpenAI chat for clients of any
+ * dialect (measured).
  */
 function searchOf(
   { price, modelName }: ChosenChannel,

@@ -12,7 +12,7 @@ import { findItems, type KnownItem, STORED_ID } from './response-store.ts'
  * only for the caller they were created for.
  */
 export interface ReferredItems {
-  /** The first reference that belongs to another caller; null if none. */
+  /** The first reference that belongs to another caller; null if there is no such reference. */
   foreign: string | null
   /**
    * The first bare item (`isBare`) of another caller, or one that ran in another caller's

@@ -186,11 +186,13 @@ const all = (free: number): number => free
 
 /** Reserves points before an upstream is asked, and waits for points that other calls hold. */
 
-/** What to reserve, in points; `full` ≥ `enough` ≥ `least`. */
+/** Amounts to reserve, in points; `full` ≥ `enough` ≥ `least`. */
 export interface Amounts {
   /** The maximum cost of the call. */
   full: number
-  /** Reserved at once if free; for less, a call waits while other calls of its user are running. */
+  /**
+   * Reserved immediately if free; for less, a call waits while other calls of its user are running.
+   */
   enough: number
   /** The minimum; with less, the call is not started. */
   least: number

@@ -27,7 +27,7 @@ import { useRelay } from '../../test/use-relay.ts'
 
 const ANSWER = 'The answer is forty-two.'
 const WITH_USAGE = { stream_options: { include_usage: true } }
-/** What the upstream reports, and what is counted here for the same question and answer. */
+/** Usage that the upstream reports, and counted usage for the same question and answer. */
 const REPORTED = { prompt_tokens: 11, completion_tokens: 7 }
 const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }
 
@@ -58,7 +58,7 @@ onSqlite('a stream', (open) => {
     bytes.toString('latin1').replace(/data: ?\[DONE\][\r\n]*$/, '')
   const withoutComments = (text: string): string => text.replace(/: UPSTREAM PROCESSING\s+/g, '')
 
-  describe('whatever its spelling, reaches the client byte for byte', () => {
+  describe('with any spelling, reaches the client byte for byte', () => {
     test.each([
       '',
       'crlf',
@@ -140,7 +140,7 @@ onSqlite('a stream', (open) => {
       expect(done).toBe('[DONE]')
     })
 
-    test('is not asked for where the dialect refuses to hear it', async () => {
+    test('is not requested if the dialect rejects the request', async () => {
       const model = aModel()
       await aRoute(setup, model, { type: 26 })
       const answer = await stream(setup, client, chatBody(model))
@@ -327,7 +327,7 @@ onSqlite('a stream', (open) => {
       })
     })
 
-    test('packs the stream though nobody asked is unpacked', async () => {
+    test('compresses the stream without a request is decompressed', async () => {
       const { answer, figures } = await streamed('gzip')
       expect(answer.headers).not.toHaveProperty('content-encoding')
       expect(textOf(answer.text())).toBe(ANSWER)
@@ -358,7 +358,7 @@ onSqlite('a stream', (open) => {
 
   describe('its end', () => {
     test('is held back until the call is settled', async () => {
-      // A client that saw [DONE] has been charged, whatever happens to this process then.
+      // A client that saw [DONE] has been charged, even if this process ends then.
       const model = await aServedModel(setup)
       const { runLedger } = setup.database
       const gate = Promise.withResolvers<void>()
@@ -396,7 +396,7 @@ onSqlite('a stream', (open) => {
     )
   })
 
-  test('that runs for long stores what it came to so far, and holds back what it needs', async () => {
+  test('that runs for long stores its cost so far, and reserves what it needs', async () => {
     const own = await aClient(setup)
     const model = await aServedModel(setup, 'chunks-3000+tokens-6000+slow-chunk-1+no-usage')
     const answer = await openCall(setup, own, chatBody(model, { stream: true }))
@@ -417,7 +417,7 @@ onSqlite('a stream', (open) => {
   })
 })
 
-test('ENFORCE_INCLUDE_USAGE: a stream tells what was used though nobody asked', async () => {
+test('ENFORCE_INCLUDE_USAGE: a stream contains the usage without a request for it', async () => {
   const setup = await startRelay(undefined, { ENFORCE_INCLUDE_USAGE: 'true' })
   const client = await aClient(setup)
   const gemini = await startScriptedUpstream((_request, response) => {

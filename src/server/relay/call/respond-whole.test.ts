@@ -98,7 +98,7 @@ onSqlite('a whole answer', (open) => {
     expect(headers['x-content-type-options']).toBe('nosniff')
   })
 
-  describe('tells in its headers', () => {
+  describe('reports in its headers', () => {
     test('what it cost, what is left to its token and how long we took', async () => {
       const own = await aClient(setup, { quota: 1000 })
       const model = await aServedModel(setup)
@@ -117,7 +117,7 @@ onSqlite('a whole answer', (open) => {
         return answer.headers['x-gatehouse-quota-remaining']
       }
       expect(await told()).toBe('982')
-      // Whoever shows tokens what their owners have shows it here too.
+      // Installations whose billing endpoints report the owner's balance report it here, too.
       await setup.app.options.set('DisplayTokenStatEnabled', 'false')
       expect(await told()).toBe('4964')
       await setup.app.options.set('DisplayTokenStatEnabled', 'true')
@@ -164,7 +164,7 @@ onSqlite('a whole answer', (open) => {
       expect(booked?.detail['usage_source']).toBe('counted')
     })
 
-    test('by the bytes of the question where the operator wants it approximately', async () => {
+    test('by the bytes of the question if the operator has chosen approximate counting', async () => {
       await setup.app.options.set('ApproximateTokenEnabled', 'true')
       const model = await aServedModel(setup, 'no-usage')
       const body = JSON.stringify(chatBody(model))
@@ -175,7 +175,7 @@ onSqlite('a whole answer', (open) => {
     })
   })
 
-  describe('is none, and costs nothing, when the upstream', () => {
+  describe('is an error, and costs nothing, when the upstream', () => {
     test.each([
       ['refuses', 'fail-400', 400, 'code_400'],
       ['refuses the key', 'fail-key', 503, 'channel_account_refused'],
@@ -265,7 +265,7 @@ onSqlite('a whole answer', (open) => {
     await upstream.close()
   })
 
-  describe('that is packed though nobody asked for it', () => {
+  describe('that is compressed without a request for it', () => {
     test('is unpacked', async () => {
       const { answer, booked } = await answered('gzip')
       expect(answer.headers).not.toHaveProperty('content-encoding')

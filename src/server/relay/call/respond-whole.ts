@@ -106,7 +106,7 @@ export async function measureAnswer(
   return { body, events, used, source: 'counted' }
 }
 
-/** Returns the error for this client; undefined if there is none. */
+/** Returns the error for this client; undefined if there is no error. */
 function errorOf(
   reading: Extract<AnswerReading, { kind: 'ok' | 'error' }>,
   { convert }: Attempt,
@@ -135,7 +135,7 @@ interface WholeRequest {
 }
 
 /**
- * Fetches the response, or returns why there is none. A client that leaves aborts the upstream
+ * Fetches the response, or returns why it is missing. A client that leaves aborts the upstream
  * request as long as the upstream has not responded.
  */
 export function fetchWhole(

@@ -121,8 +121,8 @@ export function sendText(call: Call, status: number, body: string): void {
 }
 
 /**
- * Sends a response in one piece. If the client is still sending its request, the response tells it
- * that the connection closes, and ends after the rest of the request was dropped.
+ * Sends a response in one piece. If the client is still sending its request, the response has
+ * `Connection: close`, and ends after the rest of the request was dropped.
  */
 export function sendWhole(
   call: Call,

@@ -62,7 +62,7 @@ export async function findItems(
 /** Databases limit the number of parameters per statement. */
 const ITEMS_AT_ONCE = 1000
 
-/** Ids of what an upstream made. */
+/** Ids of a response, its items and containers. */
 interface Made {
   /** Null if the response is not stored. */
   response: Pick<KnownResponse, 'response_id' | 'total_tokens'> | null
@@ -103,7 +103,7 @@ export async function deleteResponse(
     .execute()
 }
 
-/** Maximum rows deleted at once, so that other writes are not delayed. */
+/** Maximum rows per deletion, so that other writes are not delayed. */
 const EXPIRED_MAX = 1000
 
 export async function deleteExpiredResponses(db: Queries, nowSeconds: number): Promise<void> {

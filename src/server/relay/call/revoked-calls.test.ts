@@ -79,7 +79,7 @@ forEachDatabase('calls under way', (open) => {
     )
   })
 
-  test('go on whatever else changes, and though the token expires or is used up', async () => {
+  test('continue after all other changes, even if the token expires or is used up', async () => {
     const client = await aClient(setup)
     const running = await aStream(client, 'chunks-20+tokens-20+slow-chunk-50')
     await update(client, { expired_time: 1, status: 4 })

@@ -18,7 +18,10 @@ interface CallOf {
  * Breaks off running calls, in every process, when their token or its user is disabled or deleted,
  * so that calls of a leaked key end. Calls of a token that expires or is used up meanwhile finish.
  */
-export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>): void {
+export function breakOffRevoked(
+  { database, trace, clock, tokenKeys }: App,
+  running: Slots<CallOf>,
+): void {
   database.onAnnouncement((message) => {
     const concerns = concerned(message)
     if (concerns === null) return
@@ -36,15 +39,17 @@ export function breakOffRevoked({ database, trace }: App, running: Slots<CallOf>
   })
 
   async function whyRevoked(tokenKey: string): Promise<BreakReason | null> {
-    const token = await findTokenByKey(database.read, tokenKey)
-    if (token === null) return 'token_unknown'
+    const sought = { hash: tokenKeys.hash, nowSeconds: clock.nowSeconds() }
+    const found = await findTokenByKey(database.read, [tokenKey], sought)
+    if (found === null) return 'token_unknown'
+    const { token } = found
     if (token.status === TokenStatus.disabled) return 'token_disabled'
     const user = await findUser(database.read, token.user_id)
     return user?.status === UserStatus.enabled ? null : 'token_owner_disabled'
   }
 }
 
-const byKey = ({ knownCaller }: CallOf): string => knownCaller?.token.key ?? ''
+const byKey = ({ knownCaller }: CallOf): string => knownCaller?.key ?? ''
 
 /** Returns a test for the callers that an announcement is about; null if it is about none. */
 function concerned(message: string): ((caller: Caller) => boolean) | null {

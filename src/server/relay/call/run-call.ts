@@ -21,8 +21,8 @@ import { followStored } from './stored-responses.ts'
 import { keepTrace, noteFailure } from './watch.ts'
 
 /**
- * Runs a call that is metered and charged, whatever its task. Described in docs/architecture.md,
- * "The life of a call".
+ * Runs a call that is metered and charged, for every task. Described in docs/architecture.md, "The
+ * life of a call".
  */
 export async function runCall(parts: RelayParts, call: Call, asked: SurfaceCall): Promise<void> {
   await receiveCall(parts, call, asked)
@@ -87,8 +87,8 @@ interface Progress {
 }
 
 /**
- * Plans, reserves and sends, channel after channel, until one responds. The quota is reserved once,
- * whatever the number of attempts. If no channel responds, the client receives the last refusal.
+ * Plans, reserves and sends, channel after channel, until one responds. The quota is reserved once
+ * for all attempts. If no channel responds, the client receives the last refusal.
  */
 async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
   const { app } = parts

@@ -33,7 +33,7 @@ onSqlite('a server that only chats', (open) => {
   let client: RelayClient
   let upstream: ScriptedUpstream
   let asked: string[] = []
-  /** What it says to the Responses API. */
+  /** The upstream's response to the Responses API. */
   let refusal = { status: 404, body: '{"detail":"Not Found"}' }
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 

@@ -16,8 +16,8 @@ export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number)
   }
   call.refusal = error
   call.isRefusedInStream = true
-  // In a stream, Codex reads errors from no other event, and it shortens a conversation only if the
-  // stream itself reports that it is too long.
+  // Codex reads errors in a stream only from this event, and shortens a conversation only if the
+  // stream reports that it is too long.
   const client = responsesClient(recordOr(parseJson(body.bytes.toString('utf8'))))
   const head = { id: `resp_${call.requestId}`, model, nowSeconds }
   const response: JsonRecord = {

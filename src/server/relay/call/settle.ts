@@ -93,6 +93,7 @@ export function settlementOf(
     isStream: call.figures.isStream,
     systemPromptReset: attempt.resetsSystemPrompt,
     keepLog: app.options.flag('LogConsumeEnabled'),
+    address: caller.address,
   }
 }
 

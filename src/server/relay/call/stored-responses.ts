@@ -113,7 +113,7 @@ const keepsResponses = (
   model: string,
 ): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
 
-/** Returns the endpoint of a channel's stored responses; null if it has none. */
+/** Returns the endpoint of a channel's stored responses; null if it does not store responses. */
 export function homeOf(
   { app }: RelayParts,
   call: Call,

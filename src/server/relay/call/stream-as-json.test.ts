@@ -86,7 +86,7 @@ describe.each(pairs)('a client of $name with a channel of $label', ({ name, type
   })
 })
 
-// What is told of an answer beside its words does not differ, whichever way it came.
+// Usage and headers are the same with and without an upstream stream.
 test.each<[SpokenName, number, Wish]>([
   ['openai', 1, {}],
   ['openai', 1, { tools: ['weather', 'clock'], choice: 'required' }],
@@ -124,7 +124,7 @@ test.each(['gzip', 'bom', 'crlf', 'one-byte', 'comment-keepalive', 'no-final-new
   },
 )
 
-test('nobody says what was used: it is counted', async () => {
+test('counts missing usage', async () => {
   const model = await aServedModel(setup, 'always-streams+no-usage')
   const answer = await post(setup, client, chatBody(model))
   const { log, detail } = await bookedCall(setup, requestIdOf(answer))
@@ -144,7 +144,7 @@ test('completions of the older kind', async () => {
   expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(8)
 })
 
-test('a stored response can be gone on from', async () => {
+test('a stored response can be continued', async () => {
   const model = await aServedModel(setup, 'always-streams')
   const first = await post(setup, client, { model, input: 'a' }, { path: '/v1/responses' })
   // A response has an id.
@@ -153,7 +153,7 @@ test('a stored response can be gone on from', async () => {
   expect((await post(setup, client, over, { path: '/v1/responses' })).status).toBe(200)
 })
 
-test('an orderly end without a reason to stop is none: half an answer is no answer', async () => {
+test('an orderly end without a finish reason is an incomplete response', async () => {
   const upstream = await startScriptedUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end('data: {"choices":[{"index":0,"delta":{"content":"Forty"}}]}\n\ndata: [DONE]\n\n')
@@ -185,7 +185,7 @@ test('one without a word is unreadable, and another channel is asked', async () 
   await upstream.close()
 })
 
-test('the test of such a channel hears its answer', async () => {
+test('the test of such a channel receives its response', async () => {
   for (const type of [1, 14, 24]) {
     const model = aModel('always-streams')
     await aRoute(setup, model, { type })

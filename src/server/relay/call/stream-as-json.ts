@@ -6,15 +6,15 @@ import type { JsonRecord } from '../json/json-value.ts'
 import { type EventReader, type SseEvent, beginAsEvents, type Wire } from '../transport/wire.ts'
 import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
 
-/** A stream as one answer. `cut`: it stopped before it was complete. */
+/** A stream joined into one response. `cut`: the stream ended before it was complete. */
 export type Gathered =
-  /** `json`: the answer in the upstream's dialect; null if the call is converted. */
+  /** `json`: the response in the upstream's dialect; null if the call is converted. */
   | { kind: 'whole'; events: readonly ChatEvent[]; json: JsonRecord | null }
   | { kind: 'error'; error: unknown }
   | { kind: 'cut' }
   | { kind: 'unreadable' }
 
-/** Joins a stream into one answer, for a client that requested no stream. */
+/** Joins a stream into one response, for a client that requested no stream. */
 export class Gathering {
   private readonly reader: EventReader
   private readonly stream: FollowedStream
@@ -33,7 +33,7 @@ export class Gathering {
     for (const event of this.reader.push(bytes)) this.take(event)
   }
 
-  /** Pushes many bytes in slices, between which other calls are served. */
+  /** Pushes many bytes in slices, and yields to other calls between them. */
   async pushAll(bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
       if (at > 0) await setImmediate()
@@ -75,15 +75,16 @@ interface Plan {
   wire: Wire
 }
 
-/** An answer in one piece, and the plan by which it is read. */
+/** A whole response, and the plan by which it is read. */
 export interface GatheredAnswer<P> {
   answer: Answer
   plan: P
 }
 
 /**
- * Some upstreams always stream, called so or not. A client that did not ask for it gets one answer,
- * made of all events, and pays what the stream says. Half of a stream is no answer.
+ * Joins a stream from an upstream that always streams, even under another media type, for a client
+ * that requested no stream. The charge follows the usage in the stream. An incomplete stream is an
+ * error.
  */
 export async function streamAsJson<P extends Plan>(
   plan: P,
@@ -112,7 +113,7 @@ export async function streamAsJson<P extends Plan>(
   const { usage, extras } = stream
   const whole = { kind: 'ok' as const, usage, extras, events: () => events }
   const read = (bytes: Buffer): AnswerReading => {
-    // The gathered JSON may be no answer, such as a stream without a single choice.
+    // The joined JSON may be invalid, such as a stream without any choice.
     const reading = json === null ? whole : upstream.readAnswer(bytes)
     return reading.kind === 'ok' ? { ...reading, ...whole } : reading
   }

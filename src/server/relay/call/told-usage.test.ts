@@ -24,7 +24,7 @@ const TOKENS_MAX = 1_000_000
 
 const tokenizer = await loadTokenizer('o200k_base')
 
-describe('what an upstream tells of a text', () => {
+describe('reported usage of a text', () => {
   const measured = async (sent: object, text: string, isText = true, isBegun = false) => {
     const read = readUsage(sent, TOKENS_MAX)
     if (read.usage === null) throw new Error(`refused: ${read.fault}`)
@@ -38,7 +38,7 @@ describe('what an upstream tells of a text', () => {
   const words = fc.nat({ max: 200 })
   const figure = fc.integer({ min: 1, max: 500 })
 
-  test('is believed where it has a completion, whatever the text', async () => {
+  test('is accepted with a completion, for any text', async () => {
     await fc.assert(
       fc.asyncProperty(figure, figure, words, async (prompt_tokens, completion_tokens, length) => {
         const sent = { prompt_tokens, completion_tokens }
@@ -48,7 +48,7 @@ describe('what an upstream tells of a text', () => {
     )
   })
 
-  test('is not where it has none beside more than a few words: the prompt stays', async () => {
+  test('is not accepted without a completion for more than a few words: the prompt stays', async () => {
     const cached = fc.nat({ max: 1 })
     await fc.assert(
       fc.asyncProperty(figure, cached, words, async (prompt_tokens, cached_tokens, length) => {
@@ -80,7 +80,7 @@ describe('what an upstream tells of a text', () => {
     expect((await measured(sent, 'word '.repeat(count), true, true)).used).toMatchObject(used)
   })
 
-  test('a total alone says nothing of a prompt that has been answered', async () => {
+  test('a total alone does not contain the prompt of a call with a reply', async () => {
     const { used } = await measured({ total_tokens: 120 }, 'word '.repeat(50))
     expect(used).toMatchObject({ promptTokens: 77, completionTokens: 51 })
   })
@@ -93,7 +93,7 @@ describe('what an upstream tells of a text', () => {
   })
 })
 
-describe('an answer whose upstream tells no completion', () => {
+describe('a response without reported completion', () => {
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started))
 

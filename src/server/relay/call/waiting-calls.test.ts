@@ -91,7 +91,7 @@ describe('calls that wait for points', () => {
     await expect(failing).rejects.toThrow('refused')
   })
 
-  test('are a hundred of a token at most, and none where nobody waits', async () => {
+  test('are limited to a hundred per token, and to 0 if waiting is off', async () => {
     const { call, free } = waitingRoom()
     const calls = Array.from({ length: 100 }, (_, index) => call(`call-${index}`))
     expect(await call('one too many')).toBeNull()

@@ -113,7 +113,7 @@ function keepTraceOf(
 }
 
 /**
- * Records that a call found no channel, and tells clients not to retry automatically, because no
+ * Records that a call found no channel, and sets a header against automatic retries, because no
  * channel serves the model.
  */
 export function noteNoChannel(parts: RelayParts, call: Call, error: unknown): void {

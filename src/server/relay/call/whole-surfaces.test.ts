@@ -18,8 +18,8 @@ import {
 import { useRelaySetup } from '../../test/use-relay.ts'
 
 /**
- * The policy for answers that do not end well, as it is by default, on every surface whose answers
- * come in one piece. Streams: ending.test.ts. What is spoken and written down: audio-calls.test.ts.
+ * The default policy for incomplete or unmetered responses, on every surface with whole responses.
+ * Streams: ending.test.ts. Speech and transcription: audio-calls.test.ts.
  */
 
 interface Row {
@@ -27,9 +27,9 @@ interface Row {
   body: object
   /** Of the channel. */
   type: number
-  /** What it costs to leave while the upstream is at work: the prompt, or the estimate. */
+  /** Charge if the client leaves while the upstream is at work: the prompt, or the estimate. */
   left: number
-  /** What an answer without figures costs, as we count or estimate it. */
+  /** Charge for a response without usage, counted or estimated here. */
   counted: number
 }
 
@@ -57,7 +57,7 @@ const rows: Row[] = [
     left: 11,
     counted: 11 + 6,
   },
-  // The vectors of the fake upstream are always counted, pictures by the piece.
+  // Vectors of the fake upstream are always counted, images are charged per image.
   { path: '/v1/embeddings', body: { input: ['a', 'b'] }, type: 1, left: 2, counted: 6 },
   {
     path: '/v1/engines/MODEL/embeddings',

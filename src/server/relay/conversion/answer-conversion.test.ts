@@ -9,7 +9,7 @@ import { dialects } from './dialects.ts'
 import { convertedOutput } from '../protocols/dialect/stream-output.ts'
 
 /**
- * Answers as the providers' documentation shows them, for clients of the others. Sources:
+ * Responses as in the vendors' documentation, for clients of the other dialects. Sources:
  * Anthropic's "Streaming messages" (tool use, extended thinking); OpenAI's "Function calling"
  * (streaming); Gemini API's "Thinking" and "Function calling".
  */
@@ -21,7 +21,7 @@ const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 const asAsked = (upstream: DialectName) =>
   toolsAsAsked(dialects[upstream], plainRequest([]), 'request-1')
 
-/** A stream of the upstream's as a client of each other dialect reads it. */
+/** An upstream's stream as received by a client of each other dialect. */
 function streamed(upstream: DialectName, text: string) {
   return names
     .filter((name) => name !== upstream)
@@ -53,7 +53,7 @@ const bare = (events: (Json | string)[]): string =>
     .map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
     .join('')
 
-test('Anthropic thinks, speaks and calls', () => {
+test('Anthropic: reasoning, text and calls', () => {
   const delta = (index: number, type: string, member: Json) => ({
     type: 'content_block_delta',
     index,
@@ -120,7 +120,7 @@ test('Anthropic thinks, speaks and calls', () => {
   }
 })
 
-test('OpenAI calls, and says what it used at the end', () => {
+test('OpenAI: calls, and usage at the end', () => {
   const chunk = (delta: Json, finish: string | null = null) => ({
     id: 'chatcmpl-1',
     object: 'chat.completion.chunk',
@@ -172,7 +172,7 @@ test('OpenAI calls, and says what it used at the end', () => {
   }
 })
 
-test('Gemini thinks, speaks and calls', () => {
+test('Gemini: reasoning, text and calls', () => {
   const response = (parts: Json[], over: Json = {}) => ({
     candidates: [{ content: { parts, role: 'model' }, index: 0, ...over }],
     usageMetadata: {
@@ -224,14 +224,14 @@ describe('of Gemini', () => {
   const read = (answer: Json) => answerIn(dialects.gemini, answer)
   const inlineData = { mimeType: 'image/png', data: 'AAAA' }
 
-  test('a picture that was only thought of is not shown', () => {
+  test('an image in the reasoning is not shown', () => {
     const answer = answered([{ inlineData, thought: true }, { inlineData }])
     expect(read(answer).choices[0]?.parts).toHaveLength(1)
     const events = bare([answer])
     for (const said of streamed('gemini', events)) expect(said.text.split('AAAA')).toHaveLength(2)
   })
 
-  test('the seal behind a thought comes back with the text that it stood on', () => {
+  test('the signature after reasoning is sent back with its text', () => {
     const thought = { text: 'Hm.', thought: true }
     const sealed = { text: 'Forty-two.', thoughtSignature: 'c2VhbA==' }
     const answer = read(answered([thought, sealed]))
@@ -249,13 +249,13 @@ describe('of Gemini', () => {
     expect(written.contents).toMatchObject([{}, { parts: [sealed] }, {}])
   })
 
-  test('nobody gets a thought for the sake of a seal', () => {
+  test('no reasoning is added to carry a signature', () => {
     const { choices } = read(answered([{ text: 'Hi.', thoughtSignature: 'c2VhbA==' }]))
     expect(choices[0]?.parts).toEqual([{ kind: 'text', text: 'Hi.' }])
   })
 })
 
-describe('why a model stopped', () => {
+describe('finish reasons', () => {
   const anthropic = (stop_reason: string) => ({
     content: [{ type: 'text', text: 'x' }],
     stop_reason,
@@ -298,12 +298,12 @@ describe('why a model stopped', () => {
   test.each(cases)('%s, %j: %s, in every dialect', (upstream, answer, finish) => {
     const read = answerIn(dialects[upstream], answer)
     const found = names.map((name) => speakers[name].whole(dialects[name].writeAnswer(read, head)))
-    // Gemini calls the end of a turn that calls tools an ordinary one.
+    // Gemini ends a turn with tool calls with an ordinary reason.
     const ofGemini = finish === 'tools' ? 'stop' : finish
     expect(found.map((said) => said.finish)).toEqual([finish, finish, ofGemini])
   })
 
-  test('and by which text, where the provider says it and the client can be told', () => {
+  test('and the stop text, if the provider reports it and the dialect has it', () => {
     const answer = { ...anthropic('stop_sequence'), stop_sequence: 'END' }
     const written = dialects.anthropic.writeAnswer(answerIn(dialects.anthropic, answer), head)
     expect(written).toMatchObject({ stop_reason: 'stop_sequence', stop_sequence: 'END' })

@@ -6,12 +6,12 @@ import { dialects } from './dialects.ts'
 import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
-/** What clients say of caches, where another protocol has a place for it. */
+/** Cache marks of clients that other dialects support at another place. */
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const ofClaudeCode = { max_tokens: 9, messages, metadata: { user_id: `user_${'a'.repeat(80)}` } }
 
-test('the mark of a chat client on the result of a tool is the result’s at Anthropic', () => {
+test('moves a chat client’s mark on a tool result to Anthropic’s result', () => {
   const call = { id: 'c1', type: 'function', function: { name: 'get', arguments: '{}' } }
   const marked = { type: 'text', text: 'R', cache_control: { type: 'ephemeral' } }
   const sent = convert('openai', 'anthropic', {
@@ -31,7 +31,7 @@ test('the mark of a chat client on the result of a tool is the result’s at Ant
   ])
 })
 
-test('the mark of a chat client on a message is that of its last part at Anthropic', () => {
+test('moves a chat client’s mark on a message to its last part at Anthropic', () => {
   const cache_control = { type: 'ephemeral' }
   const call = { id: 'c1', type: 'function', function: { name: 'get', arguments: '{}' } }
   const sent = convert('openai', 'anthropic', {
@@ -51,7 +51,7 @@ test('the mark of a chat client on a message is that of its last part at Anthrop
   ])
 })
 
-test('the mark of a chat client on a tool call is the call’s at Anthropic', () => {
+test('moves a chat client’s mark on a tool call to Anthropic’s call', () => {
   const cache_control = { type: 'ephemeral' }
   const called = { type: 'function', function: { name: 'get', arguments: '{}' } }
   const tool_calls = [

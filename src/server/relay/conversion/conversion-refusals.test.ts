@@ -5,7 +5,7 @@ import { RequestNotes } from '../protocols/canonical/request-notes.ts'
 import { dialects } from './dialects.ts'
 import { withSearchAt } from './search.ts'
 
-/** What one dialect can ask for and another has no word for is refused by the client's own name. */
+/** Members that the upstream's dialect cannot express are rejected by the client's own name. */
 
 const openai = { model: 'm', messages: [{ role: 'user', content: 'x' }] }
 const anthropic = { model: 'm', max_tokens: 9000, messages: [{ role: 'user', content: 'x' }] }
@@ -13,7 +13,7 @@ const gemini = { contents: [{ role: 'user', parts: [{ text: 'x' }] }] }
 const picture = (url: string) => [
   { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
 ]
-/** As it stands in the answer, with the name that an agent gives itself. */
+/** As in a response, with an agent's own name. */
 const OWN_ANSWER = {
   role: 'assistant',
   content: 'yo',
@@ -25,10 +25,10 @@ const OWN_ANSWER = {
 }
 const remote = picture('https://pictures.example/a.png')
 
-/** The field that a strict call is refused for; null: it is not. */
+/** The member for which a strict call is rejected; null if it is not rejected. */
 function refused(client: DialectName, upstream: DialectName, body: object, model = 'm') {
   try {
-    // Requests are objects; that is all the reader relies on.
+    // Requests are objects; the reader relies on nothing else.
     const strict = new RequestNotes(true)
     const read = dialects[client].readRequest(body as Record<string, unknown>, strict)
     const request = withSearchAt(read, { dialect: upstream, traits: {}, model })
@@ -195,7 +195,7 @@ describe('a client of Anthropic', () => {
     ])
   })
 
-  test('is not refused for hints and marks', () => {
+  test('is not rejected for hints and cache marks', () => {
     const marked = { type: 'text', text: 'x', cache_control: { type: 'ephemeral', ttl: '1h' } }
     const body = {
       ...anthropic,
@@ -211,7 +211,7 @@ describe('a client of Anthropic', () => {
     expect(refused('anthropic', 'gemini', body)).toBeNull()
   })
 
-  // Claude Code says it to every model that it does not know.
+  // Claude Code sends this to every unknown model.
   test.each<[DialectName, string]>([
     ['openai', 'gpt-4.1'],
     ['gemini', 'gemini-2.0-flash'],
@@ -257,7 +257,7 @@ describe('a client of Gemini', () => {
     expect(refused('gemini', upstream, { ...gemini, ...members })).toEqual(['unsupported', field])
   })
 
-  test('is told what a schema of the answer needs, as Google tells it', () => {
+  test('gets Google’s error for a schema without a format', () => {
     const member = 'generationConfig.responseMimeType'
     const asked = (over: object) => ({ ...gemini, ...config({ responseSchema: {}, ...over }) })
     expect(refused('gemini', 'openai', asked({}))).toEqual(['required', member])
@@ -265,7 +265,7 @@ describe('a client of Gemini', () => {
     expect(refused('gemini', 'openai', plain)).toEqual(['invalid', member])
   })
 
-  test('may not say one thing in two spellings', () => {
+  test('cannot send one member in two spellings', () => {
     const body = { ...gemini, generationConfig: {}, generation_config: {} }
     expect(refused('gemini', 'openai', body)).toEqual(['invalid', 'generation_config'])
   })
@@ -286,7 +286,7 @@ describe('a client of Gemini', () => {
     }
   })
 
-  test('is not refused for what is the case anyway', () => {
+  test('is not rejected for default values', () => {
     const body = { ...gemini, serviceTier: 'STANDARD', store: false }
     expect(refused('gemini', 'openai', body)).toBeNull()
     expect(refused('gemini', 'anthropic', body)).toBeNull()
@@ -296,7 +296,7 @@ describe('a client of Gemini', () => {
     ])
   })
 
-  test('may write how tools are called in any case, and must write what there is', () => {
+  test('can write the tool mode in any letter case, but must send a valid one', () => {
     const asked = (mode: string) => ({
       ...gemini,
       tools: [{ functionDeclarations: [{ name: 'w' }] }],
@@ -310,7 +310,7 @@ describe('a client of Gemini', () => {
     expect(refused('gemini', 'openai', asked('SOME'))).toEqual(['invalid', field])
   })
 
-  test('may switch filters off that nobody else has', () => {
+  test('can turn off filters that other dialects lack', () => {
     const safetySettings = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }]
     expect(refused('gemini', 'anthropic', { ...gemini, safetySettings })).toBeNull()
   })

@@ -93,10 +93,10 @@ const gemini: Dialect = {
   errorPiece: (error, requestId) => ({ data: geminiError(error, requestId) }),
 }
 
-/** Every dialect that clients speak, by its name: one row each. */
+/** Dialects of clients by name, one row each. */
 export const dialects: Readonly<Record<DialectName, Dialect>> = { openai, anthropic, gemini }
 
-/** The Responses API, which upstreams offer beside OpenAI's chat. */
+/** The Responses API, which upstreams offer in addition to OpenAI's chat completions. */
 export const responsesDialect: UpstreamDialect = {
   name: 'responses',
   writeRequest: writeResponsesRequest,

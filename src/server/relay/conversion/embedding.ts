@@ -19,16 +19,17 @@ import {
 import type { Task } from '../protocols/dialect/provider.ts'
 
 /**
- * Embedding between OpenAI's and Gemini's dialect: texts in, a vector for each out. Sources:
- * OpenAI's API reference, "Create embeddings"; Gemini API reference, "Embeddings".
+ * Converts embedding requests and responses between OpenAI's dialect and others: several texts, one
+ * vector per text. Sources: OpenAI's API reference, "Create embeddings"; Gemini API reference,
+ * "Embeddings".
  */
 export interface EmbeddingConversion {
   request(model: string): JsonRecord
-  /** Null: there is a text that has no vector. */
+  /** Null if a text has no vector. */
   answer(answer: JsonRecord, used: TokenUsage, model: string): JsonRecord | null
 }
 
-/** Null: upstreams of this dialect do not embed, or this is no such task. */
+/** Null if upstreams of this dialect do not support embeddings, or if the task is another one. */
 export function embeddingConversion(
   task: Task,
   upstream: Pick<UpstreamDialect, 'name' | 'embedding'>,
@@ -75,7 +76,7 @@ const OPENAI: Embedding = {
   vectors: ({ data }) => inPlace(arrayOr(data), 'index').map(({ embedding }) => embedding),
 }
 
-/** With a member that the vendor's edits convert to its own. */
+/** Adds `task_type`, which the vendor's edits convert to its own member. */
 const WITH_PURPOSE: Embedding = {
   ...OPENAI,
   request: (request, model) => ({
@@ -95,7 +96,7 @@ const GEMINI: Embedding = {
   vectors: ({ embeddings }) => arrayOr(embeddings).map((embedding) => recordOr(embedding).values),
 }
 
-/** How a client of another dialect asks in OpenAI's, and gets its answer. */
+/** Conversion between a client's dialect and OpenAI's. */
 interface InOpenai {
   request(body: JsonRecord, model: string, knowsPurpose: boolean): JsonRecord
   answer(answer: JsonRecord): JsonRecord
@@ -103,14 +104,14 @@ interface InOpenai {
 
 const AS_IT_IS: InOpenai = { request: (body) => body, answer: (answer) => answer }
 
-/** Null: no such task. */
+/** Null if the task is not an embedding task. */
 function asOpenai(task: Task): InOpenai | null {
   if (task === 'embeddings') return AS_IT_IS
   if (task === 'embedContent') return { request: fromOne, answer: toOne }
   return task === 'batchEmbedContents' ? { request: fromBatch, answer: toBatch } : null
 }
 
-/** One request of Gemini's: its text, and what vector is wanted. */
+/** One embedding request of Gemini: its text and its parameters. */
 interface Content {
   text: string
   wish: { dimensions: number | null; task_type: string | null }
@@ -125,7 +126,7 @@ function contentOf(request: Members, knowsPurpose: boolean): Content {
     return text
   })
   const dimensions = request.count('outputDimensionality')
-  // What the vector is for changes nothing where a model makes one kind for every use.
+  // The purpose is ignored if the model makes the same vectors for all purposes.
   const task = knowsPurpose ? request.text('taskType') : null
   request.ignore('model', 'taskType', 'title', 'content')
   request.done()
@@ -144,7 +145,8 @@ function fromBatch(body: JsonRecord, model: string, knowsPurpose: boolean): Json
   const [first] = requests
   if (first === undefined) throw missingField('requests')
   const { wish } = first
-  // One size and use for all: a single call to the other dialect cannot say more.
+  // All requests of a batch must have the same size and purpose, since other dialects have one for
+  // all texts.
   if (requests.some((request) => request.wish.dimensions !== wish.dimensions)) {
     throw invalidField('requests[].outputDimensionality')
   }

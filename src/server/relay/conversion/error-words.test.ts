@@ -16,7 +16,7 @@ const told = (name: keyof typeof dialects, status: number): unknown =>
   JSON.parse(dialects[name].errorBody(errorOf(status), 'id-1'))
 const message = 'Went wrong (request id: id-1)'
 
-describe('an error is told', () => {
+describe('an error is written', () => {
   test('in full to clients of OpenAI', () => {
     expect(told('openai', 400)).toEqual({
       error: { message, type: 'one_api_error', param: '', code: 'some_code' },
@@ -59,7 +59,7 @@ describe('an error is told', () => {
     expect(told('gemini', code)).toEqual({ error: { code, message, status } })
   })
 
-  test('with its details to clients who know them', () => {
+  test('with its details for clients that support them', () => {
     const ofAnthropic = { error_code: 'thread_not_found' }
     const ofGemini = [{ '@type': 'google.rpc.RetryInfo', retryDelay: '7s' }]
     const toldWith = (name: keyof typeof dialects, details: unknown): unknown =>
@@ -78,7 +78,7 @@ describe('an error is told', () => {
 
 const CHANNEL = { type: 1, key: 'secret-key', baseUrl: '' }
 
-describe('an upstream’s refusal is understood', () => {
+describe('an upstream’s error is read', () => {
   const read = (status: number, body: unknown) =>
     upstreamError({ status, body: Buffer.from(JSON.stringify(body)) }, 'en', CHANNEL)
   const gemini = (over: object) => ({ error: { code: 400, message: 'No.', ...over } })
@@ -92,7 +92,7 @@ describe('an upstream’s refusal is understood', () => {
     })
   })
 
-  test('of Gemini, also where it stands in a list', () => {
+  test('of Gemini, also in a list', () => {
     const refusal = gemini({ status: 'INVALID_ARGUMENT' })
     for (const body of [refusal, [refusal]]) {
       expect(read(400, body)).toMatchObject({
@@ -103,13 +103,13 @@ describe('an upstream’s refusal is understood', () => {
     }
   })
 
-  test('of Gemini when it is about the key or the account, which is no fault of the client', () => {
+  test('of Gemini about the key or the account, which the client did not cause', () => {
     const details = [{ '@type': 'google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }]
     expect(read(400, gemini({ status: 'INVALID_ARGUMENT', details })).status).toBe(401)
     expect(read(400, gemini({ status: 'FAILED_PRECONDITION' })).status).toBe(403)
   })
 
-  test('with its details, cleaned all through', () => {
+  test('with its details, cleaned at all levels', () => {
     const details = {
       error_code: 'organization_on_hold',
       appeal_url: 'https://inner.example/x',
@@ -139,7 +139,7 @@ describe('an upstream’s refusal is understood', () => {
     ])
   })
 
-  test('without details that are strange, long, or deeper than anybody writes', () => {
+  test('without details of unknown format, excessive length or depth', () => {
     const error_code = 'some_code'
     let deep: unknown = 'x'
     for (let level = 0; level < 2000; level += 1) deep = [deep]
@@ -174,7 +174,7 @@ test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
   // OpenRouter and vLLM state the status.
   [{ code: 429, message: 'Rate limited' }, 'openai', 429],
   [{ code: 402 }, 'openai', 402],
-  // MiniMax, Spark and SiliconFlow have numbers of their own.
+  // MiniMax, Spark and SiliconFlow have their own numbers.
   [{ status_code: 1002, status_msg: 'rate limit' }, 'openai', 429],
   [{ status_code: 1004 }, 'openai', 401],
   [{ status_code: 1008 }, 'openai', 402],
@@ -183,10 +183,10 @@ test.each<[unknown, 'openai' | 'anthropic' | 'gemini', number]>([
   [{ code: 10_013, message: 'audit' }, 'openai', 400],
   [{ code: '11202' }, 'openai', 429],
   [{ code: 20_012, message: 'Model does not exist' }, 'openai', 404],
-  // Groq states it in another member.
+  // Groq has the status in another member.
   [{ type: 'invalid_request_error', code: 'tool_use_failed', status_code: 400 }, 'openai', 400],
   [{ type: 'invalid_request_error', status_code: 503 }, 'openai', 503],
-  // OpenAI blames the request for more than requests.
+  // OpenAI uses `invalid_request_error` for more than invalid requests.
   [{ type: 'invalid_request_error' }, 'openai', 400],
   [{ type: 'invalid_request_error', code: 'invalid_api_key' }, 'openai', 401],
   [{ type: 'invalid_request_error', code: 'model_not_found' }, 'openai', 404],

@@ -17,7 +17,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** What clients of Anthropic's and Gemini's dialect find here beside the answer to their question. */
+/** Features for clients of Anthropic's and Gemini's dialect beside the response itself. */
 
 type Json = Record<string, unknown>
 
@@ -39,7 +39,7 @@ const lastBody = (): unknown => lastSent()?.body
 const hello = { max_tokens: 64, messages: [{ role: 'user', content: 'Hello' }] }
 const contents = [{ role: 'user', parts: [{ text: 'Hello' }] }]
 
-describe('the key may stand', () => {
+describe('the key is accepted', () => {
   const places: [string, () => { path: string; headers: Record<string, string>; body: Json }][] = [
     ['x-api-key', () => ({ path: '/v1/messages', headers: { 'x-api-key': sk() }, body: hello })],
     [
@@ -67,7 +67,7 @@ describe('the key may stand', () => {
     const path = `/v1beta/models/${model}:generateContent${query}`
     const answer = await post(setup, client, { contents }, { path, ...bare(headers) })
     expect(answer.status).toBe(200)
-    // It never travels on.
+    // The key is never sent upstream.
     expect(JSON.stringify(lastSent()?.headers) + lastSent()?.url).not.toContain(client.key)
   })
 
@@ -78,8 +78,8 @@ describe('the key may stand', () => {
   })
 })
 
-describe('a refusal of ours is told', () => {
-  test('as Anthropic tells it', async () => {
+describe('an error of the gateway is written', () => {
+  test('in Anthropic’s format', async () => {
     const input = { path: '/v1/messages', headers: { 'x-api-key': 'nobody', authorization: '' } }
     const answer = await post(setup, client, { model: 'm', ...hello }, input)
     expect({ status: answer.status, body: answer.json }).toEqual({
@@ -131,7 +131,7 @@ describe('a refusal of ours is told', () => {
     await expectNothingCharged(setup, client)
   })
 
-  test('what no channel can say: 400 that names it, and another channel that can is asked', async () => {
+  test('an unsupported member: 400 that names it, unless another channel supports it', async () => {
     const model = await aServed(14, '', { priority: 9 })
     const body = { model, messages: [{ role: 'user', content: 'Hello' }], n: 2 }
     const refused = await post(setup, client, body)
@@ -144,17 +144,17 @@ describe('a refusal of ours is told', () => {
   })
 })
 
-test('what Anthropic has and we do not answer yet is said in its words: 501', async () => {
+test('an unsupported endpoint of Anthropic: 501 in its format', async () => {
   const answer = await post(setup, client, {}, { path: '/v1/messages/batches' })
   expect(answer.status).toBe(501)
   expect(speakers.anthropic.error(answer.json as Json).type).toBe('api_error')
 })
 
-describe('bytes pass where client and channel speak one dialect', () => {
+describe('bytes pass unchanged if client and channel use one dialect', () => {
   const odd = (member: string): string =>
     `{ "temperature" : 1.0,"top_p":1e-1,${member}\n\t"metadata":{"user_id":"\\u0041é\\/"} }\r\n`
 
-  test('to Anthropic, with the versions the client was written for', async () => {
+  test('to Anthropic, with the client’s versions', async () => {
     const model = await aServed(14)
     const body = odd(
       `"model":"${model}","max_tokens":64,"messages":[{"role":"user","content":"Hi"}],"new_thing":12345678901234567890,`,
@@ -170,7 +170,7 @@ describe('bytes pass where client and channel speak one dialect', () => {
     expect(sent?.headers).not.toHaveProperty('authorization')
   })
 
-  test('to Anthropic under another name, with the limit it wants and the channel’s prompt', async () => {
+  test('to Anthropic under another name, with the required limit and the channel’s prompt', async () => {
     const asked = aModel()
     const mapping = { model_mapping: JSON.stringify({ [asked]: 'claude-x' }) }
     await aRoute(setup, asked, { type: 14, system_prompt: 'Be "kind".', ...mapping })
@@ -184,7 +184,7 @@ describe('bytes pass where client and channel speak one dialect', () => {
     })
   })
 
-  test('to Gemini, whose model stands in the address', async () => {
+  test('to Gemini, whose URL contains the model', async () => {
     const asked = aModel()
     const mapping = { model_mapping: JSON.stringify({ [asked]: 'gemini-x/y' }) }
     await aRoute(setup, asked, { type: 24, ...mapping, config: '{"api_version":"v1alpha"}' })
@@ -243,7 +243,7 @@ describe('Azure is called', () => {
     },
   )
 
-  test('without the question for usage that an old version refuses, also if the client asks it', async () => {
+  test('without the usage option that an old version rejects, even if the client sends it', async () => {
     const model = await aServed(3, '', { config: '{"api_version":"2024-03-01-preview"}' })
     const body = { model, ...hello, stream: true, stream_options: { include_usage: true } }
     const answer = await openCall(setup, client, body)
@@ -260,7 +260,7 @@ describe('Azure is called', () => {
   })
 })
 
-describe('thoughts and their seals come back to who made them', () => {
+describe('reasoning and signatures are sent back to their maker', () => {
   test('Anthropic’s, through a client of OpenAI', async () => {
     const model = await aServed(14)
     const first = await post(
@@ -272,7 +272,7 @@ describe('thoughts and their seals come back to who made them', () => {
         false,
       ),
     )
-    // The answer of a chat call.
+    // The response of a chat call.
     const { choices } = first.json as unknown as { choices: { message: Json }[] }
     const said = speakers.openai.whole(first.json as Json)
     expect(said).toMatchObject({ thought: 'Six times seven.', seal: ANTHROPIC_SEAL })
@@ -362,7 +362,7 @@ describe('thoughts and their seals come back to who made them', () => {
     }
   })
 
-  test('a client of Anthropic is told itself that its thoughts are not taken', async () => {
+  test('a client of Anthropic receives the error for rejected reasoning', async () => {
     const model = `claude-opus-5-5-${aModel()}`
     await aRoute(setup, model, { type: 14 })
     const thought = { type: 'thinking', thinking: 'Hm.', signature: ANTHROPIC_SEAL }
@@ -378,7 +378,7 @@ describe('thoughts and their seals come back to who made them', () => {
     expect(setup.upstream.seen()).toHaveLength(1)
   })
 
-  test('who hands no thought of Anthropic’s back goes on without, in the middle of a turn', async () => {
+  test('a client that omits Anthropic’s reasoning continues without it within a turn', async () => {
     const model = `claude-sonnet-4-5-${aModel()}`
     await aRoute(setup, model, { type: 14 })
     const wish = { tools: ['weather'], results: ['sunny'], temperature: 0.3 }
@@ -388,7 +388,7 @@ describe('thoughts and their seals come back to who made them', () => {
     const inTurn = lastBody()
     expect(inTurn).not.toHaveProperty('thinking')
     expect(inTurn).toHaveProperty('temperature', 0.3)
-    // The next turn thinks again, and then the temperature is not for the client to say.
+    // The next turn reasons again, so the client's temperature is dropped.
     const messages = [...(body.messages as Json[]), { role: 'assistant', content: 'Sunny.' }]
     const next = { ...body, messages: [...messages, { role: 'user', content: 'And in Oslo?' }] }
     expect((await post(setup, client, next)).status).toBe(200)
@@ -397,7 +397,7 @@ describe('thoughts and their seals come back to who made them', () => {
     expect(inNext).not.toHaveProperty('temperature')
   })
 
-  test('a foreign seal is never sent to somebody else', async () => {
+  test('a signature is never sent to another provider', async () => {
     const model = await aServed(14)
     const thought = { type: 'thinking', thinking: 'Hm.', signature: ANTHROPIC_SEAL }
     const messages = [
@@ -414,7 +414,7 @@ describe('thoughts and their seals come back to who made them', () => {
   })
 })
 
-describe('a tool whose name Anthropic would refuse', () => {
+describe('a tool whose name Anthropic would reject', () => {
   const tools = ['ns.get:weather', 'ns_get_weather']
   const cases = (['openai', 'gemini'] as const).flatMap((name) =>
     [false, true].map((isStream) => [name, isStream] as const),
@@ -437,7 +437,7 @@ describe('a tool whose name Anthropic would refuse', () => {
     },
   )
 
-  test('and a call’s id that it would refuse: call and result still belong together', async () => {
+  test('and a call id that it would reject: call and result still match', async () => {
     const model = await aServed(14)
     const called = { name: 'ns.get:weather', arguments: '{}' }
     const messages = [

@@ -11,7 +11,10 @@ import { NO_CHANGES } from '../protocols/dialect/answer-changes.ts'
 import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
 import { convertedOutput, splicedOutput } from '../protocols/dialect/stream-output.ts'
 
-/** Whatever a server or a client sends, conversion answers or refuses; it never falls over. */
+/**
+ * For any input of a server or a client, the conversion returns a result or an error and never
+ * throws anything else.
+ */
 
 const NAMES =
   'id type role object model content parts text thinking signature data index delta message choices ' +
@@ -22,7 +25,7 @@ const NAMES =
   'input_tokens output_tokens prompt_tokens completion_tokens promptTokenCount source image_url url ' +
   'tool_use_id tool_call_id thinkingConfig response_format json_schema schema stop max_tokens ' +
   'input instructions call_id output summary encrypted_content reasoning effort format ' +
-  // What JavaScript itself asks objects for.
+  // Names that JavaScript itself looks up on objects.
   'toString valueOf constructor length'
 const WORDS =
   'text image tool_use tool_result thinking redacted_thinking message_start content_block_start ' +
@@ -44,7 +47,7 @@ const eventOf = (sent: unknown) => {
 }
 
 describe.each(all)('$name', (dialect) => {
-  test('reads any answer, and every dialect can write it', () => {
+  test('reads any response, which every dialect can write', () => {
     fc.assert(
       fc.property(record, (answer) => {
         dialect.wholeAsEvents(answer, true)
@@ -63,7 +66,7 @@ describe.each(all)('$name', (dialect) => {
     )
   })
 
-  test('follows any stream, and every client gets whole events of it', () => {
+  test('reads any stream, of which every client gets whole events', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(record, value), { maxLength: 8 }), (stream) => {
         const follower = new FollowedStream(dialect.readStream(), true)
@@ -97,7 +100,7 @@ test.each(clients.map((client, index) => [names[index] ?? 'responses', client] a
             const request = client.readRequest(body)
             other.writeRequest(request, { model: 'm', isStream: true, asksForUsage: true })
           } catch (error) {
-            // Anything else is thrown on, and fails the property.
+            // Any other error is rethrown and fails the property.
             if (!(error instanceof AppError)) throw error
             expect(error.code).toMatch(/^relay_field_/)
           }

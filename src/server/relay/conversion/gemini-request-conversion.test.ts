@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { convert } from '../../test/converted-request.ts'
 
 /**
- * Requests of Gemini's clients, said in the other dialects. Sources: Gemini API reference and
- * guides "Function calling", "Thinking".
+ * Requests of Gemini clients in the other dialects. Sources: Gemini API reference and guides
+ * "Function calling", "Thinking".
  */
 
 const gemini = {
@@ -94,7 +94,7 @@ test('Gemini to OpenAI', () => {
   })
 })
 
-test('Gemini to OpenAI: schemas of its older kind mean what they meant', () => {
+test('Gemini to OpenAI: its older schemas keep their meaning', () => {
   const parameters = {
     type: 'OBJECT',
     properties: {
@@ -122,7 +122,7 @@ test('Gemini to OpenAI: schemas of its older kind mean what they meant', () => {
   ])
 })
 
-test('Gemini to OpenAI: a document that is nothing but text goes as text', () => {
+test('Gemini to OpenAI: a plain-text document becomes text', () => {
   const data = Buffer.from('Forty-two, naïvely.').toString('base64')
   const inlineData = { mimeType: 'text/plain; charset=utf-8', data }
   const contents = [{ parts: [{ text: 'Read this:' }, { inlineData }] }]
@@ -141,12 +141,12 @@ test('Gemini to Anthropic', () => {
     output_config: { effort: 'high' },
   })
   const [, calls, results] = written.messages as { content: Record<string, unknown>[] }[]
-  // The thought is Gemini's own, and nothing to Anthropic.
+  // The reasoning is Gemini's own, and is not sent to Anthropic.
   expect(calls?.content.map(({ type }) => type)).toEqual(['tool_use', 'tool_use'])
   expect(results?.content.map(({ tool_use_id: id }) => id)).toEqual(['call_2', 'call_3'])
 })
 
-test('Gemini to Anthropic: a turn that was streamed is what its pieces said together', () => {
+test('Gemini to Anthropic: joins the parts of a streamed turn', () => {
   const thought = (text: string) => ({ text, thought: true })
   const seal = Buffer.from('gatehouse:anthropic:its-seal').toString('base64')
   const hidden = Buffer.from('gatehouse:anthropic:hidden:bytes').toString('base64')

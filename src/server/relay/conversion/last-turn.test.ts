@@ -14,14 +14,14 @@ import { readResponsesRequest } from '../protocols/openai-responses/read-request
 import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import { dialects } from './dialects.ts'
 
-/** How a conversation ends, where it is not with a question of the user's. */
+/** Ends of conversations other than a question of the user. */
 
 const say = (role: string, content: unknown) => ({ role, content })
 const TALK = [say('user', 'hi'), say('assistant', 'Hello there')]
 const SUMMARY = 'Summarize the discussion'
 const HISTORY = 'What was said before'
 
-/** As NextChat has a conversation summarised. */
+/** As NextChat requests a summary of a conversation. */
 const SUMMING = [say('system', HISTORY), ...TALK, say('system', SUMMARY)]
 
 const blocks = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
@@ -31,8 +31,8 @@ const claude = (messages: object[], model = 'claude-opus-4-7') =>
 const gemini = (messages: object[], model = 'gemini-3.6-flash') =>
   convert('openai', 'gemini', { messages }, { model })
 
-describe('instructions behind the assistant’s last words are what is asked', () => {
-  test('of Claude, also of models that would go on with the assistant’s words', () => {
+describe('instructions after the assistant’s last text become the question', () => {
+  test('for Claude, also for models with prefill', () => {
     for (const model of ['claude-opus-4-7', 'claude-sonnet-4-5']) {
       expect(claude(SUMMING, model)).toMatchObject({
         system: blocks(HISTORY),
@@ -45,7 +45,7 @@ describe('instructions behind the assistant’s last words are what is asked', (
     }
   })
 
-  test('of Gemini, in one turn where there are several', () => {
+  test('for Gemini, joined to one turn', () => {
     const written = gemini([...SUMMING, say('developer', 'In Chinese')], 'gemini-2.0-flash')
     expect(written).toMatchObject({
       systemInstruction: { parts: parts(HISTORY) },
@@ -57,7 +57,7 @@ describe('instructions behind the assistant’s last words are what is asked', (
     })
   })
 
-  test('by clients of Anthropic and of the Responses API as well', () => {
+  test('for clients of Anthropic and of the Responses API', () => {
     const body = { model: 'm', max_tokens: 9, messages: [...TALK, say('system', SUMMARY)] }
     const asked = [...TALK, say('user', SUMMARY)]
     expect(convert('anthropic', 'openai', body).messages).toEqual(asked)
@@ -70,7 +70,7 @@ describe('instructions behind the assistant’s last words are what is asked', (
     ])
   })
 
-  test('and instructions as always where the user has spoken since, or nobody has', () => {
+  test('but stay instructions if a user message follows, or there is no message', () => {
     const spoken = [...TALK, say('system', 'Be brief'), say('user', 'And?')]
     const later = [...TALK, say('user', 'And?'), say('system', 'Be brief')]
     for (const messages of [spoken, later]) {
@@ -82,7 +82,7 @@ describe('instructions behind the assistant’s last words are what is asked', (
   })
 })
 
-describe('the assistant’s words at the end', () => {
+describe('the assistant’s text at the end', () => {
   test.each([
     'claude-2.1',
     'claude-3-5-sonnet-v2@20241022',
@@ -140,7 +140,7 @@ describe('the assistant’s words at the end', () => {
     expect(upstreamDialects.converse.writeRequest(request, to).messages).toHaveLength(turns)
   })
 
-  test('lose the blanks at their end for Claude, which refuses them there', () => {
+  test('loses its trailing whitespace for Claude, which rejects it', () => {
     const talk = [say('user', 'hi'), say('assistant', 'Well, \nand so \n')]
     const cut = [...talk, say('assistant', blocks(' one ', ' two\t\n'))]
     expect(claude(talk, 'claude-haiku-4-5').messages).toMatchObject([
@@ -159,7 +159,7 @@ describe('the assistant’s words at the end', () => {
     ])
   })
 
-  test('are nobody’s to follow where they call a tool', () => {
+  test('needs no following turn if it calls a tool', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
     const messages = [TALK[0] ?? {}, { role: 'assistant', content: null, tool_calls: [call] }]
     expect(claude(messages).messages).toHaveLength(2)
@@ -167,7 +167,7 @@ describe('the assistant’s words at the end', () => {
   })
 })
 
-describe('who says nothing', () => {
+describe('an empty user turn', () => {
   test.each([[''], [null], [[]], [' ']])('as the user, by %j, still asks of Gemini', (nothing) => {
     const silent = { role: 'user', parts: parts('.') }
     expect(gemini([say('user', nothing)]).contents).toEqual([silent])
@@ -178,14 +178,14 @@ describe('who says nothing', () => {
     ])
   })
 
-  test('as the assistant is left out, and the user’s turns around it are one', () => {
+  test('and an empty assistant turn: the user turns around it are joined', () => {
     const messages = [say('user', 'One'), say('assistant', ''), say('user', 'Two')]
     expect(gemini(messages).contents).toEqual([{ role: 'user', parts: parts('One', 'Two') }])
     expect(claude(messages).messages).toEqual([say('user', blocks('One', 'Two'))])
   })
 })
 
-describe('is answered', () => {
+describe('gets a response', () => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { sharesClient: true })
@@ -204,7 +204,7 @@ describe('is answered', () => {
     }
   })
 
-  test('as it is where client and channel speak one dialect', async () => {
+  test('unchanged if client and channel use one dialect', async () => {
     const model = `claude-opus-4-7-${aModel()}`
     await aRoute(setup, model, { type: 14 })
     const body = { model, max_tokens: 9, messages: TALK }

@@ -15,15 +15,15 @@ import { dialects } from './dialects.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /**
- * Ids and times of 64 bits are whole numbers that JavaScript rounds. What tools are told and tell
- * reaches the other side with all its digits.
+ * 64-bit ids and times are integers that JavaScript rounds. Tool arguments and results keep all
+ * their digits in both directions.
  */
 
 const NUMBERS = ['1234567890123456789', '-9223372036854775808']
 const ARGS = `{"id":${NUMBERS.join(',"at":')}}`
 const BODY_ARGS = JSON.stringify(ARGS)
 
-/** As a body comes: digits that no object of a test could hold. */
+/** A body with digits that an object of a test cannot contain. */
 const parsed = (text: string): JsonRecord => recordOr(parseJson(text))
 
 const timesSaid = (value: unknown): number[] => {
@@ -106,7 +106,7 @@ test.each<[string, string, (body: ScannedBody) => MemberEdit[]]>([
   expect(timesSaid(parsed(sent))).toEqual([1, 1])
 })
 
-test('Claude is told of one that an answer may hold as a value, not in words', () => {
+test('Claude receives one in an output schema as a value, not as a description', () => {
   const values = `"enum":[${NUMBERS.join(',')}]`
   const schema = `{"type":"object","properties":{"id":{${values}}},"required":["id"]}`
   const format = `{"type":"json_schema","json_schema":{"name":"n","schema":${schema}}}`
@@ -116,7 +116,7 @@ test('Claude is told of one that an answer may hold as a value, not in words', (
   expect(JSON.stringify(upstreamDialects.anthropic.writeRequest(request, to))).toContain(values)
 })
 
-test('a figure of such a length is one to reckon with', () => {
+test('a parameter of such a length is read as a number', () => {
   const { seed } = dialects.openai.readRequest(parsed(`{"messages":[],"seed":${NUMBERS[0]}}`))
   expect(seed).toBe(Number(NUMBERS[0]))
 })

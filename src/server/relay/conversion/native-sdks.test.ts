@@ -18,7 +18,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** The official clients of all three providers, with channels of all three. */
+/** The official clients of all three vendors, with channels of all three. */
 
 const ANSWER = 'The answer is forty-two.'
 const CITY = {
@@ -52,7 +52,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
   })
   const weather = { name: 'weather', input_schema: CITY }
 
-  test('asks, streams, calls tools and hands their results back', async () => {
+  test('chats, streams, calls tools and sends their results', async () => {
     const model = await aServed(type)
     const whole = await sdk().messages.create(ask(model))
     expect(whole.content).toMatchObject([{ type: 'text', text: ANSWER }])
@@ -82,7 +82,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     expect(after.content).toMatchObject([{ type: 'text', text: ANSWER }])
   })
 
-  test('shows a picture, counts, and lists models', async () => {
+  test('sends an image, counts tokens, and lists models', async () => {
     const model = await aServed(type)
     const source = { type: 'base64' as const, media_type: 'image/png' as const, data: PIXEL }
     const content = [{ type: 'image' as const, source }]
@@ -97,7 +97,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     expect(listed.data.map(({ id }) => id)).toContain(model)
   })
 
-  test('is told errors it knows, before and in the middle', async () => {
+  test('raises its own error classes, before and within a stream', async () => {
     const limited = await aServed(type, 'fail-429')
     const refused = await sdk()
       .messages.create(ask(limited))
@@ -111,7 +111,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     expect(failed).toBeInstanceOf(Anthropic.APIError)
   })
 
-  test('runs tools, which it would like to do in a conversation that the server holds', async () => {
+  test('runs tools, although it requests a stored conversation', async () => {
     const model = await aServed(type)
     const cities: unknown[] = []
     const tool = {
@@ -132,7 +132,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
     expect(last.content).toMatchObject([{ type: 'text', text: ANSWER }])
   })
 
-  test('ends a stream when it has had enough', async () => {
+  test('aborts a stream', async () => {
     const model = await aServed(type, 'chunks-200+slow-chunk-20')
     const stream = sdk().messages.stream(ask(model))
     await expect(
@@ -144,7 +144,7 @@ describe.each(types)('@anthropic-ai/sdk with a channel of %2$s', (type) => {
   })
 })
 
-test('@anthropic-ai/sdk hears how its provider names an error, whole and in a stream', async () => {
+test('@anthropic-ai/sdk receives its provider’s error name, with and without streaming', async () => {
   const key = 'the-operators-own-key'
   const details = { error_code: 'cmek_key_disabled', words: [`of ${key}`] }
   const error = { type: 'invalid_request_error', message: 'No.', details }
@@ -177,7 +177,7 @@ describe.each(types)('@google/genai with a channel of %2$s', (type) => {
   const sdk = () => new GoogleGenAI({ apiKey: apiKey(), httpOptions: { baseUrl: setup.url } })
   const contents = 'What is the answer?'
 
-  test('asks, streams, calls tools and hands their results back', async () => {
+  test('chats, streams, calls tools and sends their results', async () => {
     const model = await aServed(type)
     const whole = await sdk().models.generateContent({ model, contents })
     expect(whole.text).toBe(ANSWER)
@@ -212,7 +212,7 @@ describe.each(types)('@google/genai with a channel of %2$s', (type) => {
     expect(after.text).toBe(ANSWER)
   })
 
-  test('shows a picture, counts, and lists models', async () => {
+  test('sends an image, counts tokens, and lists models', async () => {
     const model = await aServed(type)
     const inlineData = { mimeType: 'image/png', data: PIXEL }
     const seen = await sdk().models.generateContent({ model, contents: [{ inlineData }] })
@@ -223,7 +223,7 @@ describe.each(types)('@google/genai with a channel of %2$s', (type) => {
     expect(listed).toContain(`models/${model}`)
   })
 
-  test('is told errors it knows', async () => {
+  test('raises its own error classes', async () => {
     const model = await aServed(type, 'fail-400')
     const refused = await sdk()
       .models.generateContent({ model, contents })
@@ -231,7 +231,7 @@ describe.each(types)('@google/genai with a channel of %2$s', (type) => {
     expect(refused).toMatchObject({ name: 'ApiError', status: 400 })
   })
 
-  test('ends a stream when it has had enough', async () => {
+  test('aborts a stream', async () => {
     const model = await aServed(type, 'chunks-200+slow-chunk-20')
     const stop = new AbortController()
     const config = { abortSignal: stop.signal }
@@ -255,7 +255,7 @@ describe.each(types)('openai with a channel of %2$s', (type) => {
   const messages = [{ role: 'user' as const, content: 'What is the answer?' }]
   const tools = [{ type: 'function' as const, function: { name: 'weather', parameters: CITY } }]
 
-  test('asks, streams, and calls tools in a stream', async () => {
+  test('chats, streams, and calls tools in a stream', async () => {
     const model = await aServed(type)
     const whole = await sdk().chat.completions.create({ model, messages })
     expect(whole.choices[0]).toMatchObject({ message: { content: ANSWER }, finish_reason: 'stop' })
@@ -270,7 +270,7 @@ describe.each(types)('openai with a channel of %2$s', (type) => {
     ])
   })
 
-  test('is told errors it knows', async () => {
+  test('raises its own error classes', async () => {
     const model = await aServed(type, 'fail-429')
     const refused = sdk().chat.completions.create({ model, messages })
     await expect(refused).rejects.toBeInstanceOf(OpenAI.RateLimitError)

@@ -6,8 +6,8 @@ import { responsesClient } from '../protocols/openai-responses/client.ts'
 import { dialects } from './dialects.ts'
 
 /**
- * What a request says deep inside is understood or refused by its place, like what it says at its
- * top: a schema in an unusual place, how closely a picture is looked at, the name of a document.
+ * Nested members of a request are converted or rejected by their path, like top-level members: a
+ * schema in an unusual place, the detail of an image, the name of a document.
  */
 
 const read = (client: SpokenName, body: JsonRecord) =>
@@ -112,7 +112,7 @@ test.each<[SpokenName, JsonRecord, string]>([
   expect(refused(client, body)).toEqual(['relay_field_unsupported', field])
 })
 
-// What says again what is known, or how an answer comes that here comes whole.
+// Redundant members, or members about delivery in pieces, which does not apply here.
 test.each<[SpokenName, JsonRecord]>([
   ['openai', message('openai', { type: 'image_url', image_url: { url, format: 'image/png' } })],
   [
@@ -143,7 +143,7 @@ test.each<[SpokenName, JsonRecord]>([
   expect(refused(client, body)).toBeNull()
 })
 
-test('a schema beside json_object is the schema of the answer', () => {
+test('a schema beside json_object is the output schema', () => {
   const { output } = read('openai', { ...hello, response_format: { type: 'json_object', schema } })
   expect(output).toMatchObject({ kind: 'schema', schema })
 })
@@ -167,7 +167,7 @@ describe('the name of a document', () => {
       }),
     ],
   ]
-  test.each(named)('of a client of %s reaches every model', (client, body) => {
+  test.each(named)('of a client of %s is sent to every model', (client, body) => {
     const to = { model: 'm', isStream: false, asksForUsage: false }
     for (const upstream of Object.values(dialects)) {
       expect(JSON.stringify(upstream.writeRequest(read(client, body), to))).toContain('a.pdf')
@@ -175,7 +175,7 @@ describe('the name of a document', () => {
   })
 })
 
-test('examples of a tool’s input are told in its description', () => {
+test('examples of a tool’s input become part of its description', () => {
   const tool = { name: 'f', input_schema: schema, input_examples: [{ a: 1 }, { a: 2 }] }
   const described = (description?: string) =>
     read('anthropic', { ...hello, tools: [{ ...tool, ...(description && { description }) }] })

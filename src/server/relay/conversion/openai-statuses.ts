@@ -4,9 +4,9 @@ import { minimaxStatuses } from '../vendors/minimax/statuses.ts'
 import { sparkStatuses } from '../vendors/spark/statuses.ts'
 
 /**
- * Numbers of vendors of OpenAI's dialect who count their errors themselves, which no two use alike:
- * Spark's, and SiliconFlow's for no such model and nothing left to pay with. Source of the latter:
- * its error page.
+ * Statuses of vendors' own error numbers in OpenAI's dialect, none of which conflict: Spark's, and
+ * SiliconFlow's for an unknown model and an exhausted balance. Source of the latter: SiliconFlow's
+ * documentation, "Error handling".
  */
 const imitatorStatuses: Readonly<Record<number, number>> = {
   ...sparkStatuses,
@@ -14,7 +14,9 @@ const imitatorStatuses: Readonly<Record<number, number>> = {
   30_001: 402,
 }
 
-/** What OpenAI calls an invalid request although it is about the key or the model. */
+/**
+ * Codes that OpenAI sends with `invalid_request_error` although they concern the key or the model.
+ */
 const UNBLAMED: ReadonlyMap<string, number> = new Map([
   ['invalid_api_key', 401],
   ['account_deactivated', 401],
@@ -22,8 +24,8 @@ const UNBLAMED: ReadonlyMap<string, number> = new Map([
 ])
 
 /**
- * The status that an error in OpenAI's dialect, or an imitator's, stands for; undefined: it does
- * not say. OpenRouter's and vLLM's carry it as their code.
+ * Returns the status that an error in OpenAI's dialect stands for; undefined if unknown. OpenRouter
+ * and vLLM send the status as the code.
  */
 export function openaiStatus(error: JsonRecord): number | undefined {
   const { code, type, status_code: numbered } = error
@@ -32,6 +34,6 @@ export function openaiStatus(error: JsonRecord): number | undefined {
   return UNBLAMED.get(wordOf(code)) ?? 400
 }
 
-/** Groq's `status_code` is a status, MiniMax's its own number. */
+/** `status_code` is an HTTP status at Groq and MiniMax's own number at MiniMax. */
 const knownStatus = ({ code, status_code: numbered }: JsonRecord): number | undefined =>
   typeof numbered === 'number' ? minimaxStatuses[numbered] : imitatorStatuses[Number(wordOf(code))]

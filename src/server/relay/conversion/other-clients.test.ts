@@ -18,7 +18,7 @@ import { aNativeModel, nativeChannels } from '../../test/native-channels.ts'
 import { useRelay } from '../../test/use-relay.ts'
 import { arrayOr, recordOr } from '../json/json-value.ts'
 
-/** Clients that build on a provider's own, or speak to servers of their own. */
+/** Programs that build on a vendor's client, or that use their own server's API. */
 
 const ANSWER = 'The answer is forty-two.'
 const WEATHER = {
@@ -31,7 +31,7 @@ let setup: RelaySetup
 let client: RelayClient
 useRelay((now) => ({ setup, client } = now))
 
-/** Source: what Cursor was seen to send with its own address for OpenAI's (BerriAI/litellm#34029). */
+/** Source: requests of Cursor with a custom base URL for OpenAI (BerriAI/litellm#34029). */
 describe('Cursor', () => {
   const { name, description, parameters } = WEATHER
   const tools = [
@@ -40,7 +40,7 @@ describe('Cursor', () => {
     { name: 'edit', description, input_schema: parameters },
   ]
 
-  test.each([1, 14, 24])('writes tools flat, also among others: channel type %i', async (type) => {
+  test.each([1, 14, 24])('sends flat tools, also among others: channel type %i', async (type) => {
     const model = aModel()
     await aRoute(setup, model, { type })
     const choice = { type: 'function', function: { name } }
@@ -61,7 +61,7 @@ describe('Cursor', () => {
     }
   })
 
-  /** Takes a text as it is. The upstream calls it with `forty-two`. */
+  /** A tool with plain text input. The upstream calls it with `forty-two`. */
   const patch = {
     type: 'custom',
     name: 'ApplyPatch',
@@ -94,7 +94,7 @@ describe('Cursor', () => {
       return model
     }
 
-    test('whole', async () => {
+    test('without streaming', async () => {
       const model = await aRouteTo()
       const answer = await post(setup, client, { model, ...agent })
       expect(answer.json).toMatchObject({
@@ -111,7 +111,7 @@ describe('Cursor', () => {
       expect(usage_source).toBe('upstream')
     })
 
-    test('streamed', async () => {
+    test('with streaming', async () => {
       const model = await aRouteTo()
       const events = await stream(setup, client, { model, ...agent })
       const chunks = eventsOf(events.text())
@@ -128,7 +128,7 @@ describe('Cursor', () => {
       expect((await bookedCall(setup, requestIdOf(events))).quota).toBeGreaterThan(0)
     })
 
-    test('with what has been called before', async () => {
+    test('with earlier calls', async () => {
       const model = await aRouteTo()
       const input = [
         ...agent.input,
@@ -149,8 +149,8 @@ describe('Cursor', () => {
 })
 
 /**
- * Source: what Claude Code 2.1.273 to 2.1.291 was seen to send to an address of one's own, for a
- * model whose name it does not know (vllm-project/vllm#57324 and others).
+ * Source: requests of Claude Code 2.1.273 to 2.1.291 to a custom base URL, for an unknown model
+ * (vllm-project/vllm#57324 and others).
  */
 describe('Claude Code', () => {
   const tool = (name: string) => ({
@@ -221,7 +221,7 @@ describe('Claude Code', () => {
     ...nativeChannels.filter(({ label }) => !label.startsWith('Claude on')),
   ]
 
-  test.each(rows)('goes on with its session: $label', async ({ type, model: name }) => {
+  test.each(rows)('continues its session: $label', async ({ type, model: name }) => {
     const isNative = nativeChannels.some((native) => native.type === type)
     const model = isNative
       ? await aNativeModel(setup, { type, model: name })
@@ -242,7 +242,7 @@ describe('Claude Code', () => {
   })
 })
 
-describe.each([14, 24])('functions of before there were tools, channel type %i', (type) => {
+describe.each([14, 24])('the former functions, channel type %i', (type) => {
   const { name } = WEATHER
   const call = { name, arguments: '{"city":"forty-two"}' }
   const question = { role: 'user' as const, content: 'Use weather.' }
@@ -255,7 +255,7 @@ describe.each([14, 24])('functions of before there were tools, channel type %i',
     return { model, completions: sdk.chat.completions }
   }
 
-  test('are called as they were asked for', async () => {
+  test('are called in the format of the request', async () => {
     const { model, completions } = await aSdk()
     const { choices } = await completions.create({ model, ...asked })
     expect(choices).toMatchObject([
@@ -268,7 +268,7 @@ describe.each([14, 24])('functions of before there were tools, channel type %i',
     expect(seen).toContain('function_call')
   })
 
-  test('get their results back', async () => {
+  test('receive their results', async () => {
     const { model, completions } = await aSdk()
     const answer = await completions.create({
       model,
@@ -295,14 +295,14 @@ describe.each([14, 24])('functions of before there were tools, channel type %i',
   })
 })
 
-test.each([1, 14, 24])('LangChain’s messages are understood: channel type %i', async (type) => {
+test.each([1, 14, 24])('reads LangChain’s messages: channel type %i', async (type) => {
   const model = aModel()
   await aRoute(setup, model, { type })
   const { name } = WEATHER
   const call = { id: 'call_1', type: 'function', function: { name, arguments: '{"city":"x"}' } }
   const messages = [
     { role: 'user', content: 'Use weather.' },
-    // No text is an empty one here, not null.
+    // A missing text is empty here, not null.
     { role: 'assistant', content: '', tool_calls: [call] },
     { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
   ]
@@ -312,8 +312,8 @@ test.each([1, 14, 24])('LangChain’s messages are understood: channel type %i',
 })
 
 /**
- * Ollama's client wants Ollama's own paths, which nobody serves here but a raw proxy channel. It
- * proves that channel, and that the upstream of the tests answers as Ollama does.
+ * Ollama's client requires Ollama's own paths, which only a proxy channel serves. This tests that
+ * channel, and that the fake upstream responds like Ollama.
  */
 describe('ollama, by a proxy channel', () => {
   let ollama: Ollama
@@ -334,7 +334,7 @@ describe('ollama, by a proxy channel', () => {
   })
   const messages = [{ role: 'user', content: 'What is the answer?' }]
 
-  test('chats, and the call has its price', async () => {
+  test('chats, and the call is charged', async () => {
     await setup.app.options.set('ProxyCallQuota', '9')
     const answer = await ollama.chat({ model: 'llama3.2', messages })
     expect(answer).toMatchObject({
@@ -357,7 +357,7 @@ describe('ollama, by a proxy channel', () => {
     expect([text, isDone]).toEqual([ANSWER, true])
   })
 
-  test('calls tools and hands their results back', async () => {
+  test('calls tools and sends their results', async () => {
     const tools: Tool[] = [{ type: 'function', function: WEATHER }]
     const asked = [{ role: 'user', content: 'Use weather.' }]
     const { message } = await ollama.chat({ model: 'llama3.2', messages: asked, tools })

@@ -16,7 +16,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Counting, embedding, listing and pricing across dialects. */
+/** Token counts, embeddings, model lists and prices across dialects. */
 
 type Json = Record<string, unknown>
 
@@ -32,7 +32,7 @@ const messages = [{ role: 'user', content: 'Hello there' }]
 const contents = [{ role: 'user', parts: [{ text: 'Hello there' }] }]
 const lastSent = () => setup.upstream.seen().at(-1)
 
-describe('counting a prompt costs nothing', () => {
+describe('counting tokens costs nothing', () => {
   test('Anthropic counts its own', async () => {
     const model = await aServed(14, 'prompt-321')
     const path = '/v1/messages/count_tokens'
@@ -68,7 +68,7 @@ describe('counting a prompt costs nothing', () => {
     },
   )
 
-  test('and is limited for each token, like the management API for each address', async () => {
+  test('and is rate limited per token, like the management API per address', async () => {
     const strict = await startRelay(undefined, { GLOBAL_API_RATE_LIMIT: '2' })
     const own = await aClient(strict)
     const model = aModel()
@@ -84,7 +84,7 @@ describe('counting a prompt costs nothing', () => {
     await strict.close()
   })
 
-  test('only of models that the token may use', async () => {
+  test('only for models that the token may use', async () => {
     const limited = await aClient(setup, { token: { models: 'other' } })
     const model = await aServed(14)
     const path = '/v1/messages/count_tokens'
@@ -93,11 +93,11 @@ describe('counting a prompt costs nothing', () => {
 })
 
 describe('embedding', () => {
-  test('a client of OpenAI with a channel of Gemini, many at once', async () => {
+  test('a client of OpenAI with a channel of Gemini, with several texts', async () => {
     const model = await aServed(24)
     const body = { model, input: ['a', 'b'], dimensions: 4 }
     const answer = await post(setup, client, body, { path: '/v1/embeddings' })
-    // The answer of an embedding call.
+    // The response of an embeddings call.
     const { data, usage } = answer.json as unknown as { data: Json[]; usage: Json }
     expect(data.map(({ index, embedding }) => [index, (embedding as unknown[]).length])).toEqual([
       [0, 4],
@@ -109,7 +109,7 @@ describe('embedding', () => {
     expect(lastSent()?.url).toBe(`/v1beta/models/${model}:batchEmbedContents`)
   })
 
-  test('a text as token numbers, as LangChain sends it to whatever model, or none', async () => {
+  test('a text as token numbers, as LangChain sends it for any model', async () => {
     const model = await aServed(24)
     const path = '/v1/embeddings'
     const words = ['The answer is forty-two.', '你好，世界 🌍']
@@ -126,7 +126,7 @@ describe('embedding', () => {
     expect(JSON.stringify(json)).toContain('unsupported_parameter')
   })
 
-  test('packed, as the official client asks for it', async () => {
+  test('in base64, as the official client requests it', async () => {
     const model = await aServed(24)
     const body = { model, input: 'a', encoding_format: 'base64' }
     const packed = await post(setup, client, body, { path: '/v1/embeddings' })
@@ -159,7 +159,7 @@ describe('embedding', () => {
     expect(quota).toBeGreaterThan(0)
   })
 
-  test('is no task of Anthropic’s: 501', async () => {
+  test('is not supported by Anthropic: 501', async () => {
     const model = await aServed(14)
     const answer = await post(setup, client, { model, input: 'a' }, { path: '/v1/embeddings' })
     expect(answer.status).toBe(501)
@@ -176,7 +176,7 @@ describe('models are listed', () => {
     return answer.json as Json
   }
 
-  test('as OpenAI, Anthropic and Gemini list them', async () => {
+  test('in the formats of OpenAI, Anthropic and Gemini', async () => {
     expect(await list('/v1/models')).toMatchObject({ object: 'list', data: [{ id: 'gpt-4o' }, {}] })
     const anthropic = await list('/v1/models', { 'anthropic-version': '2023-06-01' })
     expect(anthropic).toMatchObject({
@@ -191,7 +191,7 @@ describe('models are listed', () => {
     expect(await list('/v1beta/openai/models')).toMatchObject({ object: 'list' })
   })
 
-  test('as Gemini lists them, with what each can be asked for', async () => {
+  test('in Gemini’s format, with the methods of each', async () => {
     const names = 'text-embedding-3-small,dall-e-3,omni-moderation-latest,gemini-3-pro-image'
     const limited = await aClient(setup, { token: { models: names } })
     const headers = { 'x-goog-api-key': limited.key }
@@ -208,7 +208,7 @@ describe('models are listed', () => {
     })
   })
 
-  test('one by one, and what nobody has is an error of the dialect', async () => {
+  test('one by one, and an unknown model is an error of the dialect', async () => {
     expect(await list('/v1beta/models/model-x')).toMatchObject({ name: 'models/model-x' })
     expect(await list('/v1beta/models/none')).toMatchObject({ error: { status: 'NOT_FOUND' } })
     const headers = { 'anthropic-version': '2023-06-01' }
@@ -219,7 +219,7 @@ describe('models are listed', () => {
   })
 })
 
-describe('what a cache costs', () => {
+describe('the price of cached tokens', () => {
   const cached = 'cached-100+cache-write-40+cache-write-hour-20'
   test.each([
     ['openai', '/v1/chat/completions'],
@@ -242,7 +242,7 @@ describe('what a cache costs', () => {
     }
   })
 
-  test('thinking is part of the completion, whoever counts it where', async () => {
+  test('reasoning is part of the completion for every vendor’s usage', async () => {
     for (const type of [1, 14, 24]) {
       const model = await aServed(type, 'reasoning-30')
       const answer = await post(setup, client, { model, messages, max_tokens: 64 })
@@ -253,7 +253,7 @@ describe('what a cache costs', () => {
 })
 
 describe('Gemini’s streams without alt=sse are one JSON array', () => {
-  test.each([1, 14, 24])('whatever the channel: type %i', async (type) => {
+  test.each([1, 14, 24])('for channel type %i', async (type) => {
     const model = await aServed(type)
     const path = `/v1beta/models/${model}:streamGenerateContent`
     const answer = await openCall(setup, client, { contents }, { path })
@@ -267,7 +267,7 @@ describe('Gemini’s streams without alt=sse are one JSON array', () => {
     })
   })
 
-  test('and hold the error that breaks them off', async () => {
+  test('and contain the error that ends them', async () => {
     const model = await aServed(1, 'error-mid-stream')
     const path = `/v1beta/models/${encodeURIComponent(model)}:streamGenerateContent`
     const answer = await openCall(setup, client, { contents }, { path })

@@ -5,7 +5,7 @@ import type { MemberEdit } from '../json/body-splice.ts'
 import { recordOr } from '../json/json-value.ts'
 import { limitName } from '../protocols/openai-chat/write-request.ts'
 
-/** What lowers the limit of the reply in a client's request, in the dialect of the client. */
+/** Edits that lower the completion limit of a client's request, in the client's dialect. */
 export function outputLimitEdits(
   surface: Surface,
   body: ScannedBody,
@@ -29,7 +29,7 @@ export function outputLimitEdits(
   }
 }
 
-/** Clients of OpenAI's dialect use either name, and Cursor that of the Responses API. */
+/** Clients of OpenAI's dialect use either name; Cursor uses the name of the Responses API. */
 const NAMES = ['max_tokens', 'max_completion_tokens', 'max_output_tokens'] as const
 
 function ownName({ task, spokenIn }: Surface, to: AskedModel): string {
@@ -37,10 +37,13 @@ function ownName({ task, spokenIn }: Surface, to: AskedModel): string {
   return task === 'completions' ? 'max_tokens' : limitName(to)
 }
 
-/** Anthropic's smallest thinking budget, which must be less than `max_tokens`. */
+/** Anthropic's minimum reasoning budget, which must be less than `max_tokens`. */
 const BUDGET_MIN = 1024
 
-/** Half of the limit is left for the answer; where that is too little to think, thinking is off. */
+/**
+ * Halves the limit between reasoning and reply; turns reasoning off if the half is below the
+ * minimum.
+ */
 function thinkingWithin(body: ScannedBody, limit: number): MemberEdit[] {
   const thinking = recordOr(memberValue(body, 'thinking'))
   const budget = thinking['budget_tokens']
@@ -50,7 +53,7 @@ function thinkingWithin(body: ScannedBody, limit: number): MemberEdit[] {
   return [{ set: 'thinking', json: JSON.stringify(lowered) }]
 }
 
-/** Gemini takes every name in two spellings; the client's own stays. */
+/** Gemini accepts two spellings of every name; the client's own stays. */
 function geminiLimit(body: ScannedBody, json: string): MemberEdit {
   const isSnake = memberRange(body, 'generation_config') !== null
   const inside = isSnake ? 'generation_config' : 'generationConfig'

@@ -22,7 +22,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** What goes wrong between a client of one dialect and a channel of another, and what it costs. */
+/** Failures between a client of one dialect and a channel of another, and their charges. */
 
 const ANSWER = 'The answer is forty-two.'
 const names: DialectName[] = ['openai', 'anthropic', 'gemini']
@@ -35,11 +35,11 @@ const clients = { ...speakers, responses: responsesSpeaker }
 const spoken: SpokenName[] = [...names, 'responses']
 const pairs = spoken
   .flatMap((name) => types.map(([type, label]) => ({ name, type, label })))
-  // OpenAI has responses of its own: responses/response-calls.test.ts.
+  // OpenAI supports the Responses API itself: responses/response-calls.test.ts.
   .filter(({ name, type }) => name !== 'responses' || type !== 1)
 
-describe('while an upstream thinks', () => {
-  test('its client hears a sign of life that it knows, or nothing', async () => {
+describe('while an upstream reasons', () => {
+  test('its client receives a keep-alive of its dialect, or nothing', async () => {
     const setup = await startRelay(undefined, { RELAY_KEEP_ALIVE: '1' })
     const client = await aClient(setup)
     const heard = await Promise.all(
@@ -60,7 +60,7 @@ describe('while an upstream thinks', () => {
   })
 })
 
-/** Calls of one client of every dialect; whose they are is known when a test runs. */
+/** Calls of one client of every dialect; the user is set when a test runs. */
 function callsOf(now: () => { setup: RelaySetup; client: RelayClient }) {
   const input = (name: SpokenName, model: string, isStream: boolean) =>
     callOf(clients[name], now().client, { model, isStream })
@@ -90,8 +90,8 @@ function callsOf(now: () => { setup: RelaySetup; client: RelayClient }) {
   return { aServed, whole, opened, streamed }
 }
 
-// It concerns no database.
-describe('a stream that is spelled otherwise', () => {
+// This test does not depend on the database.
+describe('a stream in other spellings', () => {
   let setup: RelaySetup
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { sharesClient: true })
@@ -136,7 +136,7 @@ onSqlite('troubles', (open) => {
       for (const isStream of [false, true]) {
         const answer = isStream ? await opened(name, model) : await whole(name, model)
         const body = 'json' in answer ? answer.json : await ended(answer)
-        // Anthropic and Gemini number the errors that they hide in a good answer.
+        // Anthropic and Gemini have numeric codes for errors with status 200.
         const isNumbered = words === 'error-200' && type !== 1
         if (!isNumbered) expect(answer.status).toBe(status)
         expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -158,7 +158,8 @@ onSqlite('troubles', (open) => {
         const model = await aServed(type, `chunks-8+${words}`)
         const { answer, said } = await streamed(name, model)
         const { quota, detail } = await bookedCall(setup, requestIdOf(answer))
-        // OpenAI's stream is whole without its last word; Gemini's last event is all that says so.
+        // OpenAI's stream is complete without its final event; Gemini's final event is the only
+        // sign of completeness.
         const isWhole = words === 'end-without-done' && type !== 24
         expect({ isComplete: said.isComplete, isTold: said.error !== '' }).toEqual({
           isComplete: isWhole,
@@ -170,7 +171,7 @@ onSqlite('troubles', (open) => {
       },
     )
 
-    test('an answer without figures is counted', async () => {
+    test('a response without usage is counted', async () => {
       const model = await aServed(type, 'no-usage')
       for (const isStream of [false, true]) {
         const answer = isStream ? (await streamed(name, model)).answer : await whole(name, model)
@@ -183,13 +184,13 @@ onSqlite('troubles', (open) => {
       }
     })
 
-    test('figures that cannot be are not believed', async () => {
+    test('implausible usage is rejected', async () => {
       const model = await aServed(type, 'usage-negative')
       const { detail } = await bookedCall(setup, requestIdOf(await whole(name, model)))
       expect(detail['usage_source']).toBe('counted')
     })
 
-    test('a client that leaves ends the upstream’s work and pays for what came', async () => {
+    test('a client that leaves ends the upstream request and pays for the received part', async () => {
       const model = await aServed(type, 'chunks-40+slow-chunk-30')
       const answer = await opened(name, model)
       await eventually(() => answer.text().includes('word'), 'the first words')
@@ -201,7 +202,7 @@ onSqlite('troubles', (open) => {
       expect(quota).toBeLessThan(11 + 40)
     })
 
-    test('a client that leaves before an answer in one piece pays for what it asked', async () => {
+    test('a client that leaves before a whole response pays for its prompt', async () => {
       const model = await aServed(type, 'hang')
       const body = clients[name].body(model, {}, false)
       const sent = startCall(
@@ -227,13 +228,13 @@ onSqlite('troubles', (open) => {
       expect(Math.abs(amount)).toBeLessThan(16)
     })
 
-    test('one answer instead of a stream becomes a stream', async () => {
+    test('a whole response becomes a stream', async () => {
       const model = await aServed(type, 'json-when-stream')
       const { said } = await streamed(name, model)
       expect(said).toMatchObject({ text: ANSWER, finish: 'stop', isComplete: true })
     })
 
-    test('the cost is told in a comment to who asks', async () => {
+    test('the cost is sent as a comment on request', async () => {
       const model = await aServed(type, '')
       const { answer, said } = await streamed(name, model, { 'x-gatehouse-cost': '1' })
       expect(answer.text()).toContain('\n\n: cost 18\n\n')

@@ -12,7 +12,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Every client of every dialect with every kind of channel, over HTTP, whole and streamed. */
+/** Clients of every dialect with channels of every kind, over HTTP, with and without streaming. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -21,7 +21,7 @@ useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 const ANSWER = 'The answer is forty-two.'
 const clients = { ...speakers, responses: responsesSpeaker }
 const names: SpokenName[] = ['openai', 'anthropic', 'gemini', 'responses']
-/** Channel types and a model that thinks there. */
+/** Channel types and a reasoning model of each. */
 const upstreams: [type: number, label: string, model: string][] = [
   [1, 'OpenAI', 'gpt-5-pair'],
   [3, 'Azure', 'gpt-5.4-pair'],
@@ -31,7 +31,7 @@ const upstreams: [type: number, label: string, model: string][] = [
 ]
 const pairs = names
   .flatMap((name) => upstreams.map(([type, label, model]) => ({ name, type, label, model })))
-  // OpenAI and Azure have responses of their own, which pass: responses/response-calls.test.ts.
+  // OpenAI and Azure support the Responses API, which passes: responses/response-calls.test.ts.
   .filter(({ name, type }) => name !== 'responses' || type > 3)
 
 let made = 0
@@ -93,7 +93,7 @@ describe.each(pairs)(
         expect({ quota, source: detail['usage_source'] }).toEqual({ quota: 18, source: 'upstream' })
       })
 
-      test('a limit that is reached', async () => {
+      test('the output limit', async () => {
         const model = await aModelAt(type, base, 'obey-max')
         const question = { model, wish: { maxTokens: 3 }, isStream }
         const { said, answer } = await ask({ setup, client }, clients[name], question)
@@ -102,24 +102,24 @@ describe.each(pairs)(
         expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(14)
       })
 
-      test('thinking', async () => {
+      test('reasoning', async () => {
         const model = await aModelAt(type, base)
         const question = { model, wish: { thinking: 2000, maxTokens: 4096 }, isStream }
         const { said, answer } = await ask({ setup, client }, clients[name], question)
-        // What OpenAI's own models think is shown to nobody.
+        // OpenAI's own models show no reasoning.
         const thought = type > 3 ? 'Six times seven.' : ''
         expect(said).toMatchObject({ ...SPOKEN, thought, isComplete: true })
         expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18)
       })
 
-      // The Responses API has no word for it.
+      // The Responses API has no stop texts.
       if (name === 'responses') return
       test('stop texts', async () => {
         const model = await aModelAt(type, base)
         const question = { model, wish: { stop: ['forty'] }, isStream }
         const { said } = await ask({ setup, client }, clients[name], question)
         expect(JSON.stringify(setup.upstream.seen().at(-1)?.body)).toContain('["forty"]')
-        // The fake one of OpenAI's speaks on.
+        // The fake upstream of OpenAI ignores stop texts.
         const text = type > 3 ? 'The answer is ' : ANSWER
         expect(said).toMatchObject({ text, finish: 'stop', isComplete: true })
       })

@@ -12,8 +12,8 @@ import { withSearchAt } from './search.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
 /**
- * Requests that clients sent to real providers (`fixtures/traffic/requests/`), as every other
- * dialect writes them: all convert but those that ask for what the upstream truly cannot give.
+ * Requests that clients sent to real vendors (`fixtures/traffic/requests/`), converted to every
+ * other dialect. All convert except those that require what the upstream cannot do.
  */
 interface Recorded {
   id: string
@@ -39,30 +39,30 @@ const TARGETS: readonly [UpstreamName, string][] = [
   ['tencent', 'hunyuan-turbos'],
 ]
 
-/** Of vendors that search the web. */
+/** Models of vendors that support web search. */
 const CHANNEL_TYPES: Partial<Record<UpstreamName, number>> = { responses: 1, anthropic: 14 }
 
-/** Whatever else is refused is a fault: what each of these asks for, no such upstream can do. */
+/** Expected rejections by member; any other rejection is a fault. */
 const RIGHTLY_REFUSED: readonly RegExp[] = [
-  // Tools that a vendor runs, and what is left of them in a conversation.
+  // Hosted tools, and their traces in a conversation.
   /(?:tool|search)_unsupported (?:tools|web_search_options)/,
   /unsupported tools\[\]\.(?:filters\.)?(?:allowed|blocked)_domains$/,
   /unsupported (?:mcp_servers|messages\[\]\.content\[\]\.type|input\[\]\.type)$/,
   /unsupported contents\[\]\.parts\[\]\.(?:toolCall|toolResponse|executableCode|codeExecutionResult)$/,
-  // Files that lie at a vendor, state that it keeps, and other models that it would ask.
+  // Files stored at a vendor, stored state, and other models.
   /file_id$|source\.type$|unsupported (?:background|conversation|previous_response_id|models)$/,
   /unsupported (?:moderation|modelArmorConfig|output_config\.task_budget|reasoning\.mode)$/,
   // Probabilities.
   /unsupported (?:generationConfig\.responseLogprobs|include)$/,
-  // Images, sound, films and documents that the model cannot be shown.
+  // Images, audio, video and documents that the model does not accept.
   /unsupported (?:messages|input|contents)\[\]\.(?:content|output|parts)\[\]$/,
   /functionResponse\.parts\[\]$/,
-  // Hunyuan has no word for the format of an answer.
+  // Hunyuan has no output format.
   /unsupported (?:output_config\.format|response_format|text\.format)$/,
   /generationConfig\.response(?:Json)?Schema$/,
 ]
 
-test.each(TARGETS)('recorded requests reach %s (%s)', (upstream, model) => {
+test.each(TARGETS)('recorded requests convert to %s (%s)', (upstream, model) => {
   const faults = new Map<string, string>()
   for (const { id, client, body } of requests) {
     if (client === upstream) continue

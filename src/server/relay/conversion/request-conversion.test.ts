@@ -10,10 +10,9 @@ import {
 } from '../../test/picture-and-calls.ts'
 
 /**
- * Requests as the providers' documentation shows them, said in the other dialects. Sources:
- * OpenAI's API reference and guide "Function calling"; Anthropic's API reference and guides "Tool
- * use", "Vision", "Extended thinking"; Gemini API reference and guides "Function calling",
- * "Thinking".
+ * Requests as in the vendors' documentation, in the other dialects. Sources: OpenAI's API reference
+ * and guide "Function calling"; Anthropic's API reference and guides "Tool use", "Vision",
+ * "Extended thinking"; Gemini API reference and guides "Function calling", "Thinking".
  */
 
 const WEATHER = {
@@ -73,7 +72,7 @@ const openai = {
 }
 
 describe('OpenAI to Anthropic', () => {
-  test('a conversation with a picture and calls side by side', () => {
+  test('a conversation with an image and parallel calls', () => {
     expect(convert('openai', 'anthropic', openai, { isStream: true })).toEqual({
       model: 'm',
       max_tokens: 500,
@@ -137,13 +136,13 @@ describe('OpenAI to Anthropic', () => {
     expect(ask(members, model)).toMatchObject(expected)
   })
 
-  test('no room to think in is no thinking', () => {
+  test('turns reasoning off if the limit leaves no room', () => {
     const written = ask({ reasoning_effort: 'high', max_tokens: 500 }, 'claude-sonnet-4-5')
     expect(written).toMatchObject({ max_tokens: 500 })
     expect(written).not.toHaveProperty('thinking')
   })
 
-  test('what Anthropic would stumble over: empty texts, a start by the assistant, two users', () => {
+  test('fixes what Anthropic would reject: empty texts, a start by the assistant, two users', () => {
     const messages = [
       { role: 'assistant', content: 'Hello' },
       { role: 'user', content: '' },
@@ -221,7 +220,7 @@ test.each(['image/jpg', 'image/pjpeg', 'IMAGE/JPG'])('%s is the JPEG that all kn
   }
 })
 
-test('OpenAI to Gemini: answers are held back from where the operator says', () => {
+test('OpenAI to Gemini: uses the operator’s safety threshold', () => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
   expect(convert('openai', 'gemini', body)).not.toHaveProperty('safetySettings')
   const { safetySettings } = convert('openai', 'gemini', body, { safety: 'BLOCK_NONE' })
@@ -232,7 +231,7 @@ test('OpenAI to Gemini: answers are held back from where the operator says', () 
   })
 })
 
-test('OpenAI to Gemini: a call without its seal is marked as such for those who would refuse it', () => {
+test('OpenAI to Gemini: marks a call without its signature for models that would reject it', () => {
   const { contents } = convert('openai', 'gemini', openai, { model: 'gemini-3-pro' })
   const [, turn] = contents as { parts: Record<string, unknown>[] }[]
   expect(turn?.parts.map(({ thoughtSignature }) => thoughtSignature)).toEqual([
@@ -346,7 +345,7 @@ test('Anthropic to OpenAI', () => {
   })
 })
 
-test('Anthropic to OpenAI: who wants its thoughts back gets them', () => {
+test('Anthropic to OpenAI: sends reasoning back to vendors that require it', () => {
   const { messages } = convert('anthropic', 'openai', anthropic, { model: 'deepseek-reasoner' })
   expect((messages as Record<string, unknown>[])[2]).toMatchObject({
     reasoning_content: 'A picture.',
@@ -371,7 +370,7 @@ test.each<[string, object, string | undefined]>([
   expect(convert('anthropic', 'openai', body, { model }).reasoning_effort).toBe(effort)
 })
 
-describe('Gemini to OpenAI: figures for sampling', () => {
+describe('Gemini to OpenAI: sampling parameters', () => {
   const figures = { temperature: 0.7, topP: 0.95, presencePenalty: 0.5 }
   const steered = { temperature: 0.7, top_p: 0.95, presence_penalty: 0.5 }
   const notToThink = { thinkingConfig: { thinkingBudget: 0 } }
@@ -386,7 +385,7 @@ describe('Gemini to OpenAI: figures for sampling', () => {
     ['gpt-5.4', toThink, {}],
     ['gpt-5.2-chat-latest', {}, {}],
     ['gpt-5.1-codex-max', notToThink, {}],
-    // They think unless told not to.
+    // These models reason by default.
     ['gpt-5.5', {}, {}],
     ['gpt-6-sol', {}, {}],
     ['gpt-oss-120b', toThink, { ...steered, top_k: 64 }],
@@ -400,7 +399,7 @@ describe('Gemini to OpenAI: figures for sampling', () => {
   })
 })
 
-test('Anthropic to OpenAI: names that it refuses are changed, and nobody else’s', () => {
+test('Anthropic to OpenAI: changes only rejected tool names', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const body = {
     max_tokens: 9,
@@ -423,7 +422,7 @@ test('Anthropic to OpenAI: names that it refuses are changed, and nobody else’
   }
 })
 
-test('Anthropic to OpenAI: ids of calls that it refuses are changed, and nobody else’s', () => {
+test('Anthropic to OpenAI: changes only rejected call ids', () => {
   const id = `functions.${'x'.repeat(40)}:0`
   const body = {
     max_tokens: 9,
@@ -441,7 +440,7 @@ test('Anthropic to OpenAI: ids of calls that it refuses are changed, and nobody 
   expect(idsTo('kimi-k2')).toEqual([id, id])
 })
 
-test('Anthropic to OpenAI: only what it takes strictly is called strict', () => {
+test('Anthropic to OpenAI: marks only supported schemas as strict', () => {
   const optional = { ...WEATHER, required: [] }
   const strictOf = (schema: object) => {
     const format = { type: 'json_schema', schema }
@@ -454,7 +453,7 @@ test('Anthropic to OpenAI: only what it takes strictly is called strict', () => 
   expect(strictOf(optional)).toEqual(['false', 'false'])
 })
 
-test('Anthropic to OpenAI: who hands sealed thoughts on gets the seals', () => {
+test('Anthropic to OpenAI: sends signatures to vendors that pass on signed reasoning', () => {
   const { messages } = convert('anthropic', 'openai', anthropic, {
     model: 'anthropic/claude-sonnet-4.5',
   })
@@ -471,7 +470,7 @@ test('Anthropic to OpenAI: who hands sealed thoughts on gets the seals', () => {
   })
 })
 
-test('Anthropic to OpenAI: a name that is too long is shortened, and the same each time', () => {
+test('Anthropic to OpenAI: shortens a long name the same way each time', () => {
   const long = { ...anthropic, metadata: { user_id: 'u'.repeat(200) } }
   const { user } = convert('anthropic', 'openai', long)
   expect(user).toMatch(/^[0-9a-f]{64}$/)
@@ -492,7 +491,7 @@ test.each([
   ])
 })
 
-test('an image at an address without encryption is refused towards Gemini', () => {
+test('an image with an http URL is rejected for Gemini', () => {
   const source = { type: 'url', url: 'http://example.com/a.png' }
   const body = { messages: [{ role: 'user', content: [{ type: 'image', source }] }] }
   expect(() => convert('anthropic', 'gemini', body)).toThrow(/messages\[0\]\.content\[0\]/)
@@ -513,7 +512,7 @@ test.each<[DialectName | 'ollama' | 'tencent' | 'cohere', string]>([
   expect(written.replaceAll('\\n', '\n')).toContain(words)
 })
 
-test('each text of a tool’s result begins a line where there is one text for all', () => {
+test('joins the texts of a tool result by lines', () => {
   const texts = ['one', 'two\n', 'three'].map((text) => ({ type: 'text', text }))
   const messages = [
     { role: 'user', content: 'Which?' },

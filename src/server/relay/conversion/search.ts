@@ -15,19 +15,22 @@ import { searchToolOf } from '../protocols/gemini/searches.ts'
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { isRecord, recordOr } from '../json/json-value.ts'
 
-/** Which upstreams search the web for clients of another dialect, and what can be told to each. */
+/**
+ * Web search for clients of another dialect: which upstreams support it, and which options each
+ * accepts.
+ */
 
-/** The model as the upstream calls it. */
+/** The model, with its name at the upstream. */
 interface SearchTarget extends AskedModel {
   /** Name of the upstream's dialect. */
   dialect: string
-  /** Of the channel's vendor. */
+  /** Traits of the channel's vendor. */
   traits: UpstreamTraits
 }
 
 type OptionName = 'allowedDomains' | 'blockedDomains' | 'location' | 'contextSize' | 'usesMax'
 
-/** What a dialect's search cannot be told. */
+/** Search options that each dialect lacks. */
 const LACKS: Readonly<Partial<Record<string, readonly OptionName[]>>> = {
   anthropic: ['contextSize'],
   responses: ['blockedDomains'],
@@ -35,7 +38,7 @@ const LACKS: Readonly<Partial<Record<string, readonly OptionName[]>>> = {
   gemini: ['allowedDomains', 'location', 'contextSize', 'usesMax'],
 }
 
-/** Whether the vendor behind such a channel searches for the model, as far as its name tells. */
+/** Whether the channel's vendor supports web search for the model, judged by its name. */
 function hasSearch(target: SearchTarget): boolean {
   const { dialect, traits, model } = target
   switch (dialect) {
@@ -53,9 +56,9 @@ function hasSearch(target: SearchTarget): boolean {
 }
 
 /**
- * The request with its search as this upstream can be told of it. What only steers the search is
- * left out with a note. A search that the upstream cannot make, or not within the domains that the
- * client names, is a hosted tool that the model cannot have.
+ * Adapts the request's search to the upstream. Options that only steer the search are dropped with
+ * a note. A search that the upstream does not support, or cannot restrict to the client's domains,
+ * counts as an unsupported hosted tool.
  */
 export function withSearchAt(request: ChatRequest, target: SearchTarget): ChatRequest {
   const { search, tools, toolChoice, notes } = request
@@ -80,8 +83,9 @@ export function withSearchAt(request: ChatRequest, target: SearchTarget): ChatRe
 }
 
 /**
- * Functions stand in the way of Google's search before Gemini 3, and of Anthropic's if one has its
- * name. Source: Gemini API documentation, "Combine built-in tools and function calling".
+ * Google's search before Gemini 3 cannot be combined with functions, Anthropic's not with a
+ * function of the same name. Source: Gemini API documentation, "Combine built-in tools and function
+ * calling".
  */
 function clashes({ tools }: ChatRequest, target: SearchTarget): boolean {
   if (target.dialect === 'gemini') {
@@ -90,7 +94,7 @@ function clashes({ tools }: ChatRequest, target: SearchTarget): boolean {
   return target.dialect === 'anthropic' && tools.some(({ name }) => name === 'web_search')
 }
 
-/** Where the client names domains that the upstream cannot be held to; null if nowhere. */
+/** Path of domain restrictions that the upstream cannot enforce; null if it can. */
 function unsaidBounds(
   { allowedDomains: allowed, blockedDomains: blocked }: WebSearch,
   { dialect, traits }: SearchTarget,
@@ -100,7 +104,7 @@ function unsaidBounds(
   if (blocked.value.length === 0) return null
   // "This field is not supported in Gemini API": Google's SDK, `GoogleSearch.excludeDomains`.
   const isUnknown = dialect === 'gemini' && traits.isVertexAi !== true
-  // Anthropic takes one of the two.
+  // Anthropic accepts only one of the two lists.
   const isSecond = dialect === 'anthropic' && allowed.value.length > 0
   return lacks.includes('blockedDomains') || isUnknown || isSecond ? blocked.at : null
 }
@@ -119,7 +123,7 @@ function withoutUnsaid({ notes }: ChatRequest, search: WebSearch, dialect: strin
 
 const USUAL_SIZE = 'medium'
 
-/** What such a search may cost, to be held back: as many as allowed, else one. */
+/** Usage to reserve for the search: the allowed maximum, otherwise one search. */
 export function searchExtras(
   { search }: ChatRequest,
   { dialect, model }: SearchTarget,
@@ -131,7 +135,7 @@ export function searchExtras(
 
 const SEARCHES_MAX = 1000
 
-/** Whether the request declares a search of its vendor's, in the words of whichever dialect. */
+/** Whether the request declares a web search, in any dialect. */
 export function declaresSearch(body: ScannedBody): boolean {
   const bytes = memberBytes(body, 'tools')
   if (bytes === null || !SIGNS.some((sign) => bytes.includes(sign))) return false
@@ -141,7 +145,10 @@ export function declaresSearch(body: ScannedBody): boolean {
   )
 }
 
-/** What must stand in such tools, or an escape that could hide it. */
+/**
+ * Bytes that every search tool contains, or a JSON escape by which they could be written
+ * differently.
+ */
 const SIGNS = ['web_search', 'oogleSearch', 'google_search', '\\u00']
 
 const isGoogles = (tool: unknown): boolean =>

@@ -15,13 +15,16 @@ import { arrayOr, isRecord, present, recordOr } from '../json/json-value.ts'
 import { withSystemPrompt } from '../protocols/openai-chat/system-prompt.ts'
 import { withoutNotes } from '../protocols/openai-responses/upstream/of-codex.ts'
 
-/** The few members of a client's request that a channel needs changed; all other bytes stay. */
+/**
+ * Edits of the members that a channel requires to change in a client's request; all other bytes
+ * stay.
+ */
 
-/** Whether a channel's system prompt has a place in such a call. */
+/** Whether the channel's system prompt applies to such a call. */
 export const takesSystemPrompt = ({ task }: Surface): boolean =>
   task === 'chat' || task === 'responses'
 
-/** The channel's system prompt takes the place of the client's. */
+/** Replaces the client's system prompt by the channel's. */
 export function systemPromptEdit(
   surface: Surface,
   body: ScannedBody,
@@ -45,12 +48,12 @@ export function systemPromptEdit(
   }
 }
 
-/** What changes when a request goes to an upstream of its own dialect. */
+/** Edits for an upstream with the client's dialect. */
 export function dialectEdits(
   surface: Surface,
   body: ScannedBody,
   to: AskedModel & {
-    /** Of the channel's vendor. */
+    /** Traits of the channel's vendor. */
     traits: UpstreamTraits
     isRenamed: boolean
     asksForUsage: boolean
@@ -65,7 +68,7 @@ export function dialectEdits(
         ...(to.asksForUsage
           ? [{ set: 'include_usage', inside: 'stream_options', json: 'true' }]
           : []),
-        // An answer without its figures is better than none.
+        // The upstream rejects `stream_options`; a response without usage is better than an error.
         ...(to.refusesUsage ? [{ remove: 'stream_options' }] : []),
         ...(surface.task === 'chat' ? toolEdits(body) : []),
         ...(isResponse(surface) ? withoutNotes(body, to.traits) : []),
@@ -93,11 +96,11 @@ function modelEdit(
   return isRenamed || isAbsent ? [{ set: 'model', json: JSON.stringify(model) }] : []
 }
 
-/** Some clients spell "not said" as 0, which not every upstream takes. */
+/** Some clients send 0 for "not set", which not every upstream accepts. */
 const unsaidCounts = (body: ScannedBody): MemberEdit[] =>
   ['n', 'best_of'].filter((name) => memberValue(body, name) === 0).map((remove) => ({ remove }))
 
-/** Tools that Cursor writes flat, as the Responses API and Anthropic have them, in this dialect. */
+/** Nests tools that Cursor sends flat, as in the Responses API and in Anthropic's dialect. */
 function toolEdits(body: ScannedBody): MemberEdit[] {
   const bytes = memberBytes(body, 'tools')
   if (bytes === null || !mayHaveFlatTools(bytes)) return []
@@ -108,7 +111,10 @@ function toolEdits(body: ScannedBody): MemberEdit[] {
 const FUNCTION = '"function"'
 const COLON = 0x3a
 
-/** So that many tools are not parsed in vain: each names its type, and its member alike. */
+/**
+ * Avoids parsing many tools: a nested tool contains `"function"` once as its type and once as a
+ * member.
+ */
 function mayHaveFlatTools(bytes: Buffer): boolean {
   if (bytes.includes('"input_schema"')) return true
   let unmatched = 0
@@ -133,7 +139,7 @@ function nested(tool: unknown): unknown {
   return { type: 'function', function: described }
 }
 
-/** The model stands in the address; where the body repeats it, it must say the same. */
+/** Edits for Gemini. The URL contains the model; a model in the body must be the same. */
 function geminiEdits(
   surface: Surface,
   body: ScannedBody,

@@ -5,7 +5,7 @@ import { countedUsage } from '../protocols/canonical/token-usage.ts'
 import { speakers } from '../../test/dialect-clients.ts'
 import { dialects } from './dialects.ts'
 
-/** Events in an order that upstreams do send and that a dialect has to bring into its own. */
+/** Event orders that upstreams send and that a dialect must rearrange. */
 
 const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 const finish = (reason: 'stop' | 'toolCalls'): ChatEvent => ({
@@ -46,7 +46,7 @@ function written(name: DialectName, events: readonly ChatEvent[]): string {
 describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
   const read = (events: readonly ChatEvent[]) => speakers[name].streamed(written(name, events))
 
-  test('calls whose arguments come interleaved keep theirs', () => {
+  test('calls with interleaved arguments keep their own', () => {
     const events = [
       start,
       call(0),
@@ -69,7 +69,7 @@ describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
     })
   })
 
-  test('what is said between the pieces of a call’s arguments breaks none of them', () => {
+  test('text between the pieces of arguments does not affect them', () => {
     const events = [
       start,
       call(0),
@@ -93,7 +93,7 @@ describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
     })
   })
 
-  test('calls one after the other, thoughts and words around them', () => {
+  test('successive calls with reasoning and text around them', () => {
     const events = [
       start,
       said('thinking', 'Hm. '),
@@ -117,7 +117,7 @@ describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
     })
   })
 
-  test('an answer without a word ends like any other', () => {
+  test('a response without text ends like any other', () => {
     expect(read([start, finish('stop')])).toMatchObject({
       text: '',
       finish: 'stop',
@@ -125,12 +125,12 @@ describe.each(['openai', 'anthropic', 'gemini'] as const)('%s', (name) => {
     })
   })
 
-  test('says the model by the name that was asked for', () => {
+  test('contains the requested model name', () => {
     expect(written(name, [start, said('text', 'x'), finish('stop')])).toContain('"asked"')
   })
 })
 
-test('calls that follow each other are streamed as they come to a client of Anthropic', () => {
+test('streams successive calls to a client of Anthropic as they arrive', () => {
   const writer = dialects.anthropic.streamWriter(head)
   for (const event of [start, call(0), given(0, '{"a":1}')]) writer.write(event)
   const names = writer.write(call(1)).map(({ name }) => name)
@@ -138,7 +138,7 @@ test('calls that follow each other are streamed as they come to a client of Anth
   expect(writer.write(given(1, '{"b"')).map(({ name }) => name)).toEqual(['content_block_delta'])
 })
 
-test('a client of Anthropic sees the end of each thought once, with its seal or without', () => {
+test('a client of Anthropic receives the end of each thought once, with or without a signature', () => {
   const signature = { by: 'anthropic', value: 'its-seal' } as const
   const seal: ChatEvent = { kind: 'signature', choice: 0, signature }
   const events = [start, said('thinking', 'Hm.'), seal, said('thinking', 'So.'), said('text', 'x')]

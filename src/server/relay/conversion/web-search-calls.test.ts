@@ -17,8 +17,8 @@ import { events, json, list, type Json } from '../../test/dialect-clients.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
 /**
- * A search of the web between the clients and the upstreams of OpenAI, Anthropic and Google: what
- * is asked for, what comes back, whole and streamed, and what it costs.
+ * Web searches between clients and upstreams of OpenAI, Anthropic and Google: requests, responses
+ * with and without streaming, and charges.
  */
 
 const URL = 'https://example.com/a'
@@ -148,7 +148,7 @@ const geminiAnswer = (text: string, end?: Json): Json => ({
 })
 const GEMINI_END = { finishReason: 'STOP', groundingMetadata: GROUNDING }
 
-/** By what their addresses end with: the whole answer, and the events of a stream. */
+/** Responses and stream events by the end of the URL path. */
 const ANSWERS: readonly [RegExp, Json, Json[]][] = [
   [/messages/, MESSAGE, messageEvents()],
   [/responses/, RESPONSE, responseEvents()],
@@ -166,12 +166,12 @@ const UPSTREAMS = {
 } as const
 type UpstreamKind = keyof typeof UPSTREAMS
 
-/** What a client shows of an answer. */
+/** The parts of a response that a client shows. */
 interface Shown {
   queries: unknown[]
   /** The pages that searches have found. */
   found: unknown[]
-  /** Address of a cited page, and the words that are based on it where the dialect says. */
+  /** URL of a cited page, and the text based on it if the dialect reports it. */
   cited: [unknown, unknown?][]
 }
 
@@ -337,7 +337,7 @@ const google: Client = {
 
 const CLIENTS = { chat, responses, messages, google } as const
 type ClientKind = keyof typeof CLIENTS
-/** Clients that speak as the upstream does: their calls pass as they come. */
+/** Clients of the upstream's dialect: their calls pass unchanged. */
 const SAME: Readonly<Record<UpstreamKind, readonly ClientKind[]>> = {
   anthropic: ['messages'],
   responses: ['responses', 'chat'],
@@ -353,7 +353,7 @@ let setup: RelaySetup
 let client: RelayClient
 let upstream: ScriptedUpstream
 let asked: Json = {}
-/** Ends the streams of the upstream before their last events. */
+/** Ends the upstream's streams before their last events. */
 let eventsMax = Infinity
 useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
@@ -400,7 +400,7 @@ describe.each(PAIRS)('a client of %s at an upstream of %s', (from, to) => {
     cited: [hasSpans ? [URL, 'Rain.'] : [URL]],
   }
 
-  test('gets what was found, whole, and pays for the search', async () => {
+  test('gets the results without streaming, and pays for the search', async () => {
     const model = await aVendor(to)
     const answer = await post(setup, client, body(model), { path: path(model, false) })
     expect(answer.status).toBe(200)
@@ -409,7 +409,7 @@ describe.each(PAIRS)('a client of %s at an upstream of %s', (from, to) => {
     expect(await quotaOf(answer)).toBe(tokens + points)
   })
 
-  test('gets what was found, streamed, and pays for the search', async () => {
+  test('gets the results with streaming, and pays for the search', async () => {
     const model = await aVendor(to)
     const sent = from === 'google' ? body(model) : { ...body(model), stream: true }
     const answer = await openCall(setup, client, sent, { path: path(model, true) })
@@ -418,7 +418,7 @@ describe.each(PAIRS)('a client of %s at an upstream of %s', (from, to) => {
     expect(await quotaOf(answer)).toBe(tokens + points)
   })
 
-  test('is refused without the points that the search may cost', async () => {
+  test('is rejected without the points for the possible cost', async () => {
     const poor = await aClient(setup, { quota: points - 1000 })
     const model = await aVendor(to)
     const answer = await post(setup, poor, body(model), { path: path(model, false) })
@@ -440,7 +440,7 @@ test.each<[UpstreamKind, ClientKind]>([
   expect(quota).toBeLessThan(5500)
 })
 
-describe('what is asked for', () => {
+describe('the request', () => {
   const ask = async (kind: UpstreamKind, from: ClientKind, over: Json, prefix?: string) => {
     const model = await aVendor(kind, prefix)
     const { path, body } = CLIENTS[from]
@@ -452,7 +452,7 @@ describe('what is asked for', () => {
   })
   const ofOpenai = (members: Json) => ({ tools: [{ type: 'web_search', ...members }] })
 
-  test('of Anthropic reaches OpenAI', async () => {
+  test('of Anthropic is converted to OpenAI’s', async () => {
     const members = { allowed_domains: ['a.com'], user_location: place, max_uses: 3 }
     const choice = { tool_choice: { type: 'tool', name: 'web_search' } }
     const answer = await ask('responses', 'messages', { ...ofAnthropic(members), ...choice })
@@ -466,7 +466,7 @@ describe('what is asked for', () => {
     expect(answer.headers['x-gatehouse-dropped']).toBeUndefined()
   })
 
-  test('of OpenAI reaches Anthropic', async () => {
+  test('of OpenAI is converted to Anthropic’s', async () => {
     const members = {
       filters: { allowed_domains: ['a.com'] },
       user_location: place,
@@ -496,7 +496,7 @@ describe('what is asked for', () => {
     )
   })
 
-  test('reaches Google beside functions, without what steers', async () => {
+  test('is sent to Google beside functions, without steering options', async () => {
     const tool = { name: 'f', input_schema: { type: 'object' } }
     const [search] = ofAnthropic({ user_location: place, max_uses: 3 }).tools
     const answer = await ask('gemini', 'messages', { tools: [tool, search] })
@@ -558,7 +558,7 @@ describe('what is asked for', () => {
     },
   )
 
-  test('is refused where the vendor has no search, in the words of the client', async () => {
+  test('is rejected in the client’s words if the vendor has no search', async () => {
     const model = aModel()
     await aRoute(setup, model, { type: 18, key: 'a|b|c' })
     const answer = await post(setup, client, messages.body(model), { path: '/v1/messages' })
@@ -573,7 +573,7 @@ describe('what is asked for', () => {
   })
 })
 
-test('what another maker has found does not reach Anthropic with the conversation', async () => {
+test('drops other makers’ search results from a conversation for Anthropic', async () => {
   const first = await aVendor('gemini')
   const asking = messages.body(first)
   const answer = await post(setup, client, asking, { path: '/v1/messages' })

@@ -60,7 +60,7 @@ describe('chat', () => {
     expect(withPart({ type: 'refusal', refusal: 'No' })).toBe(textTokens('No'))
   })
 
-  test('counts tools, calls and the format of the answer by their JSON', () => {
+  test('counts tools, tool calls and the output format by their JSON', () => {
     const message = { role: 'assistant', content: null }
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
     const calls = [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }]
@@ -76,8 +76,8 @@ describe('chat', () => {
     expect(chat([{ ...message, reasoning_content: 'Hm' }]) - plain).toBe(textTokens('Hm'))
   })
 
-  /** An upstream may still read what is misspelled here. */
-  test('counts what it does not know by its spelling, so that nothing is free', () => {
+  /** An upstream may still read a misspelled member. */
+  test('counts unknown values by their JSON, so that nothing is free', () => {
     const long = 'a long prompt '.repeat(100)
     const odd: unknown[] = [
       [{ role: 'user', content: { text: long } }],
@@ -88,8 +88,8 @@ describe('chat', () => {
     for (const messages of odd) expect(chat(messages)).toBeGreaterThan(300)
   })
 
-  // To Gemini an object alone is a list of one.
-  test('and in the native dialects what stands alone where a list belongs', () => {
+  // Gemini accepts an object in place of a list of one.
+  test('counts a single value in place of a list in the native dialects', () => {
     const text = 'a long prompt '.repeat(100)
     const contents = [{ parts: { text } }, [{ parts: [text] }], text, [text]]
     for (const odd of contents) expect(count('contents', { contents: odd })).toBeGreaterThan(300)
@@ -199,14 +199,14 @@ describe('estimatePromptTokens', () => {
       for (const repeats of [1, 30]) {
         const messages = [{ role: 'user', content: text.repeat(repeats) }]
         const exact = chat(messages, {}, model)
-        // Chinese with the older vocabulary is the one that comes close.
+        // Chinese with the older vocabulary comes closest to the limit.
         expect(estimate({ model, messages }, model)).toBeGreaterThan(exact * 0.9)
         expect(estimate({ model, messages }, model)).toBeLessThan(exact * 3 + 20)
       }
     }
   })
 
-  test('counts prompts, tools and formats, and no other member', () => {
+  test('counts prompts, tools and formats, but no other member', () => {
     const alone = estimate({ prompt: 'x'.repeat(100) })
     expect(alone).toBe(approximateTokens(102))
     expect(
@@ -229,7 +229,7 @@ describe('estimatePromptTokens', () => {
     expect(scanned.ok && estimatePromptTokens(scanned, 'gpt-4o')).toBeLessThan(765 + 60)
   })
 
-  test('counts an image given by address, and no text that speaks of one', () => {
+  test('counts an image URL, but not a text that mentions one', () => {
     const part = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     expect(estimate({ messages: [{ content: [part] }] })).toBeGreaterThan(765)
     expect(estimate({ messages: [{ content: 'say "image_url": x' }] })).toBeLessThan(60)
@@ -241,7 +241,7 @@ describe('withoutImageData', () => {
   const long = 'iVBORw0K/+'.repeat(30_000)
   const shortened = (json: string): string => withoutImageData(Buffer.from(json)).toString()
 
-  test('keeps what tells the size of each picture, and everything else', () => {
+  test('keeps the bytes with the size of each image, and all other members', () => {
     const sent = { images: [`${head}${long}==`, { url: `${head}AAAA` }, `${head}${long}`], n: 1 }
     const json = shortened(JSON.stringify(sent))
     expect(json.length).toBeLessThan(2 * 180_000)
@@ -253,7 +253,7 @@ describe('withoutImageData', () => {
     expect(shortened('{"n":1}')).toBe('{"n":1}')
   })
 
-  test('stays JSON, however it is escaped', () => {
+  test('stays valid JSON with any escapes', () => {
     const piece = fc.constantFrom('\\/', '\\\\', 'A'.repeat(999), 'BC')
     const data = fc.array(piece, { minLength: 150, maxLength: 400 }).map((parts) => parts.join(''))
     const end = fc.constantFrom('', '\\"', '\\\\', '\\n')

@@ -26,7 +26,8 @@ const AUDIO_BYTES_PER_SECOND = 16_000
 const FILE_TOKENS = 255
 
 /**
- * Counts the prompt tokens of a request. Never throws; a body that is not a JSON object has none.
+ * Counts the prompt tokens of a request. Never throws; returns 0 for a body that is not a JSON
+ * object.
  */
 export function countRequestTokens(request: CountRequest, tokenizer: Tokenizer): number {
   const body = recordOr(parseJson(Buffer.from(request.bytes).toString('utf8')))

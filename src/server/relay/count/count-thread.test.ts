@@ -4,7 +4,7 @@ import type { CountQuestion } from './count-worker.ts'
 
 const ask = (text: string): CountQuestion => ({ kind: 'text', model: 'gpt-4o', text })
 
-/** A thread that does to itself what the question says. */
+/** A counting thread that fails or exits as the request says. */
 const fragile = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from 'node:worker_threads'
@@ -30,9 +30,9 @@ test('answers', async () => {
   expect(await start().ask(ask('The answer is forty-two.'), 24)).toBe(6)
 })
 
-test('a question that fails is told to who asked it, and the next one is answered', async () => {
+test('a failed request is reported to its caller, and the next one succeeds', async () => {
   const thread = start()
-  // The cast sends what no caller can: a question without a text.
+  // The cast sends an invalid request: one without a text.
   const broken = { kind: 'text', model: 'gpt-4o' } as unknown as CountQuestion
   await expect(thread.ask(broken, 1)).rejects.toThrow('TypeError')
   expect(await thread.ask(ask('a'), 1)).toBe(1)
@@ -47,11 +47,11 @@ test.each([
   const dying = thread.ask(ask(way), 1)
   await expect(waiting).rejects.toThrow(reason)
   await expect(dying).rejects.toThrow(reason)
-  // Neither the dead thread's debts nor its weight are left.
+  // The pending requests and bytes of the dead thread are gone.
   expect(await thread.ask(ask('abc'), WAITING_BYTES_MAX)).toBe(3)
 })
 
-test('refuses more than may wait, and takes it once there is room', async () => {
+test('rejects requests beyond the limit, and accepts them when there is room', async () => {
   const thread = start(fragile)
   const first = thread.ask(ask('abc'), WAITING_BYTES_MAX)
   await expect(thread.ask(ask('d'), 1)).rejects.toThrow('too much')
@@ -59,7 +59,7 @@ test('refuses more than may wait, and takes it once there is room', async () => 
   expect(await thread.ask(ask('d'), 1)).toBe(1)
 })
 
-test('owes nothing after it was closed', async () => {
+test('has no pending requests after it was closed', async () => {
   const thread = start(fragile)
   const waiting = thread.ask(ask('silence'), 1)
   const closing = thread.close()

@@ -25,11 +25,11 @@ describe('createTokenCounter', () => {
     const bytes = chatBytes(prose.repeat(1_000))
     const tokens = await counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
     expect(tokens).toBe(tokenizer.count(prose.repeat(1_000)) + 7)
-    // It goes upstream afterwards.
+    // The body is sent upstream afterwards.
     expect(bytes.equals(chatBytes(prose.repeat(1_000)))).toBe(true)
   })
 
-  test('answers each of many at once with its own figure', async () => {
+  test('returns the right count to each of many concurrent requests', async () => {
     const texts = Array.from({ length: 20 }, (_, i) => prose.repeat(100 + i))
     const counts = await Promise.all(
       texts.map((text) =>
@@ -47,7 +47,7 @@ describe('createTokenCounter', () => {
 })
 
 describe('when the thread cannot count', () => {
-  test('the answer is an estimate, and the reason is told', async () => {
+  test('the result is an estimate, and the error is reported', async () => {
     const faults: Error[] = []
     const counter = createTokenCounter((error) => faults.push(error))
     await counter.close()
@@ -62,7 +62,7 @@ describe('when the thread cannot count', () => {
     )
   })
 
-  test('closing answers those who wait', async () => {
+  test('closing resolves pending requests', async () => {
     const counter = createTokenCounter()
     const bytes = chatBytes(prose)
     const counted = counter.countRequest({ surface: 'chat', model: 'gpt-4o', bytes })
@@ -70,7 +70,7 @@ describe('when the thread cannot count', () => {
     expect(await counted).toBeGreaterThan(tokenizer.count(prose))
   })
 
-  test('too much at once is estimated instead of kept', async () => {
+  test('requests beyond the limit are estimated', async () => {
     const faults: Error[] = []
     const counter = createTokenCounter((error) => faults.push(error))
     const bytes = chatBytes([{ type: 'file', file: { file_data: 'A'.repeat(14 << 20) } }])
@@ -93,7 +93,7 @@ describe('CompletionCounter', () => {
     }
   }
 
-  test('counts prose exactly, however it arrives', async () => {
+  test('counts prose exactly for any deltas', async () => {
     const words = fc.array(fc.lorem({ maxCount: 40 }), { minLength: 1, maxLength: 60 })
     const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 })
     await fc.assert(
@@ -134,7 +134,7 @@ describe('CompletionCounter', () => {
     expect(await counter.total()).toBe(tokenizer.count(left) + tokenizer.count(right))
   })
 
-  test('tells at once about how many there are so far, never less than were counted', async () => {
+  test('estimates the tokens so far immediately, never below those counted', async () => {
     const counter = ready()
     expect(counter.soFar()).toBe(0)
     counter.add({ lane: 0, text: prose })
@@ -146,7 +146,7 @@ describe('CompletionCounter', () => {
     expect(counter.soFar()).toBeLessThan(exact * 1.1)
   })
 
-  test('total can be asked twice, and more be added between', async () => {
+  test('returns the total twice, with more text added between', async () => {
     const counter = ready()
     counter.add({ lane: 0, text: 'Hello' })
     const first = await counter.total()
@@ -155,7 +155,7 @@ describe('CompletionCounter', () => {
     expect(await counter.total()).toBe(first + 1)
   })
 
-  test('does not count a short answer before its total is needed', async () => {
+  test('does not count a short completion before its total is needed', async () => {
     const counted: string[] = []
     const counter = new CompletionCounter(async (text) => counted.push(text))
     counter.add({ lane: 0, text: prose })
@@ -165,7 +165,7 @@ describe('CompletionCounter', () => {
     expect(counted).toEqual([prose])
   })
 
-  test('counts a huge delta in one piece', async () => {
+  test('counts a huge delta as a whole', async () => {
     const counted: number[] = []
     const counter = new CompletionCounter(async (text) => counted.push(text.length))
     counter.add({ lane: 0, text: prose.repeat(2_000) })
@@ -174,7 +174,7 @@ describe('CompletionCounter', () => {
   })
 })
 
-test('two places can be cut without changing the count, and found', () => {
+test('finds two places where a cut does not change the count', () => {
   expect(cutPlace('one two three')).toBe('one two'.length)
   expect(cutPlace('你好，世界')).toBe('你好'.length)
   expect(cutPlace('foo.bar')).toBe('foo'.length)

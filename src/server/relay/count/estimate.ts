@@ -60,12 +60,12 @@ export function estimatePromptTokens(body: ScannedBody, model: string): number {
 }
 
 const IMAGE_PART_BYTES_MIN = 24
-/** Inside a text its quotes would be escaped. */
+/** Matches JSON outside of texts only, where these quotes would be escaped. */
 const IMAGE_KEY = '"image_url"'
 const COLON = 0x3a
 const DATA_MARK = ';base64,'
 
-/** Counts it as a key only: the type of a part has the same name. */
+/** Matches a key only: the value of a part's `type` has the same name. */
 function countImageKeys(bytes: Buffer): number {
   let count = 0
   for (let at = bytes.indexOf(IMAGE_KEY); at >= 0; at = bytes.indexOf(IMAGE_KEY, at + 1)) {

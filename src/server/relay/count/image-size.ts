@@ -61,7 +61,7 @@ function webpSize(bytes: Buffer): ImageSize | null {
     return { width: bytes.readUIntLE(24, 3) + 1, height: bytes.readUIntLE(27, 3) + 1 }
   }
   if (hasText(bytes, 12, 'VP8 ')) {
-    // Fourteen bits each; the upper two are a scaling hint.
+    // Width and height have fourteen bits each; the upper two bits are a scaling hint.
     return { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
   }
   if (hasText(bytes, 12, 'VP8L')) {

@@ -141,14 +141,14 @@ describe('imageTokens', () => {
     expect(imageTokens(model, image, detail)).toBe(tokens)
   })
 
-  test('of an address, or of anything unreadable, is that of 1024 × 1024', () => {
+  test('of a URL or of unreadable data are those of 1024 × 1024', () => {
     for (const image of ['https://example.com/a.png', 'data:image/png;base64,AAAA', undefined, 7]) {
       expect(imageTokens('gpt-4o', image, 'high')).toBe(765)
     }
     expect(imageTokens('gpt-4o', 'https://example.com/a.png', 'low')).toBe(85)
   })
 
-  test('is bounded, whatever the image claims', () => {
+  test('are bounded for any size in the header', () => {
     const side = fc.integer({ min: 1, max: 65_535 })
     const model = fc.constantFrom('gpt-4o', 'gpt-5', 'gpt-4.1-mini', 'claude-x')
     fc.assert(
@@ -173,7 +173,7 @@ describe('editedImageTokens', () => {
     ['openai/gpt-image-1.5', tall, true, 65 + 2 * 129 + 6240],
     ['chatgpt-image-latest', square, false, 65 + 129],
     ['gpt-image-1', null, true, 65 + 2 * 129 + 6240],
-    // Close to the picture in any case: squares of 32 pixels.
+    // Close to the image's own size in any case: squares of 32 pixels.
     ['gpt-image-2', square, false, 32 * 32],
     ['gpt-image-2', square, true, 32 * 32],
     ['gpt-image-2', tall, false, 1536],
@@ -182,7 +182,7 @@ describe('editedImageTokens', () => {
     // Enlarged, to twice at most.
     ['gpt-image-2', { width: 800, height: 800 }, false, 32 * 32],
     ['gpt-image-2', { width: 256, height: 256 }, false, 16 * 16],
-    // As if it were a third as wide as it is long.
+    // Counted as if it were a third as wide as it is long.
     ['gpt-image-2', { width: 16, height: 960 }, false, 11 * 32],
     ['whatever', square, true, 765],
     ['whatever', null, false, 765],

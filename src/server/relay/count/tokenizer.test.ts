@@ -11,7 +11,7 @@ const tokenizers = {
 const tokenizer = tokenizers.o200k_base
 const PROSE = 'The quick brown fox, and 42 others — jumped over the lazy dog’s back.\n'
 
-/** Figures of OpenAI's own tiktoken. */
+/** Counts of OpenAI's tiktoken. */
 test.each<[EncodingName, string, number]>([
   ['o200k_base', '', 0],
   ['o200k_base', 'The answer is forty-two.', 6],
@@ -42,7 +42,7 @@ test('a long run is cut, which adds a token or two for each 256 characters', () 
   }
 })
 
-describe('one question', () => {
+describe('one request', () => {
   test('is counted up to a limit and estimated beyond it', () => {
     const text = PROSE.repeat(Math.ceil(COUNTED_CHARS_MAX / PROSE.length))
     const limited = withLimit(tokenizer)

@@ -16,7 +16,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 
-/** What clients and operators get of errors about a channel's key, account or address. */
+/** Texts for clients and operators about errors of a channel's key, account or address. */
 
 let setup: RelaySetup
 useRelaySetup((started) => (setup = started))
@@ -30,7 +30,7 @@ interface Refusing {
   body: unknown
 }
 
-/** A model whose only channel answers this; a text goes as it is. */
+/** A model whose only channel returns this error; a text is sent unchanged. */
 async function aRefusingModel({ type, status, body }: Refusing) {
   const isText = typeof body === 'string'
   const upstream = await startScriptedUpstream((_request, response) => {
@@ -113,31 +113,34 @@ const surfaces = [
   { path: '/v1/responses', body: (model: string) => ({ model, input: 'Hi' }) },
 ]
 
-test.each(cases)('%s is told in our words, streamed and whole', async (_what, refusing, leak) => {
-  const { model, close } = await aRefusingModel(refusing)
-  const client = await aClient(setup)
-  for (const { path, body } of surfaces) {
-    for (const streamed of [false, true]) {
-      const answer = await post(setup, client, { ...body(model), stream: streamed }, { path })
-      expect(answer.status).toBe(503)
-      expect(answer.headers['x-should-retry']).toBe('false')
-      expect(answer.text).not.toContain(leak)
-      expect(answer.text).toContain('与您的令牌无关')
-      if (path !== '/v1/messages') {
-        expect(answer.json).toMatchObject({ error: { code: 'channel_account_refused' } })
+test.each(cases)(
+  '%s is reported in the gateway’s words, with and without streaming',
+  async (_what, refusing, leak) => {
+    const { model, close } = await aRefusingModel(refusing)
+    const client = await aClient(setup)
+    for (const { path, body } of surfaces) {
+      for (const streamed of [false, true]) {
+        const answer = await post(setup, client, { ...body(model), stream: streamed }, { path })
+        expect(answer.status).toBe(503)
+        expect(answer.headers['x-should-retry']).toBe('false')
+        expect(answer.text).not.toContain(leak)
+        expect(answer.text).toContain('与您的令牌无关')
+        if (path !== '/v1/messages') {
+          expect(answer.json).toMatchObject({ error: { code: 'channel_account_refused' } })
+        }
       }
     }
-  }
-  const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
-  const path = `/v1beta/models/${model}:generateContent`
-  const gemini = await post(setup, client, { contents }, { path })
-  expect(gemini.json).toMatchObject({ error: { code: 503, status: 'UNAVAILABLE' } })
-  expect(gemini.text).not.toContain(leak)
-  await expectNothingCharged(setup, client)
-  await close()
-})
+    const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
+    const path = `/v1beta/models/${model}:generateContent`
+    const gemini = await post(setup, client, { contents }, { path })
+    expect(gemini.json).toMatchObject({ error: { code: 503, status: 'UNAVAILABLE' } })
+    expect(gemini.text).not.toContain(leak)
+    await expectNothingCharged(setup, client)
+    await close()
+  },
+)
 
-test('an account error in the middle of a stream is told in our words', async () => {
+test('an account error within a stream is reported in the gateway’s words', async () => {
   const begun = { id: 'x', choices: [{ index: 0, delta: { content: 'Hi' } }] }
   const events = [begun, openaiError(GATEWAY, 'insufficient_user_quota')]
   const upstream = await startScriptedUpstream((_request, response) => {
@@ -170,7 +173,7 @@ test.each([
   await close()
 })
 
-test('admins read the upstream’s own words in the trace of the call', async () => {
+test('admins see the upstream’s message in the trace of the call', async () => {
   const { model, close } = await aRefusingModel({
     type: COMPATIBLE,
     status: 403,
@@ -189,7 +192,7 @@ test('admins read the upstream’s own words in the trace of the call', async ()
   await close()
 })
 
-test('a request that is too large for one account is served by another', async () => {
+test('a request that is too large for one account is served by another account', async () => {
   const { model, id, close } = await aRefusingModel({
     type: GROQ,
     status: 413,
@@ -201,7 +204,7 @@ test('a request that is too large for one account is served by another', async (
   expect(alone.text).not.toMatch(/org_|6000/)
   await setup.call('PUT', '/api/channel/', { as: await anAdmin(setup), body: { id, priority: 9 } })
   await aRoute(setup, model)
-  // More often than a failing channel would be asked: this one is well.
+  // More attempts than a failing channel would get: this channel is healthy.
   for (let count = 0; count < 6; count += 1) {
     const answer = await post(setup, client, chatBody(model))
     expect(answer.status).toBe(200)

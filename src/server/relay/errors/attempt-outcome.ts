@@ -35,7 +35,7 @@ export type FailureCause =
   | 'timeout'
   | 'status'
   | 'answer'
-  /** This server ended the call; that says nothing about the channel. */
+  /** This server ended the call, independent of the channel's health. */
   | 'ended'
 
 /** Failures without an error from the upstream. `unreadable`: the body is not JSON. */
@@ -49,7 +49,7 @@ const FAILURES: Record<AttemptFailure, { code: ErrorCode; cause: FailureCause }>
   cut: { code: 'upstream_cut', cause: 'network' },
   unreadable: { code: 'upstream_answer_invalid', cause: 'answer' },
   oversized: { code: 'upstream_answer_too_large', cause: 'answer' },
-  // Other responses use the memory: that says nothing about this channel.
+  // Other responses use the memory, so the channel's health is unaffected.
   'no-room': { code: 'relay_answers_full', cause: 'ended' },
   unsent: { code: 'upstream_unreachable', cause: 'ended' },
   aborted: { code: 'upstream_cut', cause: 'ended' },

@@ -35,7 +35,7 @@ describe('clients of OpenAI', () => {
 
   const codeIn = (told: unknown): unknown => recordOr(recordOr(told).error).code
 
-  /** The codes of a whole answer and of a stream. */
+  /** The codes of a whole response and of a stream. */
   async function codesOf(model: string): Promise<unknown[]> {
     const whole = await post(setup, client, chatBody(model))
     const streamed = await stream(setup, client, chatBody(model))
@@ -52,7 +52,7 @@ describe('clients of OpenAI', () => {
     expect(await codesOf(model)).toEqual([code, code])
   })
 
-  test('hear one, too, where a stream breaks off', async () => {
+  test('receive one, too, in a stream that breaks off', async () => {
     const said = { candidates: [{ content: { role: 'model', parts: [{ text: 'Spa' }] } }] }
     const failed = { error: { code: 503, status: 'UNAVAILABLE', message: 'overloaded' } }
     const upstream = await startScriptedUpstream((_request, response) => {
@@ -66,14 +66,17 @@ describe('clients of OpenAI', () => {
     await upstream.close()
   })
 
-  test.each([OPENAI, OPENROUTER])('hear the number of type %i as it came', async (type) => {
-    const body = JSON.stringify({ error: { code: 422, message: 'no' } })
-    const upstream = await startScriptedUpstream((_request, response) => {
-      response.writeHead(422, { 'content-type': 'application/json' }).end(body)
-    })
-    const model = aModel()
-    await aRoute(setup, model, { type, base_url: upstream.url })
-    expect(await codesOf(model)).toEqual([422, 422])
-    await upstream.close()
-  })
+  test.each([OPENAI, OPENROUTER])(
+    'receive the numeric code of type %i as a string',
+    async (type) => {
+      const body = JSON.stringify({ error: { code: 422, message: 'no' } })
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.writeHead(422, { 'content-type': 'application/json' }).end(body)
+      })
+      const model = aModel()
+      await aRoute(setup, model, { type, base_url: upstream.url })
+      expect(await codesOf(model)).toEqual([422, 422])
+      await upstream.close()
+    },
+  )
 })

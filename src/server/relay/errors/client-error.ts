@@ -52,7 +52,7 @@ function geminiWords({ total, max }: TooLong): string {
 
 /**
  * Converts an error of an upstream with another dialect for a client of this dialect. If both use
- * one dialect, the client already knows the upstream's message.
+ * one dialect, the upstream's message is already in the client's format.
  */
 export const convertedError = (error: RelayError, dialect: DialectName): RelayError =>
   inWordsOf(dialect, withCodeAsText(error))

@@ -4,7 +4,7 @@ import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import { inWordsOf } from './client-error.ts'
 import { disablingOf, verdictOfError } from './verdict.ts'
 
-/** What is done about a refusal: nothing else is read of it. */
+/** The consequences of a refusal; no other properties are checked. */
 type Fate = 'to the client' | 'another is asked' | 'suspected' | 'disabled'
 
 function fateOf(error: RelayError): Fate {
@@ -22,7 +22,7 @@ interface Refused {
   amazonsName?: string
 }
 
-/** A text as body goes as it is. */
+/** A text is sent as the body unchanged. */
 const refusal = ({ type, status, body = {}, baseUrl = '', amazonsName }: Refused): RelayError =>
   upstreamError({ status, body: bytesOf(body), amazonsName }, 'en', {
     type,
@@ -123,7 +123,7 @@ test.each<[string, Refused, Fate]>([
     { type: 33, status: 403, amazonsName: 'InvalidSignatureException' },
     'suspected',
   ],
-  // Not the account, or not all of it.
+  // Errors that do not concern the account, or not all of it.
   [
     'Bedrock, a user without the right',
     { type: 33, status: 403, body: { Message: NOT_ALLOWED }, amazonsName: 'AccessDeniedException' },
@@ -169,7 +169,7 @@ test.each<[string, Refused, Fate]>([
     },
     'to the client',
   ],
-  // A model that is not there.
+  // A missing model.
   ['Zhipu', { type: 16, status: 400, body: coded('1211', '', '模型不存在') }, 'another is asked'],
   ['Azure', { type: 3, status: 404, body: NO_DEPLOYMENT }, 'another is asked'],
   [
@@ -265,7 +265,7 @@ test.each<[string, Refused, Fate]>([
     { type: 50, status: 400, body: coded('', '', 'messages.0: "Model Not Exist"') },
     'to the client',
   ],
-  // An address that is not there.
+  // A missing endpoint.
   [
     'a page instead of JSON',
     { type: 50, status: 404, body: '<html>404</html>' },
@@ -298,7 +298,7 @@ test.each<[string, Refused, Fate]>([
     { type: 33, status: 400, amazonsName: 'ThrottlingException' },
     'another is asked',
   ],
-  // What the request is blamed for.
+  // Invalid requests.
   [
     'OpenRouter’s filter',
     { type: 20, status: 403, body: coded(403, '', 'Your input was flagged for "x"') },
@@ -343,7 +343,7 @@ test.each<[string, Refused, Fate]>([
     { type: 29, status: 502, body: coded('tool_use_failed') },
     'to the client',
   ],
-  // A trouble of the upstream stays one.
+  // Temporary failures of the upstream stay temporary.
   [
     'a hidden failure',
     { type: 49, status: 502, body: coded('internal_error') },
@@ -366,7 +366,7 @@ test.each([
     code: 'rate_limit_exceeded',
   })
   expect(fateOf(error)).toBe('another is asked')
-  // OpenAI's are.
+  // Messages of OpenAI.
   expect(fateOf(refusal({ type: 1, status: 429, body }))).toBe('disabled')
 })
 
@@ -388,7 +388,7 @@ test.each<[Refused, string]>([
     { type: 36, status: 400, body: coded('', '', DEEPSEEK_LONG) },
     'prompt is too long: 160000 tokens > 131072 maximum',
   ],
-  // A shorter answer would do.
+  // Errors that a lower output limit would avoid.
   [
     { type: 36, status: 400, body: coded('', '', ROOM_LONG) },
     'input length and `max_tokens` exceed context limit: 100000 + 32000 > 131072',
@@ -472,14 +472,14 @@ test.each<[Refused, string]>([
   expect(message.endsWith(error.message)).toBe(true)
 })
 
-test('words that somebody else has written do not make a request too long', () => {
+test('a message of another server does not make a request too long', () => {
   const said = `messages.0: "${ANTHROPIC_LONG}"`
   const error = refusal({ type: 14, status: 400, body: coded('', 'invalid_request_error', said) })
   expect(inWordsOf('openai', error)).toBe(error)
   expect(error.tooLong).toBeUndefined()
 })
 
-test('Amazon’s door says what a user may not, and nobody is told who it is', () => {
+test('Amazon’s permission error is reported without the user’s identity', () => {
   const refused = { type: 33, status: 403, body: { Message: NOT_ALLOWED } }
   expect(refusal(refused).message).toBe(
     'User: *** is not authorized to perform: bedrock:InvokeModel on resource: ***',

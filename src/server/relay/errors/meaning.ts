@@ -142,10 +142,10 @@ const isModelMissing = (code: string, type: string, begun: string): boolean =>
   MODEL_CODES.has(code) ||
   MODEL_CODES.has(type) ||
   MODEL_SENTENCES.some((sentence) => sentence.test(begun)) ||
-  // Zhipu's code, which is unambiguous together with this message.
+  // Zhipu's error code, which is unambiguous only together with this message.
   (code === '1211' && /模型|model/i.test(begun))
 
-/** DeepL's status for an account whose character quota is used up. */
+/** DeepL's HTTP status for an exhausted character quota. */
 const DEEPL_SPENT = 456
 
 /**

@@ -17,7 +17,7 @@ import {
 import { useRelaySetup } from '../../test/use-relay.ts'
 import { parseJson } from '../json/json-value.ts'
 
-/** What becomes of a channel whose vendor refuses in words of its own. */
+/** The state of a channel after its vendor's own errors. */
 
 let setup: RelaySetup
 useRelaySetup((started) => (setup = started))
@@ -34,7 +34,7 @@ interface Script {
   body: string
 }
 
-/** An upstream of this type that is good until it is told to answer something else. */
+/** An upstream of this type that succeeds until another response is set. */
 async function aVendor(type: number) {
   let script: Script | null = null
   const upstream: ScriptedUpstream = await startScriptedUpstream((_request, response) => {
@@ -88,7 +88,7 @@ test.each<[string, number, Script]>([
   vendor.answer(script)
   for (let call = 0; call < 6; call += 1) {
     const answer = await stream(setup, client, chatBody(vendor.model))
-    // No other vendor is told what this one refuses.
+    // These errors of one vendor are not tested with other vendors.
     expect(answer.text()).toContain('error')
   }
   expect(await vendor.isAskedFor(vendor.model)).toBe(true)
@@ -97,7 +97,7 @@ test.each<[string, number, Script]>([
   await vendor.close()
 })
 
-test('an upstream’s own trouble behind the beginning rests this model, and no other', async () => {
+test('an upstream failure within a response affects this model only', async () => {
   const vendor = await aVendor(49)
   const client = await aClient(setup)
   vendor.answer(begunWith({ error: { code: 'internal_error', message: 'Internal error' } }))
@@ -127,7 +127,7 @@ test.each<[string, number, number, object, number]>([
   await vendor.close()
 })
 
-test('a key that Amazon names wrong in a header is out of use once two users have met it', async () => {
+test('a key that Amazon rejects in a header is paused after two users', async () => {
   const upstream = await startScriptedUpstream((_request, response) => {
     const name = 'UnrecognizedClientException:http://internal.amazon.com/coral/'
     response.writeHead(403, { 'x-amzn-errortype': name }).end('{"message":"The token is invalid."}')
@@ -164,7 +164,7 @@ describe('a conversation that is too long', () => {
     return answer
   }
 
-  test('is called so as clients of the dialect know it', async () => {
+  test('is reported in the dialect’s own words', async () => {
     const toClaudeCode = await refusedBy(36, openai, '/v1/messages')
     expect(toClaudeCode.status).toBe(400)
     expect(toClaudeCode.json).toMatchObject({
@@ -183,14 +183,14 @@ describe('a conversation that is too long', () => {
     const whole = await refusedBy(14, anthropic, '/v1/responses')
     expect(whole.status).toBe(400)
     expect(whole.json).toMatchObject({ error: { code: 'context_length_exceeded' } })
-    // Who speaks as the upstream does hears what it said.
+    // A client of the upstream's dialect receives the upstream's message.
     const spliced = await refusedBy(14, anthropic, '/v1/messages')
     expect(spliced.json).toMatchObject({
       error: { message: expect.stringMatching(/^prompt is too long.*maximum \(request id/) },
     })
   })
 
-  test('fails a stream of responses by an event', async () => {
+  test('ends a Responses API stream with an error event', async () => {
     const answer = await refusedBy(14, anthropic, '/v1/responses', { stream: true })
     expect(answer.status).toBe(200)
     expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8')

@@ -146,8 +146,8 @@ const retryInfoIn = (details: unknown): unknown =>
     : undefined
 
 /**
- * Returns the upstream's own message for the operator, who must tell a rate limit from an unpaid
- * bill, without secrets. '' if there is none.
+ * Returns the upstream's own message without secrets, by which the operator distinguishes a rate
+ * limit from an unpaid bill; '' if missing.
  */
 export function ownWords(refusal: UpstreamRefusal, channel: ChannelWithSecrets): string {
   const { answered, error } = readRefusal(refusal)

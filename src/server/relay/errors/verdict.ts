@@ -17,7 +17,10 @@ export interface Verdict {
   otherKey: boolean
   /** Counts as a failure of the channel with this model; otherwise the channel is healthy. */
   isTrouble: boolean
-  /** Who must act: the client or the channel's operator; `upstream` if the problem is temporary. */
+  /**
+   * The party that must act: the client or the channel's operator; `upstream` if the problem is
+   * temporary.
+   */
   fault: 'request' | 'channel' | 'upstream'
   /**
    * This server's error that replaces the upstream's for the client; null if it is not replaced.
@@ -69,7 +72,7 @@ const VERDICTS: Readonly<Record<ErrorKind, Verdict>> = {
 
 /** A connection error, a timeout, or an unreadable response. */
 const BROKEN: Verdict = upstream
-/** This server ended the call: that says nothing about the channel. */
+/** This server ended the call, independent of the channel's health. */
 const ENDED: Verdict = { ...request, fault: 'upstream' }
 
 export function verdictOf({ cause, error }: Pick<FailedAttempt, 'cause' | 'error'>): Verdict {
@@ -81,8 +84,8 @@ export const verdictOfError = ({ kind = 'request' }: Pick<RelayError, 'kind'>): 
   VERDICTS[kind]
 
 /**
- * Whether the refusal disables the channel or pauses its key: at once if it names the reason;
- * otherwise after several users or calls have met it.
+ * Whether the refusal disables the channel or pauses its key: immediately if it names the reason;
+ * otherwise after several users or calls have received it.
  */
 export function disablingOf({ status, type, code }: RelayError): 'at once' | 'repeated' | 'never' {
   const said = { status, type, code: String(code) }
@@ -92,11 +95,11 @@ export function disablingOf({ status, type, code }: RelayError): 'at once' | 're
 
 /** The properties of an upstream's error from which its kind is derived. */
 type KnownError = Pick<RelayError, 'status' | 'type' | 'code' | 'message' | 'param'> & {
-  /** It concerns the operator's account, whatever its status. */
+  /** The error concerns the operator's account, with any status. */
   isOurs: boolean
   /** The request alone exceeds the account's limit per minute. */
   isAboveAccountLimit: boolean
-  /** It comes from a web server without this endpoint. */
+  /** The response comes from a web server without this endpoint. */
   isMisplaced: boolean
 }
 

@@ -32,7 +32,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
   const ask = (model: string) => post(setup, client, chatBody(model))
   const manage = (method: string, path: string, body?: unknown) =>
     setup.call(method, path, { as: admin, ...(body === undefined ? {} : { body }) })
-  /** What is kept of a call, once it is. */
+  /** Returns the stored trace of a call when it exists. */
   const traceOf = (requestId: string): Promise<RouteTrace> =>
     eventually(async () => {
       const answer = await manage('GET', `/api/channel/route/${requestId}`)
@@ -47,18 +47,18 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       .execute()
 
   describe('a trace', () => {
-    test('is not kept when the first choice answers', async () => {
+    test('is not stored if the first choice responds', async () => {
       const model = aModel()
       await aRoute(setup, model)
       await aRoute(setup, model, { priority: -1 })
       const plain = await ask(model)
-      // One that is kept comes after it, so that its absence says something.
+      // A later call whose trace is stored shows that the first one has no trace.
       const failed = await ask(aModel())
       await traceOf(requestIdOf(failed))
       expect(await tracesKept(requestIdOf(plain))).toEqual([])
     })
 
-    test('tells each attempt, and who else could have answered', async () => {
+    test('contains each attempt, and the other possible channels', async () => {
       const model = aModel()
       const bad = await aRoute(setup, model, { words: 'fail-500', priority: 9, name: 'bad' })
       const off = await aRoute(setup, model, { status: ChannelStatus.disabled, name: 'off' })
@@ -111,7 +111,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(JSON.stringify(trace)).not.toContain('sk-upstream')
     })
 
-    test('stands beside the log row for admins, and nowhere for its user', async () => {
+    test('is shown beside the log row to admins only', async () => {
       const model = aModel()
       await aRoute(setup, model, { words: 'fail-500', priority: 9, name: 'secret name' })
       await aRoute(setup, model, { name: 'other name' })
@@ -133,7 +133,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(refused.json['success']).toBe(false)
     })
 
-    test('is kept of calls that nobody answered, which have no log row', async () => {
+    test('is stored for failed calls, which have no log row', async () => {
       const model = aModel()
       await aRoute(setup, model, { words: 'fail-503', priority: 9 })
       await aRoute(setup, model, { words: 'fail-cut' })
@@ -143,7 +143,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(trace.attempts.map(({ result }) => result)).toEqual(['status', 'network'])
     })
 
-    test('is kept of calls that nobody could answer', async () => {
+    test('is stored for calls without a channel', async () => {
       const model = aModel()
       const off = await aRoute(setup, model, { status: ChannelStatus.autoDisabled })
       const answer = await ask(model)
@@ -155,12 +155,12 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       })
     })
 
-    test('keeps no more of what a client calls a model than a sentence repeats', async () => {
+    test('stores only the beginning of a long model name', async () => {
       const answer = await ask('x'.repeat(100_000))
       expect((await traceOf(requestIdOf(answer))).model).toHaveLength(128)
     })
 
-    test('is not even made when too many calls go wrong', async () => {
+    test('is not created if too many calls fail', async () => {
       const trace = await traceOf(requestIdOf(await ask(aModel())))
       const traces = createTraces(setup.app)
       const told = { created_at: trace.created_at, outcome: 'answered' } as const
@@ -175,7 +175,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(made).toBe(1500)
     })
 
-    test('tells who was passed over, and until when', async () => {
+    test('contains skipped channels, and until when they are skipped', async () => {
       const model = aModel()
       const busy = await aRoute(setup, model, { words: 'fail-429-retry-20', priority: 9 })
       const good = await aRoute(setup, model)
@@ -189,7 +189,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       ])
     })
 
-    test('is forgotten after two weeks', async () => {
+    test('is deleted after two weeks', async () => {
       const { database, app, clock } = setup
       const requestId = requestIdOf(await ask(aModel()))
       await traceOf(requestId)
@@ -216,7 +216,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       return answer.data as RouteForecast
     }
 
-    test('tells who would be asked first how likely, at what price, and who not', async () => {
+    test('contains the probability and price of each channel, and excluded channels', async () => {
       const model = aModel()
       const often = await aRoute(setup, model, { priority: 5, weight: 3 })
       const seldom = await aRoute(setup, model, {
@@ -249,11 +249,11 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
         [off, 'disabled', 0, model, 150],
         [vip, 'group', 0, model, 150],
       ])
-      // Nothing is sent and nothing is kept.
+      // A forecast sends and stores nothing.
       expect(setup.upstream.seen()).toEqual([])
     })
 
-    test('knows what calls have met: the throttled one is passed over', async () => {
+    test('reflects the results of calls: skips a throttled channel', async () => {
       const model = aModel()
       await aRoute(setup, model, { words: 'fail-429-retry-20', priority: 9 })
       await aRoute(setup, model)
@@ -265,7 +265,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       ])
     })
 
-    test('knows the user, the token and their limits', async () => {
+    test('reflects the user, the token and their limits', async () => {
       const model = aModel()
       await aRoute(setup, model, { group: 'vip' })
       const user = await aUser(setup, { group: 'basic,vip', quota: 1_000_000 })
@@ -305,7 +305,7 @@ forEachDatabase('which channel a call goes to, and why', (open) => {
       expect(answer.message).toContain(words)
     })
 
-    test('says where a channel has no such call, and where the model has no price', async () => {
+    test('names channels that do not support the call or have no price for the model', async () => {
       const model = aModel()
       await aRoute(setup, model, { type: 14 })
       const rerank = await forecast({ model, path: '/v1/rerank' })

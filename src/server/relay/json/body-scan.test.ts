@@ -27,7 +27,7 @@ const faultOf = (bytes: string | Buffer): BodyFaultCode | 'accepted' => {
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
 
 describe('members', () => {
-  test('are found with their bytes as spelled and their values decoded', () => {
+  test('are found with their raw bytes and decoded values', () => {
     const body = bodyOf(
       ' {"model" : "gpt-4o-mini",\n"messages":[{"role":"user","content":"\\u4f60好"}],' +
         '"max_tokens":100 ,"n":2.50} ',
@@ -135,7 +135,7 @@ describe('a body is refused', () => {
     expect(faultOf(bytes)).toBe(code)
   })
 
-  test('with the offset and the key that offend', () => {
+  test('with the offset and the key of the fault', () => {
     expect(scanBody(Buffer.from('{"é":1,"b":1,"\\u00e9":2}'))).toMatchObject({
       code: 'duplicate-key',
       offset: 15,
@@ -169,9 +169,9 @@ describe('a body is refused', () => {
     expect(faultOf(keys(OBJECT_KEYS_MAX + 1))).toBe('too-many-keys')
   })
 
-  test('when it has too many elements in all, numbers aside, and not before', () => {
+  test('when it has too many elements in total, except numbers, and not before', () => {
     const list = (element: string, count: number) => Array.from({ length: count }, () => element)
-    // The body's own list is one of them.
+    // The top-level list counts as well.
     expect(faultOf(`{"m":[${list('{}', BODY_ITEMS_MAX - 1).join()}]}`)).toBe('accepted')
     expect(faultOf(`{"m":[${list('{}', BODY_ITEMS_MAX).join()}]}`)).toBe('too-many-items')
     expect(faultOf(`{"m":[${list('""', BODY_ITEMS_MAX).join()}]}`)).toBe('too-many-items')
@@ -179,7 +179,7 @@ describe('a body is refused', () => {
     expect(faultOf(`{"input":[${list('7', BODY_ITEMS_MAX * 2).join()}]}`)).toBe('accepted')
   })
 
-  test('when the second of two equal keys comes after many others', () => {
+  test('when a duplicate key follows many others', () => {
     const keys = Array.from({ length: 500 }, (_, i) => `"k${i}中":0`)
     for (const again of ['k0中', 'k15中', 'k16中', 'k17中', 'k499中', 'k3\\u4e2d']) {
       expect(faultOf(`{${keys.join()},"${again}":1}`)).toBe('duplicate-key')
@@ -196,7 +196,7 @@ describe('a member that is read by name', () => {
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .flatMap((file) => [...readFileSync(path.join(relay, file), 'utf8').matchAll(READING)])
     .map(([, name = '']) => name)
-  /** Whose names stand in a list there. */
+  /** Members that the relay reads by lists of names, which the pattern above does not find. */
   const READ_IN_LISTS = [
     'max_completion_tokens',
     'service_tier',
@@ -220,7 +220,7 @@ describe('a member that is read by name', () => {
     'enable_interleave',
     'layer_decomposition',
   ]
-  /** Of bodies that are written here, or decided upon by nobody; nothing is sold by an effort. */
+  /** Members of bodies that the gateway writes, or that decide nothing; an effort has no price. */
   const HARMLESS = new Set([
     'header',
     'parameter',
@@ -231,7 +231,7 @@ describe('a member that is read by name', () => {
     'top_p',
   ])
 
-  test('has no other spelling', () => {
+  test('has no alternative spelling', () => {
     expect(readLiterally).toContain('model')
     const deciding = [...readLiterally, ...READ_IN_LISTS].filter((name) => !HARMLESS.has(name))
     const open = deciding.filter((name) => faultOf(`{"${name.toUpperCase()}":1}`) === 'accepted')
@@ -259,7 +259,7 @@ describe('a body is accepted', () => {
   })
 })
 
-test('every object that fast-check can spell is understood as JSON.parse understands it', () => {
+test('reads every object of fast-check like JSON.parse', () => {
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue()), (value) => {
       const body = scanBody(Buffer.from(JSON.stringify(value, null, 1)))
@@ -283,7 +283,7 @@ test('every object that fast-check can spell is understood as JSON.parse underst
  * Mutations of real bodies: what the scan accepts, every parser accepts, and the other way
  * round.
  */
-test('accepts exactly what JSON.parse accepts, but for its stricter rules', () => {
+test('accepts exactly what JSON.parse accepts, except for its stricter rules', () => {
   const stricter = new Set([
     'duplicate-key',
     'disguised-key',
@@ -337,7 +337,7 @@ test('accepts exactly what JSON.parse accepts, but for its stricter rules', () =
   )
 })
 
-test('no bytes make it throw', () => {
+test('never throws for any bytes', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       scanBody(Buffer.from(bytes))
@@ -353,7 +353,7 @@ describe('scanAnswer', () => {
     expect(answer && memberValue(answer, 'usage')).toBe(2)
   })
 
-  test('is null for what is not one JSON object', () => {
+  test('is null unless the text is one JSON object', () => {
     expect(scanAnswer(Buffer.from('<html>'))).toBeNull()
     expect(scanAnswer(Buffer.from('{"a":1'))).toBeNull()
     expect(scanAnswer(Buffer.alloc(0))).toBeNull()

@@ -21,7 +21,7 @@ describe('setting a member', () => {
     )
   })
 
-  test('appends a member that is not there', () => {
+  test('appends a missing member', () => {
     expect(spliced('{"a":1 }', { set: 'b', json: '2' })).toBe('{"a":1,"b":2 }')
     expect(spliced(' { } ', { set: 'b', json: '2' })).toBe(' {"b":2 } ')
     expect(spliced('{}', { set: 'b', json: '2' }, { set: 'c', json: '3' })).toBe('{"b":2,"c":3}')
@@ -48,7 +48,7 @@ describe('setting a member inside a member', () => {
     expect(spliced(before, askUsage)).toBe(after)
   })
 
-  test('leaves a value that is no object for the upstream to refuse', () => {
+  test('leaves a value that is not an object for the upstream to reject', () => {
     expect(spliced('{"stream_options":"yes"}', askUsage)).toBe('{"stream_options":"yes"}')
   })
 })
@@ -81,13 +81,13 @@ describe('removing members', () => {
   })
 })
 
-test('two edits of one member are a mistake of the caller', () => {
+test('throws for two edits of one member', () => {
   expect(() => spliced('{"a":10}', { set: 'a', json: '2' }, { set: 'a', json: '3' })).toThrow(
     'two edits',
   )
 })
 
-test('any edits of any object give what the same edits give on the parsed object', () => {
+test('gives the same result as edits of the parsed object', () => {
   const name = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f')
   const object = fc.dictionary(name, fc.jsonValue({ maxDepth: 2 }))
   const change = fc.record({

@@ -72,7 +72,7 @@ const withDigits = (_name: string, value: unknown, { source }: { source?: string
 export const roundedNumber = (value: unknown): unknown =>
   JSON.isRawJSON(value) ? Number(value.rawJSON) : value
 
-/** A list goes on where it ended. It is kept and not made anew: there may be many pieces. */
+/** Appends to a list in place: copying it for each of many pieces would take quadratic time. */
 export function append(owner: JsonRecord, name: string, values: readonly unknown[]): void {
   const begun = owner[name]
   const list: unknown[] = Array.isArray(begun) ? begun : []

@@ -20,7 +20,7 @@ describe('a value', () => {
     }
   })
 
-  test('of which only the beginning is there ends with it', () => {
+  test('that is truncated ends with the bytes', () => {
     for (const text of ['"abc', `"${LONG}`, '"abc\\', '{"a":"b', '[1,']) {
       expect(valueEnd(Buffer.from(text), 0)).toBe(text.length)
     }
@@ -44,7 +44,7 @@ describe('members and elements', () => {
     expect(at(text, memberStart(Buffer.from(text), text.search(/\S/), name))).toEqual(expected)
   })
 
-  test('are found in whatever is JSON', () => {
+  test('are found in any JSON', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.stringMatching(/^[a-z]{1,6}$/), fc.jsonValue({ maxDepth: 3 })),

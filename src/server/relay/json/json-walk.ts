@@ -60,7 +60,7 @@ export function valueEnd(bytes: Buffer, start: number): number {
   return bytes.length
 }
 
-/** Offset of the next key or element or, if there is none, of the closing bracket. */
+/** Offset of the next key or element, or of the closing bracket after the last one. */
 function nextStart(bytes: Buffer, start: number): number {
   const at = skipSpace(bytes, valueEnd(bytes, start))
   return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at

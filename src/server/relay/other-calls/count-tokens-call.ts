@@ -11,7 +11,7 @@ import { fetchWhole } from '../call/respond-whole.ts'
 
 /**
  * Returns the number of tokens of a prompt, free of charge. The model's provider is asked if it has
- * such an endpoint; if it has none or fails, this server counts.
+ * such an endpoint; otherwise, or if the provider fails, this server counts.
  */
 export async function countTokens(
   parts: RelayParts,
@@ -40,7 +40,8 @@ export async function countTokens(
 }
 
 /**
- * Returns the response of the first channel that uses the client's dialect; null if there is none.
+ * Returns the response of the first channel that uses the client's dialect; null if there is no
+ * such channel.
  */
 async function askProvider(parts: RelayParts, call: Call): Promise<string | null> {
   const { surface, model } = call.input

@@ -101,7 +101,7 @@ onSqlite('a raw proxy channel', (open) => {
     expect(seen[0]?.method).toBe(method)
   })
 
-  test('B35: no ordinary token may name a channel', async () => {
+  test('B35: an ordinary token cannot name a channel', async () => {
     const ordinary = await aClient(setup)
     seen.length = 0
     expectRefusal(await proxy('/x', ordinary), { code: 'channel_pin_not_allowed', status: 403 })
@@ -111,7 +111,7 @@ onSqlite('a raw proxy channel', (open) => {
     await expectNothingCharged(setup, ordinary)
   })
 
-  test('no other channel is one, by no spelling of an id', async () => {
+  test('channels of other types are rejected with any spelling of an id', async () => {
     const other = await aChannel(setup, { base_url: upstream.url })
     seen.length = 0
     for (const id of [other, 999_999, '0x1', `${channel}x`, '', '-1', '1e3', `0${channel} `]) {
@@ -120,7 +120,7 @@ onSqlite('a raw proxy channel', (open) => {
     expect(seen).toEqual([])
   })
 
-  test('nothing leads out of its address', async () => {
+  test('no path leads outside its base URL', async () => {
     seen.length = 0
     for (const path of ['/a/%252e%252e/x', '/a%5c%2e%2e', '//other', '/a%0d%0ax']) {
       expectRefusal(await proxy(path), { code: 'proxy_path_invalid', status: 400 })
@@ -128,7 +128,7 @@ onSqlite('a raw proxy channel', (open) => {
     expect(seen).toEqual([])
   })
 
-  test('statuses come through, redirects and what they set do not', async () => {
+  test('passes statuses on, but no redirects and no cookies', async () => {
     const teapot = await proxy('/teapot')
     expect([teapot.status, teapot.text]).toEqual([418, 'short and stout'])
     expect(teapot.headers['set-cookie']).toBeUndefined()
@@ -137,14 +137,14 @@ onSqlite('a raw proxy channel', (open) => {
     expect(redirect.headers.location).toBeUndefined()
   })
 
-  test('an answer that is cut is not taken for a whole one, and was made', async () => {
+  test('a truncated response is not complete, and is charged', async () => {
     const path = `/v1/oneapi/proxy/${channel}/cut`
     const answer = await openCall(setup, admin, 'x', { path })
     expect(await answer.ended).toBe('broken')
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(70)
   })
 
-  test('a client that leaves has had its call', async () => {
+  test('a client that leaves is charged', async () => {
     const own = await aClient(setup, { role: Role.admin })
     const path = `/v1/oneapi/proxy/${channel}/hang`
     const answer = await openCall(setup, own, 'x', { path })
@@ -153,7 +153,7 @@ onSqlite('a raw proxy channel', (open) => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(70)
   })
 
-  test('a process that has not heard yet of a disabled token or owner names the true reason', async () => {
+  test('a process with a stale cache reports the true reason for a disabled token or owner', async () => {
     const { write } = setup.database
     const refused = [
       {
@@ -175,7 +175,7 @@ onSqlite('a raw proxy channel', (open) => {
     }
   })
 
-  test('what cannot be reached or paid for costs nothing', async () => {
+  test('an unreachable upstream or a short balance costs nothing', async () => {
     const own = await aClient(setup, { role: Role.admin, quota: 69 })
     expect((await proxy('/x', own)).status).toBe(403)
     const rich = await aClient(setup, { role: Role.admin })
@@ -190,7 +190,7 @@ onSqlite('a raw proxy channel', (open) => {
   })
 })
 
-test('a client that takes nothing for the time that is allowed is cut off', async () => {
+test('disconnects a client that reads nothing until the timeout', async () => {
   const setup = await startRelay(undefined, {}, { writeMs: 300 })
   await setup.app.options.set('ProxyCallQuota', '70')
   const upstream = await startFirehose()

@@ -202,5 +202,6 @@ function settlementOf({ app }: RelayParts, call: Call, { caller, channel }: Prox
     isStream: false,
     systemPromptReset: false,
     keepLog: app.options.flag('LogConsumeEnabled'),
+    address: caller.address,
   }
 }

@@ -3,7 +3,7 @@ import { answeredHeaders, proxyCallOf, proxyHeaders, proxyUrl } from './proxy-pl
 
 const BASE = 'https://api.example.com/root'
 
-describe('the place of a proxied call', () => {
+describe('the target of a proxied call', () => {
   test.each([
     ['/v1/chat', 'https://api.example.com/root/v1/chat'],
     ['/v1/chat/?a=b%20c&a=../x', 'https://api.example.com/root/v1/chat/?a=b%20c&a=../x'],
@@ -46,12 +46,12 @@ describe('the place of a proxied call', () => {
     expect(proxyUrl(BASE, path)).toBeNull()
   })
 
-  test('is nowhere without an address', () => {
+  test('is null without a path', () => {
     expect(proxyUrl('', '/a')).toBeNull()
     expect(proxyUrl('nonsense', '/a')).toBeNull()
   })
 
-  test('is read from the address as it was sent', () => {
+  test('is read from the original URL', () => {
     expect(proxyCallOf('/v1/oneapi/proxy/12/a/b/?x=1')).toEqual({
       channelId: '12',
       path: '/a/b/?x=1',
@@ -63,7 +63,7 @@ describe('the place of a proxied call', () => {
   })
 })
 
-test('of the client’s headers nothing of ours and nothing of the connection goes on', () => {
+test('passes no headers of this server or of the connection upstream', () => {
   const headers = {
     host: 'gateway',
     authorization: 'Bearer sk-ours',
@@ -92,7 +92,7 @@ test('of the client’s headers nothing of ours and nothing of the connection go
   })
 })
 
-test('of the answer’s headers only those that say what the body is', () => {
+test('passes only response headers that describe the body', () => {
   const headers = {
     'content-type': 'text/plain',
     etag: '"a"',

@@ -7,7 +7,7 @@ import type { RoutableChannel } from '../routing/choose-channel.ts'
 import { Pieces } from './pieces.ts'
 import type { HeaderValues } from './recorded-headers.ts'
 
-/** Requests that one call may send upstream; of further ones nothing is kept. */
+/** Maximum upstream requests per call that are recorded. */
 const EXCHANGES_MAX = 20
 
 export interface ClientRequest {
@@ -21,7 +21,7 @@ export interface ClientRequest {
 /** One request to an upstream and its response. */
 export interface UpstreamExchange {
   channelType: number
-  /** Where the channel's addresses begin; '': where its type's do. */
+  /** The channel's base URL; '' for the default of its type. */
   baseUrl: string
   modelSent: string
   method: string
@@ -33,15 +33,14 @@ export interface UpstreamExchange {
   status: number | null
   responseHeaders: HeaderValues
   response: Pieces
-  /** The error of the connection; null: the response was complete, or is still coming. */
+  /** Error of the connection; null if the response is complete or still arriving. */
   failure: string | null
   isComplete: boolean
 }
 
 /**
- * Collects the bytes of one call on all four ways, with their times, by taps on the two
- * connections: what is between them does not know of it. Milliseconds count from the recording's
- * start.
+ * Collects the bytes of one call and their times, by taps on both connections in both directions;
+ * the code between them is unaffected. Milliseconds count from the recording's start.
  */
 export class CallRecording {
   readonly id: string
@@ -53,7 +52,7 @@ export class CallRecording {
   answerHeaders: HeaderValues = {}
   isAnswerComplete = false
   modelRequested = ''
-  /** What must not be in the file: keys, host names and addresses of all who took part. */
+  /** Texts that must not be in the file: keys, host names and email addresses. */
   readonly secrets = new Set<string>()
   private readonly sinceStart: () => number
 
@@ -69,14 +68,14 @@ export class CallRecording {
     this.request.body.add(body, 0)
   }
 
-  noteCaller({ token, user }: Pick<Caller, 'token' | 'user'>): void {
-    for (const secret of [token.key, user.email]) if (secret) this.secrets.add(secret)
+  noteCaller({ key, user }: Pick<Caller, 'key' | 'user'>): void {
+    for (const secret of [key, user.email]) if (secret) this.secrets.add(secret)
   }
 
-  /** Follows what is written to the client. */
+  /** Records everything that is written to the client. */
   tapResponse(response: ServerResponse): void {
     const { writeHead, write, end } = response
-    // Assigned over the overloads of Node: the arguments go on as they came.
+    // The arguments of Node's overloaded methods are passed on unchanged.
     const through = (method: unknown, args: unknown[]): unknown =>
       Reflect.apply(method as () => unknown, response, args)
     Object.assign(response, {
@@ -97,7 +96,10 @@ export class CallRecording {
     if (response.headersSent) this.answerStatus = response.statusCode
   }
 
-  /** The way out for this call to this channel. Credentials take it too, by `request`: unrecorded. */
+  /**
+   * Returns an egress that records this call to this channel. Credential requests use `request` and
+   * are not recorded.
+   */
   through(egress: Egress, channel: RoutableChannel, modelSent: string): Egress {
     for (const secret of secretsOf({ ...channel, key: channel.row.key })) this.secrets.add(secret)
     for (const secret of secretsOf(channel)) this.secrets.add(secret)
@@ -187,7 +189,7 @@ export class CallRecording {
   }
 }
 
-/** Headers as Node and undici take them: an object, or names and values in turn. */
+/** Reads headers in the forms of Node and undici: an object, or a flat list of names and values. */
 function headersIn(headers: unknown): HeaderValues {
   if (Array.isArray(headers)) {
     const pairs: [string, string][] = []
@@ -196,7 +198,7 @@ function headersIn(headers: unknown): HeaderValues {
     }
     return Object.fromEntries(pairs)
   }
-  // Of the other shapes that undici takes the relay uses this one.
+  // undici accepts more forms; the relay uses only this one.
   return typeof headers === 'object' && headers !== null ? { ...(headers as HeaderValues) } : {}
 }
 

@@ -1,11 +1,11 @@
-/** Bytes that are kept of one body. */
+/** Maximum bytes that are stored of one body. */
 export const BODY_BYTES_MAX = 2 * 1024 * 1024
 
-/** A body as it came, in pieces with their times; of a long one the beginning. */
+/** A body as received, in pieces with their times; only the beginning of a long body is stored. */
 export class Pieces {
-  /** Milliseconds and bytes of each piece that is kept. */
+  /** Milliseconds and bytes of each stored piece. */
   readonly sizes: [ms: number, bytes: number][] = []
-  /** Bytes that there were. */
+  /** Total bytes, including those that are not stored. */
   length = 0
   private readonly chunks: Buffer[] = []
   private kept = 0
@@ -14,7 +14,7 @@ export class Pieces {
     this.length += chunk.length
     const room = BODY_BYTES_MAX - this.kept
     if (chunk.length === 0 || room === 0) return
-    // A copy of what is cut off, so that the rest can be let go.
+    // Copies the first part of the chunk, so that the rest can be garbage-collected.
     const bytes = chunk.length <= room ? chunk : Buffer.from(chunk.subarray(0, room))
     this.kept += bytes.length
     this.chunks.push(bytes)

@@ -2,7 +2,7 @@ import type { Redactor } from './redactor.ts'
 
 export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>
 
-/** Headers whose value says how a body is to be read. Of all others only the name is recorded. */
+/** Headers whose value is needed to read a body. All others are recorded by name only. */
 const SHOWN: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -34,14 +34,14 @@ const SHOWN: ReadonlySet<string> = new Set([
   'x-should-retry',
 ])
 const SHOWN_PREFIX = /^(?:x-stainless-|x-ratelimit-|anthropic-ratelimit-)/
-/** Query parameters whose value is shown. */
+/** Query parameters whose value is recorded. */
 const SHOWN_PARAMETERS: ReadonlySet<string> = new Set(['alt', 'api-version', 'beta', 'stream'])
 
 const isShown = (name: string): boolean => SHOWN.has(name) || SHOWN_PREFIX.test(name)
 
 const MASKED = '[redacted]'
 
-/** Headers by their name in small letters; values that may be secret are `[redacted]`. */
+/** Returns headers with lowercase names; values that may be secret are `[redacted]`. */
 export function recordedHeaders(headers: HeaderValues, redactor: Redactor): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([written, value]): [string, string][] => {
@@ -52,7 +52,7 @@ export function recordedHeaders(headers: HeaderValues, redactor: Redactor): Reco
   )
 }
 
-/** Path and query, without the values of parameters that may be secret. */
+/** Returns path and query without the values of parameters that may be secret. */
 export function recordedPath(address: string, redactor: Redactor): string {
   const [path = '', query] = splitOnce(address, '?')
   if (query === undefined) return redactor.text(path)
@@ -64,12 +64,15 @@ export function recordedPath(address: string, redactor: Redactor): string {
   return `${redactor.text(path)}?${shown.join('&')}`
 }
 
-/** Shorter values are words such as `cors`, which bodies hold too. */
+/** Shorter values are ordinary words such as `cors`, which bodies contain, too. */
 const SECRET_LENGTH_MIN = 8
-/** Headers of a response that name an account. */
+/** Response headers that name an account. */
 const OF_ACCOUNTS = /account|auth|cookie|email|key|org|project|session|team|tenant|token|user/
 
-/** Values that are not shown, in full and in parts, to be masked wherever they are repeated. */
+/**
+ * Returns the values that are not recorded, whole and in parts, to mask their repetitions
+ * elsewhere.
+ */
 export function secretsInHeaders(headers: HeaderValues, from: 'request' | 'response'): string[] {
   return Object.entries(headers).flatMap(([written, value]) => {
     const name = written.toLowerCase()

@@ -39,7 +39,7 @@ forEachDatabase('recorder', (open) => {
 
   let last = 0
 
-  /** Has calls recorded as `gatehouse record` does. */
+  /** Records calls as `gatehouse record` does. */
   async function aRecording(wish: { channel?: number; token?: number; calls?: number }) {
     last += 1
     const id = `recording-${last}`
@@ -52,7 +52,7 @@ forEachDatabase('recorder', (open) => {
     })
     const announce = async () => {
       await setup.database.announce(RECORDINGS_MESSAGE)
-      // Read once more by whoever has not heard it yet.
+      // Every process reads the row once more.
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
     await announce()
@@ -77,19 +77,19 @@ forEachDatabase('recorder', (open) => {
     }, `${count} recorded calls`)
     return rows.map((row) => {
       if (row.reason !== '') throw new Error(row.reason)
-      // The recorder writes this shape.
+      // The recorder writes files of this shape.
       return JSON.parse(inflateRawSync(row.file).toString()) as RecordingFile
     })
   }
 
   const played = async (file: RecordingFile) => {
-    // The shape that the suite plays.
+    // The shape that the test suite replays.
     const { requests, answer, recorded } = await playExchange(setup, file as RecordedAnswer)
     expect(requests).toEqual([])
     expect(answer).toEqual(recorded)
   }
 
-  test('a whole call is recorded on all four ways, and its file can be played', async () => {
+  test('records all four bodies of a call, and the file can be replayed', async () => {
     const model = aModel()
     const channel = await aRoute(setup, model, {
       model_mapping: JSON.stringify({ [model]: 'm-1' }),
@@ -151,7 +151,7 @@ forEachDatabase('recorder', (open) => {
     if (file !== undefined) await played(file)
   })
 
-  test('a refusal before any channel is asked is recorded for a token', async () => {
+  test('records an error before channel selection for a token', async () => {
     const id = await aRecording({ token: client.tokenId })
     const answer = await post(setup, client, '{"model": "m", "model": "n"}')
     const [file] = await filesOf(id)
@@ -159,7 +159,7 @@ forEachDatabase('recorder', (open) => {
     expect(file?.exchange.answer).toMatchObject({ status: 400, body: answer.text })
   })
 
-  test('an upstream that breaks off and one that answers after it are both in the file', async () => {
+  test('the file contains a failed attempt and the successful one after it', async () => {
     const model = aModel()
     const channel = await aRoute(setup, model, { words: 'cut-after-0', priority: 5 })
     await aRoute(setup, model)
@@ -172,7 +172,7 @@ forEachDatabase('recorder', (open) => {
     expect(second).toMatchObject({ response: { status: 200 }, isComplete: true })
   })
 
-  test('records no more calls than wanted, and none of others', async () => {
+  test('records only the requested number of calls, and no others', async () => {
     const model = aModel()
     const channel = await aRoute(setup, model)
     const other = aModel()
@@ -187,7 +187,7 @@ forEachDatabase('recorder', (open) => {
     expect(await rowsOf(id)).toHaveLength(2)
   })
 
-  test('ends by itself when its time is over', async () => {
+  test('ends when its time is over', async () => {
     const model = aModel()
     const id = await aRecording({ channel: await aRoute(setup, model), calls: 5 })
     setup.clock.advanceSeconds(601)
@@ -328,7 +328,7 @@ forEachDatabase('recorder', (open) => {
         '203.0.113.77',
       ]
       expect(hidden.filter((secret) => text.includes(secret))).toEqual([])
-      // Read as a client reads it, too.
+      // Checks the file as a client would read it, too.
       expect(lettersOf(file?.body ?? '')).not.toContain(lettersOf(KEY))
       expect(file?.exchange.client.path).toBe(
         '/v1/chat/completions?key=[redacted]&api-version=1&x=[redacted]',
@@ -340,7 +340,7 @@ forEachDatabase('recorder', (open) => {
   })
 })
 
-/** All texts of a body, joined, letters and digits only. */
+/** All texts of a body, joined, without other characters than letters and digits. */
 function lettersOf(body: string): string {
   const texts = body.split('\n').flatMap((line) => {
     const json = /[[{].*/.exec(line)?.[0]

@@ -16,23 +16,23 @@ import { CallRecording } from './call-recording.ts'
 import { recordingFile } from './recording-file.ts'
 
 /**
- * Records calls for `gatehouse record`. The command writes a row that says which calls, how many
- * and until when; every process on the database reads it and stores the files of those calls
+ * Records calls for `gatehouse record`. The command writes a row that defines which calls, how many
+ * and until when. Every process on the database reads that row and stores the files of those calls
  * beside it, without their secrets, for the command to fetch.
  */
 export interface Recorder {
-  /** False while no recording is wanted: the relay then does nothing else for it. */
+  /** False while no recording is requested: the relay then does nothing else for it. */
   readonly isOn: boolean
-  /** Begins to record a call if it is wanted. `channelId`: null before a channel is chosen. */
+  /** Begins to record a call if a row requests it. `channelId`: null before a channel is chosen. */
   begin(call: RecordedCall, wanted: WantedCall): void
-  /** The way out by which this attempt is recorded, or the same if it is not. */
+  /** Returns an egress that records this attempt, or the same egress if it is not recorded. */
   tapped(egress: Egress, call: RecordedCall, attempt: RecordedAttempt): Egress
-  /** Stores the recording of a call that has ended. Does not wait for it. */
+  /** Stores the recording of a finished call in the background. */
   end(recording: CallRecording): void
   close(): Promise<void>
 }
 
-/** A call, as far as it is recorded. */
+/** The parts of a call that are recorded. */
 interface RecordedCall {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -55,11 +55,11 @@ interface RecordedAttempt {
   modelSent: string
 }
 
-/** How often the table is read, for a command beside a SQLite server. */
+/** Interval of reading the table, for a command that runs beside a SQLite server. */
 const INTERVAL_MS = 2000
-/** Calls that are recorded at once by one process: what they take in memory is bounded by it. */
+/** Maximum concurrent recordings per process, which limits their memory. */
 const RUNNING_MAX = 8
-/** How long what was recorded waits for a command that has died. */
+/** How long recordings stay stored after their command has died. */
 const KEPT_SECONDS = 60
 
 const deflate = promisify(deflateRaw)
@@ -70,7 +70,7 @@ export async function createRecorder({
   trace,
 }: Pick<App, 'database' | 'clock' | 'trace'>): Promise<Recorder> {
   let wanted: RecordingRow[] = await allRecordings(database.read)
-  /** By the call's recording: the row it is for. */
+  /** Row id of each running recording. */
   const running = new Map<CallRecording, string>()
   let refreshing: Promise<void> | null = null
   let storing = Promise.resolve()
@@ -103,7 +103,7 @@ export async function createRecorder({
   const timer = setInterval(refreshSoon, INTERVAL_MS)
   timer.unref()
 
-  /** The recording that wants this call and has room for another one. */
+  /** Returns the row that requests this call and has room for another one. */
   function wantedBy(tokenId: number, channelId: number | null): RecordingRow | undefined {
     if (running.size >= RUNNING_MAX) return undefined
     const nowSeconds = clock.nowSeconds()
@@ -154,7 +154,7 @@ export async function createRecorder({
     running.delete(recording)
   }
 
-  // A property and not a getter, because every call reads it.
+  // A property instead of a getter, because every call reads it.
   const recorder: Recorder & { isOn: boolean } = {
     isOn: wanted.length > 0,
     begin,

@@ -13,20 +13,22 @@ import {
 } from './recorded-headers.ts'
 import { Redactor } from './redactor.ts'
 
-/** Of the format below; raised when files of before could be misread. */
+/** Version of the format below; incremented if older files could be misread. */
 const FORMAT = 1
 
-/** A body in a file. All four ways of a call have this shape. */
+/** A body in a file. The four bodies of an exchange all have this shape. */
 export interface RecordedBody {
-  /** The text, or `bodyBase64` if it is none. Both are missing if `withheld` says why. */
+  /**
+   * The text, or `bodyBase64` for binary data. Both are missing if `withheld` states the reason.
+   */
   body?: string
   bodyBase64?: string
   /** Milliseconds since the start of the recording, and bytes, of each piece. */
   pieces: [ms: number, bytes: number][]
-  /** Bytes that there were, if more than are kept. */
+  /** Total bytes, if not all of them are stored. */
   cutFrom?: number
   withheld?: string
-  /** Compression that was undone; `pieces` are then one. */
+  /** Compression that was removed; `pieces` then has a single element. */
   unpacked?: string
 }
 
@@ -42,11 +44,11 @@ export interface RecordedExchange {
   /** Null if no response began. */
   response: (RecordedBody & { status: number; headers: Record<string, string> }) | null
   isComplete: boolean
-  /** Code of the connection's error. */
+  /** Error code of the connection. */
   failure: string | null
 }
 
-/** One call as a file: an answer that the test suite plays, and the exchange around it. */
+/** One call as a file: a response that the test suite replays, and the exchange around it. */
 export interface RecordingFile extends Partial<RecordedBody> {
   name: string
   provider: string
@@ -76,7 +78,7 @@ export interface RecordingFile extends Partial<RecordedBody> {
 const SECRET_ELSEWHERE =
   'a secret is spelled or spread in a way that cannot be masked in place: nothing is kept'
 
-/** The file of a call that has ended, without its secrets. */
+/** Builds the file of a finished call, without its secrets. */
 export async function recordingFile(recording: CallRecording): Promise<RecordingFile> {
   const redactor = redactorFor(recording)
   const { request, exchanges, answer } = recording
@@ -118,7 +120,7 @@ export async function recordingFile(recording: CallRecording): Promise<Recording
       },
     },
   }
-  // Whatever a rule above has missed: such a file is not written.
+  // Final check: a file that still contains a known secret is not written.
   if (redactor.holdsKnown(JSON.stringify(file))) throw new Error(SECRET_ELSEWHERE)
   return file
 }
@@ -136,7 +138,7 @@ function redactorFor(recording: CallRecording): Redactor {
     const { host, hostname } = new URL(exchange.origin)
     add([host, hostname].filter((place) => /[.:]/.test(place)))
   }
-  // The placeholder stands in every file.
+  // Every file contains this placeholder.
   secrets.delete('upstream.example')
   return new Redactor(secrets)
 }
@@ -169,7 +171,7 @@ async function recordedExchange(
   }
 }
 
-/** A channel's own address may name an account in its path: that part belongs to the host. */
+/** A channel's base URL may contain an account in its path, so that path is removed. */
 function pathBehindBase({ origin, baseUrl, address }: UpstreamExchange): string {
   if (!URL.canParse(baseUrl)) return address
   const base = new URL(baseUrl)
@@ -184,7 +186,7 @@ async function recordedBody(
   redactor: Redactor,
   headers: HeaderValues,
 ): Promise<RecordedBody> {
-  // One body at a time: calls under way are served between them.
+  // Yields to running calls between bodies.
   await setImmediate()
   const cut = pieces.isCut ? { cutFrom: pieces.length } : {}
   const unpacked = await unpackedBytes(pieces, headers)
@@ -231,7 +233,7 @@ const textOf = ({ body, bodyBase64 }: RecordedBody): Pick<RecordedBody, 'body' |
 const providerName = (type: number): string =>
   Object.entries(ChannelTypeNumber).find(([, number]) => number === type)?.[0] ?? 'unknown'
 
-/** APIs by the end of their path; the first that fits. */
+/** API by the end of the path; the first match counts. */
 const APIS: readonly [end: RegExp, api: string][] = [
   [/\/chat\/completions$/, 'chat'],
   [/\/responses$/, 'responses'],

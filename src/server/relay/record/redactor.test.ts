@@ -16,19 +16,19 @@ test.each([
   expect(Buffer.byteLength(clean)).toBe(Buffer.byteLength(text))
 })
 
-test('what holds no secret stays as it is', () => {
+test('leaves a text without secrets unchanged', () => {
   const text = 'data: {"choices": [{"delta": {"content": "\\u00e4 tokens: 12"}}]}\r\n\r\n'
   expect(masked(text)).toBe(text)
 })
 
-test('bytes that are no text are masked and keep their length', () => {
+test('masks binary data and keeps its length', () => {
   const bytes = Buffer.concat([Buffer.from([0xff, 0, 0xfe]), Buffer.from(KEY), Buffer.from([0xff])])
   const clean = redactor.body(bytes)
   expect(clean?.length).toBe(bytes.length)
   expect(clean?.toString('latin1')).not.toContain(KEY)
 })
 
-test('a body is withheld where a secret cannot be masked in place', () => {
+test('withholds a body if a secret cannot be masked in place', () => {
   const escaped = [...KEY].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')
   expect(masked(`{"${escaped}":1}`)).toBeUndefined()
   expect(masked(`{"a": "${escaped}`)).toBeUndefined()

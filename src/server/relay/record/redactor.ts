@@ -1,9 +1,9 @@
 import { ACCOUNTS } from '../../channel/secrets.ts'
 import { redacted } from '../../log/body/body.ts'
 
-/** Shorter texts occur by chance: masking them would destroy a body and protect nothing. */
+/** Shorter texts also occur elsewhere: masking them would destroy a body and protect nothing. */
 const SECRET_LENGTH_MIN = 4
-/** Base64 of a secret inside a longer text: the last characters depend on what follows. */
+/** Base64 of a secret inside a longer text: its last characters depend on the text that follows. */
 const BASE64_TAIL = 4
 
 const EMAIL =
@@ -13,7 +13,7 @@ const EMAIL =
 const ACCOUNT_MEMBER =
   /(\\?"(?:user|user_?id|end_?user|safety_identifier|account(?:_?id)?|organi[sz]ation(?:_?id)?|org_?id|project(?:_?id)?|tenant(?:_?id)?|customer(?:_?id)?|workspace(?:_?id)?|email)\\?"\s*:\s*\\?")[^"\\]{1,400}/gi
 
-/** Path segments behind which an account is named. */
+/** Path segments that are followed by an account. */
 const ACCOUNT_SEGMENT =
   /(\/(?:accounts?|projects|subscriptions|tenants|organi[sz]ations|workspaces|resourceGroups|users)\/)[^/?#\s"']+/gi
 
@@ -25,10 +25,10 @@ const maskGroup = (text: string, pattern: RegExp): string =>
   )
 
 /**
- * Masks secrets in what is recorded of one call: those that are known (keys, credentials, host
- * names, email addresses of the call and its channel) wherever and however they are spelled, and
- * texts that look like secrets. A mask is `x` repeated and has as many bytes as what it hides, so
- * that lengths and the boundaries of pieces stay true.
+ * Masks secrets in the recording of one call: known secrets (keys, credentials, host names, email
+ * addresses of the call and its channel) in every spelling, and texts that look like secrets. A
+ * mask repeats `x` and has as many bytes as the secret, so that lengths and the boundaries of
+ * pieces stay valid.
  */
 export class Redactor {
   private readonly spellings: readonly string[]
@@ -36,7 +36,7 @@ export class Redactor {
   constructor(secrets: Iterable<string>) {
     const all = new Set<string>()
     for (const secret of secrets) for (const spelling of spellingsOf(secret)) all.add(spelling)
-    // The longest first: one secret may be a part of another.
+    // The longest secret comes first, since one may contain another.
     this.spellings = [...all].toSorted((one, other) => other.length - one.length)
   }
 
@@ -50,8 +50,8 @@ export class Redactor {
   }
 
   /**
-   * The body with its secrets masked, of the same length; null if one is spelled or spread over
-   * events in a way that cannot be masked in place.
+   * Returns the body with its secrets masked, of the same length; null if a secret is spelled or
+   * spread over events in a way that cannot be masked in place.
    */
   body(bytes: Buffer): Buffer | null {
     const text = bytes.toString('utf8')
@@ -61,7 +61,7 @@ export class Redactor {
     return Buffer.from(clean)
   }
 
-  /** Whether a known secret is left in a text, also behind escapes. */
+  /** Whether a text still contains a known secret, also in escaped form. */
   holdsKnown(text: string): boolean {
     const plain = unescaped(text)
     return this.withoutKnown(text) !== text || this.withoutKnown(plain) !== plain
@@ -74,22 +74,22 @@ export class Redactor {
     )
   }
 
-  /** What is no text, such as a form with files or Amazon's event stream. */
+  /** Masks secrets in binary data, such as a form with files or Amazon's event stream. */
   private binary(bytes: Buffer): Buffer | null {
     const latin1 = bytes.toString('latin1')
     const known = this.spellings.reduce((done, spelling) => {
       const encoded = Buffer.from(spelling).toString('latin1')
       return done.replaceAll(encoded, () => 'x'.repeat(encoded.length))
     }, latin1)
-    // The patterns look at ASCII alone: every character is a byte here, and stays one.
+    // The patterns match ASCII only: every character stays one byte.
     const clean = known.replace(ASCII_RUNS, (run) => this.text(run))
     return this.holdsKnown(clean) ? null : Buffer.from(clean, 'latin1')
   }
 
   /**
-   * Masks what only shows when JSON is read: escapes inside of a string, and secrets that several
-   * events of a stream hold in parts. Changed events are written anew and filled up with blanks;
-   * null if one would become longer.
+   * Masks secrets that only appear when JSON is parsed: with escapes inside a string, or spread
+   * over several events of a stream. Changed events are padded with blanks; null if one would
+   * become longer.
    */
   private events(text: string): string | null {
     const lines = text.split('\n')
@@ -138,7 +138,7 @@ function spellingsOf(secret: string): string[] {
   return spellings.filter((spelling) => spelling.length >= SECRET_LENGTH_MIN)
 }
 
-/** The text with JSON's escapes and percent signs resolved, roughly: it is only searched. */
+/** Returns the text with JSON escapes and percent encoding roughly decoded, for searching only. */
 const unescaped = (text: string): string =>
   text
     .replace(/\\u([\da-f]{4})/gi, (_match, code: string) =>
@@ -165,11 +165,14 @@ function parsed(text: string): unknown {
 
 const DATA = /^(?:data:)?\s*/
 
-/** The JSON of a line of server-sent events or of NDJSON; undefined if it has none. */
+/**
+ * Parses the JSON of a line of server-sent events or NDJSON; undefined if the line contains no
+ * JSON.
+ */
 const eventIn = (line: string): unknown =>
   /^(?:data:)?\s*[[{"]/.test(line) ? parsed(line.replace(DATA, '')) : undefined
 
-/** Gathers all strings of a value under where they are, in the order of the lines. */
+/** Collects all strings of a value by their path, in the order of the lines. */
 function collect(
   value: unknown,
   at: { line: number; path: string; leaves: Map<string, Leaf[]> },
@@ -187,7 +190,7 @@ function collect(
   }
 }
 
-/** The line with some strings replaced, as long as before; null if that is impossible. */
+/** Returns the line with some strings replaced and the same length; null if that is impossible. */
 function rewritten(
   line: string,
   value: unknown,

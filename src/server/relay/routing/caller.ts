@@ -11,7 +11,11 @@ import { shown } from '../protocols/dialect/relay-error.ts'
 /** The authenticated caller of a request. */
 export interface Caller {
   token: StoredToken
+  /** The key that the client sent: the token's current or previous one. */
+  key: string
   user: StoredUser
+  /** Client address of this call. */
+  address: string
   /** The token's own group, otherwise its owner's groups in the order they are tried. */
   groups: readonly string[]
   /** Channel id that an admin appended to the key; null if not set. */
@@ -23,7 +27,7 @@ export type KeyOwner = Pick<Caller, 'token' | 'user'>
 
 /**
  * Lifetime of cached rows. Changes made in this process or announced by other processes take effect
- * at once.
+ * immediately.
  */
 const ROW_LIFE_MS = 2000
 /** Maximum number of tokens whose rows are cached. */
@@ -39,6 +43,7 @@ export function noteSpent({ token }: Caller, charged: number): void {
 
 interface Rows {
   token: StoredToken
+  key: string
   user: StoredUser
   groups: readonly string[]
   ownersGroups: readonly string[]
@@ -67,7 +72,7 @@ export interface Callers {
   recheck(caller: Caller, address: () => string): Promise<AppError | null>
 }
 
-export function createCallers({ database, clock, trace, options }: App): Callers {
+export function createCallers({ database, clock, trace, options, tokenKeys }: App): Callers {
   const byKey = new Map<string, Rows>()
 
   database.onAnnouncement((message) => {
@@ -81,18 +86,21 @@ export function createCallers({ database, clock, trace, options }: App): Callers
 
   /** Returns the rows of the first key that exists. */
   async function read(keys: readonly string[]): Promise<Rows | null> {
-    const token = await findTokenByKey(database.read, ...keys)
-    const user = token === null ? undefined : await findUser(database.read, token.user_id)
-    for (const key of keys) byKey.delete(key)
-    if (token === null || user === undefined) return null
+    const { hash } = tokenKeys
+    const nowSeconds = clock.nowSeconds()
+    const found = await findTokenByKey(database.read, keys, { hash, nowSeconds })
+    const user = found === null ? undefined : await findUser(database.read, found.token.user_id)
+    for (const sent of keys) byKey.delete(sent)
+    if (found === null || user === undefined) return null
+    const { token, key } = found
     const ownersGroups = groupNames(user.group)
     const groups = token.group === '' ? ownersGroups : [token.group]
-    const rows = { token, user, groups, ownersGroups, readAtMs: clock.monotonicMs() }
+    const rows = { token, key, user, groups, ownersGroups, readAtMs: clock.monotonicMs() }
     if (byKey.size >= ROWS_MAX) {
       const oldest = byKey.keys().next()
       if (!oldest.done) byKey.delete(oldest.value)
     }
-    byKey.set(token.key, rows)
+    byKey.set(key, rows)
     return rows
   }
 
@@ -118,7 +126,7 @@ export function createCallers({ database, clock, trace, options }: App): Callers
     if (reason === null) return rows
     onRefused?.(rows)
     const status = statusOfRefusal(rows.token, reason)
-    if (status !== null) byKey.delete(rows.token.key)
+    if (status !== null) byKey.delete(rows.key)
     const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
     // Reserved quota is not used up yet, and part of it will be released.
@@ -137,13 +145,13 @@ export function createCallers({ database, clock, trace, options }: App): Callers
         fresh && refusal(known, address) === null
           ? known
           : await refuseFresh(keys, address, onRefused)
-      const { token, user, groups } = rows
-      const pinnedChannel = readings.find(({ key }) => key === token.key)?.pinnedChannel ?? null
-      return { token, user, groups, pinnedChannel }
+      const { token, key, user, groups } = rows
+      const pinnedChannel = readings.find((reading) => reading.key === key)?.pinnedChannel ?? null
+      return { token, key, user, address: address(), groups, pinnedChannel }
     },
     async recheck(caller, address) {
       try {
-        await refuseFresh([caller.token.key], address)
+        await refuseFresh([caller.key], address)
         return null
       } catch (error) {
         if (error instanceof AppError) return error

@@ -14,7 +14,7 @@ forEachDatabase('the map of channels', (open) => {
   })
   afterAll(() => server.close())
 
-  /** A map that hears of changes when it is told. `reads`: how often it has asked the database. */
+  /** A map that reloads on request. `reads`: number of database queries so far. */
   function toldByHand() {
     let tell: (message: string) => void = () => {}
     let count = 0
@@ -30,7 +30,7 @@ forEachDatabase('the map of channels', (open) => {
     return { channels, tell: (message = 'channels') => tell(message), reads: () => count }
   }
 
-  test('shows each caller what was announced before', async () => {
+  test('shows each caller the changes announced before', async () => {
     const { channels, tell } = toldByHand()
     const seen: Promise<boolean>[] = []
     for (let count = 0; count < 6; count += 1) {
@@ -41,7 +41,7 @@ forEachDatabase('the map of channels', (open) => {
     expect(await Promise.all(seen)).toEqual(Array.from({ length: 6 }, () => true))
   })
 
-  test('is read twice for many changes in a row', async () => {
+  test('reloads twice for many changes in a row', async () => {
     const { channels, tell, reads } = toldByHand()
     const id = await aChannel(server)
     const first = await channels.current()
@@ -52,7 +52,7 @@ forEachDatabase('the map of channels', (open) => {
     })
     const maps = await Promise.all(asked)
     expect(reads() - before).toBe(2)
-    // Nothing had changed.
+    // No channel had changed.
     expect(new Set([first, ...maps, channels.current()]).size).toBe(1)
   })
 
@@ -65,8 +65,8 @@ forEachDatabase('the map of channels', (open) => {
       if (stored !== null) await updateChannel(trx, stored, change)
     })
 
-  // Reading thousands of channels takes a second, in which no call would be answered.
-  test('reads again only what was announced, the rest in its time', async () => {
+  // Reading thousands of channels takes a second, during which no call would be served.
+  test('reloads only announced channels, and the others at the usual interval', async () => {
     const { channels, tell } = toldByHand()
     const [first, second] = [await aChannel(server), await aChannel(server)]
     const before = await channels.current()
@@ -79,7 +79,7 @@ forEachDatabase('the map of channels', (open) => {
     const usual = map.tiers('default', 'gpt-4o-mini').flat()
     expect(usual.map(({ id }) => id)).not.toContain(first)
     expect(usual).toContain(before.find(second))
-    // Whoever was sent by the map before goes on with that.
+    // A call that has chosen a channel from the old map keeps that channel.
     expect(before.tiers('default', 'model-of-one')).toEqual([])
     nowMs += 31_000
     expect(channels.current()).toBe(map)
@@ -87,7 +87,7 @@ forEachDatabase('the map of channels', (open) => {
     expect((await channels.current()).find(first)).toBe(map.find(first))
   })
 
-  test('leaves channels of several keys that nothing has happened to', async () => {
+  test('keeps unchanged channels with several keys', async () => {
     const { channels, tell } = toldByHand()
     const id = await aChannel(server)
     await edit(id, { key: 'sk-one\nsk-two' })
@@ -98,7 +98,7 @@ forEachDatabase('the map of channels', (open) => {
     expect(await stored()).toBe(first)
     const [one] = first?.keyed ?? []
     if (one === undefined) throw new Error('the keys are missing')
-    // Noted by a call, and never stored.
+    // Recorded by a call in memory, and never stored.
     one.pause = { nextTrialSeconds: 7 }
     tell()
     expect((await stored())?.keyed.map(({ pause }) => pause)).toEqual([null, null])
@@ -108,7 +108,7 @@ forEachDatabase('the map of channels', (open) => {
     expect(await stored()).toMatchObject({ key: 'sk-two', keyed: [{ pause: {} }, { pause: null }] })
   })
 
-  test('forgets channels that are deleted', async () => {
+  test('removes deleted channels', async () => {
     const { channels, tell } = toldByHand()
     const id = await aChannel(server, { models: 'only-here' })
     expect((await channels.current()).models(['default'])).toContain('only-here')
@@ -119,7 +119,7 @@ forEachDatabase('the map of channels', (open) => {
     expect(map.models(['default'])).not.toContain('only-here')
   })
 
-  test('a broken reading is made up for by the next', async () => {
+  test('recovers from a failed reload with the next one', async () => {
     let isBroken = true
     const { read } = server.database
     const database = {

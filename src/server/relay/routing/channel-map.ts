@@ -13,7 +13,7 @@ import { isKeyOff, tiersOf, type RoutableChannel, type Tiers } from './choose-ch
 
 /** The channels that calls can use, as stored in the database at one moment. */
 export interface ChannelMap {
-  /** Returns the channels of a group for a model, by priority. Empty if there are none. */
+  /** Returns the channels of a group for a model, by priority; empty if no channel serves it. */
   tiers(group: string, model: string): Tiers
   /** Returns channels that were disabled automatically and would serve the model to the group. */
   paused(group: string, model: string): readonly PausedChannel[]
@@ -40,7 +40,7 @@ export interface PausedChannel {
   nextTrialSeconds: number
 }
 
-/** A channel with its groups and models. */
+/** A stored channel with its groups and models. */
 export interface ChannelEntry {
   channel: RoutableChannel
   /**
@@ -263,8 +263,8 @@ const accountOf = (row: ChannelRow): string =>
   sha256(JSON.stringify(ACCOUNT.map((member) => row[member])))
 
 /**
- * Returns a channel's `config` members. Older servers store one member in `other`, if the channel's
- * type says so.
+ * Returns a channel's `config` members. Older servers store one member in `other`, for channel
+ * types that define one.
  */
 function configOf({ type, config, other }: ChannelRow): JsonRecord {
   const members = recordOr(parseJson(config ?? ''))

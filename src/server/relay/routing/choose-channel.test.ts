@@ -124,7 +124,7 @@ describe('the choice', () => {
     expect(chooseChannel(idleFirst, noneTried, () => 0)?.id).toBe(1)
   })
 
-  test('is the one that is preferred, where it could be drawn', () => {
+  test('is the preferred channel if it is a candidate', () => {
     const [first, light, idle, low] = [
       channel(1, { weight: 99 }),
       channel(2, { weight: 1 }),
@@ -137,7 +137,7 @@ describe('the choice', () => {
       return chooseChannel(tiers, new Set(tried), () => 0, { preferred, ...wish })
     }
     expect(chosen(2)).toBe(light)
-    // Not what waits for others to fail: a weight of 0 among others, a lower priority.
+    // A preferred channel with a weight of 0 among others, or a lower priority, is not a candidate.
     expect(chosen(3)).toBe(first)
     expect(chosen(3, { tried: [1, 2] })).toBe(idle)
     expect(chosen(4)).toBe(first)
@@ -145,7 +145,7 @@ describe('the choice', () => {
     expect(chosen(2, { admits: () => false })).toBeNull()
   })
 
-  test('of a conversation is by its name and the weights, whoever draws', () => {
+  test('of a conversation depends on its name and the weights, not on the random generator', () => {
     const channels = [
       channel(1, { weight: 30 }),
       channel(2, { weight: 10 }),
@@ -161,14 +161,14 @@ describe('the choice', () => {
     expect([share(3), share(4)]).toEqual([0, 0])
     expect(share(1)).toBeGreaterThan(0.72)
     expect(share(1)).toBeLessThan(0.78)
-    // Where it was served last comes first, and what may not be asked is nobody's home.
+    // The last channel comes first; a channel that may not be asked is never assigned.
     for (const name of NAMES.slice(0, 20)) {
       expect([chosen(name, { preferred: 1 }), chosen(name, { preferred: 2 })]).toEqual([1, 2])
       expect(chosen(name, { admits: ({ id }: RoutableChannel) => id !== 1 })).toBe(2)
     }
   })
 
-  test('is null when every channel has been tried, or there is none', () => {
+  test('is null if every channel has been tried, or the group has no channel', () => {
     expect(chooseChannel(tiersOf([channel(1)]), new Set([1]), () => 0)).toBeNull()
     expect(chooseChannel([], noneTried, () => 0)).toBeNull()
   })

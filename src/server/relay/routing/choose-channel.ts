@@ -38,7 +38,7 @@ export interface RoutableChannel {
   /** Requested model → model sent upstream. */
   modelMapping: ReadonlyMap<string, string>
   systemPrompt: string
-  /** Version of the upstream's API; '' if its type has none. */
+  /** Version of the upstream's API; '' if its type has no version. */
   apiVersion: string
   /** Members of `config`, as stored; the type's form defines them. */
   config: JsonRecord

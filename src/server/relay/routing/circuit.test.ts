@@ -18,13 +18,13 @@ function failed(times: number, atMs = 0): Circuit {
 }
 
 describe('a circuit breaker', () => {
-  test('opens with the last of enough failures, and admits nobody until its time is over', () => {
+  test('opens at the failure threshold, and admits no call until its time is over', () => {
     expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
     const open = failed(FAILURES_TO_OPEN)
     expect([0, OPEN_MS - 1, OPEN_MS].map((ms) => open.admits(ms))).toEqual([false, false, true])
   })
 
-  test('stays closed while more calls go well than fail', () => {
+  test('stays closed while more calls succeed than fail', () => {
     const circuit = failed(1)
     for (let call = 0; call < 50; call += 1) circuit.succeed(call)
     for (let call = 0; call < 48; call += 1) circuit.fail(call, call)
@@ -33,7 +33,7 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(51)).toBe(false)
   })
 
-  test('is suspect from a failure until a call goes well', () => {
+  test('is suspect from a failure until a call succeeds', () => {
     const circuit = failed(1)
     expect(circuit.isSuspect).toBe(true)
     circuit.succeed(1)
@@ -52,7 +52,7 @@ describe('a circuit breaker', () => {
     expect(circuit.isIdle(2 * WINDOW_MS + 2)).toBe(true)
   })
 
-  test('lets one call through when half open, and another when that one does not return', () => {
+  test('admits one call when half open, and another if the first does not return', () => {
     const circuit = failed(FAILURES_TO_OPEN)
     circuit.begin(OPEN_MS)
     expect(circuit.admits(OPEN_MS)).toBe(false)
@@ -61,7 +61,7 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(OPEN_MS)).toBe(true)
   })
 
-  test('a probe that goes well closes it, one that fails opens it for twice as long', () => {
+  test('a successful probe closes it, a failed one opens it for twice as long', () => {
     const circuit = failed(FAILURES_TO_OPEN)
     circuit.begin(OPEN_MS)
     circuit.fail(OPEN_MS, OPEN_MS + 5)
@@ -72,7 +72,7 @@ describe('a circuit breaker', () => {
     expect(failed(FAILURES_TO_OPEN - 1).admits(0)).toBe(true)
   })
 
-  test('a probe that breaks off after it went well opens it again, for twice as long', () => {
+  test('a probe that breaks off after its success opens it again for twice as long', () => {
     const circuit = failed(FAILURES_TO_OPEN)
     circuit.begin(OPEN_MS)
     circuit.succeed(OPEN_MS)
@@ -85,17 +85,17 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(brokenMs + 2 * OPEN_MS)).toBe(true)
   })
 
-  test('a call that breaks off after it went well is a failure and nothing else', () => {
+  test('a call that breaks off after its success counts as one failure', () => {
     const circuit = failed(1)
     for (let call = 1; call <= 9; call += 1) circuit.succeed(call)
     for (let call = 1; call <= 3; call += 1) circuit.fail(call, 10, { wasWell: true })
     expect(circuit.admits(10)).toBe(true)
-    // Five of ten have failed.
+    // Five of ten calls have failed.
     circuit.fail(4, 10, { wasWell: true })
     expect(circuit.admits(11)).toBe(false)
   })
 
-  test('probes that keep failing open it for the longest time and no longer', () => {
+  test('repeatedly failing probes open it for at most the longest time', () => {
     const circuit = failed(FAILURES_TO_OPEN)
     let nowMs = 0
     for (let probe = 0; probe < 10; probe += 1) {
@@ -107,7 +107,7 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(nowMs + OPEN_MS_MAX)).toBe(true)
   })
 
-  test('late news of calls from before it opened change nothing', () => {
+  test('late results of calls from before it opened change nothing', () => {
     const circuit = failed(FAILURES_TO_OPEN, 100)
     circuit.succeed(99)
     circuit.fail(99, 100 + OPEN_MS)
@@ -115,7 +115,7 @@ describe('a circuit breaker', () => {
     expect(circuit.admits(100 + OPEN_MS)).toBe(true)
   })
 
-  test('always admits a call again within the longest time, whatever happened', () => {
+  test('always admits a call again within the longest time', () => {
     const event = fc.record({
       kind: fc.constantFrom('begin', 'fail', 'succeed', 'giveBack'),
       afterMs: fc.nat({ max: 2 * OPEN_MS }),
@@ -139,7 +139,7 @@ describe('a circuit breaker', () => {
   })
 })
 
-describe('trouble with a channel', () => {
+describe('failures of a channel', () => {
   // Only what is looked at: the rest of a channel does not matter here.
   const channel = { id: 1, keyId: '' } as unknown as RoutableChannel
   const words = { message: '', type: '', param: '', code: '' }
@@ -168,7 +168,7 @@ describe('trouble with a channel', () => {
     expect(health.isSuspect(channel, 'm')).toBe(!isOver)
   })
 
-  test('a call that goes well lets others through before it ends', () => {
+  test('a successful call admits others before it ends', () => {
     const { health, clock } = healthAt(WINDOW_MS)
     for (let time = 0; time < FAILURES_TO_OPEN; time += 1) {
       health.begin(channel, 'm', clock.ms)({ ...failure, error })
@@ -194,7 +194,7 @@ describe('trouble with a channel', () => {
       health.begin(channel, 'm', clock.ms + index),
     )
     for (const tell of calls) tell({ kind: 'well' })
-    // Half of them end well, and that makes no second success of them.
+    // Half of them also end well; that does not count as a second success.
     for (const [index, tell] of calls.entries()) tell(index % 2 === 0 ? { kind: 'well' } : result)
     expect(health.admits(channel, model)).toBe(admits)
   })
@@ -211,7 +211,7 @@ describe('trouble with a channel', () => {
     expect(health.admits(channel, model)).toBe(admits)
   })
 
-  test('an open circuit is forgotten long after it would have let a call through', () => {
+  test('an open circuit is dropped long after it would admit a call', () => {
     const { health, clock } = healthAt(WINDOW_MS)
     for (let time = 0; time < FAILURES_TO_OPEN; time += 1) {
       health.begin(channel, 'm', clock.ms)({ ...failure, error })
@@ -223,7 +223,7 @@ describe('trouble with a channel', () => {
     expect(health.isCalm()).toBe(true)
   })
 
-  test('a time that it has named is forgotten when it is over', () => {
+  test('a Retry-After is dropped when it is over', () => {
     const { health, clock } = healthAt(WINDOW_MS)
     health.begin(channel, 'm', clock.ms)({ ...failure, error: { ...error, retryAfter: '20' } })
     expect(health.waitSeconds(channel, 'm')).toBe(20)

@@ -22,7 +22,10 @@ export class Circuit {
   /** Start time of the call that closed the circuit. */
   private closedByMs: number | null = null
 
-  /** Open, or the last result is a failure: a call that can choose uses another channel. */
+  /**
+   * Whether the circuit is open or the last result is a failure; a call with alternatives then uses
+   * another channel.
+   */
   get isSuspect(): boolean {
     return this.openedMs !== null || this.hasFailedLast
   }
@@ -66,8 +69,8 @@ export class Circuit {
   }
 
   /**
-   * Releases the trial of a call that showed nothing about the channel (its client left), so that
-   * the next call may try.
+   * Releases the trial of a call that does not show whether the channel is healthy, because its
+   * client left, so that the next call may try.
    */
   giveBack(): void {
     this.probeUntilMs = 0

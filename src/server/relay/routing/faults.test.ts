@@ -14,7 +14,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 
-/** What becomes of three of six channels, one phase after the other. */
+/** Faults of three of six channels, one phase after the other. */
 const SCRIPT = [
   ['', '', ''],
   ['fail-500', 'fail-429-retry-1', ''],

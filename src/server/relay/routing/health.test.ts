@@ -27,7 +27,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
   })
 
   const places = new Map<number, string>()
-  /** A channel that fails in this way until it is turned. */
+  /** A channel that fails in this way until it is changed. */
   async function aFailing(model: string, words: string, priority = 0): Promise<number> {
     const place = `at-${model}`
     const id = await aRoute(setup, model, { words: place, priority })
@@ -35,12 +35,12 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     turn(id, words)
     return id
   }
-  /** What is found there changes, the address does not. */
+  /** The upstream's behaviour changes, its URL does not. */
   function turn(id: number, words: string): void {
     setup.troubles.set(places.get(id) ?? '', words)
   }
 
-  /** A channel that fails in this way stands before one that works. */
+  /** A channel that fails in this way precedes one that works. */
   async function failingFirst(words: string) {
     const model = aModel()
     const id = await aFailing(model, words, 9)
@@ -49,7 +49,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     setup.upstream.seen()
     return { id, model, client, ask: () => post(setup, client, chatBody(model)) }
   }
-  /** How the upstream behaved where it was asked. */
+  /** Outcomes of the attempts by channel. */
   const addressesSeen = () =>
     setup.upstream.seen().map(({ url, words }) => {
       const [, place = ''] = url.split('/')
@@ -57,7 +57,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
       return words === '' ? 'v1' : `~${words}`
     })
 
-  test('nobody is asked before the time that it has named', async () => {
+  test('a throttled channel is not asked before its Retry-After is over', async () => {
     const { model, client, ask } = await failingFirst('fail-429-retry-60')
     expect((await ask()).status).toBe(200)
     expect((await ask()).status).toBe(200)
@@ -68,7 +68,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     expect(addressesSeen()).toEqual(['~fail-429-retry-60', 'v1'])
   })
 
-  test('nor one of Gemini, which names it in its words', async () => {
+  test('nor is a channel of Gemini, which sends the delay in the body', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'fail-429-retry-60', type: 24 })
     const client = await aClient(setup)
@@ -84,8 +84,8 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     expect(addressesSeen()).toEqual(['~fail-429-retry-60'])
   })
 
-  // Each call that fails all the same has found out about one more of the four, the first of two.
-  test('a call that has failed once asks somebody of whom nothing bad is known', async () => {
+  // Each failed call reveals one more failing channel of the four, the first call two.
+  test('a retry uses a channel without known failures', async () => {
     await setup.app.options.set('RetryTimes', '1')
     const model = aModel()
     for (let index = 0; index < 4; index += 1) await aRoute(setup, model, { words: 'fail-500' })
@@ -99,7 +99,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     expect(refused).toBeLessThanOrEqual(3)
   })
 
-  test('where all have named a time, the client hears the shortest and no upstream is asked', async () => {
+  test('if all channels are throttled, the client receives the shortest delay and no upstream is asked', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'fail-429-retry-90' })
     await aRoute(setup, model, { words: 'fail-503-retry-30' })
@@ -125,7 +125,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     },
   )
 
-  test('streams that break off in the middle count too', async () => {
+  test('broken streams count, too', async () => {
     const { model, client } = await failingFirst('cut-after-2')
     for (let call = 0; call < FAILURES_TO_OPEN + 2; call += 1) {
       await stream(setup, client, chatBody(model))
@@ -143,7 +143,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     },
   )
 
-  /** The channel serves another model as well, and a stamping one behind it does. */
+  /** The channel serves another model as well; a channel after it stamps its responses. */
   async function alsoServing(id: number): Promise<string> {
     const other = aModel()
     await setup.database.write
@@ -154,7 +154,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     return other
   }
 
-  test('trouble with one model does not keep calls for another away', async () => {
+  test('failures of one model do not affect calls for another', async () => {
     const { id, client, ask } = await failingFirst('fail-500')
     const other = await alsoServing(id)
     for (let call = 0; call < FAILURES_TO_OPEN; call += 1) await ask()
@@ -164,7 +164,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     expect(addressesSeen()).toEqual(['v1'])
   })
 
-  // Who is silent may be thinking: models take their time, connections do not.
+  // A silent upstream may be reasoning: models take long, connections do not.
   test.each([
     ['no connection keeps calls for every model away', 'fail-cut', '~stamp'],
     ['silence keeps calls for its model away, and no others', 'hang', 'v1'],
@@ -183,7 +183,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     expect(addressesSeen()).toEqual([place])
   })
 
-  test('one that was in trouble is well again when it begins to answer', async () => {
+  test('a failing channel is healthy again when it begins to respond', async () => {
     const { id, model, client, ask } = await failingFirst('fail-500')
     for (let call = 0; call < FAILURES_TO_OPEN; call += 1) await ask()
     turn(id, 'hang-mid-stream')
@@ -195,7 +195,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     trial.leave()
   })
 
-  test('recordings that have begun count as well', async () => {
+  test('audio that has begun counts as well', async () => {
     const { id, model, client } = await failingFirst('fail-500')
     const say = { path: '/v1/audio/speech' }
     const body = { model, input: 'hello', voice: 'a' }
@@ -209,7 +209,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     trial.leave()
   })
 
-  describe('until a person or a test says that it is well', () => {
+  describe('until an admin or a test marks it healthy', () => {
     const TROUBLES = [
       ['fail-429-retry-600', 1],
       ['fail-cut', FAILURES_TO_OPEN],
@@ -228,7 +228,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     }
     const { enabled, disabled } = ChannelStatus
 
-    /** A channel that was in trouble, and is well again without anybody knowing. */
+    /** A channel that failed and has recovered without any call since. */
     async function kept(words: string, calls: number) {
       const { id, model, ask } = await failingFirst(words)
       for (let call = 0; call < calls; call += 1) await ask()
@@ -288,7 +288,7 @@ onSqlite('calls keep away from channels in trouble', (open) => {
     })
   })
 
-  test('the only channel is asked all the same, and one good answer brings it back', async () => {
+  test('the only channel is asked anyway, and one success restores it', async () => {
     const model = aModel()
     const id = await aFailing(model, 'fail-500')
     const client = await aClient(setup)

@@ -61,7 +61,7 @@ type Failure = Extract<AttemptResult, { kind: 'failed' }>
 
 interface ToldCall {
   beganMs: number
-  /** Success has already been reported. */
+  /** Whether success has already been reported. */
   wasWell: boolean
 }
 

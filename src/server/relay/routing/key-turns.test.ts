@@ -8,7 +8,7 @@ import { sha256 } from '../../secrets.ts'
 const NOW = 1_800_000_000
 const TRIAL_DELAY = 300
 
-/** Only what is looked at: the rest of a channel does not matter here. */
+/** Only these members are read. */
 function channel(pauses: (KeyPause | null)[]): RoutableChannel {
   const made = { id: 7, keyId: '', keyed: [], pause: null } as unknown as RoutableChannel
   made.keyed = pauses.map((pause, index) => ({ ...made, keyId: `k${index}`, pause }))
@@ -29,14 +29,14 @@ function turnsAt(start: number) {
 const nameOf = (one: RoutableChannel | null): string | null => one && one.keyId
 const out = (nextTrialSeconds: number): KeyPause => ({ nextTrialSeconds })
 
-test('a channel with one key is its own next', () => {
+test('returns a channel with one key unchanged', () => {
   const { turns } = turnsAt(NOW)
   const single = channel([])
   expect(turns.next(single, [])).toBe(single)
   expect(turns.hasNext(single, [], () => false)).toBe(false)
 })
 
-test('in turn, without those that are set aside, used or not admitted', () => {
+test('rotates keys, without those that are paused, used or not admitted', () => {
   const { turns } = turnsAt(NOW)
   const made = channel([null, out(NOW + 1), null, null])
   const next = (...input: [RoutableChannel[]?, string?]) =>
@@ -48,7 +48,7 @@ test('in turn, without those that are set aside, used or not admitted', () => {
   expect(next([...made.keyed])).toBeNull()
 })
 
-test('a key whose time has come is given to one call, and to the next after the delay', () => {
+test('a paused key is tried by one call when due, and by the next after the delay', () => {
   const { turns, trials, clock } = turnsAt(NOW)
   const made = channel([out(NOW), null])
   const next = () => nameOf(turns.next(made, []))
@@ -58,7 +58,7 @@ test('a key whose time has come is given to one call, and to the next after the 
   expect(next()).toBe('k0')
 })
 
-test('a key that was set aside by a clock that was ahead is tried at once', () => {
+test('a key that was paused by a clock that was ahead is tried immediately', () => {
   const { turns, trials } = turnsAt(NOW)
   const made = channel([out(NOW + 30 * 86_400), null])
   const next = () => nameOf(turns.next(made, []))
@@ -66,7 +66,7 @@ test('a key that was set aside by a clock that was ahead is tried at once', () =
   expect(trials).toEqual([`k0 ${NOW + 30 * 86_400}`])
 })
 
-test('a key that somebody has switched off is not', () => {
+test('a key that was paused manually is not tried', () => {
   const { turns, trials } = turnsAt(NOW)
   const made = channel([out(NEVER_TRIED_SECONDS), null])
   const next = () => nameOf(turns.next(made, []))
@@ -74,7 +74,7 @@ test('a key that somebody has switched off is not', () => {
   expect(trials).toEqual([])
 })
 
-test('one that is preferred has its turn, unless it is used, not admitted or set aside', () => {
+test('a preferred key is used unless it is used already, not admitted or paused', () => {
   const { turns, trials } = turnsAt(NOW)
   const made = channel([null, null, null, out(NOW)])
   const next = (keyId: string, used: RoutableChannel[] = [], channelId = made.id) =>
@@ -106,7 +106,7 @@ describe('a conversation', () => {
     return NAMES.map((name) => [next(name), next(name)] as const)
   }
 
-  test('has one key in every process, and all of them are used', () => {
+  test('has the same key in every process, and all keys are used', () => {
     const made = keyed([null, null, null])
     const homes = homesIn(made)
     expect(homesIn(made)).toEqual(homes)
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     expect(new Set(homes.flat()).size).toBe(3)
   })
 
-  test('goes on with another where its own is used or set aside, and only then', () => {
+  test('uses another key only if its own is used or paused', () => {
     const made = keyed([null, null, null])
     const homes = homesIn(made)
     const [gone] = made.keyed
@@ -127,7 +127,7 @@ describe('a conversation', () => {
     }
   })
 
-  test('leaves the others their turns, and tries a key whose time has come', () => {
+  test('does not change the rotation, and tries a paused key that is due', () => {
     const made = keyed([out(NOW), null, null])
     const [due, ...rest] = made.keyed.map(({ keyId }) => keyId)
     const { turns, trials } = turnsAt(NOW)
@@ -138,7 +138,7 @@ describe('a conversation', () => {
   })
 })
 
-test('where all are set aside they are used, once in a call', () => {
+test('if all keys are paused they are used, each once per call', () => {
   const { turns, trials } = turnsAt(NOW)
   const made = channel([out(NOW + 9), out(NOW + 9)])
   expect([nameOf(turns.next(made, [])), nameOf(turns.next(made, []))]).toEqual(['k0', 'k1'])
@@ -148,7 +148,7 @@ test('where all are set aside they are used, once in a call', () => {
   expect(trials).toEqual([])
 })
 
-describe('a call that failed goes on with another key', () => {
+describe('a failed call tries another key', () => {
   const made = channel([null, null, out(NOW + 9)])
   const [first, second] = made.keyed
   const failed = (status: number, code = '') => {
@@ -184,18 +184,18 @@ describe('a call that failed goes on with another key', () => {
     expect(may(status)).toBe(expected)
   })
 
-  test('where it refers to what lies with another account', () => {
+  test('if it refers to an item of another account', () => {
     const code = 'invalid_encrypted_content'
     expect(first && mayUseOtherKey(first, failed(400, code), soFar())).toBe(true)
     expect(may(400)).toBe(false)
   })
 
-  test('not when none is left, nor of a channel with one', () => {
+  test('not if no key is left, nor for a channel with one key', () => {
     expect(may(401, second, made.keyed.slice(0, 2))).toBe(false)
     expect(may(401, channel([]))).toBe(false)
   })
 
-  test('not with a third one while another channel is left', () => {
+  test('not a third key while another channel is left', () => {
     const three = channel([null, null, null])
     const used = three.keyed.slice(0, 2)
     const other = { ...channel([]), id: 8 }

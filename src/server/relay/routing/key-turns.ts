@@ -31,8 +31,8 @@ export interface KeyTurns {
   /** Like `hasNext`, if no other channel is left. */
   hasLast(channel: RoutableChannel, used: readonly RoutableChannel[], admits: Admits): boolean
   /**
-   * Returns the channel with the key to use, or null if there is none. A channel with one key is
-   * returned as it is. The key of `staying` is preferred if it could be next.
+   * Returns the channel with the key to use; null if no key is usable. A channel with one key is
+   * returned unchanged. The key of `staying` is preferred if it could be next.
    */
   next(
     channel: RoutableChannel,
@@ -61,7 +61,7 @@ export function createKeyTurns(
     return pause === null ? admits(one) : isTrialDue(pause.nextTrialSeconds, nowSeconds())
   }
 
-  /** Returns the index of the next key in the list; -1 if there is none. */
+  /** Returns the index of the next key in the list; -1 if no key is usable. */
   function find(
     { id, keyed }: RoutableChannel,
     used: readonly RoutableChannel[],

@@ -42,7 +42,7 @@ forEachDatabase('a channel with several keys', (open) => {
   let upstream: ScriptedUpstream
   let admin: TestUser
   let client: RelayClient
-  /** What the upstream thinks of keys; nothing: they are fine. */
+  /** The upstream's response by key; keys without an entry are valid. */
   const opinions = new Map<string, { status: number; code?: string; retryAfter?: string }>()
   let used: string[] = []
 
@@ -84,7 +84,7 @@ forEachDatabase('a channel with several keys', (open) => {
     setup.call(method, path, { as: admin, ...(body === undefined ? {} : { body }) })
 
   let made = 0
-  /** A channel made as a person makes it, with so many keys. */
+  /** Creates a channel as an admin does, with this many keys. */
   async function aKeyedChannel(count = 3) {
     const model = aModel()
     made += 1
@@ -102,7 +102,7 @@ forEachDatabase('a channel with several keys', (open) => {
     const ask = async () => (await post(setup, client, chatBody(model))).status
     return { id: row.id, model, keys, ask }
   }
-  /** Once all that goes on behind the answers is done. */
+  /** Waits until background work after the responses is done. */
   async function healthOf(id: number): Promise<ChannelKey[]> {
     await setup.app.background.idle()
     const answer = await manage('GET', `/api/channel/key/${id}`)
@@ -113,13 +113,13 @@ forEachDatabase('a channel with several keys', (open) => {
   const states = async (id: number) => (await healthOf(id)).map(({ state }) => state)
   const statusOf = (id: number): Promise<number> => channelStatusOf(setup, id)
 
-  test('uses them in turn', async () => {
+  test('rotates its keys', async () => {
     const { keys, ask } = await aKeyedChannel()
     for (let index = 0; index < 6; index += 1) expect(await ask()).toBe(200)
     expect(used).toEqual([...keys, ...keys])
   })
 
-  test('goes on with another key in the same call when one is refused, which is set aside', async () => {
+  test('tries another key in the same call if one is rejected, and pauses that key', async () => {
     const { id, keys, ask } = await aKeyedChannel()
     const [bad = '', good = '', other = ''] = keys
     opinions.set(bad, REVOKED)
@@ -146,7 +146,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(rows[0]?.content).toMatch(/密钥 …ey-0 已自动暂停：被上游拒绝（401 invalid_api_key）/)
   })
 
-  test('tries a refused key again with one real call, and takes it back when it answers', async () => {
+  test('tries a paused key with one real call, and resumes it if it works', async () => {
     const { id, keys, ask } = await aKeyedChannel(2)
     const [bad = '', good = ''] = keys
     opinions.set(bad, REVOKED)
@@ -158,7 +158,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(used).toEqual([good])
     setup.clock.advanceSeconds(1)
     used = []
-    // Refused again: another key answers, and the next trial is later.
+    // Rejected again: another key serves the call, and the next trial is later.
     const answers = await Promise.all([ask(), ask(), ask()])
     expect(answers).toEqual([200, 200, 200])
     expect(used.filter((key) => key === bad)).toHaveLength(1)
@@ -170,7 +170,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(await states(id)).toEqual(['in_use', 'in_use'])
   })
 
-  test('leaves only the throttled key alone, for as long as the upstream says', async () => {
+  test('skips only the throttled key, until its Retry-After is over', async () => {
     const { id, model, keys, ask } = await aKeyedChannel(2)
     const [busy = '', free = ''] = keys
     opinions.set(busy, { status: 429, retryAfter: '30' })
@@ -190,7 +190,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(refused.headers['retry-after']).toBe('10')
     expect(used).toEqual([])
     expect(await statusOf(id)).toBe(ChannelStatus.enabled)
-    // Unless a person wants it used again.
+    // Unless an admin resumes it.
     const [first] = await healthOf(id)
     const resumed = await manage('PUT', '/api/channel/key/', {
       id,
@@ -200,14 +200,14 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(resumed.data).toMatchObject([{ state: 'in_use' }, { state: 'throttled' }])
     expect(await ask()).toBe(200)
     expect(used).toEqual([busy])
-    // Another key more changes nothing for those that are there.
+    // Adding a key does not change the existing ones.
     await manage('PUT', '/api/channel/', { id, key: `sk-one-more-${id}`, key_mode: 'add' })
     expect(await healthOf(id)).toMatchObject([{}, { state: 'throttled' }, { state: 'in_use' }])
     await manage('PUT', '/api/channel/key/', { id, action: 'resume_all' })
     expect(await states(id)).toEqual(['in_use', 'in_use', 'in_use'])
   })
 
-  test('goes when its last key is refused, and comes back with the key that answers', async () => {
+  test('is disabled when its last key is rejected, and enabled with the key that works', async () => {
     const { id, keys, ask } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, REVOKED)
     expect(await ask()).toBe(503)
@@ -215,7 +215,7 @@ forEachDatabase('a channel with several keys', (open) => {
     opinions.delete(keys[1] ?? '')
     expect(await ask()).toBe(503)
     setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS)
-    // The first trial meets the bad key, a later one the good one.
+    // The first trial uses the invalid key, a later one the valid key.
     for (let trial = 0; trial < 3 && (await ask()) !== 200; trial += 1) {
       await setup.app.background.idle()
       setup.clock.advanceSeconds(4 * FIRST_TRIAL_SECONDS)
@@ -224,14 +224,14 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(await states(id)).toEqual(['paused', 'in_use'])
   })
 
-  test('is used with what it has where channels are never disabled by the program', async () => {
+  test('uses its paused keys if automatic disabling is off', async () => {
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
     const { id, model, keys, ask } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, REVOKED)
     await ask()
     expect(await states(id)).toEqual(['paused', 'paused'])
     expect(await statusOf(id)).toBe(ChannelStatus.enabled)
-    // Another channel comes first, whatever its priority.
+    // Another channel comes first, regardless of its priority.
     const place = { base_url: upstream.url, models: model, priority: -1 }
     const other = await aChannel(setup, { ...place, key: 'sk-other' })
     used = []
@@ -242,8 +242,8 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(await ask()).toBe(200)
   })
 
-  // It is stored with the account of that key, and no other knows it.
-  test('goes on from a stored response with the key that made it', async () => {
+  // The response is stored with the account of that key; no other key can read it.
+  test('continues a stored response with the key that created it', async () => {
     const { model, keys } = await aKeyedChannel(3)
     const respond = async (members: object) =>
       (await post(setup, client, { model, input: 'x', ...members }, { path: '/v1/responses' }))
@@ -255,7 +255,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(used).toEqual([keys[0], keys[0], keys[0]])
   })
 
-  test('stays with a conversation by the key that served it, until that is refused', async () => {
+  test('keeps a conversation on the key that served it, until that key is rejected', async () => {
     const { model, keys } = await aKeyedChannel(3)
     const ask = async (prompt_cache_key: string) => {
       const { status } = await post(setup, client, chatBody(model, { prompt_cache_key }))
@@ -275,7 +275,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(then).not.toBe(home)
   })
 
-  test('stays with a conversation without a name; single questions take their turns', async () => {
+  test('keeps a conversation without an id on its key; single questions rotate', async () => {
     const { model, keys } = await aKeyedChannel(4)
     const ask = async (text: string, { turns = 0, mark = {} } = {}) => {
       const said = [
@@ -297,7 +297,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(used.toSorted()).toEqual(keys)
   })
 
-  test('whatever is not about a key is not met twice', async () => {
+  test('does not try another key for errors that do not concern a key', async () => {
     const { keys, ask, id } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, { status: 500 })
     expect(await ask()).toBe(500)
@@ -306,7 +306,7 @@ forEachDatabase('a channel with several keys', (open) => {
   })
 
   describe('its keys', () => {
-    test('are replaced, added to, removed and taken back, and never told', async () => {
+    test('are replaced, added, removed and resumed, and never returned', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
       opinions.set(keys[0] ?? '', REVOKED)
       await ask()
@@ -339,7 +339,7 @@ forEachDatabase('a channel with several keys', (open) => {
       expect(used).toEqual(['sk-upstream-only'])
     })
 
-    test('are all entered again when the channel is sent elsewhere', async () => {
+    test('must all be entered again if the base URL changes', async () => {
       const { id } = await aKeyedChannel(2)
       const base_url = `${upstream.url}/elsewhere`
       const change = (members: object) =>
@@ -349,7 +349,7 @@ forEachDatabase('a channel with several keys', (open) => {
       expect((await change({ key: 'sk-upstream-new' })).data).toMatchObject({ key_count: 1 })
     })
 
-    test('are found by a search for one of them, case as written', async () => {
+    test('are found by a case-sensitive search for one of them', async () => {
       const { id, keys } = await aKeyedChannel(3)
       const search = async (keyword: string) =>
         (await manage('GET', `/api/channel/search?keyword=${keyword}`)).data
@@ -379,7 +379,7 @@ forEachDatabase('a channel with several keys', (open) => {
       },
     )
 
-    test('are paused by hand, and nothing uses them until a person resumes them', async () => {
+    test('are paused manually, and unused until an admin resumes them', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
       const [first, second] = await healthOf(id)
       const change = (action: string, key_id?: string) =>
@@ -418,7 +418,7 @@ forEachDatabase('a channel with several keys', (open) => {
       )
     })
 
-    test('that were refused are taken back or removed all at once', async () => {
+    test('that were rejected are resumed or removed together', async () => {
       const { id, keys, ask } = await aKeyedChannel(3)
       await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
       const change = (action: string) => manage('PUT', '/api/channel/key/', { id, action })
@@ -435,7 +435,7 @@ forEachDatabase('a channel with several keys', (open) => {
       ])
     })
 
-    test('are not all removed because all were refused', async () => {
+    test('are not all removed if all were rejected', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
       for (const key of keys) opinions.set(key, REVOKED)
       await ask()
@@ -444,7 +444,7 @@ forEachDatabase('a channel with several keys', (open) => {
       expect(answer.message).toContain('最后一个密钥')
     })
 
-    test('are all in use again when a person enables the channel', async () => {
+    test('are all in use again when an admin enables the channel', async () => {
       const { id, keys, ask } = await aKeyedChannel(2)
       for (const key of keys) opinions.set(key, REVOKED)
       await ask()
@@ -454,7 +454,7 @@ forEachDatabase('a channel with several keys', (open) => {
     })
   })
 
-  test('is tested with a key in use, and a test that is refused costs that key only', async () => {
+  test('is tested with a key in use, and a rejection pauses that key only', async () => {
     const { id, keys, ask } = await aKeyedChannel(2)
     opinions.set(keys[0] ?? '', REVOKED)
     await ask()
@@ -470,7 +470,7 @@ forEachDatabase('a channel with several keys', (open) => {
       action: 'resume',
     })
     used = []
-    // The first in order is asked, and is well.
+    // The first key in order is tested, and is valid.
     expect((await manage('GET', `/api/channel/test/${id}`)).json).toMatchObject({ success: true })
     expect(used).toEqual([keys[0]])
     opinions.set(keys[0] ?? '', REVOKED)
@@ -483,7 +483,7 @@ forEachDatabase('a channel with several keys', (open) => {
     expect(await statusOf(id)).toBe(ChannelStatus.enabled)
   })
 
-  test('comes back by a test of it that is passed, as far as the program disabled it', async () => {
+  test('is enabled by a passed test if it was disabled automatically', async () => {
     const { id, keys, ask } = await aKeyedChannel(2)
     for (const key of keys) opinions.set(key, REVOKED)
     await ask()

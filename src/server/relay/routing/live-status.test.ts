@@ -85,7 +85,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       },
     )
 
-    test('even the last channel of a model, when the reason is named', async () => {
+    test('even the last channel of a model if the reason is named', async () => {
       const model = aModel()
       const id = await aRoute(setup, model, { words: 'fail-key' })
       const client = await aClient(setup)
@@ -96,7 +96,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expectRefusal(answer, { code: 'no_channel', status: 503, params })
     })
 
-    test('by a bare 401 only when two users have met it', async () => {
+    test('by a bare 401 only after two users have received it', async () => {
       const { failing, ask, model } = await failingFirst('fail-401')
       const client = await aClient(setup)
       await post(setup, client, chatBody(model))
@@ -106,14 +106,14 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(failing)).toBe(autoDisabled)
     })
 
-    test('by a bare 401 that one user meets again and again', async () => {
+    test('by a bare 401 that one user receives repeatedly', async () => {
       const { failing, model } = await failingFirst('fail-401')
       const client = await aClient(setup)
       for (let call = 0; call < 5; call += 1) await post(setup, client, chatBody(model))
       expect(await statusOf(failing)).toBe(autoDisabled)
     })
 
-    test('however much mail waits for a mail server that says nothing', async () => {
+    test('while many emails wait for an unresponsive mail server', async () => {
       const { failing, ask } = await failingFirst('fail-key')
       const held = Promise.withResolvers<void>()
       while (setup.app.background.run('mail', 'held', () => held.promise));
@@ -126,7 +126,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       held.resolve()
     })
 
-    test('once, however many calls meet it at the same time', async () => {
+    test('once for any number of concurrent calls', async () => {
       const { failing, ask } = await failingFirst('fail-key')
       await Promise.all(Array.from({ length: 8 }, ask))
       expect(await statusOf(failing)).toBe(autoDisabled)
@@ -134,7 +134,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
     })
   })
 
-  describe('left alone', () => {
+  describe('not disabled', () => {
     test.each([
       'fail-400',
       'fail-403',
@@ -152,7 +152,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(failing)).toBe(enabled)
     })
 
-    test('when nobody wants that', async () => {
+    test('if automatic disabling is off', async () => {
       await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
       const { failing, ask } = await failingFirst('fail-key')
       await ask()
@@ -168,7 +168,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(id)).toBe(enabled)
     })
 
-    test('when a call went well between two bare ones', async () => {
+    test('if a call succeeded between two bare ones', async () => {
       const { failing, ask } = await failingFirst('fail-401')
       await ask()
       await change(failing, { base_url: setup.upstream.url })
@@ -204,7 +204,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(seenAt('stamp')).toBe(1)
     })
 
-    test('even if the clock was ahead when it was disabled', async () => {
+    test('even if the clock was ahead at that time', async () => {
       setup.clock.advanceSeconds(30 * 86_400)
       const { failing, ask } = await disabledByCall()
       setup.clock.advanceSeconds(-30 * 86_400)
@@ -213,7 +213,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(failing)).toBe(enabled)
     })
 
-    test('without harm to the call when it fails, and then after twice as long', async () => {
+    test('without failing the call, and then after twice as long', async () => {
       const { failing, ask } = await disabledByCall()
       setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS)
       const answers = await Promise.all(Array.from({ length: 6 }, ask))
@@ -229,7 +229,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await systemRows(failing)).toHaveLength(1)
     })
 
-    test('takes none of the attempts that the client has', async () => {
+    test('without using one of the client’s attempts', async () => {
       const { ask } = await disabledByCall()
       setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS)
       await setup.app.options.set('RetryTimes', '0')
@@ -239,7 +239,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(seenAt('fail-key')).toBe(1)
     })
 
-    test('when it is the only one that serves the model', async () => {
+    test('when it is the only channel of the model', async () => {
       const model = aModel()
       const id = await aRoute(setup, model, { words: 'fail-key' })
       const client = await aClient(setup)
@@ -255,7 +255,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(await statusOf(id)).toBe(enabled)
     })
 
-    test('not when a person has disabled it, nor when nobody wants that', async () => {
+    test('not if an admin has disabled it, nor if automatic enabling is off', async () => {
       const { failing, ask } = await disabledByCall()
       await change(failing, { base_url: `${setup.upstream.url}/~stamp` })
       setup.clock.advanceSeconds(FIRST_TRIAL_SECONDS)
@@ -275,7 +275,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
     })
 
     describe.each(['slow', 'balance'] as const)('not when the cause was another: %s', (cause) => {
-      /** One that serves calls well, and was disabled for another reason. */
+      /** A channel that works, and was disabled for another reason. */
       async function disabledFor() {
         const made = await failingFirst('stamp')
         const channel = await findChannel(setup.database.read, made.failing)
@@ -286,7 +286,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
         return made
       }
 
-      test('by no call, however long ago that was', async () => {
+      test('not by a call at any later time', async () => {
         const { failing, ask } = await disabledFor()
         for (const seconds of [FIRST_TRIAL_SECONDS, 3600, 30 * 86_400]) {
           setup.clock.advanceSeconds(seconds)
@@ -297,7 +297,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
         expect(await statusOf(failing)).toBe(autoDisabled)
       })
 
-      test('but by the next one where a person has entered another key', async () => {
+      test('by the next call after an admin has entered another key', async () => {
         const { failing, ask } = await disabledFor()
         const answer = await setup.call('PUT', '/api/channel/', {
           as: await anAdmin(setup),
@@ -309,7 +309,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       })
     })
 
-    test('a key that was entered since is not blamed for the old one', async () => {
+    test('does not blame a new key for a rejection of the old one', async () => {
       const { app, database } = setup
       const { failing, ask } = await failingFirst('fail-key')
       const answer = { error: { message: 'refused', code: 'invalid_api_key' } }
@@ -323,7 +323,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       await asked
       await app.background.idle()
       expect(await statusOf(failing)).toBe(enabled)
-      // The new one is, once it is known here and refused as well.
+      // The new key is disabled, once it is loaded here and rejected as well.
       await database.announce('channels')
       await ask()
       expect(await statusOf(failing)).toBe(autoDisabled)
@@ -331,7 +331,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
     })
   })
 
-  describe('one letter to root', () => {
+  describe('one email to root', () => {
     let mailbox: Mailbox
     beforeAll(async () => {
       mailbox = await startMailbox()
@@ -358,7 +358,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       return [first.failing, second.failing]
     }
 
-    test('tells of all changes, in both languages, and only once', async () => {
+    test('lists all changes once, in both languages', async () => {
       const ids = await disableTwo()
       expect(await sendStatusDigest(setup.app)).toBe(true)
       expect(await sendStatusDigest(setup.app)).toBe(true)
@@ -373,7 +373,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(text).toContain('/channel')
     })
 
-    test('goes out by itself, from one of two processes', async () => {
+    test('is sent automatically by one of two processes', async () => {
       const second = await startRelay(() => Promise.resolve(location))
       second.clock.advanceSeconds(setup.clock.nowSeconds() - second.clock.nowSeconds())
       const digests = [setup.app, second.app].map((app) => startStatusDigest(app, 30))
@@ -385,7 +385,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(mailbox.mails).toHaveLength(1)
     })
 
-    test('is not followed by another within ten minutes', async () => {
+    test('is sent at most every ten minutes', async () => {
       await disableTwo()
       await sendStatusDigest(setup.app)
       await disableTwo()
@@ -396,7 +396,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(mailbox.mails).toHaveLength(2)
     })
 
-    test('is not held back by one that was sent while the clock was ahead', async () => {
+    test('is not delayed by one that was sent while the clock was ahead', async () => {
       setup.clock.advanceSeconds(86_400)
       await disableTwo()
       expect(await sendStatusDigest(setup.app)).toBe(true)
@@ -406,7 +406,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       expect(mailbox.mails).toHaveLength(2)
     })
 
-    test('stays open while no mail leaves, and is given up where nobody can be told', async () => {
+    test('stays pending while email fails, and is dropped without a recipient', async () => {
       const port = setup.app.options.text('SMTPPort')
       await disableTwo()
       await setup.app.options.set('SMTPPort', '9')

@@ -128,7 +128,7 @@ export function createLiveStatus(app: App): LiveStatus {
     const isCertain = disabling === 'at once'
     if (!isCertain && !isConfirmed(channel, by.userId)) return
     const { requestId } = by
-    // Other calls of this process avoid the key at once.
+    // Other calls of this process avoid the key immediately.
     channel.pause ??= { nextTrialSeconds: clock.nowSeconds() + trialDelaySeconds(0) }
     once('setting a key aside', channel, async () => {
       suspicions.delete(nameOf(channel))

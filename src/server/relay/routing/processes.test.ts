@@ -15,7 +15,10 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 
-/** On PostgreSQL two processes share the database; SQLite has one, which is then both. */
+/**
+ * On PostgreSQL two processes share the database; SQLite has a single process, which stands for
+ * both.
+ */
 forEachDatabase('processes behind a balancer', (open) => {
   let location: DatabaseLocation
   let first: RelaySetup
@@ -56,7 +59,7 @@ forEachDatabase('processes behind a balancer', (open) => {
     expect(await usedBy(second)).toEqual(used)
   })
 
-  test('all hear that a channel is well again', async () => {
+  test('all learn that a channel has recovered', async () => {
     const model = aModel()
     const place = `at-${model}`
     const id = await aRoute(first, model, { words: place, priority: 9 })

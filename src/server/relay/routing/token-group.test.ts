@@ -41,7 +41,7 @@ async function aGrouped(
   return { user, id: Number(id), key: String(key) }
 }
 
-/** Changes nothing but the group. */
+/** Changes only the group. */
 const regroup = (setup: RelaySetup, { user, id }: Owned, group: string) => {
   const body = { id, unlimited_quota: true, expired_time: NEVER_EXPIRES, group }
   return setup.call('PUT', '/api/token/', { as: user, body })
@@ -81,13 +81,13 @@ forEachDatabase('a token with a group', (open) => {
     expect([call.log.channel_id, plain.log.channel_id]).toEqual([fast, usual])
     expect(call.detail).toMatchObject({ group: 'fast', group_ratio: '2.5' })
     expect(call.quota).toBe(plain.quota * 2.5)
-    // Taken away, it counts no more from the next call on.
+    // A removed group no longer applies from the next call on.
     await regroup(setup, own, '')
     const after = await booked(own, model)
     expect([after.log.channel_id, after.detail['group']]).toEqual([usual, 'default'])
   })
 
-  test('holds back what the group costs', async () => {
+  test('reserves at the group’s ratio', async () => {
     const model = aModel('chunks-400+slow-chunk-5')
     await aRoute(setup, model, { group: 'default,fast' })
     const heldFor = async (group: string): Promise<number> => {
@@ -103,7 +103,7 @@ forEachDatabase('a token with a group', (open) => {
     expect(await heldFor('fast')).toBe(Math.ceil(usual * 2.5))
   })
 
-  test('is tried in that group only, whatever others serve', async () => {
+  test('is tried in that group only, even if others serve the model', async () => {
     const model = aModel()
     await aRoute(setup, model, { group: 'fast', words: 'fail-500' })
     await aRoute(setup, model, { group: 'default' })
@@ -116,7 +116,7 @@ forEachDatabase('a token with a group', (open) => {
     await expectRefused(setup, own, chatBody(other), { code: 'no_channel', status: 503, params })
   })
 
-  test('is refused once the group is closed, has no ratio, or its owner leaves it', async () => {
+  test('is rejected if the group is closed or has no ratio, or its owner leaves it', async () => {
     const model = aModel()
     await aRoute(setup, model, { group: 'default,fast' })
     const own = await aGrouped(setup, 'fast')
@@ -134,7 +134,7 @@ forEachDatabase('a token with a group', (open) => {
     await openTo(setup, { fast: '' })
     await setup.app.options.set('GroupRatio', '{"default":1}')
     await refused()
-    // The owner's own needs neither.
+    // The owner's own groups need neither.
     const { database } = setup
     const moveTo = async (group: string) => {
       await database.write
@@ -151,7 +151,7 @@ forEachDatabase('a token with a group', (open) => {
     expect(setup.upstream.seen()).toHaveLength(1)
   })
 
-  test('sees the models of that group', async () => {
+  test('lists the models of that group', async () => {
     const [ours, theirs] = [aModel(), aModel()]
     await aRoute(setup, ours, { group: 'fast' })
     await aRoute(setup, theirs)
@@ -171,7 +171,7 @@ forEachDatabase('a token with a group', (open) => {
     expect([call.log.channel_id, call.detail['group_ratio']]).toEqual([pinned, '2.5'])
   })
 
-  test('is known to a forecast', async () => {
+  test('is used by a forecast', async () => {
     const model = aModel()
     const fast = await aRoute(setup, model, { group: 'fast' })
     await aRoute(setup, model)
@@ -194,7 +194,7 @@ forEachDatabase('a token with a group', (open) => {
   })
 })
 
-test('what one process is told of groups counts in the others within a second', async () => {
+test('changes of groups apply to other processes within a second', async () => {
   const { url, drop } = await createTestDatabase()
   const open = async () => ({ engine: 'postgres' as const, url })
   const first = await startRelay(open)

@@ -4,9 +4,9 @@ import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attem
 import type { RoutableChannel } from './choose-channel.ts'
 
 /**
- * Records the routing events of a call. Created only if something other than a response of the
- * first choice happens: most calls have none. It contains no request or response content except the
- * messages of upstreams that refused the call.
+ * Records the routing events of a call. Most calls have no trail: it is created only if the first
+ * choice does not simply respond. It contains no request or response content except the messages of
+ * upstreams that refused the call.
  */
 export class Trail {
   /** Keys that the call has used, of channels that have several. */
@@ -57,7 +57,7 @@ interface Attempted {
   channel: RoutableChannel
   outcome: AttemptOutcome
   isTrial: boolean
-  /** The channel last served the call's conversation. */
+  /** Whether the channel last served the call's conversation. */
   stays: boolean
   elapsedMs: number
 }

@@ -21,7 +21,7 @@ const usage = {
   reasoningTokens: 0,
 }
 
-/** How such a body is taken that comes to the address of OpenAI's chat. */
+/** Handling of such a body at OpenAI's chat endpoint. */
 function meant(sent: JsonRecord) {
   const body = scanBody(Buffer.from(JSON.stringify(sent)))
   const asked = surfaceOf('/v1/chat/completions', new URLSearchParams())
@@ -45,13 +45,13 @@ test.each([
   expect(meant(sent).surface.required).toBe(required)
 })
 
-describe('limits go by the name that either API gives them', () => {
+describe('accepts the output limit by the name of either API', () => {
   test.each([
     [{}, null, null],
     [{ max_tokens: 5 }, 5, 5],
     [{ max_completion_tokens: 6 }, 6, 6],
     [{ max_output_tokens: 7 }, 7, 7],
-    // The greater is held back, and the API's own is sent.
+    // The larger limit is reserved, and the Responses API's own member is sent.
     [{ max_output_tokens: 7, max_completion_tokens: 9, max_tokens: 1 }, 9, 7],
     [{ max_completion_tokens: 6, max_tokens: 1 }, 6, 6],
   ])('%j', (sent, held, asked) => {
@@ -60,7 +60,7 @@ describe('limits go by the name that either API gives them', () => {
   })
 })
 
-test('what belongs to chat is obeyed, and nothing is stored', () => {
+test('applies members of chat completions, and stores nothing', () => {
   const stream_options = { include_usage: true }
   const { figures } = meant({ input: 'hi', stream: true, stream_options })
   expect(figures).toMatchObject({ isStream: true, wantsUsage: true })
@@ -80,7 +80,7 @@ test.each([
   expect(read.tools.map(({ name }) => name)).toEqual(names)
 })
 
-describe('only what takes a text as it is is called with one', () => {
+describe('only custom tools are called with plain text', () => {
   const client = agentClient({ input: 'hi', tools })
 
   test.each([
@@ -100,7 +100,7 @@ describe('only what takes a text as it is is called with one', () => {
   })
 })
 
-/** The arguments in a chunk of a chat. */
+/** The arguments in a chat chunk. */
 function argumentsIn(data: string): string {
   const [choice] = arrayOr(recordOr(JSON.parse(data)).choices)
   const [call] = arrayOr(recordOr(recordOr(choice).delta).tool_calls)

@@ -1,9 +1,11 @@
 import { memberBytes, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../json/json-value.ts'
 
-/** How a chat in OpenAI's dialect requests a web search, and how its upstream reports it. */
+/**
+ * Web searches in OpenAI's chat API: how a request asks for one, and how the response reports it.
+ */
 export interface AskedSearch {
-  /** The tool that has the price, named as in `ToolPrice`. */
+  /** Name of the priced tool, as in `ToolPrice`. */
   tool: string
   /** Number of priced units for one search. */
   apiece: number
@@ -31,7 +33,7 @@ export function askedSearch(body: ScannedBody): AskedSearch | null {
   )
 }
 
-/** Like `askedSearch`, for the Responses API, whose other searches are items of its responses. */
+/** Like `askedSearch`, for the Responses API; its other searches are output items. */
 export const routedSearch = (body: ScannedBody): AskedSearch | null =>
   openrouterSearch(body, searchTools(body))
 
@@ -125,7 +127,10 @@ function qwenSearch(body: ScannedBody): AskedSearch | null {
   }
 }
 
-/** Bytes that search tools must contain, or an escape that could hide them. */
+/**
+ * Bytes that every search tool contains, or a JSON escape by which they could be written
+ * differently.
+ */
 const SEARCH_SIGNS = ['_search', '\\u00']
 
 /**

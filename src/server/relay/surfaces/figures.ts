@@ -83,7 +83,7 @@ function promptCount(body: ScannedBody, required: string): number {
 }
 
 const SEARCHES_MAX = 1000
-/** The tool's name, or an escape that could hide it. */
+/** The tool's name, or a JSON escape by which it could be written differently. */
 const SEARCH_SIGNS = ['web_search_', '\\u00']
 
 /** Returns the searches that Anthropic may run itself: `max_uses`, otherwise one; null if none. */

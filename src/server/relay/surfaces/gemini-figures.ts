@@ -30,7 +30,7 @@ export function geminiFigures(
   if (isEmptyMember(body, required)) return { field: required, isMissing: true }
   const declared = declaredSearch(body, model)
   return {
-    // Some clients send 0 for "no limit".
+    // Some clients send a limit of 0 for "no limit".
     maxCompletionTokens: limit ? limit * Math.max(1, choices ?? 1) : null,
     ...(choices === null || choices <= 1 ? {} : { replies: choices }),
     isStream: false,

@@ -72,7 +72,7 @@ onSqlite('pictures', (open) => {
     expect((await charged({ model: alias })).quota).toBe(20_000)
   })
 
-  test('an answer without one leads to another channel', async () => {
+  test('a response without an image leads to another channel', async () => {
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end('{"created":1,"data":[]}')
@@ -84,28 +84,28 @@ onSqlite('pictures', (open) => {
     await upstream.close()
   })
 
-  test('without a model dall-e-2 is meant', async () => {
+  test('dall-e-2 is the default model', async () => {
     await aRoute(setup, 'dall-e-2')
     expect((await charged({ size: '256x256' })).quota).toBe(8000)
     expect((await charged({})).quota).toBe(10_000)
   })
 
-  test('of models that count tokens cost what the upstream says', async () => {
+  test('cost the reported tokens for models priced by the token', async () => {
     await aRoute(setup, 'gpt-image-1')
     const { quota, detail } = await charged({ model: 'gpt-image-1', quality: 'low', n: 2 })
-    // 11 text tokens at 2.5, 200 picture tokens at 2.5 × 8.
+    // 11 text tokens at 2.5, 200 image tokens at 2.5 × 8.
     expect(quota).toBe(Math.ceil(11 * 2.5 + 200 * 20))
     expect(detail).toMatchObject({ usage_source: 'upstream', completion_tokens: 200 })
   })
 
-  test('and by the piece when it says nothing', async () => {
+  test('are charged per image if usage is missing', async () => {
     const model = 'gpt-image-1-mini'
     await aRoute(setup, model, { words: 'no-usage' })
     const { quota } = await charged({ model, quality: 'medium', size: '1024x1024' })
     expect(quota).toBe(5500)
   })
 
-  test('streamed, are charged as they are counted', async () => {
+  test('are charged by the reported tokens if streamed', async () => {
     const model = 'gpt-image-1.5'
     await aRoute(setup, model)
     const answer = await stream(setup, client, { model, prompt: 'a cat' }, { path })
@@ -115,7 +115,7 @@ onSqlite('pictures', (open) => {
     expect(quota).toBe(Math.ceil(11 * 2.5 + 100 * 16))
   })
 
-  test('B19: a failed picture costs nothing, whatever failed', async () => {
+  test('B19: a failed image costs nothing for any failure', async () => {
     const own = await aClient(setup)
     for (const words of [
       'fail-500',
@@ -132,7 +132,7 @@ onSqlite('pictures', (open) => {
     await expectNothingCharged(setup, own)
   })
 
-  test('that a client does not wait for are its own: the upstream has begun to draw', async () => {
+  test('are charged if the client leaves after the upstream has begun', async () => {
     const own = await aClient(setup)
     const model = await aServedModel(setup, 'slow-5000')
     const sent = startCall(setup, own, { model, prompt: 'a cat', n: 2 }, { path })
@@ -156,7 +156,7 @@ onSqlite('pictures', (open) => {
     expect(row.user_amount).toBe(-2000)
   })
 
-  test('are reserved before they are drawn', async () => {
+  test('are reserved before they are generated', async () => {
     const poor = await aClient(setup, { quota: 1999 })
     const model = await aServedModel(setup)
     const answer = await post(setup, poor, { model, prompt: 'a cat', n: 2 }, { path })
@@ -186,14 +186,14 @@ onSqlite('pictures', (open) => {
     })
   })
 
-  test.each([{}, { n: null }, { n: 0 }])('one is drawn where no number is said: %j', async (n) => {
+  test.each([{}, { n: null }, { n: 0 }])('one is generated without a number: %j', async (n) => {
     const model = await aServedModel(setup)
     setup.upstream.seen()
     expect((await charged({ model, ...n })).quota).toBe(1000)
     expect(setup.upstream.seen()[0]?.body).not.toHaveProperty('n', 0)
   })
 
-  test('what can be drawn is asked of the name that is sent', async () => {
+  test('limits follow the model name that is sent upstream', async () => {
     const [alias, drawing] = [aModel(), aModel()]
     await aRoute(setup, alias, { model_mapping: JSON.stringify({ [alias]: 'dall-e-2' }) })
     const wish = { prompt: 'a cat', size: '1792x1024' }
@@ -212,7 +212,7 @@ onSqlite('pictures', (open) => {
     expect((await post(setup, own, { ...wish, model: 'dall-e-2' }, { path })).status).toBe(200)
   })
 
-  test('channels that do not draw say so', async () => {
+  test('channels without image generation return an error', async () => {
     const model = aModel()
     await aRoute(setup, model, { type: 14 })
     const answer = await post(setup, client, { model, prompt: 'x' }, { path })
@@ -239,13 +239,13 @@ describe.each(clients)('openai %s', (_version, Client) => {
   useRelay((now) => ({ setup, client } = now), { sharesClient: true })
   const sdk = () => new Client({ apiKey: client.key, baseURL: `${setup.url}/v1`, maxRetries: 0 })
 
-  test('draws', async () => {
+  test('generates images', async () => {
     const model = await aServedModel(setup)
     const { data } = await sdk().images.generate({ model, prompt: 'a cat', n: 2 })
     expect(data?.map(({ url }) => url)).toEqual(Array(2).fill('http://127.0.0.1/image.png'))
   })
 
-  test('edits: the form goes on as it came, but for the model’s name', async () => {
+  test('edits: the form is sent unchanged except for the model name', async () => {
     const model = aModel()
     const mapped = aModel()
     await aRoute(setup, model, { model_mapping: JSON.stringify({ [model]: mapped }) })

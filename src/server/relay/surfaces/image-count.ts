@@ -9,12 +9,12 @@ import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.t
 import { AppError } from '../../app-error.ts'
 
 /**
- * Counts the images that a call can produce. Vendors have members of their own beside OpenAI's `n`,
- * which reach them unchanged, sometimes through another server. So the highest of all of them is
- * reserved, for every vendor.
+ * Counts the images that a call can produce. Beside OpenAI's `n`, vendors have their own members,
+ * which are sent upstream unchanged, possibly through another server. So the largest of all these
+ * members is reserved, for every vendor.
  */
 const COUNT_WORDS = [
-  // DashScope, in `parameters`.
+  // DashScope's member of `parameters`.
   'n',
   // SiliconFlow
   'batch_size',
@@ -26,24 +26,27 @@ const COUNT_WORDS = [
   'number_of_images',
   'max_images',
 ] as const
-/** Objects in which vendors look for them, beside the request itself. */
+/** Objects that may contain these members, in addition to the request itself. */
 const PLACES = ['parameters', 'input'] as const
 
 /** More than any vendor generates in a call, or finds in an image. */
 export const ANY_COUNT = { min: 0, max: 100, otherwise: 0 }
 
-/** Number of images in vendors' own members; 0 if not set. Or the member that is not a number. */
+/**
+ * Returns the largest number of images in vendors' own members, 0 if not set; or the problem if a
+ * member is not a number.
+ */
 export function ownImageCount(body: ScannedBody): number | FieldProblem {
   let most = 0
   for (const place of placesIn(body)) {
     for (const word of COUNT_WORDS) {
-      // OpenAI's own `n` has its own rules.
+      // The top-level `n` is OpenAI's member and is checked elsewhere.
       if (place === body && word === 'n') continue
       const count = countMember(place, word, ANY_COUNT)
       if (count === null) return invalid(word)
       most = Math.max(most, count)
     }
-    // Wan's interleaved text and images.
+    // Wan decides the number of images if it interleaves text and images.
     const isInterleaved = flagMember(place, 'enable_interleave') !== false
     const isSaid = (memberValue(place, 'max_images') ?? null) !== null
     if (isInterleaved && !isSaid) most = Math.max(most, INTERLEAVED_MAX)
@@ -53,8 +56,8 @@ export function ownImageCount(body: ScannedBody): number | FieldProblem {
 }
 
 /**
- * Maximum if the model decides, unless the request sets a lower one. Sources: Alibaba Cloud Model
- * Studio, "Wan image generation"; ModelArk, "Image generation API".
+ * Maximum number of images if the model decides, unless the request sets a lower one. Sources:
+ * Alibaba Cloud Model Studio, "Wan image generation"; ModelArk, "Image generation API".
  */
 const INTERLEAVED_MAX = 5
 const GROUP_MAX = 15
@@ -92,7 +95,7 @@ const LIMITS: ReadonlyMap<string, Limits> = new Map([
 
 /**
  * Throws the client's error for an image that the model cannot make. `model`: the name that is sent
- * upstream. The error codes, and the limits of the models that One API knows, are One API's.
+ * upstream. The error codes, and the limits of models that One API also has, are One API's.
  */
 export function refuseImpossibleImage(body: ScannedBody, model: string): void {
   const limits = LIMITS.get(model)

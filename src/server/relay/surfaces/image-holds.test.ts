@@ -21,13 +21,16 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelaySetup } from '../../test/use-relay.ts'
 
-/** What calls for pictures may cost is held back, and what came is charged. Prices by hand. */
+/**
+ * Reserves the possible cost of image calls, and charges the images received. Prices are computed
+ * by hand.
+ */
 
 const path = '/v1/images/generations'
 const edits = '/v1/images/edits'
 const PICTURE = { b64_json: 'AA' }
 
-/** As much of a PNG as tells its size. */
+/** The start of a PNG with its size. */
 function pngOf(width: number, height: number): string {
   const bytes = Buffer.alloc(33)
   bytes.write('\x89PNG\r\n\x1a\n', 'latin1')
@@ -49,7 +52,7 @@ forEachDatabase('points for pictures', (open) => {
   let setup: RelaySetup
   useRelaySetup((now) => (setup = now), { open })
 
-  /** That a call is for whoever has so many points, and for nobody who has one less. */
+  /** Asserts that a call succeeds with exactly this many points, and fails with one less. */
   async function expectHeld(quota: number, body: Record<string, unknown>, input = path) {
     const poor = await aClient(setup, { quota: quota - 1 })
     const refused = await post(setup, poor, { prompt: 'a cat', ...body }, { path: input })
@@ -111,7 +114,7 @@ forEachDatabase('points for pictures', (open) => {
     await scripted.close()
   })
 
-  test('a group that its client leaves costs what came of it', async () => {
+  test('a group whose client leaves costs the images received', async () => {
     const scripted = await startScriptedUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       for (let index = 0; index < 3; index += 1) {
@@ -129,7 +132,7 @@ forEachDatabase('points for pictures', (open) => {
     await scripted.close()
   })
 
-  test('are held for the pictures that are sent to be changed', async () => {
+  test('reserve the tokens of the input images', async () => {
     const usage = {
       input_tokens: 100_020,
       output_tokens: 272,
@@ -140,7 +143,7 @@ forEachDatabase('points for pictures', (open) => {
     await aRoute(setup, 'gpt-image-1', { base_url: scripted.url })
     const images = Array.from({ length: 16 }, () => ({ image_url: pngOf(1024, 1536) }))
     const body = { model: 'gpt-image-1', quality: 'low', size: '1024x1024', images }
-    // Two tokens of text at 2.5; of each picture 65 + 2 × 129 + 6240 at 5; 2200 at 2.5 drawn.
+    // Two text tokens at 2.5; each image 65 + 2 × 129 + 6240 at 5; 2200 generated at 2.5.
     const most = 2 * 2.5 + 16 * 6563 * 5 + 5500
     const { quota } = await expectHeld(most, { ...body, input_fidelity: 'high' }, edits)
     expect(most).toBe(530_545)
@@ -149,19 +152,19 @@ forEachDatabase('points for pictures', (open) => {
     await scripted.close()
   })
 
-  test('are held for a small change in proportion', async () => {
+  test('reserve less for a small edit', async () => {
     const model = 'gpt-image-1-mini'
     await aRoute(setup, model)
     const size = { quality: 'low', size: '1024x1024' }
-    // Two tokens of text at 1; 65 + 129 of the picture at 1.25; 2.5 × 1000 drawn.
+    // Two text tokens at 1; 65 + 129 of the image at 1.25; 2.5 × 1000 generated.
     const body = { model, ...size, images: [{ image_url: pngOf(512, 512) }] }
     await expectHeld(Math.ceil(2 + 194 * 1.25 + 2500), body, edits)
-    // Nobody knows its size: 65 + 2 × 129. Two are drawn.
+    // The size is unknown: 65 + 2 × 129. Two are generated.
     const two = { model, ...size, n: 2, image: 'https://example.com/a.png' }
     await expectHeld(Math.ceil(2 * (2 + 323 * 1.25 + 2500)), two, edits)
   })
 
-  test('are held for files of a form, but for the mask', async () => {
+  test('reserve the files of a form, except the mask', async () => {
     const model = 'gpt-image-1.5'
     await aRoute(setup, model)
     const file = Buffer.from(pngOf(1024, 1024).replace(/^.*,/, ''), 'base64')
@@ -171,7 +174,7 @@ forEachDatabase('points for pictures', (open) => {
     for (const name of ['image[]', 'image[]', 'mask']) form.append(name, new Blob([file]), 'a.png')
     const sent = new Response(form)
     const body = Buffer.from(await sent.arrayBuffer())
-    // Two tokens at 2.5; twice 65 + 129 at 4; 1.8 × 2500 drawn.
+    // Two tokens at 2.5; twice 65 + 129 at 4; 1.8 × 2500 generated.
     const held = 2 * 2.5 + 2 * 194 * 4 + 4500
     for (const [quota, status] of [
       [held - 1, 403],
@@ -188,11 +191,11 @@ forEachDatabase('points for pictures', (open) => {
     }
   })
 
-  test('are held for what is shown before they are done', async () => {
+  test('reserve partial images', async () => {
     const model = 'gpt-image-1-mini'
     await aRoute(setup, model)
     const wish = { model, prompt: 'a cat', quality: 'low', size: '1024x1024', partial_images: 3 }
-    // Two tokens at 1, 2.5 × 1000 drawn, and three times 100 tokens at 4.
+    // Two tokens at 1, 2.5 × 1000 generated, and three times 100 tokens at 4.
     const held = 2 + 2500 + 1200
     const refused = await openCall(
       setup,
@@ -204,11 +207,11 @@ forEachDatabase('points for pictures', (open) => {
     await refused.ended
     const answer = await stream(setup, await aClient(setup, { quota: held }), wish, { path })
     expect(answer.status).toBe(200)
-    // Of one that is not streamed nothing is shown.
+    // Without streaming there are no partial images.
     await expectHeld(2 + 2500, wish)
   })
 
-  test('are held for a long prompt, and charged where their client has left', async () => {
+  test('reserve a long prompt, and charge it if the client has left', async () => {
     const model = 'gpt-image-1-mini'
     await aRoute(setup, model, { words: 'slow-5000', group: 'slow' })
     const own = await aClient(setup, { group: 'slow' })
@@ -229,7 +232,7 @@ describe('xAI', () => {
   let setup: RelaySetup
   useRelaySetup((now) => (setup = now))
 
-  test('is paid for the pictures that came', async () => {
+  test('is charged for the images received', async () => {
     const usage = { cost_in_usd_ticks: 400_000_000 }
     const scripted = await startScriptedUpstream(answerWith({ data: [PICTURE, PICTURE], usage }))
     const model = aModel()
@@ -242,7 +245,7 @@ describe('xAI', () => {
     await scripted.close()
   })
 
-  // xAI's list: $0.04, $0.06 and $0.08, medium and 1k where nothing is said.
+  // xAI's list: $0.04, $0.06 and $0.08; the defaults are medium and 1k.
   test.each([
     [{}, 30_000],
     [{ quality: 'auto', aspect_ratio: '16:9' }, 30_000],
@@ -252,10 +255,10 @@ describe('xAI', () => {
     [{ quality: 'medium', resolution: '1k' }, 30_000],
     [{ quality: 'medium', resolution: '2K' }, 40_000],
     [{ resolution: '2k' }, 40_000],
-    // It knows no size.
+    // xAI has no size.
     [{ quality: 'low', size: '2048x2048' }, 20_000],
     [{ quality: 'low', resolution: '2k', size: '1024x1024' }, 30_000],
-    // Words that nobody here knows.
+    // Unknown values.
     [{ quality: 'low', resolution: '4k' }, 40_000],
     [{ quality: 'low', resolution: 4 }, 40_000],
     [{ quality: 'high' }, 40_000],

@@ -5,7 +5,7 @@ import { recordOr } from '../json/json-value.ts'
 import { imageFigures } from './images.ts'
 import { traitsOf } from '../vendors/registry.ts'
 
-/** How a call is measured that asks for these pictures. */
+/** How a call for these images is measured. */
 function meteringOf(
   wish: Record<string, unknown> = {},
   { channelType = 1, isEdit = false }: { channelType?: number; isEdit?: boolean } = {},
@@ -26,7 +26,7 @@ function meteringOf(
 
 const { readAnswer } = meteringOf().reading
 
-// What is not text was drawn, and is charged as that.
+// Tokens other than text are image tokens, and charged as such.
 test.each([
   [120, 880],
   [0, 1000],
@@ -52,7 +52,7 @@ const inBytes = (bytes: number) => ({ b64_json: 'A'.repeat(bytes) })
 const asAddress = (bytes: number) => ({ url: `data:image/png;base64,${'A'.repeat(bytes)}` })
 const told = { revised_prompt: 'a 5" "nail", {a [dog \\', url: '' }
 
-// However they come and however large they are.
+// For any format and size of the images.
 test.each([
   [[inBytes(8)], 1],
   [[asAddress(40_000), asAddress(40_000), asAddress(40_000)], 3],
@@ -90,7 +90,7 @@ test.each([[[]], [[told]], [[{ error: { message: 'blocked' } }]]])(
   },
 )
 
-test('a changed picture that comes in one piece ends a stream as a changed one', () => {
+test('an edited image in one piece ends a stream with the event for edits', () => {
   const { reading } = meteringOf({}, { isEdit: true })
   const [piece] = reading.wholeAsEvents({ data: [{ b64_json: 'AA' }] }, false)
   expect(piece?.name).toBe('image_edit.completed')
@@ -125,7 +125,7 @@ describe('a stream', () => {
     expect(recordOr(stream.usage.usage?.extras).pictures).toMatchObject({ count })
   })
 
-  test('of a group ends with its one last event', () => {
+  test('of a group ends with its single final event', () => {
     const { stream } = streamIn(meteringOf({ ...group, n: 1 }).reading, [made, made, generated(2)])
     expect(stream.isDone).toBe(true)
   })
@@ -154,7 +154,7 @@ test.each([
     1,
     4,
   ],
-  // Ark does not know it there, and Replicate nowhere else.
+  // Ark does not accept the member there, and Replicate accepts it only there.
   [{ sequential_image_generation: 'auto', max_images: 4 }, 1, 15],
   [{ sequential_image_generation: 'auto', max_images: 4 }, REPLICATE, 4],
   [{ sequential_image_generation: 'auto' }, REPLICATE, 1],

@@ -173,8 +173,8 @@ function readingOf(wish: Wish, completed: Completed): Metering['reading'] {
 
 /**
  * The event of one of several images, from Ark and MiniMax, whose image editing also returns
- * several. For them, the event that ends an image elsewhere ends the call. Source: MiniMax's API
- * reference, "Streaming Events".
+ * several. In their streams, the event that otherwise ends one image ends the call. Source:
+ * MiniMax's API reference, "Streaming Events".
  */
 const ONE_OF_SEVERAL = /^image_(?:generation|edit)\.partial_succeeded$/
 
@@ -196,7 +196,7 @@ function read(bytes: Buffer, wish: Wish): AnswerReading {
   if (answer === null || data === null) return { kind: 'malformed' }
   const usage = memberValue(answer, 'usage')
   const pictures = imagesIn(data)
-  // Another channel may generate the image.
+  // This channel's response has no image; another channel may generate it.
   if (pictures === 0) return { kind: 'malformed' }
   return { ...reading, usage: withImages(reading.usage, usage, { ...wish, pictures }) }
 }

@@ -30,31 +30,31 @@ async function charged(model: string, documents: unknown[]) {
   return bookedCall(setup, requestIdOf(answer))
 }
 
-describe('a ranking', () => {
-  test('costs the tokens that were read', async () => {
+describe('reranking', () => {
+  test('costs the tokens read', async () => {
     const model = await aServedModel(setup)
     expect((await charged(model, documentsOf(3))).quota).toBe(18)
   })
 
-  test('of a model that is sold by the search costs its searches', async () => {
+  test('costs its searches for a model priced by the search', async () => {
     await aRoute(setup, 'rerank-v3.5')
     // $2 for a thousand searches; a search has at most a hundred documents.
     expect((await charged('rerank-v3.5', documentsOf(3))).quota).toBe(1000)
     const { quota, detail, log } = await charged('rerank-v3.5', documentsOf(250))
     expect(quota).toBe(3000)
-    // The upstream has told its tokens, and the searches are ours.
+    // The upstream has reported its tokens; the searches are counted here.
     expect(detail).toMatchObject({ model_price: '0.002', usage_source: 'estimated' })
     expect(log.content).toBe('价格：$0.002 × 1.00')
   })
 
-  test('whose tokens nobody has counted costs what it looks like', async () => {
+  test('costs an estimate if tokens are missing', async () => {
     const model = await aServedModel(setup, 'no-usage')
     const { quota, detail } = await charged(model, documentsOf(2))
     expect(detail.usage_source).toBe('estimated')
     expect(quota).toBeGreaterThan(2)
   })
 
-  test('in Cohere’s words', async () => {
+  test('in Cohere’s format', async () => {
     const model = await aServedModel(setup, 'cohere-like')
     expect((await charged(model, documentsOf(2))).detail).toMatchObject({
       usage_source: 'estimated',
@@ -96,7 +96,7 @@ describe('a ranking', () => {
     })
   })
 
-  test('that failed costs nothing', async () => {
+  test('costs nothing if it failed', async () => {
     const own = await aClient(setup)
     for (const words of ['fail-500', 'error-200', 'html-200', 'fail-empty']) {
       const model = await aServedModel(setup, words)

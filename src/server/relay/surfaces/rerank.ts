@@ -38,7 +38,7 @@ export function rankingFigures(body: ScannedBody): RequestFigures | FieldProblem
   if (!Array.isArray(documents) || documents.length > DOCUMENTS_MAX) return invalid('documents')
   if (documents.length === 0) return missing('documents')
   const bytes = memberBytes(body, 'documents')?.length ?? 0
-  // The query is read again with each document.
+  // The estimate counts the query once per document, because the model reads it each time.
   const tokens = approximateTokens(bytes + Buffer.byteLength(query) * documents.length)
   const calls = Math.ceil(documents.length / DOCUMENTS_PER_SEARCH)
   const { openai } = dialects

@@ -5,7 +5,7 @@ import { eventOf } from '../transport/wire.ts'
 import { scanBody } from '../json/body-scan.ts'
 import { responseFigures } from './responses.ts'
 
-// What JavaScript itself asks objects for must not be asked of somebody's JSON.
+// Names that JavaScript itself looks up on objects must not be looked up in JSON.
 const ODD = { toString: 1, valueOf: 1 }
 
 function meteringOf(members: object) {
@@ -16,18 +16,18 @@ function meteringOf(members: object) {
   return metering
 }
 
-test('a tool of a type that is no word costs nothing', () => {
+test('a tool with an invalid type costs nothing', () => {
   const tools = [{ type: ODD }, { type: 'web_search' }]
   expect(meteringOf({ tools }).extras).toEqual({ tools: { web_search: 1 } })
 })
 
-test('an event of a type that is no word is a part of the answer', () => {
+test('an event with an invalid type is part of the response', () => {
   const stream = new FollowedStream(meteringOf({}).reading.readStream(), false)
   const { kind } = stream.read(eventOf(Buffer.from(JSON.stringify({ type: ODD }))))
   expect(kind).toBe('delta')
 })
 
-test('an answer that names odd tools is read', () => {
+test('reads a response with unknown tools', () => {
   const tools = [{ type: ODD }]
   const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
   const output = [{ type: 'web_search_call', status: 'completed' }]
@@ -37,7 +37,7 @@ test('an answer that names odd tools is read', () => {
   })
 })
 
-test('a page that is opened, and words looked for in it, are no searches', () => {
+test('opening a page and finding text in it are not searches', () => {
   const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 }
   const acts = ['search', 'open_page', 'find_in_page']
   const output = acts.map((type) => ({ type: 'web_search_call', action: { type } }))
@@ -47,7 +47,7 @@ test('a page that is opened, and words looked for in it, are no searches', () =>
   })
 })
 
-test('what xAI says its tools have used is charged, and not the items that it shows', () => {
+test('charges the tool usage that xAI reports, not its items', () => {
   const details = {
     web_search_calls: 3,
     x_search_calls: 1,
@@ -77,7 +77,7 @@ test('what xAI says its tools have used is charged, and not the items that it sh
   })
 })
 
-test('a container is held back once, and one of a size that nobody knows as the dearest', () => {
+test('reserves a container once, and an unknown size as the most expensive', () => {
   const container = { type: 'auto', memory_limit: '128g' }
   const tools = [
     { type: 'code_interpreter', container },
@@ -90,7 +90,7 @@ test('a container is held back once, and one of a size that nobody knows as the 
   })
 })
 
-test('a container of a stream that broke off costs what its size does', () => {
+test('charges a container of a broken stream by its size', () => {
   const tools = [{ type: 'shell', environment: { type: 'container_auto', memory_limit: '16g' } }]
   const environment = { type: 'container_reference', container_id: 'cntr_1' }
   const item = { type: 'shell_call', environment }

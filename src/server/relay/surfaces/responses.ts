@@ -150,7 +150,7 @@ function declaredTools(
 function toolOfType(type: string): string | null {
   if (type.startsWith('web_search_preview')) return 'web_search_preview'
   if (type.startsWith('web_search')) return 'web_search'
-  // xAI's tool, which is charged by the post.
+  // xAI's search of X, which is charged per post.
   if (type === 'x_search') return 'x_posts'
   return ['file_search', 'image_generation'].includes(type) ? type : null
 }
@@ -264,7 +264,7 @@ function toolsRun(
   const isPreview = arrayOr(response.tools).some((tool) =>
     wordOf(recordOr(tool).type).startsWith('web_search_preview'),
   )
-  // The older search costs more, except with reasoning models.
+  // `web_search_preview` costs more than `web_search`, except with reasoning models.
   const searching = isPreview && reasoningTokens === 0 ? 'web_search_preview' : 'web_search'
   const counts: Record<string, number> = {}
   const paid = new Set<unknown>()

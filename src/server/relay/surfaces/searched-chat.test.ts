@@ -22,8 +22,8 @@ const cited = { annotations: [{ type: 'url_citation', url_citation: { url: 'http
 const options = { web_search_options: {} }
 
 /**
- * An upstream that answers a stream with events; `said`: the last part of what it says, `beside`:
- * members of the answer, `counted`: of its usage; null: it has none.
+ * An upstream that responds to a stream request with events; `said`: the last part of its text,
+ * `beside`: additional members of the response, `counted`: members of its usage, null for no usage.
  */
 const answering =
   (said: object, beside: object = {}, counted: object | null = {}) =>
@@ -78,7 +78,7 @@ const routerTool = { type: 'openrouter:web_search', parameters: { max_results: 8
 const kimiTool = {
   tools: [{ type: 'builtin_function', function: { name: '$web_search' } }],
 }
-/** Calls of it, among which another stands at the place that is left out. */
+/** Its tool calls, with another call at the omitted index. */
 const kimiCalls = (...places: number[]) => ({
   tool_calls: [0, 1].map((index) => ({
     index,
@@ -176,7 +176,7 @@ test.each<[string, object]>([
     ['-search-preview', 12_500],
   ] as const) {
     const model = `m-${(made += 1)}${tail}`
-    // Of a type that has no other way to answer than OpenAI's chat.
+    // A channel type that supports only OpenAI's chat.
     await aRoute(setup, model, { base_url: upstream.url, type: 47 })
     const body = { model, ...sent }
     const path = address.replace('MODEL', model)
@@ -222,7 +222,7 @@ test.each<[string, object[], number]>([
   await upstream.close()
 })
 
-test('a search is paid for also where nobody says what else was used', async () => {
+test('charges a search even if all other usage is missing', async () => {
   const upstream = await startScriptedUpstream(answering(cited, {}, null))
   const model = `m-${(made += 1)}`
   await aRoute(setup, model, { base_url: upstream.url })
@@ -236,7 +236,7 @@ test('a search is paid for also where nobody says what else was used', async () 
   await upstream.close()
 })
 
-test('a tool that searches is seen however its name is written', async () => {
+test('detects a search tool with any escapes in its name', async () => {
   const upstream = await startScriptedUpstream(answering({}, found))
   const model = `m-${(made += 1)}`
   await aRoute(setup, model, { base_url: upstream.url })
@@ -268,7 +268,7 @@ test.each([
   await upstream.close()
 })
 
-test('a search is held back, and the figures of a stream are asked for', async () => {
+test('reserves a search, and requests the usage of a stream', async () => {
   const model = `gpt-5-search-api-${(made += 1)}`
   await aRoute(setup, model)
   const poor = await aClient(setup, { quota: 4000 })

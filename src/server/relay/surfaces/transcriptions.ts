@@ -156,7 +156,8 @@ function usageOf(answer: JsonRecord, heard: Heard): UsageReading {
   if (isByToken && hasTokens) {
     return heardReading(readUsage(normalised(usage), USAGE_TOKENS_MAX))
   }
-  // In this order: OpenAI, Mistral, and vendors that report the duration in whole responses.
+  // Names of the duration, in this order: OpenAI, Mistral, and vendors that report it in whole
+  // responses.
   const length = usage.seconds ?? usage.prompt_audio_seconds ?? answer.duration
   const said = plausibleSeconds(length)
   // Missing token counts are estimated; a duration is known.

@@ -11,7 +11,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** A call costs what its model costs, and uses no model that its token may not use. */
+/** A call costs its model's price, and uses no model that its token may not use. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -116,7 +116,7 @@ test.each<[SurfaceName, Json, string]>([
 })
 
 test.each([1, 14, 24])(
-  'a conversation that the provider would hold is refused, of type %i, so that its client knows',
+  'type %i: a conversation that the provider would store is rejected with a code for its client',
   async (type) => {
     for (const thread of [{ type: 'create' }, { type: 'continue', previous_message_id: 'msg_1' }]) {
       const model = aModel()

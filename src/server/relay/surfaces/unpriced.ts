@@ -79,7 +79,7 @@ function refuseOtherTiers(body: ScannedBody): void {
 
 /**
  * Rejects a conversation that the provider stores. It is charged again with every turn, is open to
- * every user who knows its id, and exists in one account only; this server tracks none of this.
+ * every user with its id, and exists in one account only; this server tracks none of this.
  * Anthropic's SDK, whose tool runner requests one, sends the whole conversation instead if it
  * receives this code. Source: its `ThreadState`.
  */
@@ -159,8 +159,8 @@ const MODEL_TOOLS = /^openrouter:(?:advisor|fusion|image_generation|subagent)$/
 
 /**
  * Returns the models of tools that another model executes, such as Anthropic's advisor. A client's
- * own tool parameter named `model` is nested deeper; OpenAI's image tool has its own price,
- * whichever model generates the image.
+ * own tool parameter named `model` is nested deeper; OpenAI's image tool has its own price, for
+ * every model that generates the image.
  */
 function modelOfTool(sent: unknown, field: string): NamedModel[] {
   const tool = recordOr(sent)
@@ -170,13 +170,15 @@ function modelOfTool(sent: unknown, field: string): NamedModel[] {
   return [{ field: `${field}.model`, name: tool.model }]
 }
 
-/** Bytes that tools running a model must contain, and messages that define a tool. */
+/** Bytes that every tool that runs a model contains, and every message that defines a tool. */
 const TOOL_SIGNS = ['"model"', 'openrouter:']
 const DEFINITION_SIGNS = ['tool_definition']
-/** An escape that could hide them. */
+/** A JSON escape by which these bytes could be written differently. */
 const ESCAPE = '\\u00'
 
-/** Returns the elements of a list; empty, without parsing, if none of the signs occurs in it. */
+/**
+ * Returns the elements of a list; empty, without parsing, if the list contains none of the signs.
+ */
 function parsedWhere(
   body: ScannedBody,
   name: string,

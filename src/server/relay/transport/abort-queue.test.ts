@@ -8,7 +8,7 @@ function busy(ms: number): void {
   while (performance.now() < end);
 }
 
-test('aborts run soon, in their order, and never on the spot', async () => {
+test('aborts run soon, in order, and never synchronously', async () => {
   const abortLater = createAbortQueue()
   const ran: number[] = []
   for (const index of [1, 2, 3]) abortLater(() => ran.push(index))
@@ -18,7 +18,7 @@ test('aborts run soon, in their order, and never on the spot', async () => {
   expect(ran).toEqual([1, 2, 3])
 })
 
-test('many that take their time let others have turns between them', async () => {
+test('slow aborts yield to the event loop between them', async () => {
   const abortLater = createAbortQueue()
   const count = 40
   const ran: number[] = []
@@ -39,7 +39,7 @@ test('many that take their time let others have turns between them', async () =>
   expect(ran).toHaveLength(count)
 })
 
-test('one that comes while others run is not forgotten', async () => {
+test('runs an abort that is queued while others run', async () => {
   const abortLater = createAbortQueue()
   const ran: string[] = []
   abortLater(() => {

@@ -2,7 +2,7 @@
 const BUDGET_MS = 4
 
 /**
- * Spreads aborts over time. If thousands of clients disconnect at once, aborting their upstream
+ * Spreads aborts over time. If thousands of clients disconnect together, aborting their upstream
  * requests immediately would block all other calls for seconds.
  */
 export function createAbortQueue(): (abort: () => void) => void {

@@ -84,7 +84,7 @@ export class Lease {
     return this.bytes > 0
   }
 
-  /** Releases all bytes for good. */
+  /** Releases all bytes and closes the lease. */
   release(): void {
     this.resize(0)
     this.isReleased = true

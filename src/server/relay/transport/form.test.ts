@@ -23,8 +23,8 @@ function codeOf(bytes: Buffer, type = TYPE): string {
 
 const COUNT = { min: 1, max: 10, otherwise: 3 }
 
-describe('a form is read', () => {
-  test('with its texts and files, whatever their content', () => {
+describe('a form is parsed', () => {
+  test('with its texts and files of any content', () => {
     const binary = 'RIFF\r\n--xy\r\n\u0000--xyz'
     const read = readForm(form(field('model', 'whisper-1'), file('file', binary)), TYPE)
     expect(memberValue(read.fields, 'model')).toBe('whisper-1')
@@ -52,7 +52,7 @@ describe('a form is read', () => {
     expect(read.files[0]?.bytes.toString()).toBe('abc')
   })
 
-  test('and goes on without line breaks before it and without what follows it', () => {
+  test('and is sent without line breaks before it and without an epilogue', () => {
     const plain = form(file('file', 'abc'))
     const sent = Buffer.concat([Buffer.from('\r\n'), plain, Buffer.from('\r\n--xyz--\r\nmore')])
     expect(readForm(sent, TYPE).bytes).toEqual(plain)
@@ -66,12 +66,12 @@ describe('a form is read', () => {
     expect(memberValue(read.fields, 'known_speaker_references[]')).toBe(voice)
   })
 
-  test('with short texts behind a large file', () => {
+  test('with short texts after a large file', () => {
     const read = readForm(form(file('file', 'A'.repeat(9 * 2 ** 20)), field('model', 'm')), TYPE)
     expect(memberValue(read.fields, 'model')).toBe('m')
   })
 
-  test('with as many parts as it may have', () => {
+  test('with the maximum number of parts', () => {
     const fields = Array.from({ length: 128 }, (_, index) => field(`f${index}`, 'x'))
     expect(codeOf(form(...fields))).toBe('read')
     expect(codeOf(form(...fields, field('model', 'm')))).toBe('relay_body_invalid')
@@ -87,20 +87,20 @@ describe('a form is read', () => {
     expect(member(readForm(form(field(name, value)), TYPE).fields)).toBe(expected)
   })
 
-  test('lists may be said several times', () => {
+  test('lists may occur several times', () => {
     const read = readForm(form(field('include[]', 'a'), field('include[]', 'b')), TYPE)
     expect(memberValue(read.fields, 'include[]')).toBe('b')
   })
 })
 
-describe('its model is exchanged', () => {
+describe('its model is replaced', () => {
   test('and every other byte stays', () => {
     const bytes = form(file('file', 'abc'), field('model', 'asked'), field('language', 'de'))
     const sent = readForm(bytes, TYPE).withModel('mapped')
     expect(sent.toString()).toBe(bytes.toString().replace('asked', 'mapped'))
   })
 
-  test('or added where it was missing', () => {
+  test('or added if it is missing', () => {
     const bytes = form(file('file', 'abc'))
     const again = readForm(readForm(bytes, TYPE).withModel('mapped'), TYPE)
     expect(memberValue(again.fields, 'model')).toBe('mapped')
@@ -108,7 +108,7 @@ describe('its model is exchanged', () => {
   })
 })
 
-describe('a form that two readers could understand differently is refused:', () => {
+describe('a form that two parsers could read differently is rejected:', () => {
   const good = [field('model', 'm'), file('file', 'abc')]
   const head = (line: string): Buffer => form(`--xyz\r\n${line}\r\n\r\nm\r\n`)
   test.each([
@@ -185,7 +185,7 @@ describe('a form that two readers could understand differently is refused:', () 
     expect(codeOf(form(...good), type)).toBe('relay_body_invalid')
   })
 
-  test('cut anywhere', () => {
+  test('truncated anywhere', () => {
     const whole = form(...good)
     for (let length = 0; length < whole.length - 2; length += 1) {
       expect(codeOf(whole.subarray(0, length))).toBe('relay_body_invalid')

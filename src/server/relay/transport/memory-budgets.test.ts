@@ -51,14 +51,14 @@ test('an owner may take what is free up to half of a budget, beyond that its sha
   first?.release()
   expect(budget).toMatchObject({ held: 25, refusals: 3 })
   expect(third?.resize(FREE + 25)).toBe(null)
-  // What was released takes nothing any more.
+  // A released lease takes no bytes.
   first?.resize(FREE + 50)
   for (const one of [second, third, fourth]) one?.release()
   expect(budget.held).toBe(0)
 })
 
 interface Begun {
-  /** What has been answered so far. */
+  /** The responses so far. */
   answer(): string
   isClosed(): boolean
   end(): void
@@ -97,7 +97,7 @@ test.each([
   }
 })
 
-test('a caller whose open calls hold its whole balance is not refused on the head', async () => {
+test('does not reject a caller by its headers while open calls hold its whole balance', async () => {
   const { key, userId, tokenId } = await aClient(setup, { quota: 1000 })
   const operation = { requestId: 'held', userId, tokenId, amount: 1000, tokens: 0 }
   const { app } = setup
@@ -109,7 +109,7 @@ test('a caller whose open calls hold its whole balance is not refused on the hea
   await app.ledger.release('held')
 })
 
-test('a caller without balance may send a body where a model costs nothing', async () => {
+test('a caller without balance may send a body if a model is free', async () => {
   const free = aModel()
   await aRoute(setup, free, { group: 'charity' })
   await setup.app.options.set('ModelRatio', JSON.stringify({ [free]: 0 }))
@@ -119,7 +119,7 @@ test('a caller without balance may send a body where a model costs nothing', asy
   expect(answer.status).toBe(200)
 })
 
-test('bodies take memory of one budget, of which a token has its share', async () => {
+test('request bodies share one budget, of which a token has a share', async () => {
   const before = await figure('gatehouse_relay_body_refused_total', 'requests')
   const greedy = await aClient(setup)
   const calls = Array.from({ length: 4 }, () => beginCall(greedy.key, 1.5 * MEBIBYTE))
@@ -131,7 +131,7 @@ test('bodies take memory of one budget, of which a token has its share', async (
   expect(refused?.answer()).toMatch(/^connection: close\r$/im)
   expect(await figure('gatehouse_relay_body_refused_total', 'requests')).toBeGreaterThan(before)
   expect(await held('requests')).toBeLessThanOrEqual((REQUESTS_MB / 2) * MEBIBYTE)
-  // Others are served meanwhile.
+  // Other callers are served meanwhile.
   const model = aModel()
   await aRoute(setup, model)
   const body = JSON.stringify(chatBody(model)) + ' '.repeat(1.5 * MEBIBYTE)
@@ -140,7 +140,7 @@ test('bodies take memory of one budget, of which a token has its share', async (
   await eventually(async () => (await held('requests')) === 0, 'the memory')
 })
 
-test('bodies of many that fill the budget are refused: 503', async () => {
+test('request bodies beyond the budget are rejected: 503', async () => {
   const clients = await Promise.all(Array.from({ length: 6 }, () => aClient(setup)))
   const calls = clients.map(({ key }) => beginCall(key, 1.75 * MEBIBYTE))
   await eventually(() => calls.some((call) => call.answer() !== ''), 'a refusal')
@@ -155,7 +155,7 @@ test('bodies of many that fill the budget are refused: 503', async () => {
 const completion = (content: string) =>
   JSON.stringify({ id: 'x', choices: [{ index: 0, message: { role: 'assistant', content } }] })
 
-/** An upstream whose answers, packed or not, unpack to so many MiB. */
+/** An upstream whose responses, compressed or not, have this many MiB. */
 function anUpstream(megabytes: number, { isPacked }: { isPacked: boolean }) {
   const body = Buffer.from(completion('a'.repeat(megabytes * MEBIBYTE)))
   const sent = isPacked ? zlib.gzipSync(body) : body
@@ -205,7 +205,7 @@ test('responses that are read whole share one budget', async () => {
   for (const response of open) response.end(completion('Hi'))
   for (const answer of await Promise.all(slow)) expect(answer.status).toBe(200)
   await eventually(async () => (await held('answers')) === 0, 'the memory')
-  // It was not the channel's fault: it is asked again.
+  // The channel is not to blame and stays in use.
   const again = ask()
   await eventually(() => open.length === 4, 'the next call')
   open[3]?.end(completion('Hi'))

@@ -17,7 +17,7 @@ import {
   type RelaySetup,
 } from '../../test/relay-setup.ts'
 
-/** A proxy that tunnels for whoever knows the password, to where it is asked. */
+/** A proxy with a password that tunnels to the requested host. */
 async function startProxy(onwardPort: () => number) {
   const asked: string[] = []
   const proxy = http.createServer()
@@ -76,7 +76,7 @@ onSqlite('what a channel wants otherwise', (open) => {
     setup.call(method, path, { as: { cookie: admin.cookie }, ...(body ? { body } : {}) })
 
   describe('a proxy', () => {
-    test('takes whole answers and streams, and resolves the name itself', async () => {
+    test('relays whole responses and streams, and resolves the host name itself', async () => {
       const model = aModel()
       const config = JSON.stringify({ proxy: proxy.url })
       await aRoute(setup, model, { base_url: 'http://models.example:81', config })
@@ -88,7 +88,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       expect(setup.upstream.seen()).toHaveLength(2)
     })
 
-    test('takes tests of the channel and questions for its models too', async () => {
+    test('relays channel tests and model list requests', async () => {
       const model = aModel()
       const config = JSON.stringify({ proxy: proxy.url })
       const id = await aRoute(setup, model, { base_url: 'http://tested.example', config })
@@ -96,11 +96,11 @@ onSqlite('what a channel wants otherwise', (open) => {
       expect(tested.json['success']).toBe(true)
       const models = await api('GET', `/api/channel/upstream_models/${id}`)
       expect(models.json['success']).toBe(true)
-      // Nobody but the proxy knows the name; the connection may serve both.
+      // Only the proxy can resolve the name; the connection may serve both.
       expect(new Set(proxy.asked)).toEqual(new Set(['tested.example:80']))
     })
 
-    test('takes questions about a stored response too', async () => {
+    test('relays requests about a stored response', async () => {
       const model = aModel()
       const config = JSON.stringify({ proxy: proxy.url })
       await aRoute(setup, model, { base_url: 'http://stored.example', config })
@@ -113,7 +113,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       expect(new Set(proxy.asked)).toEqual(new Set(['stored.example:80']))
     })
 
-    test('that refuses is a channel that cannot be reached: another one is asked', async () => {
+    test('that refuses makes the channel unreachable: another channel is tried', async () => {
       const model = aModel()
       const config = JSON.stringify({ proxy: proxy.url.replace('p%40ss', 'wrong') })
       await aRoute(setup, model, { base_url: 'http://models.example', config, priority: 9 })
@@ -125,7 +125,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
 
-    test('is not used for other channels, nor for addresses that nobody may reach', async () => {
+    test('is not used for other channels, nor for blocked addresses', async () => {
       const model = aModel()
       await aRoute(setup, model)
       const client = await aClient(setup)
@@ -143,7 +143,7 @@ onSqlite('what a channel wants otherwise', (open) => {
   })
 
   describe('headers and parameters', () => {
-    test('replace those of the request, leave some out, and keep the rest byte for byte', async () => {
+    test('replace or remove those of the request, and keep the rest byte for byte', async () => {
       const seen: { headers: http.IncomingHttpHeaders; body: string }[] = []
       const upstream = await startEcho(seen)
       const model = aModel()
@@ -168,7 +168,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       )
     })
 
-    test('are refused by name when they would change how a call is routed or read', async () => {
+    test('are rejected by name if they would change routing or parsing of a call', async () => {
       const channel = { type: 1, key: 'sk-x', name: 'x', models: 'm', group: 'default' }
       const cases = [
         { proxy: 'socks5://proxy.example' },
@@ -181,7 +181,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       }
     })
 
-    test('that are secret are written and never read back, and stay when nothing is sent', async () => {
+    test('that are secret are never read back, and stay if they are not sent again', async () => {
       const model = aModel()
       const config = JSON.stringify({
         proxy: proxy.url,
@@ -209,7 +209,7 @@ onSqlite('what a channel wants otherwise', (open) => {
       expect(JSON.parse(stored.config ?? '')).toMatchObject(JSON.parse(config))
     })
 
-    test('do not show in what an upstream says', async () => {
+    test('are removed from an upstream’s messages', async () => {
       const upstream = await startScriptedUpstream((request, response) => {
         response.writeHead(422, { 'content-type': 'application/json' })
         const message = `no: ${request.headers['x-key']}`
@@ -225,7 +225,7 @@ onSqlite('what a channel wants otherwise', (open) => {
   })
 })
 
-/** An upstream that keeps what it was sent. */
+/** An upstream that stores what it receives. */
 async function startEcho(seen: { headers: http.IncomingHttpHeaders; body: string }[]) {
   const server = http.createServer((request, response) => {
     const parts: Buffer[] = []

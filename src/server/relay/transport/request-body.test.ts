@@ -39,16 +39,16 @@ beforeAll(async () => {
   model = await aServedModel(setup)
 })
 
-/** Sends bytes as they are and reads the answer. */
+/** Sends raw bytes and reads the response. */
 async function send(body: Buffer | string, headers: Record<string, string> = {}) {
   const answer = await openCall(setup, client, Buffer.from(body), { headers })
   await answer.ended
-  // Every answer of the relay is JSON.
+  // Every response of the relay is JSON.
   const json = JSON.parse(answer.text()) as { error?: { code: string; message: string } }
   return { ...answer, json }
 }
 
-/** Room for a body of so many MiB. */
+/** A lease for a body of this many MiB. */
 const aRoom = (megabytes: number) => ({
   bytesMax: megabytes * MEBIBYTE,
   lease: new ByteBudget(4 * megabytes * MEBIBYTE).lease([]),
@@ -56,8 +56,8 @@ const aRoom = (megabytes: number) => ({
 
 const lastSent = (): Buffer => setup.upstream.seen().at(-1)?.bytes ?? Buffer.alloc(0)
 
-describe('a body that is there before it is read', () => {
-  /** A server that looks at a call only after a while, as when its token has to be looked up. */
+describe('a body that arrives before it is read', () => {
+  /** A server that reads the body late, as after a token lookup. */
   let server: http.Server
   beforeAll(async () => {
     server = http.createServer((request, response) => {
@@ -95,16 +95,16 @@ describe('a body that is there before it is read', () => {
     },
   )
 
-  test('is read whole when it came in pieces of its own', async () => {
+  test('is read whole if it arrived in separate pieces', async () => {
     const pieces = ['one, ', 'two, ', 'three']
     const chunks = pieces.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
     const body = Buffer.from(`${chunks.join('')}0\r\n\r\n`)
-    // The answer has a length: it is one piece.
+    // The response has a length: it is one piece.
     expect((await echoed('Transfer-Encoding: chunked', body)).toString()).toBe(pieces.join(''))
   })
 })
 
-test('a body that does not come is refused, and what came of it is dropped', async () => {
+test('an incomplete body is rejected and dropped', async () => {
   const refused = Promise.withResolvers<unknown>()
   const server = http.createServer((request) => {
     readBody(request, aRoom(1), 50).catch(refused.resolve)
@@ -119,7 +119,7 @@ test('a body that does not come is refused, and what came of it is dropped', asy
   server.close()
 })
 
-describe('a packed body', () => {
+describe('a compressed body', () => {
   const packers: [string, (bytes: Buffer) => Buffer][] = [
     ['gzip', zlib.gzipSync],
     ['x-gzip', zlib.gzipSync],
@@ -129,7 +129,7 @@ describe('a packed body', () => {
     ['zstd', zlib.zstdCompressSync],
     ['identity', (bytes) => bytes],
   ]
-  test.each(packers)('in %s is unpacked and sent on as it was', async (encoding, pack) => {
+  test.each(packers)('in %s is decompressed and sent unchanged', async (encoding, pack) => {
     const body = Buffer.from(JSON.stringify(chatBody(model, { temperature: 0.5 })))
     const answer = await send(pack(body), { 'content-encoding': encoding })
     expect(answer.status).toBe(200)
@@ -150,7 +150,7 @@ describe('a packed body', () => {
     },
   )
 
-  test('that stops short is refused: 400', async () => {
+  test('that is truncated is rejected: 400', async () => {
     const packed = zlib.gzipSync(JSON.stringify(chatBody(model)))
     const answer = await send(packed.subarray(0, -12), { 'content-encoding': 'gzip' })
     expect(answer.status).toBe(400)
@@ -163,22 +163,25 @@ describe('a packed body', () => {
     ['br', () => zlib.brotliCompressSync(Buffer.alloc(64 * MEBIBYTE, 'a'), quick)],
     ['zstd', () => zlib.zstdCompressSync(Buffer.alloc(64 * MEBIBYTE, 'a'))],
   ]
-  test.each(bombs)('that would fill the memory is refused: 413 (%s)', async (encoding, make) => {
-    const bomb = make()
-    expect(bomb.length).toBeLessThan(MEBIBYTE)
-    const before = process.memoryUsage()
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => send(bomb, { 'content-encoding': encoding })),
-    )
-    const grownBy = process.memoryUsage().arrayBuffers - before.arrayBuffers
-    for (const answer of answers) {
-      expect(answer.status).toBe(413)
-      expect(answer.json.error?.code).toBe('request_too_large')
-    }
-    expect(grownBy).toBeLessThan(32 * MEBIBYTE)
-  })
+  test.each(bombs)(
+    'that is too large when decompressed is rejected: 413 (%s)',
+    async (encoding, make) => {
+      const bomb = make()
+      expect(bomb.length).toBeLessThan(MEBIBYTE)
+      const before = process.memoryUsage()
+      const answers = await Promise.all(
+        Array.from({ length: 4 }, () => send(bomb, { 'content-encoding': encoding })),
+      )
+      const grownBy = process.memoryUsage().arrayBuffers - before.arrayBuffers
+      for (const answer of answers) {
+        expect(answer.status).toBe(413)
+        expect(answer.json.error?.code).toBe('request_too_large')
+      }
+      expect(grownBy).toBeLessThan(32 * MEBIBYTE)
+    },
+  )
 
-  test('of next to nothing has room with others only until their calls end', async () => {
+  test('releases its memory when its call ends', async () => {
     const held: (() => void)[] = []
     let isHolding = true
     const upstream = await startScriptedUpstream((_request, answer) => {
@@ -219,7 +222,7 @@ describe('a large body', () => {
     expect(lastSent().length).toBe(MAX_MB * MEBIBYTE)
   })
 
-  test('of one byte more is refused by its announced length: 413, and the connection ends', async () => {
+  test('of one byte more is rejected by its content length: 413, and the connection ends', async () => {
     const answer = await send(padded(MAX_MB * MEBIBYTE + 1))
     expect(answer.status).toBe(413)
     expect(answer.headers.connection).toBe('close')
@@ -228,7 +231,7 @@ describe('a large body', () => {
     )
   })
 
-  test('that does not announce its length is refused when it has grown too large', async () => {
+  test('without a content length is rejected when it has grown too large', async () => {
     const { promise, resolve, reject } = Promise.withResolvers<number>()
     const call = http.request(`${setup.url}/v1/chat/completions`, {
       method: 'POST',
@@ -249,7 +252,7 @@ describe('a large body', () => {
     call.destroy()
   })
 
-  /** Sends everything before it reads anything, as many clients do. */
+  /** Sends everything before it reads the response, as many clients do. */
   function sendThenRead(body: Buffer): Promise<string> {
     const { hostname, port } = new URL(setup.url)
     const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -265,14 +268,14 @@ describe('a large body', () => {
     return promise
   }
 
-  test('is refused so that whoever sends it all first can read why', async () => {
+  test('is rejected so that a client that sends everything first can read the error', async () => {
     for (let count = 0; count < 4; count += 1) {
       const answer = await sendThenRead(Buffer.from(padded(2 * MAX_MB * MEBIBYTE)))
       expect(answer).toMatch(/^HTTP\/1.1 413 .*"code":"request_too_large"/s)
     }
   })
 
-  test('that does not end is not read for ever', async () => {
+  test('that does not end is not read forever', async () => {
     const { hostname, port } = new URL(setup.url)
     const socket = net.connect(Number(port), hostname)
     const head = `Host: localhost\r\nAuthorization: Bearer ${client.key}\r\nTransfer-Encoding: chunked`
@@ -284,12 +287,12 @@ describe('a large body', () => {
     socket.on('error', () => {})
     pour()
     await new Promise((resolve) => socket.on('close', resolve))
-    // Of what was sent the system holds some megabytes that nobody has read.
+    // The operating system buffers some unread megabytes.
     expect(socket.bytesWritten).toBeLessThan(24 * MEBIBYTE)
   })
 })
 
-describe('a body that two readers could understand differently is refused', () => {
+describe('a body that two parsers could read differently is rejected', () => {
   const quoted = (name: string): string => JSON.stringify(name)
   const cases: [string, (name: string) => string, string][] = [
     ['a key twice', (name) => `{"model":${quoted(name)},"model":"cheap"}`, 'model'],
@@ -315,13 +318,13 @@ describe('a body that two readers could understand differently is refused', () =
     )
   })
 
-  test('in English for those who want it', async () => {
+  test('in English on request', async () => {
     const answer = await send('{"model":"a","model":"b"}', { 'accept-language': 'en' })
     expect(answer.json.error?.message).toMatch(/cannot be read: .*model.* \(byte 14\)/)
   })
 })
 
-describe('a body that is no JSON object is refused', () => {
+describe('a body that is not a JSON object is rejected', () => {
   test.each([
     ['nothing', ''],
     ['half an object', '{"model":'],
@@ -342,7 +345,7 @@ describe('a body that is no JSON object is refused', () => {
     expect(answer.json.error?.code).toBe('relay_body_invalid')
   })
 
-  test('bytes that are no UTF-8: 400 with their place', async () => {
+  test('invalid UTF-8: 400 with its offset', async () => {
     const answer = await send(Buffer.from('7b2261223a22ff227d', 'hex'))
     expect(answer.status).toBe(400)
     expect(answer.json.error?.message).toContain('第 6 字节')
@@ -357,7 +360,7 @@ test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-da
   },
 )
 
-describe('a member that decides about money must make sense', () => {
+describe('a member that determines the cost must be valid', () => {
   const invalid: [string, unknown, string][] = [
     ['max_tokens', -1, 'relay_field_invalid'],
     ['max_tokens', 1.5, 'relay_field_invalid'],
@@ -425,13 +428,13 @@ describe('a member that decides about money must make sense', () => {
   })
 })
 
-describe('what the upstream gets', () => {
-  test('is no count that is 0: some clients say so for nothing', async () => {
+describe('the upstream request', () => {
+  test('contains no count of 0, which some clients send for "not set"', async () => {
     await post(setup, client, chatBody(model, { n: 0, best_of: 0 }))
     expect(JSON.parse(lastSent().toString())).toEqual(chatBody(model))
   })
 
-  /** Spaces, order, spellings of numbers and members that nobody here knows. */
+  /** Whitespace, order, number spellings and unknown members. */
   const odd = (name: string, rest = ''): string =>
     `{ "temperature" : 2.50,"top_p":1e-7, "seed":12345678901234567890,\n\t"unknown":{"b":1,"a":[1.0,-0]},` +
     `"model" :  "${name}", "messages":[{"role":"user","content":"\\u0041é\\/"}]${rest} }\r\n`
@@ -442,15 +445,15 @@ describe('what the upstream gets', () => {
     expect(lastSent().toString()).toBe(odd(model))
   })
 
-  test('is what it says it was, seen by the model itself', async () => {
+  test('is reported by the upstream as it was sent', async () => {
     const echo = await aServedModel(setup, 'echo')
     const answer = await send(odd(echo))
-    // The answers of the fake upstream have this shape.
+    // The fake upstream's responses have this shape.
     const { choices } = answer.json as unknown as { choices: { message: { content: string } }[] }
     expect(choices[0]?.message.content).toBe(odd(echo))
   })
 
-  test('has another model name where the channel maps it, and nothing else', async () => {
+  test('has only the mapped model name changed', async () => {
     const asked = aModel()
     const sent = 'vendor/"odd" 名'
     await aRoute(setup, asked, { model_mapping: JSON.stringify({ [asked]: sent, other: 'x' }) })
@@ -458,7 +461,7 @@ describe('what the upstream gets', () => {
     expect(lastSent().toString()).toBe(odd(asked).replace(`"${asked}"`, JSON.stringify(sent)))
   })
 
-  test('asks for usage in a stream, and nothing else is changed', async () => {
+  test('has only the usage of a stream requested', async () => {
     const body = odd(model, ',"stream":true')
     const answer = await openCall(setup, client, body)
     await answer.ended
@@ -483,7 +486,7 @@ describe('what the upstream gets', () => {
     expect(lastSent().toString()).toBe(odd(model, `,"stream":true,"stream_options":${sent}`))
   })
 
-  test('carries headers of ours and none of the client’s', async () => {
+  test('has this server’s headers and none of the client’s', async () => {
     setup.upstream.seen()
     await post(setup, client, chatBody(model), {
       headers: {
@@ -508,14 +511,14 @@ describe('what the upstream gets', () => {
     })
   })
 
-  test('says that it wants an event stream when it does', async () => {
+  test('accepts an event stream if one is requested', async () => {
     setup.upstream.seen()
     await stream(setup, client, chatBody(model))
     expect(setup.upstream.seen()[0]?.headers['accept']).toBe('text/event-stream')
   })
 })
 
-test('pictures in a message are never fetched by us', async () => {
+test('images in a message are never fetched by this server', async () => {
   let connections = 0
   const server = net.createServer((socket) => {
     connections += 1
@@ -529,7 +532,7 @@ test('pictures in a message are never fetched by us', async () => {
     { type: 'text', text: 'What is this?' },
     { type: 'image_url', image_url: { url, detail: 'high' } },
   ]
-  // Without usage from the upstream, the picture is even counted.
+  // Without usage from the upstream, the image is counted as well.
   const counted = await aServedModel(setup, 'no-usage')
   const body = chatBody(counted, { messages: [{ role: 'user', content }] })
   expect((await post(setup, client, body)).status).toBe(200)
@@ -539,7 +542,7 @@ test('pictures in a message are never fetched by us', async () => {
   expect(connections).toBe(0)
 })
 
-test('content of any odd shape passes to the upstream, which knows better', async () => {
+test('content of unknown shape is passed to the upstream', async () => {
   const counted = await aServedModel(setup, 'no-usage')
   for (const messages of [
     ['a string'],

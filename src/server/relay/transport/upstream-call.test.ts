@@ -12,7 +12,7 @@ let upstream: FakeUpstream
 let egress: Egress
 useUpstream((now) => ({ upstream, egress } = now))
 
-// A timeout of the upstream itself may mean that it is at work.
+// A timeout of the upstream itself may mean that it is processing the call.
 test.each([
   ['timeout', 'unsealed', 504],
   ['unreachable', 'unreachable', 500],
@@ -49,7 +49,8 @@ test.each([
 
 const ANSWER = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
 
-// Nobody here asks for a 100; what the HTTP library does not read is told as that.
+// The gateway never requests a 100; it is reported as an invalid response, since the HTTP library
+// does not read it.
 test.each([
   ['HTTP/1.1 102 Processing\r\n\r\n', '200 {}'],
   ['HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n', '200 {}'],
@@ -77,7 +78,7 @@ test.each([
   raw.close()
 })
 
-test('what cannot be read is told as that, and another channel is asked', () => {
+test('an invalid response is reported as such, and another channel is tried', () => {
   const outcome = failedAttempt('en', 'garbled')
   expect(verdictOf(outcome).retry).toBe(true)
   expect(outcome).toMatchObject({

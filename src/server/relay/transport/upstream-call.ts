@@ -31,7 +31,7 @@ export type Via = (
 export type Seal = (egress: Egress, request: UpstreamRequest) => Sealed | Promise<Sealed>
 
 export type Sealed =
-  /** Headers to add to the request, and a query for an address that has none. */
+  /** Headers to add to the request, and a query for an address without one. */
   | { kind: 'sealed'; headers: Record<string, string>; query?: string }
   /**
    * There is no credential: the authentication server's response becomes the response of the call.
@@ -209,7 +209,7 @@ function callOnce(
   }
 
   try {
-    // Refused addresses and malformed URLs throw at once; they are reported like all other
+    // Refused addresses and malformed URLs throw synchronously; they are reported like all other
     // failures.
     if (request.seal === undefined) dispatch(request.headers)
     else sealAndDispatch(request.seal).catch(failSoon)

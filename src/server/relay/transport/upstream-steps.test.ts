@@ -5,7 +5,7 @@ import { endOfStumbling, plainCall, useScriptedUpstream } from '../../test/use-u
 import { callUpstream, type UpstreamCall, type UpstreamRequest } from './upstream-call.ts'
 import { inSteps, type StepAnswer, type Walk } from './upstream-steps.ts'
 
-/** Calls of several requests, over HTTP: what whoever waits for the answer gets to see of them. */
+/** Calls of several requests, over HTTP, as seen by their listener. */
 
 let upstream: ScriptedUpstream
 let egress: Egress
@@ -27,7 +27,7 @@ const answerOf = (text: string): StepAnswer => ({
   body: Buffer.from(text),
 })
 
-/** Makes a call by this walk; what was heard of it, in order. */
+/** Makes a call by this walk; returns the listener's events in order. */
 function called(walk: Walk): { heard: Promise<string[]>; call: UpstreamCall } {
   const { promise: heard, resolve } = Promise.withResolvers<string[]>()
   const seen: string[] = []
@@ -45,7 +45,7 @@ function called(walk: Walk): { heard: Promise<string[]>; call: UpstreamCall } {
   return { heard, call }
 }
 
-test('one request after the other, and what the last one is made into', async () => {
+test('sends one request after the other, and returns a converted response', async () => {
   const { heard } = called(async (steps, request) => {
     const first = await steps.fetch(request)
     await steps.wait(1)
@@ -56,7 +56,7 @@ test('one request after the other, and what the last one is made into', async ()
   expect(asked).toEqual(['POST /first', 'POST /no'])
 })
 
-test('an answer that is passed on ends where its walk says, and can be added to', async () => {
+test('a response that is passed on ends where the walk decides, and can be extended', async () => {
   const { heard } = called(async (steps, request) => {
     await steps.pass(request, () => true)
     steps.add(Buffer.from('and more'))
@@ -65,7 +65,7 @@ test('an answer that is passed on ends where its walk says, and can be added to'
   expect(await heard).toEqual(['201', 'answer to /first', 'and more', 'end'])
 })
 
-describe('what goes wrong', () => {
+describe('failures', () => {
   test.each<[string, Walk, string[]]>([
     ['a step without an answer', (steps) => steps.fetch(to('/cut')), ['unreachable']],
     [
@@ -86,12 +86,12 @@ describe('what goes wrong', () => {
   })
 })
 
-test('whoever listens may stumble: the call fails, and nothing else', async () => {
+test('an exception in the listener fails only the call', async () => {
   const request = { ...to('/first'), via: inSteps(() => Promise.resolve(answerOf('an answer'))) }
   expect(await endOfStumbling(egress, request)).toBe('cut')
 })
 
-test('what nobody waits for is not read for ever', async () => {
+test('an abandoned response is not read forever', async () => {
   let isGone = false
   const endless = await startScriptedUpstream((_request, response) => {
     const write = (): void => {
@@ -109,14 +109,14 @@ test('what nobody waits for is not read for ever', async () => {
   await endless.close()
 })
 
-describe('a call that is given up', () => {
-  test('at its very beginning never reaches the upstream', async () => {
+describe('an aborted call', () => {
+  test('at its start never reaches the upstream', async () => {
     const { heard, call } = called((steps, request) => steps.fetch(request))
     call.abort()
     expect(await heard).toEqual(['unsent'])
   })
 
-  test('while the upstream is silent, or between two questions: the walk hears of it', async () => {
+  test('aborts the walk while the upstream is silent, or between two requests', async () => {
     for (const [path, walk] of [
       ['/hang', (steps) => steps.fetch(to('/hang'))],
       [

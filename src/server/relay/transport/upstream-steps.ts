@@ -16,7 +16,7 @@ import {
  * Any failure or abort fails the call: the walk receives an exception and needs no checks.
  */
 export interface Steps {
-  /** Returns a whole response, whatever its status. Throws if there is none. */
+  /** Returns a whole response with any status. Throws if there is no response. */
   fetch(request: UpstreamRequest): Promise<StepAnswer>
   /** Throws if the call is aborted meanwhile. */
   wait(ms: number): Promise<void>
@@ -25,7 +25,7 @@ export interface Steps {
    * a chunk; data after that is not read.
    */
   pass(request: UpstreamRequest, isLast: (chunk: Buffer) => boolean): Promise<void>
-  /** Appends to the data passed on. */
+  /** Appends data to the response that is passed on. */
   add(bytes: Buffer): void
   /** Sends a request without waiting for its response. */
   tell(request: UpstreamRequest): void

@@ -31,14 +31,14 @@ const shownReading = ({ events, rest, fault }: Reading) => ({
 const dataOf = (...chunks: string[]) =>
   readText(...chunks).events.map((event) => event.data?.toString() ?? null)
 
-/** Cuts at the given offsets, wherever they fall. */
+/** Cuts at the given offsets. */
 function cut(bytes: Buffer, offsets: readonly number[]): Buffer[] {
   const places = offsets.map((offset) => offset % (bytes.length + 1)).toSorted((a, b) => a - b)
   return [0, ...places].map((place, i) => bytes.subarray(place, places[i] ?? bytes.length))
 }
 
 describe('an event', () => {
-  test('is given with the very bytes it came in', () => {
+  test('is returned with its original bytes', () => {
     const { events } = readText('id: 1\nevent: ping\ndata: {"a":1}\n\n: note\ndata:x\r\n\r\n')
     expect(events.map(shown)).toEqual([
       {
@@ -95,7 +95,7 @@ describe('an event', () => {
     }
   })
 
-  test('that the input leaves open is given by end(), marked', () => {
+  test('that the input leaves open is returned by end() and marked', () => {
     const { events, rest } = readText('data: a\n\ndata: [DO', 'NE]')
     expect(events).toHaveLength(1)
     expect(rest && shown(rest)).toEqual({
@@ -108,7 +108,7 @@ describe('an event', () => {
     expect(readText('\ufeffdata: a').rest?.data?.toString()).toBe('a')
   })
 
-  test('whose blank line is a CR at the very end is complete', () => {
+  test('whose blank line is a final CR is complete', () => {
     const { events, rest } = readText('data: a\r\n\r')
     expect(events).toEqual([])
     expect(rest && shown(rest)).toMatchObject({ data: 'a', isTerminated: true })
@@ -134,7 +134,7 @@ const line = fc.oneof(
   fc.string({ maxLength: 8 }).map((text) => `data: ${text.replaceAll(/[\r\n]/g, '')}`),
   fc.string({ unit: 'grapheme', maxLength: 4 }).map((text) => text.replaceAll(/[\r\n]/g, '')),
 )
-/** Streams of plausible lines, with every kind of line end and blank lines in plenty. */
+/** Streams of plausible lines, with every kind of line end and many blank lines. */
 const stream = fc
   .array(fc.tuple(fc.oneof(line, fc.constant('')), fc.constantFrom('\n', '\r\n', '\r')), {
     maxLength: 30,
@@ -144,7 +144,7 @@ const stream = fc
   )
 const offsets = fc.array(fc.nat(400), { maxLength: 12 })
 
-test('how the input is cut changes nothing', () => {
+test('does not depend on chunk boundaries', () => {
   fc.assert(
     fc.property(stream, offsets, (bytes, places) => {
       const whole = shownReading(read([bytes]))
@@ -172,7 +172,7 @@ test('events agree with eventsource-parser', () => {
   )
 })
 
-test('any bytes at all come out as they went in, and nothing throws', () => {
+test('returns any bytes unchanged and never throws', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 300 }),
     fc.array(fc.constantFrom(0x0a, 0x0d, 0x3a, 0x64, 0xef, 0xbb, 0xbf), { maxLength: 60 }),
@@ -195,7 +195,7 @@ describe('bounds', () => {
     )
   const lineOf = (length: number) => Buffer.from(`data: ${'x'.repeat(length - 6)}`)
 
-  test('a line of 16 MiB passes, in large chunks and in small ones', () => {
+  test('accepts a line of 16 MiB in large and in small chunks', () => {
     const bytes = Buffer.concat([lineOf(SSE_LINE_BYTES_MAX), Buffer.from('\n\n')])
     for (const size of [bytes.length, 64 * 1024, 257]) {
       const { events, fault } = read(chunksOf(bytes, size))
@@ -204,7 +204,7 @@ describe('bounds', () => {
     }
   })
 
-  test('one byte more stops the reader for good', () => {
+  test('stops permanently at one byte more', () => {
     const reader = new SseReader()
     expect(reader.push(Buffer.from('data: a\n\n'))).toHaveLength(1)
     expect(reader.push(lineOf(SSE_LINE_BYTES_MAX + 1))).toEqual([])

@@ -1,5 +1,5 @@
 /**
- * The framing of an upstream's event stream. Whatever the framing, its reader returns server-sent
+ * The framing of an upstream's event stream. For every framing, the reader returns server-sent
  * events: `data` is parsed, and `raw` is what a client would receive.
  */
 export interface Wire {
@@ -31,8 +31,8 @@ const FIRST_FIELD = /^(?:\xef\xbb\xbf)?[\r\n]*(?:data|event|id|retry)?:/
 const FIRST_FIELD_BYTES = 12
 
 /**
- * Whether the first bytes of a response, whatever its media type, start a stream of server-sent
- * events; null if there are too few to decide.
+ * Whether the first bytes of a response with any media type start a stream of server-sent events;
+ * null if there are too few bytes to decide.
  */
 export function beginAsEvents(wire: Wire, bytes: Buffer): boolean | null {
   if (!wire.isStream('text/event-stream')) return false
@@ -80,7 +80,7 @@ export function eventOf(data: Buffer, name = '', isTerminated = true): SseEvent 
  *   buffer that doubles, so that 16 MiB, in single bytes or in one chunk, are not copied
  *   repeatedly. An event that lies in one chunk is not copied: its slice shares the chunk's memory.
  * - A line, or all lines of an event together, must not exceed the limits below. One more byte
- *   stops the reader for good, whatever follows. Real events are long (images, tool arguments):
+ *   stops the reader permanently. Real events are long (images, tool arguments):
  *   64 KiB is not enough.
  *
  * Text is never decoded here, so that a code point split between chunks, or bytes that are not
@@ -98,8 +98,8 @@ export interface SseEvent {
   /** The event's bytes as received, including its final blank line. */
   raw: Buffer
   /**
-   * The `data` lines joined by LF. Null if there are none, as in a keep-alive comment or a stray
-   * blank line: an `EventSource` would not dispatch such an event.
+   * The `data` lines joined by LF. Null if the event has no data, as in a keep-alive comment or a
+   * stray blank line: an `EventSource` would not dispatch such an event.
    */
   data: Buffer | null
   /** The `event` field; '' if missing. */

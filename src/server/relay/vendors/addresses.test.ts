@@ -5,7 +5,7 @@ import { providerOf } from './registry.ts'
 import type { ProviderCall, ProviderChannel, Task } from '../protocols/dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
-/** Addresses, byte for byte, as the providers' references give them. */
+/** Expected URLs, byte for byte, as in the vendors' API references. */
 
 function urlOf(type: number, channel: Partial<ProviderChannel>, call: Partial<ProviderCall> = {}) {
   const to = aProviderCall(call)
@@ -224,7 +224,7 @@ describe.each<[string, Row[]]>([
           ['ap-northeast-1', 'claude-opus-4-8', 'jp.anthropic.claude-opus-4-8'],
           ['ap-southeast-2', 'claude-opus-4-5', 'global.anthropic.claude-opus-4-5-20251101-v1:0'],
           ['ap-southeast-2', 'claude-sonnet-5', 'au.anthropic.claude-sonnet-5'],
-          // Other makers, in profiles and out of them.
+          // Models of other makers, with and without profiles.
           ['us-east-1', 'amazon-nova-lite', 'us.amazon.nova-lite-v1:0'],
           ['ap-south-1', 'amazon-nova-pro', 'apac.amazon.nova-pro-v1:0'],
           ['eu-west-2', 'amazon-nova-lite', 'amazon.nova-lite-v1:0'],
@@ -233,7 +233,7 @@ describe.each<[string, Row[]]>([
           ['us-east-1', 'llama3-3-70b-128k', 'us.meta.llama3-3-70b-instruct-v1:0'],
           ['eu-west-1', 'mistral-pixtral-large-2502', 'eu.mistral.pixtral-large-2502-v1:0'],
           ['eu-west-1', 'gpt-oss-120b', 'openai.gpt-oss-120b-1:0'],
-          // Ids, and names that nobody here knows.
+          // Bedrock ids, and names that are unknown here.
           ['us-east-1', 'amazon.nova-lite-v1:0', 'amazon.nova-lite-v1:0'],
           ['us-east-1', 'constructor', 'constructor'],
         ] as const
@@ -252,7 +252,7 @@ describe.each<[string, Row[]]>([
       [33, { key: 'ABSKx|eu-west-1' }, {}, `${AWS_HOST}/model/m/converse`],
       [33, { key: 'bedrock-api-key-x|eu-west-1' }, {}, `${AWS_HOST}/model/m/converse`],
       [33, { key: 'ABSKx' }, {}, null],
-      // A region is no way to another host.
+      // A region must not lead to another host.
       [33, { key: 'AK|SK|evil.example/x' }, {}, null],
       [33, { key: 'AK|SK' }, {}, null],
       [33, AWS, { model: '..' }, null],
@@ -356,7 +356,7 @@ test.each(['us-east-1', 'eu-west-2', 'ap-northeast-1', 'ca-central-1'])(
   },
 )
 
-/** What models are for that do not chat, by their names; null: nothing that can be asked for here. */
+/** Name of a model for a task other than chat; null if the type does not support the task. */
 const PURPOSES: readonly [name: RegExp, task: Task | null][] = [
   [/realtime|-live-|native-audio|^sora-|cogvideo|imagine-video|async|^aqa$|^glm-ocr$/, null],
   [/image-edit|davinci-edit|tts-clone|embedding-vision|resnet|distilbert|m2m100|indictrans/, null],
@@ -371,7 +371,7 @@ const PURPOSES: readonly [name: RegExp, task: Task | null][] = [
 ]
 
 test.each(channelTypesInListOrder.filter((row) => !row.retired).map((row) => [row.type, row]))(
-  'type %i has an address for whatever its form offers',
+  'type %i has an address for everything that its form offers',
   (type, { key, protocol }) => {
     const special = { bedrock: AWS.key, vertex: GOOGLE.key }[String(protocol)]
     const channel = {

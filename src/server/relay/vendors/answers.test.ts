@@ -7,9 +7,9 @@ import { upstreamDialects } from '../../test/upstream-dialects.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 
 /**
- * What answers mean, by examples in the shapes that the providers' references show: Ollama
- * "Generate a chat completion" and "Thinking", Cohere v2 "Chat" and "Chat with streaming", Amazon
- * Bedrock "Converse" and "ConverseStream".
+ * Reads responses in the shapes of the vendors' references: Ollama "Generate a chat completion" and
+ * "Thinking", Cohere v2 "Chat" and "Chat with streaming", Amazon Bedrock "Converse" and
+ * "ConverseStream".
  */
 const { ollama, cohere, converse } = upstreamDialects
 const asAsked = (dialect: UpstreamDialect) => toolsAsAsked(dialect, plainRequest([]), 'request-1')
@@ -44,7 +44,7 @@ describe('Ollama', () => {
     eval_count: 15,
   }
 
-  test('thoughts and calls, each with an id of its own, which ends in calls', () => {
+  test('reads reasoning and tool calls, each with its own id, and the finish reason for calls', () => {
     const [choice] = whole(ollama, answer).choices
     expect(choice?.parts).toMatchObject([
       { kind: 'thinking', text: 'The user wants the weather.' },
@@ -56,7 +56,7 @@ describe('Ollama', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('a stream gives the same calls the same ids', () => {
+  test('a stream gives the same tool calls the same ids', () => {
     const { seen, usage, outcome } = stream(ollama, [
       { ...answer, done: false, done_reason: undefined },
       { ...answer, message: { role: 'assistant', content: '' } },
@@ -80,12 +80,12 @@ describe('Ollama', () => {
     expect(usageOf(ollama, { message: {}, ...figures })).toMatchObject({ usage: null, fault })
   })
 
-  test('an error is one, whatever its status', () => {
+  test('reads an error with any status', () => {
     expect(look(ollama, { error: 'model not found' })).toMatchObject({ kind: 'error' })
     expect(look(ollama, 'hello')).toEqual({ kind: 'malformed' })
   })
 
-  test('a stream without its last line is cut short', () => {
+  test('a stream without its last line is incomplete', () => {
     const line = { message: { content: 'Hi' }, done: false }
     expect(stream(ollama, [line]).outcome).toBe('truncated')
   })
@@ -98,7 +98,7 @@ describe('Cohere', () => {
     cached_tokens: 16,
   }
 
-  test('what it plans is thought, its calls keep their ids', () => {
+  test('reads the tool plan as reasoning, and keeps call ids', () => {
     const { choices } = whole(cohere, {
       id: 'c14c80c3',
       finish_reason: 'TOOL_CALL',
@@ -118,7 +118,7 @@ describe('Cohere', () => {
     })
   })
 
-  test('what was billed counts, and what was kept is a part of it', () => {
+  test('counts billed units, which include cached tokens', () => {
     expect(usageOf(cohere, { message: {}, usage })).toMatchObject({
       usage: { promptTokens: 17, cachedTokens: 16, completionTokens: 12 },
     })
@@ -132,7 +132,7 @@ describe('Cohere', () => {
     ['COMPLETE', 'stop'],
     ['STOP_SEQUENCE', 'stop'],
     ['MAX_TOKENS', 'length'],
-    // Without a call there is nothing to wait for.
+    // Without a tool call, the stream need not wait for anything.
     ['TOOL_CALL', 'stop'],
     ['ERROR_TOXIC', 'filtered'],
   ])('%s: %s', (word, reason) => {
@@ -153,7 +153,7 @@ describe('Cohere', () => {
   ])('arguments of %s are an empty object', (_what, given) => {
     const call = { id: 't1', type: 'function', function: { name: 'now', arguments: given } }
 
-    test('whole', () => {
+    test('without streaming', () => {
       const { choices } = whole(cohere, { message: { tool_calls: [call] } })
       expect(choices[0]?.parts).toMatchObject([{ kind: 'toolCall', argumentsJson: '{}' }])
     })
@@ -179,7 +179,7 @@ describe('Cohere', () => {
     })
   })
 
-  test('a stream of thoughts and text', () => {
+  test('a stream of reasoning and text', () => {
     const content = (members: JsonRecord) => ({
       type: 'content-delta',
       index: 0,
@@ -215,7 +215,7 @@ describe('Converse', () => {
     cacheWriteInputTokens: 30,
   }
 
-  test('thoughts, text and calls', () => {
+  test('reads reasoning, text and tool calls', () => {
     const { choices } = whole(converse, {
       output: {
         message: {
@@ -240,7 +240,7 @@ describe('Converse', () => {
     })
   })
 
-  test('what was read from and written to the cache stands beside the input', () => {
+  test('adds cache reads and writes to the input tokens', () => {
     expect(usageOf(converse, { output: {}, usage })).toMatchObject({
       usage: { promptTokens: 225, cachedTokens: 70, cacheWriteTokens: 30, completionTokens: 60 },
     })
@@ -264,7 +264,7 @@ describe('Converse', () => {
     expect(whole(converse, { output: {}, stopReason }).choices[0]?.finish.reason).toBe(reason)
   })
 
-  test('a call of a system tool, which has its result, is not the client’s', () => {
+  test('does not report the call of a system tool, which already has its result', () => {
     const toolUse = { toolUseId: 's1', name: 'nova_code_interpreter', type: 'server_tool_use' }
     const toolResult = { toolUseId: 's1', type: 'nova_code_interpreter_result', content: [] }
     const content = [{ toolUse: { ...toolUse, input: { snippet: '1' } } }, { toolResult }]
@@ -289,7 +289,7 @@ describe('Converse', () => {
     ])
   })
 
-  test('a call without arguments calls with none', () => {
+  test('reads a call without arguments as an empty object', () => {
     const start = { toolUse: { toolUseId: 't1', name: 'now' } }
     const { seen, outcome } = stream(converse, [
       { messageStart: { role: 'assistant' } },
@@ -302,7 +302,7 @@ describe('Converse', () => {
     expect(outcome).toBe('clean')
   })
 
-  test('an answer whose figures never came is whole all the same', () => {
+  test('a response without usage is complete', () => {
     const { outcome } = stream(converse, [
       { messageStart: { role: 'assistant' } },
       { messageStop: { stopReason: 'end_turn' } },

@@ -8,7 +8,7 @@ export const baichuan = openaiVendor({
   color: 'orange',
   baseUrl: 'https://api.baichuan-ai.com',
   listPosition: 230,
-  // Refuses `stream_options`.
+  // Baichuan rejects `stream_options`.
   call: { asksForUsage: () => false, edits: roleEdits },
   models: names(`
     Baichuan4 Baichuan4-Turbo Baichuan4-Air Baichuan3-Turbo Baichuan3-Turbo-128k Baichuan2-Turbo

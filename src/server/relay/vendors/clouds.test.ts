@@ -28,9 +28,9 @@ interface Cloud {
   label: string
   type: number
   key: string
-  /** The beginning of its models' names. */
+  /** Prefix of the cloud's model names. */
   model: string
-  /** How many calls one turn of its models holds. */
+  /** Maximum number of tool calls in one turn. */
   calls: number
 }
 
@@ -75,7 +75,7 @@ useRelay((now) => ({ setup, client } = now))
 
 let made = 0
 
-/** A model of a new channel; `words` steer the upstream. */
+/** Adds a model of a new channel; `words` control the upstream's response. */
 async function aServed({ type, key, model: base }: Cloud, words = '', base_url?: string) {
   made += 1
   const model = `${base}-${made}${words === '' ? '' : `+${words}`}`
@@ -91,19 +91,22 @@ const ask = ({ name = 'openai', ...question }: Asked) =>
   askAs({ setup, client }, speakers[name], question)
 
 describe.each(clouds)('$label', (cloud) => {
-  test.each(names)('answers a client of %s, whole and streamed, and is charged', async (name) => {
-    const wish: Wish = { system: 'Be brief.', temperature: 0.5, maxTokens: 64 }
-    for (const isStream of [false, true]) {
-      const { model } = await aServed(cloud)
-      const { said, answer } = await ask({ model, wish, isStream, name })
-      expect(said).toMatchObject({ ...SPOKEN, isComplete: true })
-      const { detail, quota } = await bookedCall(setup, requestIdOf(answer))
-      expect(detail).toMatchObject(FIGURES)
-      expect(quota).toBeGreaterThanOrEqual(18)
-    }
-  })
+  test.each(names)(
+    'serves a client of %s with and without streaming, and is charged',
+    async (name) => {
+      const wish: Wish = { system: 'Be brief.', temperature: 0.5, maxTokens: 64 }
+      for (const isStream of [false, true]) {
+        const { model } = await aServed(cloud)
+        const { said, answer } = await ask({ model, wish, isStream, name })
+        expect(said).toMatchObject({ ...SPOKEN, isComplete: true })
+        const { detail, quota } = await bookedCall(setup, requestIdOf(answer))
+        expect(detail).toMatchObject(FIGURES)
+        expect(quota).toBeGreaterThanOrEqual(18)
+      }
+    },
+  )
 
-  test('calls tools, and takes what they gave', async () => {
+  test('calls tools and accepts their results', async () => {
     for (const isStream of [false, true]) {
       const { model } = await aServed(cloud)
       const wish: Wish = { tools: ['weather', 'clock'], words: 'Use weather and clock.' }
@@ -119,7 +122,7 @@ describe.each(clouds)('$label', (cloud) => {
     }
   })
 
-  test('byte by byte it is the same, and figures that never come are counted', async () => {
+  test('reads a response byte by byte, and counts missing usage', async () => {
     const { model } = await aServed(cloud, 'one-byte+usage-missing')
     const { said, answer } = await ask({ model, isStream: true })
     expect(said).toMatchObject({ text: ANSWER, isComplete: true })
@@ -127,7 +130,7 @@ describe.each(clouds)('$label', (cloud) => {
     expect(detail['usage_source']).toBe('counted')
   })
 
-  test.each([400, 429, 503])('says %i as it means it, for nothing', async (status) => {
+  test.each([400, 429, 503])('reports status %i without a charge', async (status) => {
     const { model } = await aServed(cloud, `fail-${status}`)
     for (const isStream of [false, true]) {
       const answer = await post(setup, client, speakers.openai.body(model, {}, isStream))
@@ -137,7 +140,7 @@ describe.each(clouds)('$label', (cloud) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('a 403 is about the account: told in our words, for nothing', async () => {
+  test('replaces the text of a 403 about the account, without a charge', async () => {
     const { model } = await aServed(cloud, 'fail-403')
     const answer = await post(setup, client, speakers.openai.body(model, {}, false))
     expect(answer.status).toBe(503)
@@ -146,7 +149,7 @@ describe.each(clouds)('$label', (cloud) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('an error in the middle is told in the stream, and what came is charged', async () => {
+  test('reports an error within a stream, and charges what was received', async () => {
     const { model } = await aServed(cloud, 'error-mid-stream')
     const { said, answer } = await ask({ model, isStream: true })
     expect(said).toMatchObject({ isComplete: false })
@@ -161,7 +164,7 @@ describe.each(clouds)('$label', (cloud) => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
   })
 
-  test('its channel can be tested; with keys of nobody it is refused, and they are not told', async () => {
+  test('tests the channel, and does not reveal rejected keys', async () => {
     const good = await channelTestOf(setup, (await aServed(cloud)).model)
     expect(good.json).toMatchObject({ success: true })
     const key = cloud.key.replace(/[^|]+$/, 'a-secret-that-nobody-knows')
@@ -173,7 +176,7 @@ describe.each(clouds)('$label', (cloud) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('a key without all of its parts: the channel is incomplete', async () => {
+  test('an incomplete key makes the channel incomplete', async () => {
     const { model } = await aServed({ ...cloud, key: 'only-one' })
     const answer = await post(setup, client, speakers.openai.body(model, {}, false))
     expect({ status: answer.status, sent: setup.upstream.seen() }).toEqual({
@@ -189,7 +192,7 @@ function cloudOf(label: string): Cloud {
   return cloud
 }
 
-/** Model names that embed or rank are the provider's own. */
+/** The provider's own names of its embedding and reranking models. */
 async function anExact(label: string, model: string): Promise<string> {
   const { type, key } = cloudOf(label)
   await aRoute(setup, model, { type, key })
@@ -198,7 +201,7 @@ async function anExact(label: string, model: string): Promise<string> {
 
 const pathsSeen = (): string[] => setup.upstream.seen().map(({ url }) => url.replace(/\?.*/, ''))
 
-test('Tencent sees pictures; where nothing does, they are refused by name, for nothing', async () => {
+test('Tencent accepts images; providers without vision reject them by name, without a charge', async () => {
   const image = 'https://example.com/a.png'
   const seeing = await aServed(cloudOf('Tencent'))
   const { said } = await ask({ model: seeing.model, wish: { image }, isStream: false })
@@ -255,7 +258,7 @@ test.each([
   expect(answer.json).toMatchObject({ data, usage: { prompt_tokens: count * 2 } })
 })
 
-test('the second Qianfan takes as many texts as the first', async () => {
+test('the second version of Qianfan accepts as many texts as the first', async () => {
   const model = 'one-text'
   const model_mapping = JSON.stringify({ [model]: 'tao-8k' })
   await aRoute(setup, model, { type: 47, key: 'bce-v3/ALTAK-x/y', model_mapping })
@@ -265,7 +268,7 @@ test('the second Qianfan takes as many texts as the first', async () => {
   expect(setup.upstream.seen().map(({ url }) => url)).toEqual(Array(2).fill('/v2/embeddings'))
 })
 
-test('Baidu ranks, in the shape that all others took over', async () => {
+test('Baidu reranks in the usual format', async () => {
   const model = await anExact('Baidu', 'bce-reranker-base')
   const documents = ['a', { text: 'b' }]
   const body = { model, query: 'q', documents, top_n: 1, return_documents: true }
@@ -276,10 +279,10 @@ test('Baidu ranks, in the shape that all others took over', async () => {
   expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(6)
 })
 
-test('a token that Baidu has revoked is changed for another, once for a burst of calls', async () => {
+test('a revoked Baidu token is replaced once for a burst of calls', async () => {
   for (const isStream of [false, true]) {
     const { model } = await aServed(cloudOf('Baidu'), 'revoked')
-    // A token must be there, so that it can be an old one.
+    // A valid token must exist first, so that it can be revoked.
     await ask({ model: (await aServed(cloudOf('Baidu'))).model, isStream: false })
     setup.upstream.seen()
     const asked = [1, 2, 3].map(() => ask({ model, isStream }))
@@ -288,12 +291,12 @@ test('a token that Baidu has revoked is changed for another, once for a burst of
     }
     const paths = pathsSeen().toSorted()
     expect(paths.filter((path) => path === '/oauth/2.0/token')).toHaveLength(1)
-    // Three answers, and a refusal for each call that set out with the old one.
+    // Three responses, and one rejection for each call that started with the old token.
     expect(paths.filter((path) => path.includes('/chat/')).length).toBeGreaterThan(3)
   }
 })
 
-test('a socket that breaks before its first frame: another channel answers', async () => {
+test('another channel serves a call if the socket closes before its first frame', async () => {
   const { type, key } = cloudOf('Spark')
   const { model } = await aServed(cloudOf('Spark'), 'fail-cut')
   const mapping = JSON.stringify({ [model]: 'SparkDesk-v3.5-x' })
@@ -303,7 +306,7 @@ test('a socket that breaks before its first frame: another channel answers', asy
   expect(setup.upstream.seen()).toHaveLength(2)
 })
 
-test('a client that leaves in the middle closes the socket, and pays for what came', async () => {
+test('a client that disconnects closes the socket and pays for the received part', async () => {
   const { model } = await aServed(cloudOf('Spark'), 'chunks-40+tokens-40+slow-chunk-20')
   const answer = await openCall(setup, client, speakers.openai.body(model, {}, true))
   await eventually(() => answer.text().includes('word'), 'the first words')
@@ -315,7 +318,7 @@ test('a client that leaves in the middle closes the socket, and pays for what ca
   await eventually(() => seen?.outcome === 'client-gone', 'the end of the socket')
 })
 
-test('the version in a channel’s form decides which of Spark’s models answers', async () => {
+test('the version in a channel’s form selects Spark’s model', async () => {
   const { type, key } = cloudOf('Spark')
   const config = JSON.stringify({ api_version: 'v1.1' })
   await aRoute(setup, 'spark', { type, key, config })
@@ -326,7 +329,7 @@ test('the version in a channel’s form decides which of Spark’s models answer
   expect(seen?.body).toMatchObject({ parameter: { chat: { domain: 'lite' } } })
 })
 
-test('the second Qianfan is told the application that stands behind its key', async () => {
+test('the second version of Qianfan receives the application id that follows the key', async () => {
   await aRoute(setup, 'ernie-5.0', { type: 47, key: 'bce-v3/ALTAK-x/y|app-1' })
   const { said } = await ask({ model: 'ernie-5.0', isStream: true })
   expect(said).toMatchObject(SPOKEN)

@@ -16,7 +16,8 @@ export const custom = openaiVendor({
     en: 'Enter scheme and host, /v1 is added; for an address with /v1 choose OpenAI compatible',
   },
   listPosition: 400,
-  // It may be any server: one without the API is asked for chat (`call/second-form.ts`).
+  // The server may lack the Responses API; the relay then sends the call as chat
+  // (`call/second-form.ts`).
   responses: true,
   traits: { servesOpenai: 'maybe' },
   balance: { unit: 'usd', read: fromSubscription },

@@ -9,12 +9,12 @@ import { Amount, type ReadBalance, bearer, otherCurrency, parseBalance } from '.
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 
-/** Ignores the limit under another name than `max_tokens` (earendil-works/pi#8018). */
+/** DeepSeek ignores a completion limit unless it is named `max_tokens` (earendil-works/pi#8018). */
 function edits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []
   return [
     ...renamed(body, 'max_completion_tokens', 'max_tokens'),
-    // Refuses the role `developer` (earendil-works/pi#1048).
+    // DeepSeek rejects the role `developer` (earendil-works/pi#1048).
     ...messageEdits(body, systemRole(body)),
   ]
 }
@@ -38,7 +38,7 @@ export const deepseek = openaiVendor({
   color: 'black',
   baseUrl: 'https://api.deepseek.com',
   paths: { '/v1/completions': '/beta/completions', '/v1/messages': '/anthropic/v1/messages' },
-  // Beside it is `/beta`, where texts are completed.
+  // The path `/beta`, for text completion, has the same parent.
   partAddress: /^(https?:\/\/api\.deepseek\.com)\/v1$/i,
   modelVendor: 'deepseek',
   listPosition: 310,
@@ -46,7 +46,7 @@ export const deepseek = openaiVendor({
   responses: new Set(['deepseek-flash', 'deepseek-v4-flash', 'deepseek-v4-pro']),
   call: { edits },
   traits: {
-    // DeepSeek's API documentation, "Thinking mode".
+    // Source: DeepSeek's API documentation, "Thinking mode".
     reasoningSwitch: byObject,
     // "Thinking mode does not support this tool_choice" (deepseek-ai/DeepSeek-V3#1376,
     // BerriAI/litellm#37470).

@@ -3,7 +3,7 @@ import { providerOf } from './registry.ts'
 import type { ProviderCall, Task } from '../protocols/dialect/provider.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
-/** Addresses, byte for byte, as the providers' references give them. */
+/** Expected URLs, byte for byte, as in the vendors' API references. */
 
 function urlOf(
   type: number,
@@ -37,7 +37,7 @@ describe('Anthropic', () => {
   })
 })
 
-describe('what speaks as Anthropic does', () => {
+describe('servers compatible with Anthropic', () => {
   test.each([
     ['https://llm.example/anthropic', 'https://llm.example/anthropic/v1/messages'],
     ['https://llm.example/v1', 'https://llm.example/v1/messages'],
@@ -46,7 +46,7 @@ describe('what speaks as Anthropic does', () => {
     expect(urlOf(52, base)).toBe(url)
   })
 
-  test('finds its key where it may look for it; Anthropic itself where it does', () => {
+  test('receive the key in both headers; Anthropic itself receives it in its own header', () => {
     const headersOf = (type: number) => {
       const channel = { type, key: 'k', baseUrl: '', apiVersion: '' }
       return providerOf(type, 'm', 'chat')?.headers(channel, aProviderCall())
@@ -69,7 +69,7 @@ describe('Gemini', () => {
     ['', { task: 'countTokens' }, `${host}/v1beta/models/m:countTokens`],
     ['', { task: 'embeddings' }, `${host}/v1beta/models/m:batchEmbedContents`],
     ['', { task: 'moderations' }, null],
-    // A name is never a way to another place.
+    // A model name must not lead to another path.
     ['', { model: '../../other' }, null],
     ['', { model: 'a//b' }, null],
     ['', { model: 'x?key=1#y' }, `${host}/v1beta/models/x%3Fkey%3D1%23y:generateContent`],
@@ -89,7 +89,7 @@ describe('Azure', () => {
       `${host}/openai/deployments/gpt-35-turbo/chat/completions?api-version=2025-04-01-preview`,
     ],
     [host, { version: 'v1' }, `${host}/openai/v1/chat/completions`],
-    // Addresses of parts. That of the first version says which version is called.
+    // URLs of parts of the API. The URL of a dated version contains that version.
     ...['2025-04-01-preview', 'v1', ''].map((version): AzureRow => [
       `${host}/openai/v1`,
       { version },
@@ -111,7 +111,7 @@ describe('Azure', () => {
       {},
       `${host}/openai/deployments/m/chat/completions?api-version=2024-03-01-preview`,
     ]),
-    // Anybody's own path may be called so.
+    // Any server may use this path.
     [
       'https://proxy.example/openai',
       {},
@@ -146,6 +146,6 @@ test.each<Task>(['countTokens'])('OpenAI has no %s', (task) => {
   expect(urlOf(1, '', { task })).toBeNull()
 })
 
-test('services that have ended, and what is passed on as it is, have no provider', () => {
+test('closed services and the proxy type have no provider', () => {
   for (const type of [11, 21, 43]) expect(providerOf(type, 'm', 'chat')).toBeNull()
 })

@@ -13,7 +13,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Texts into vectors at providers that do it in words of their own. */
+/** Embeddings by providers that have their own formats. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -77,24 +77,24 @@ test.each<[number, string, object]>([
   },
 )
 
-test('packed, as OpenAI’s own client asks for them', async () => {
+test('returns base64 vectors, as OpenAI’s client requests them', async () => {
   const model = await aServed(30, 'nomic-embed')
   const body = { model, input: 'one', encoding_format: 'base64' }
   const answer = await post(setup, client, body, PATH)
-  // What an embedding answer looks like.
+  // The format of an embeddings response.
   const [first] = (answer.json as unknown as { data: { embedding: string }[] }).data
   const bytes = Buffer.from(String(first?.embedding), 'base64')
   expect([0, 4, 8].map((at) => bytes.readFloatLE(at))).toEqual([0.5, -0.25, 0])
 })
 
-test('Titan on Bedrock takes one text: several are asked for one after the other', async () => {
+test('Titan on Bedrock receives one text per request', async () => {
   const model = await aServed(33, 'amazon.titan-embed-text-v2:0')
   const one = await post(setup, client, { model, input: 'one' }, PATH)
   expect(lastBody()).toEqual({ inputText: 'one' })
   expect(one.json).toMatchObject({ data: [{ embedding: [0.5, -0.25, 0] }] })
   expect((await bookedCall(setup, requestIdOf(one))).quota).toBe(2)
   const two = await post(setup, client, { model, input: ['one', 'two'], dimensions: 256 }, PATH)
-  // Each is signed for itself, or it would have been refused.
+  // Each request has its own signature, or the upstream would reject it.
   expect(setup.upstream.seen().map(({ body }) => body)).toEqual([
     { inputText: 'one', dimensions: 256 },
     { inputText: 'two', dimensions: 256 },
@@ -103,7 +103,7 @@ test('Titan on Bedrock takes one text: several are asked for one after the other
   expect((await bookedCall(setup, requestIdOf(two))).quota).toBe(4)
 })
 
-test('Cohere on Bedrock says nothing of tokens, which are counted here', async () => {
+test('counts the tokens of Cohere on Bedrock, which does not report them', async () => {
   const model = await aServed(33, 'us.cohere.embed-v4:0')
   const answer = await post(setup, client, { model, input: ['one', 'two'], dimensions: 256 }, PATH)
   expect(lastBody()).toEqual({
@@ -116,19 +116,19 @@ test('Cohere on Bedrock says nothing of tokens, which are counted here', async (
   expect(detail['usage_source']).toBe('counted')
 })
 
-test('Cohere on Bedrock takes as many texts as elsewhere: more go in several calls', async () => {
+test('sends many texts to Cohere on Bedrock in several requests', async () => {
   const model = await aServed(33, 'us.cohere.embed-v4:0')
   const input = Array.from({ length: 100 }, (_, index) => `text ${index}`)
   const answer = await post(setup, client, { model, input }, PATH)
   const asked = setup.upstream.seen().map(({ body }) => (body as { texts: string[] }).texts)
   expect(asked).toEqual([input.slice(0, 96), input.slice(96)])
-  // What an embedding answer looks like.
+  // The format of an embeddings response.
   const { data } = answer.json as unknown as { data: { index: number; embedding: unknown }[] }
   expect(data).toHaveLength(100)
   expect(data[97]).toMatchObject({ index: 97, embedding: [0.5, -0.25, 1] })
 })
 
-test('Vertex: several texts at once, or one after the other where a model takes one', async () => {
+test('Vertex: sends several texts together, or one by one if the model accepts one', async () => {
   const input = ['one', 'three']
   const vectors = [{ embedding: [0.5, -0.25, 3] }, { embedding: [0.5, -0.25, 5] }]
   for (const [base, calls] of [
@@ -145,7 +145,7 @@ test('Vertex: several texts at once, or one after the other where a model takes 
   }
 })
 
-test('Vertex: what is sent is what its reference says', async () => {
+test('Vertex: sends requests as in its reference', async () => {
   const model = await aServed(42, 'text-embedding-005')
   const packed = { model, input: 'one', dimensions: 3, encoding_format: 'base64', user: 'me' }
   const answer = await post(setup, client, packed, PATH)
@@ -153,7 +153,7 @@ test('Vertex: what is sent is what its reference says', async () => {
     instances: [{ content: 'one' }],
     parameters: { outputDimensionality: 3 },
   })
-  // What an embedding answer looks like.
+  // The format of an embeddings response.
   const [first] = (answer.json as unknown as { data: { embedding: string }[] }).data
   expect(Buffer.from(String(first?.embedding), 'base64').readFloatLE(8)).toBe(3)
   const path = `/v1beta/models/${model}:batchEmbedContents`
@@ -162,7 +162,7 @@ test('Vertex: what is sent is what its reference says', async () => {
   expect(batch.json).toEqual({ embeddings: [{ values: [0.5, -0.25, 4] }] })
 })
 
-test('Vertex: figures that it leaves out are counted here', async () => {
+test('Vertex: counts missing usage', async () => {
   const model = await aServed(42, 'usage-missing+text-embedding-005')
   const answer = await post(setup, client, { model, input: 'one' }, PATH)
   const { detail } = await bookedCall(setup, requestIdOf(answer))
@@ -182,7 +182,7 @@ test.each([
     expect(answer.status).toBe(200)
     const asked = setup.upstream.seen().map(({ body }) => body as Record<string, string[]>)
     expect(asked.map((body) => (body['input'] ?? body['texts'])?.length)).toEqual(parts)
-    // What an embedding answer looks like.
+    // The format of an embeddings response.
     const { data } = answer.json as unknown as { data: { index: number }[] }
     expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
     const tokens = type === 35 ? 2 : 6
@@ -190,21 +190,21 @@ test.each([
   },
 )
 
-test.each([24, 51])('Gemini takes a hundred texts in a batch, by type %i too', async (type) => {
+test.each([24, 51])('Gemini receives a hundred texts per batch, also by type %i', async (type) => {
   const model = aModel('embed+prompt-7')
   await aRoute(setup, model, { type })
   const input = Array.from({ length: 150 }, (_, index) => `text ${index}`)
   const answer = await post(setup, client, { model, input }, PATH)
   const asked = setup.upstream.seen().map(({ body }) => body as Record<string, string[]>)
   expect(asked.map((body) => (body['input'] ?? body['requests'])?.length)).toEqual([100, 50])
-  // What an embedding answer looks like.
+  // The format of an embeddings response.
   const { data, usage } = answer.json as unknown as { data: { index: number }[]; usage: unknown }
   expect(data.map(({ index }) => index)).toEqual(input.map((_, index) => index))
   expect(usage).toMatchObject({ prompt_tokens: 14 })
   expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(14)
 })
 
-test('a list of token lists goes in several calls, one list of tokens in one', async () => {
+test('sends a list of token lists in several requests, one token list in one', async () => {
   const model = await aServed(16, 'embedding-3')
   const lists = Array.from({ length: 70 }, () => [1, 2])
   expect((await post(setup, client, { model, input: lists }, PATH)).status).toBe(200)
@@ -233,7 +233,7 @@ test.each<[string, unknown[], string, number]>([
   await upstream.close()
 })
 
-test('Bailian takes as many as DashScope', async () => {
+test('Bailian accepts as many texts as DashScope', async () => {
   const model = 'text-embedding-v4-twelve'
   await aRoute(setup, model, { type: 49 })
   const input = Array.from({ length: 12 }, (_, index) => `text ${index}`)
@@ -242,28 +242,28 @@ test('Bailian takes as many as DashScope', async () => {
   expect(sent.map(({ url }) => url)).toEqual(Array(2).fill('/compatible-mode/v1/embeddings'))
 })
 
-test.each([300_000, -1, 1.5])('the token number %d stands for no text: refused', async (id) => {
+test.each([300_000, -1, 1.5])('rejects the invalid token number %d', async (id) => {
   const model = await aServed(35, 'embed-v4.0')
   const answer = await post(setup, client, { model, input: [[1, 2, id]] }, PATH)
   expect(answer.status).toBe(400)
   await expectNothingCharged(setup, client)
 })
 
-test('a client of Gemini embeds at a provider with words of its own', async () => {
+test('a Gemini client gets embeddings from a provider with its own format', async () => {
   const model = await aServed(30, 'nomic-embed')
   const path = `/v1beta/models/${model}:embedContent`
   const answer = await post(setup, client, { content: { parts: [{ text: 'one' }] } }, { path })
   expect(answer.json).toEqual({ embedding: { values: [0.5, -0.25, 0] } })
 })
 
-test('what a provider does not do is said, for nothing', async () => {
+test('names what a provider does not support, without a charge', async () => {
   const model = await aServed(42, 'claude-sonnet-4-5')
   const answer = await post(setup, client, { model, input: 'one' }, PATH)
   expect(answer.status).toBeGreaterThanOrEqual(400)
   await expectNothingCharged(setup, client)
 })
 
-describe('what the vectors are for', () => {
+describe('the purpose of the vectors', () => {
   const COHERE = 35
   const BEDROCK = 33
   const VERTEX = 42
@@ -324,21 +324,21 @@ describe('what the vectors are for', () => {
     expect(lastBody()).toMatchObject(sent)
   })
 
-  test('Vertex’ later models are told it beside the text', async () => {
+  test('is sent to later models of Vertex beside the text', async () => {
     const model = await aServed(VERTEX, 'gemini-embedding-2')
     const body = { model, input: 'one', input_type: 'search_query' }
     expect((await post(setup, client, body, PATH)).status).toBe(200)
     expect(lastBody()).toEqual({ content: { parts: [{ text: 'one' }] }, taskType })
   })
 
-  test('by clients of Gemini, OpenAI is told nothing, which would refuse it', async () => {
+  test('is not sent to OpenAI, which would reject it', async () => {
     const model = await served(1)
     const path = `/v1beta/models/${encodeURIComponent(model)}:embedContent`
     expect((await post(setup, client, { content, taskType }, { path })).status).toBe(200)
     expect(lastBody()).toEqual({ model, input: 'one' })
   })
 
-  test('one batch is for one purpose, where that is told', async () => {
+  test('must be the same for all texts of a batch', async () => {
     const requests = [
       { content, taskType },
       { content, taskType: 'CLUSTERING' },

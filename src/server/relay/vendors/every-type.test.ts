@@ -20,15 +20,15 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Every channel type there is carries a chat, whole and streamed, or says why it cannot. */
+/** Every channel type relays a chat with and without streaming, or reports why it cannot. */
 
-/** What an upstream is called by, where it is not what most are: bearer of the key, OpenAI's path. */
+/** Exceptions to the usual upstream call, a bearer key at OpenAI's path. */
 interface Carried {
   key: string
   config: string
-  /** A name that the provider's rules know. */
+  /** Name of a model that the provider recognizes. */
   model: string
-  /** Below the channel's address; null: the path is signed or holds the model. */
+  /** Path below the channel's URL; null if it is signed or contains the model. */
   path: string | null
   header: [name: string, value: RegExp] | null
 }
@@ -73,14 +73,14 @@ const otherwise: Readonly<Record<number, Partial<Carried>>> = {
   41: { path: '/chat/completions' },
   46: { path: '/v1/models/meta/MODEL/predictions', model: 'meta/' },
   47: { path: '/v2/chat/completions' },
-  // Models of this name answer in a stream only.
+  // Models of this name respond only in streams.
   49: { path: '/compatible-mode/v1/chat/completions', model: 'qwq-' },
   50: { path: '/chat/completions' },
   51: { path: '/chat/completions' },
   52: { path: '/v1/messages', header: ['x-api-key', /^sk-upstream$/] },
 }
 
-/** How the tests of these providers reach them. */
+/** How the tests of these providers reach their upstreams. */
 function carriedBy(type: number, upstream: string): Carried {
   const native = nativeChannels.find((row) => row.type === type)
   const { key, config, model } = native ?? { key: () => KEY, config: '', model: '' }
@@ -89,9 +89,9 @@ function carriedBy(type: number, upstream: string): Carried {
   return { ...usual, key: key(upstream), config, model, ...signed, ...otherwise[type] }
 }
 
-/** The service has ended. */
+/** Types whose service has been closed. */
 const ended = [11, 21]
-/** What it carries is not metered, and goes by a path of its own. */
+/** The proxy type: not metered, with its own path. */
 const passedOn = 43
 const types = channelTypesInListOrder
   .map(({ type }) => type)
@@ -102,7 +102,7 @@ let setup: RelaySetup
 let client: RelayClient
 useRelay((now) => ({ setup, client } = now))
 
-test.each(types)('type %i carries a chat, whole and streamed', async (type) => {
+test.each(types)('type %i relays a chat with and without streaming', async (type) => {
   const { key, config, model: beginning, path, header } = carriedBy(type, setup.upstream.url)
   const name = beginning === 'deepl-ja' ? `every${type}-ja` : `${beginning}every-${type}`
   await aRoute(setup, name, { type, key, config })
@@ -122,8 +122,8 @@ test.each(types)('type %i carries a chat, whole and streamed', async (type) => {
   if (header !== null) expect((own ?? calls[0])?.headers[header[0]]).toMatch(header[1])
 })
 
-describe.each(ended)('type %i, whose service has ended', (type) => {
-  test('is marked so, and refuses calls and tests with that one reason', async () => {
+describe.each(ended)('type %i, whose service is closed', (type) => {
+  test('is marked as closed, and rejects calls and tests with that reason', async () => {
     const { label, retired, notice } = channelType(type)
     expect({ retired, hasNotice: notice !== null }).toEqual({ retired: true, hasNotice: true })
     const model = `ended-${type}`
@@ -139,7 +139,7 @@ describe.each(ended)('type %i, whose service has ended', (type) => {
   })
 })
 
-test('what is passed on as it is cannot be asked by a model', async () => {
+test('the proxy type cannot be called by a model', async () => {
   await aRoute(setup, 'passed-on', { type: passedOn })
   const params = { type: channelType(passedOn).label.zh }
   await expectRefused(setup, client, chatBody('passed-on'), {

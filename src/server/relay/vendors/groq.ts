@@ -6,7 +6,7 @@ import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 
 /**
- * Rejects reasoning of earlier turns under a name other than its own, `reasoning`: "property
+ * Removes reasoning of earlier turns unless its name is Groq's own, `reasoning`: "property
  * 'reasoning_content' is unsupported" (janhq/jan#8136, agentjido/req_llm#772).
  */
 function edits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {

@@ -12,7 +12,10 @@ import {
 import { openaiVendor } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 
-/** Source: Kimi's API reference, "Get balance": USD at moonshot.ai, CNY at moonshot.cn. */
+/**
+ * Moonshot's balance, in USD at moonshot.ai and in CNY at moonshot.cn. Source: Kimi's API
+ * reference, "Get balance".
+ */
 const readBalance: ReadBalance = async ({ channel, ask }) => {
   rejectDollarHost(channel, 'moonshot.ai')
   const url = belowVersion(channel, '/v1/users/me/balance')
@@ -28,18 +31,19 @@ export const moonshot = openaiVendor({
   paths: { '/v1/messages': '/anthropic/v1/messages' },
   modelVendor: 'moonshotai-cn',
   listPosition: 210,
-  // Refuses the role `developer` (openclaw/openclaw#22194).
+  // Moonshot rejects the role `developer` (openclaw/openclaw#22194).
   call: { edits: roleEdits },
   traits: {
-    // The Kimi API platform, "Create chat completion", `thinking`; "cannot specify both 'thinking'
-    // and 'reasoning_effort'" (HKUDS/nanobot#3939).
+    // Sources: the Kimi API platform, "Create chat completion", `thinking`; "cannot specify both
+    // 'thinking' and 'reasoning_effort'" (HKUDS/nanobot#3939).
     reasoningSwitch: byObjectAlone,
     // "tool_choice specified is incompatible with thinking enabled" (can1357/oh-my-pi#1077).
     forcesToolsWithoutReasoning: true,
   },
   refusals: {
     hosts: /(?:^|\.)moonshot\.(?:cn|ai)$/,
-    // A suspended account comes with 429. Source: Kimi's forum, "API Billing behaviour".
+    // Moonshot reports a suspended account with status 429. Source: Kimi's forum, "API Billing
+    // behaviour".
     meaning: ({ type }) => (type === 'exceeded_current_quota_error' ? { status: 402 } : undefined),
   },
   balance: { unit: 'cny', read: readBalance },

@@ -20,8 +20,8 @@ import {
 import { useRelay } from '../../test/use-relay.ts'
 
 /**
- * Providers that answer questions and little else: bots, predictions, translations. The upstream
- * refuses what they would refuse.
+ * Providers with a narrow set of functions: bots, predictions, translations. The upstream rejects
+ * what they would reject.
  */
 
 const ANSWER = 'The answer is forty-two.'
@@ -32,9 +32,9 @@ interface Narrow {
   label: string
   type: number
   config: string
-  /** A name that the provider's rules know, for the number of a test. */
+  /** Name of a model that the provider recognizes; the number distinguishes tests. */
   model(made: number): string
-  /** What a call for `QUESTION` uses. */
+  /** Usage of a call with `QUESTION`. */
   prompt: number
   completion: number
   streams: boolean
@@ -77,7 +77,7 @@ onSqlite('providers that only chat', (open) => {
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })
 
-  /** A model of a new channel; `words` steer the upstream. */
+  /** Adds a model of a new channel; `words` control the upstream's response. */
   async function aServed({ type, config, model }: Narrow, words = ''): Promise<string> {
     made += 1
     const name = model(made)
@@ -94,7 +94,7 @@ onSqlite('providers that only chat', (open) => {
   describe.each(narrow)('$label', (to) => {
     const figures = { prompt_tokens: to.prompt, completion_tokens: to.completion }
 
-    test('answers, whole and streamed, and is charged what it says', async () => {
+    test('responds with and without streaming, and charges the reported usage', async () => {
       const model = await aServed(to)
       const whole = await post(setup, client, bodyOf(model, false))
       expect(whole.status).toBe(200)
@@ -120,7 +120,7 @@ onSqlite('providers that only chat', (open) => {
       expect(said).toMatchObject({ text: ANSWER, finish: 'stop' })
     })
 
-    test('a refusal is told, without the key, for nothing', async () => {
+    test('reports an error without the key and without a charge', async () => {
       const model = await aServed(to, 'fail-400')
       for (const isStream of [false, true]) {
         const answer = await post(setup, client, bodyOf(model, isStream))
@@ -131,7 +131,7 @@ onSqlite('providers that only chat', (open) => {
       await expectNothingCharged(setup, client)
     })
 
-    test('an upstream that breaks off or answers nonsense is no answer, for nothing', async () => {
+    test('an incomplete or invalid response fails without a charge', async () => {
       for (const [words, expected] of [
         ['cut-after-1', 502],
         ['html-200', 500],
@@ -144,7 +144,7 @@ onSqlite('providers that only chat', (open) => {
       await expectNothingCharged(setup, client)
     })
 
-    test('tools, shapes and several answers are refused by name, for nothing', async () => {
+    test('rejects tools, output formats and several choices by name, without a charge', async () => {
       const model = await aServed(to)
       for (const [over, field] of [
         [{ n: 2 }, 'n'],
@@ -166,7 +166,7 @@ onSqlite('providers that only chat', (open) => {
   })
 
   describe.each(narrow.filter(({ streams }) => streams))('a stream of $label', (to) => {
-    test('figures that do not come are counted here', async () => {
+    test('counts missing usage', async () => {
       const model = await aServed(to, 'no-usage')
       const whole = await post(setup, client, bodyOf(model, false))
       const { answer } = await streamed(model)
@@ -177,7 +177,7 @@ onSqlite('providers that only chat', (open) => {
       }
     })
 
-    test('with an error in its middle tells it, and what came is charged', async () => {
+    test('reports an error within it, and charges what was received', async () => {
       const model = await aServed(to, 'error-mid-stream')
       const { answer, said } = await streamed(model)
       expect(said.isComplete).toBe(false)
@@ -185,14 +185,14 @@ onSqlite('providers that only chat', (open) => {
       expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
     })
 
-    test('that breaks off is no whole answer, and what came is charged', async () => {
+    test('is incomplete if it breaks off, and what was received is charged', async () => {
       const model = await aServed(to, 'cut-after-4')
       const { answer, said } = await streamed(model)
       expect(said.isComplete).toBe(false)
       expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)
     })
 
-    test('that comes byte by byte is the same', async () => {
+    test('is the same byte by byte', async () => {
       const model = await aServed(to, 'one-byte')
       const { said } = await streamed(model)
       expect(said).toMatchObject({ text: ANSWER, isComplete: true })
@@ -254,7 +254,7 @@ onSqlite('providers that only chat', (open) => {
     })
   })
 
-  test('Coze: a key that is refused in a good answer is a refused key', async () => {
+  test('Coze: treats a key error with status 200 as a rejected key', async () => {
     made += 1
     const model = `bot-99${made}`
     const config = JSON.stringify({ user_id: '7', header_override: { Authorization: '' } })
@@ -267,7 +267,7 @@ onSqlite('providers that only chat', (open) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('Replicate: input by the names of its models, waiting as long as it may', async () => {
+  test('Replicate: uses the input names of each model and the maximum wait', async () => {
     const model = await aServed(replicate)
     const wish: Wish = { system: 'Be brief.', temperature: 0.5, maxTokens: 64, stop: ['END'] }
     await post(setup, client, bodyOf(model, false, wish))
@@ -286,7 +286,7 @@ onSqlite('providers that only chat', (open) => {
     })
   })
 
-  test('Replicate: what is not done in time is asked about', async () => {
+  test('Replicate: polls a prediction that is not finished in time', async () => {
     const model = await aServed(replicate)
     const body = bodyOf(model, false, { words: 'Answer slowly.' })
     const answer = await post(setup, client, body)
@@ -297,7 +297,7 @@ onSqlite('providers that only chat', (open) => {
     expect(seen[1]?.headers).not.toHaveProperty('prefer')
   })
 
-  test('Replicate: a prediction that fails is no answer, for nothing', async () => {
+  test('Replicate: a failed prediction is an error without a charge', async () => {
     const model = await aServed(replicate)
     const answer = await post(setup, client, bodyOf(model, false, { words: 'Do the impossible.' }))
     expect(answer.status).toBe(502)
@@ -305,7 +305,7 @@ onSqlite('providers that only chat', (open) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('Replicate: a prediction that nobody waits for is cancelled, and its prompt charged', async () => {
+  test('Replicate: cancels a prediction after its client has left, and charges the prompt', async () => {
     const model = await aServed(replicate)
     const gone = startCall(setup, client, bodyOf(model, false, { words: 'Answer slowly.' }))
     const calls = setup.upstream.seen()
@@ -330,7 +330,7 @@ onSqlite('providers that only chat', (open) => {
     expect(JSON.parse(row.detail)).toMatchObject({ completion_tokens: 0, usage_source: 'counted' })
   })
 
-  test('Replicate draws, by the piece, and hands pictures over as the client wants them', async () => {
+  test('Replicate: generates images, charged per image, as URLs or bytes', async () => {
     made += 1
     const model = `black-forest-labs/flux-${made}`
     await aRoute(setup, model, { type: 46, key: 'sk-upstream-key' })
@@ -361,7 +361,7 @@ onSqlite('providers that only chat', (open) => {
     })
   })
 
-  test('Replicate: a prediction without a picture has failed, for nothing', async () => {
+  test('Replicate: a prediction without an image fails without a charge', async () => {
     const upstream = await startScriptedUpstream((_request, response) => {
       response.writeHead(201, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ id: 'p1', status: 'succeeded', output: null, error: null }))
@@ -377,7 +377,7 @@ onSqlite('providers that only chat', (open) => {
     await upstream.close()
   })
 
-  test('Replicate: what OpenAI’s clients may ask of pictures and its models may not', async () => {
+  test('Replicate: rejects OpenAI’s image options that its models do not have', async () => {
     made += 1
     const model = `black-forest-labs/flux-${made}`
     await aRoute(setup, model, { type: 46 })
@@ -388,7 +388,7 @@ onSqlite('providers that only chat', (open) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('DeepL: the last words, to the language that the model names', async () => {
+  test('DeepL: translates the last message to the language that the model names', async () => {
     const model = 'deepl-en-gb-less'
     await aRoute(setup, model, { type: 38, key: 'a-key:fx' })
     const messages = [
@@ -414,7 +414,7 @@ onSqlite('providers that only chat', (open) => {
     })
   })
 
-  test('DeepL: characters are held back and charged, whatever limit in tokens was named', async () => {
+  test('DeepL: reserves and charges characters, for any token limit of the client', async () => {
     made += 1
     const model = `held${made}-ja`
     await aRoute(setup, model, { type: 38, words: 'no-usage' })
@@ -432,7 +432,7 @@ onSqlite('providers that only chat', (open) => {
     }
   })
 
-  test('DeepL: an account whose characters are spent is one without money', async () => {
+  test('DeepL: treats an exhausted character quota as an exhausted account', async () => {
     made += 1
     const model = `spent${made}-ja`
     await aRoute(setup, model, { type: 38, words: 'fail-456', priority: 9 })

@@ -12,7 +12,7 @@ import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
 import { convertedOutput } from '../protocols/dialect/stream-output.ts'
 import { hiddenStatus } from '../errors/upstream-error.ts'
 
-/** Whatever a provider with words of its own sends, its reader tells what it is, or that it is none. */
+/** Readers of vendors' own dialects return a result or an error for any input; they never throw. */
 
 const NAMES =
   'id type role content index delta message text finish_reason usage error code status data name ' +
@@ -25,7 +25,7 @@ const NAMES =
   'error_code error_msg result function_call thoughts is_end is_truncated need_clear_history ' +
   'header payload choices sid reasoning_content prompt_tokens completion_tokens total_tokens ' +
   'response item output_index summary summary_index call_id encrypted_content incomplete_details ' +
-  // What JavaScript itself asks objects for.
+  // Names that JavaScript itself looks up on objects.
   'toString valueOf constructor length'
 const WORDS =
   'text message_start content-start content-delta message-end tool-call-delta stop length COMPLETE ' +
@@ -47,12 +47,12 @@ function expectPlausible(usage: TokenUsage | null): void {
   }
 }
 
-test('there are such', () => {
+test('there are vendors with their own dialect', () => {
   expect(natives.length).toBeGreaterThan(5)
 })
 
 describe.each(natives)('$name', (dialect) => {
-  test('reads any answer', () => {
+  test('reads any response', () => {
     fc.assert(
       fc.property(record, (answer) => {
         const bytes = Buffer.from(JSON.stringify(answer))
@@ -87,7 +87,7 @@ describe.each(natives)('$name', (dialect) => {
     )
   })
 
-  test('writes any question or refuses it by the name of what it has no word for', () => {
+  test('writes any request, or rejects it by the name of the unsupported member', () => {
     const asked = fc.record(
       {
         messages: fc.array(
@@ -108,7 +108,7 @@ describe.each(natives)('$name', (dialect) => {
         try {
           dialect.writeRequest(dialects.openai.readRequest({ ...body }), to)
         } catch (error) {
-          // Anything else is thrown on, and fails the property.
+          // Any other error is rethrown and fails the property.
           if (!(error instanceof AppError)) throw error
           expect(error.code).toMatch(/^relay_field_/)
         }

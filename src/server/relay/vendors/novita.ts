@@ -11,7 +11,7 @@ export const novita = openaiVendor({
   pathPrefix: '',
   modelVendor: 'novita-ai',
   listPosition: 110,
-  // Novita's API reference, `enable_thinking`.
+  // Source: Novita's API reference, "Create chat completion", `enable_thinking`.
   traits: { reasoningSwitch: byFlag },
   refusals: {
     // Source: Novita's API reference, "Error codes".

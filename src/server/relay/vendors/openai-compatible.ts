@@ -15,7 +15,8 @@ export const openaiCompatible = openaiVendor({
     en: 'Enter the address an SDK takes as base_url; it usually ends in /v1',
   },
   listPosition: 20,
-  // It may be any server: one without the API is asked for chat (`call/second-form.ts`).
+  // The server may lack the Responses API; the relay then sends the call as chat
+  // (`call/second-form.ts`).
   responses: true,
   traits: { servesOpenai: 'maybe' },
   models: openai.models ?? [],

@@ -6,11 +6,11 @@ import { providerOf } from './registry.ts'
 import { withReasoning } from './shared/reasoning.ts'
 import { aProviderCall } from '../../test/provider-call.ts'
 
-/** What imitators of OpenAI want otherwise, as their references say. */
+/** Differences from OpenAI, as in each vendor's reference. */
 
 const CHANNEL = { key: 'k', baseUrl: '', apiVersion: '' }
 
-/** The body that goes out, of a request that is otherwise passed on. */
+/** Body that is sent upstream for a request that is otherwise unchanged. */
 function sent(type: number, model: string, request: object, over: { isStream?: boolean } = {}) {
   const to = aProviderCall({ model, ...over })
   const provider = providerOf(type, model, 'chat')
@@ -23,7 +23,7 @@ function sent(type: number, model: string, request: object, over: { isStream?: b
   return rest
 }
 
-test('xAI is told the conversation, by its own name or that of Claude Code', () => {
+test('sends xAI the conversation id, from its own member or Claude Code’s', () => {
   const headers = (clientHeaders: Record<string, string>, over: object = {}) =>
     providerOf(45, 'grok-4', 'chat')?.headers(
       { ...CHANNEL, type: 45 },
@@ -62,7 +62,7 @@ describe.each<[string, Row[]]>([
       [1, 'gpt-5', { ...FIGURES, ...told('none') }, told('none')],
       [1, 'gpt-5.2', { ...FIGURES, ...told('high') }, told('high')],
       [1, 'gpt-5.2', { ...FIGURES, ...told('none') }, { ...FIGURES, ...told('none') }],
-      // It thinks when it is told to, and later ones unless they are told not to.
+      // The older model reasons on request only, the later ones by default.
       [1, 'gpt-5.2', FIGURES, FIGURES],
       [1, 'gpt-5.2', { ...FIGURES, ...told(null) }, { ...FIGURES, ...told(null) }],
       [1, 'gpt-5.5', FIGURES, {}],
@@ -71,7 +71,7 @@ describe.each<[string, Row[]]>([
       [1, 'gpt-4o', FIGURES, FIGURES],
       [3, 'gpt-5-mini', FIGURES, {}],
       [50, 'gpt-5', FIGURES, FIGURES],
-      // These ask for something that the answer would lack.
+      // These requests ask for something that the response would lack.
       [1, 'gpt-5', { logprobs: true, top_logprobs: 2 }, { logprobs: true, top_logprobs: 2 }],
     ],
   ],
@@ -105,12 +105,12 @@ describe.each<[string, Row[]]>([
     ],
   ],
 ])('%s', (_label, rows) => {
-  test.each(rows)('%i, %s: %j goes out as %j', (type, model, request, expected) => {
+  test.each(rows)('%i, %s: %j is sent as %j', (type, model, request, expected) => {
     expect(sent(type, model, request)).toEqual(expected)
   })
 })
 
-test('a body without such figures goes out byte for byte, and one with them without these alone', () => {
+test('sends a body byte for byte except for rejected sampling parameters', () => {
   const to = aProviderCall({ model: 'gpt-5' })
   const provider = providerOf(1, 'gpt-5', 'chat')
   if (provider === null) throw new Error('no provider for OpenAI')
@@ -126,7 +126,7 @@ const SYSTEM = { role: 'system', content: 'Be brief.' }
 const QUESTION = { role: 'user', content: 'Is "developer" a role?' }
 
 test.each([16, 17, 19, 25, 26, 27, 28, 32, 36, 37, 39, 40, 44, 47, 48, 49])(
-  'type %i is told in the role that it knows',
+  'type %i receives the older role',
   (type) => {
     expect(sent(type, 'm', { messages: [DEVELOPER, QUESTION] })).toEqual({
       messages: [SYSTEM, QUESTION],
@@ -134,7 +134,7 @@ test.each([16, 17, 19, 25, 26, 27, 28, 32, 36, 37, 39, 40, 44, 47, 48, 49])(
   },
 )
 
-test.each([1, 3, 8, 20, 29, 45, 50])('type %i is told in the role that was sent', (type) => {
+test.each([1, 3, 8, 20, 29, 45, 50])('type %i receives the role that the client sent', (type) => {
   const messages = [DEVELOPER, QUESTION]
   expect(sent(type, 'm', { messages })).toEqual({ messages })
 })
@@ -145,7 +145,7 @@ const SAID = { role: 'assistant', content: 'One.' }
 const RESULT = { role: 'tool', tool_call_id: CALL.id, content: '1' }
 const thought = (text: string) => ({ reasoning_content: text })
 
-test('DeepSeek gets back every thought once a tool was called, if only an empty one', () => {
+test('sends DeepSeek the reasoning of every turn, even if empty, once a tool was called', () => {
   const messages = [QUESTION, { ...CALLED, ...thought('Hm.') }, RESULT, SAID, QUESTION, CALLED]
   expect(sent(36, 'deepseek-flash', { messages })).toEqual({
     messages: [
@@ -163,7 +163,7 @@ test('DeepSeek gets back every thought once a tool was called, if only an empty 
   expect(sent(36, 'deepseek-flash', talk)).toEqual(talk)
 })
 
-test('Kimi gets back thoughts once a tool was called, and takes an empty one for none', () => {
+test('sends Kimi reasoning once a tool was called, with a placeholder if it is empty', () => {
   const messages = [QUESTION, { ...CALLED, ...thought('Hm.') }, RESULT, { ...SAID, ...thought('') }]
   expect(sent(25, 'kimi-k2.6', { messages })).toEqual({
     messages: [...messages.slice(0, 3), { ...SAID, ...thought('.') }],
@@ -178,13 +178,13 @@ test('Kimi gets back thoughts once a tool was called, and takes an empty one for
   }
 })
 
-test.each([28, 29])('type %i, which refuses them, gets no thoughts of others back', (type) => {
+test.each([28, 29])('sends no reasoning of other vendors to type %i, which rejects it', (type) => {
   const details = { reasoning_details: [{ type: 'reasoning.text', text: 'Hm.' }] }
   const messages = [QUESTION, { ...CALLED, ...thought('Hm.'), ...details }, RESULT, SAID]
   expect(sent(type, 'm', { messages })).toEqual({ messages: [QUESTION, CALLED, RESULT, SAID] })
 })
 
-test('open models may think in a stream, which is asked for where thought is', () => {
+test('requests a stream from open models if the client asks for reasoning', () => {
   expect(sent(49, 'qwen3-8b', {}, { isStream: true })).toEqual({})
   for (const type of [17, 49]) {
     expect(sent(type, 'qwen3-8b', { enable_thinking: true })).toEqual({
@@ -209,7 +209,7 @@ test.each([
   expect(provider.asksForUsage({ ...CHANNEL, type: 42 }, to)).toBe(false)
 })
 
-test('Mistral gets ids of nine letters, the same for a call and its result', () => {
+test('sends Mistral ids of nine letters, the same for a call and its result', () => {
   const call = (id: string) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })
   const talk = (first: string, second: string) => ({
     messages: [
@@ -259,7 +259,7 @@ test.each([
   expect(url === null ? null : new URL(String(url)).pathname).toBe(path)
 })
 
-test('MiniMax says all of it again at the end, which no client is made to read', () => {
+test('drops the whole text that MiniMax repeats at the end', () => {
   const piece = { choices: [{ index: 0, delta: { role: 'assistant', content: 'Hi' } }] }
   const last = {
     choices: [

@@ -4,14 +4,17 @@ import type { Provider, ProviderChannel, Task } from '../protocols/dialect/provi
 import { openaiModelList } from './shared/model-list.ts'
 import type { Vendor } from './vendor.ts'
 
-/** What a vendor of OpenAI's dialect may declare beside the members of all vendors. */
+/** Members that a vendor of OpenAI's dialect may declare beside those of all vendors. */
 interface OpenaiVendor extends Omit<Vendor, 'provider' | 'protocol'> {
   /**
-   * Whether it has the Responses API, for all its models or for these. If not, calls of that API
-   * are converted to chat.
+   * Whether the vendor has the Responses API, for all its models or for these. If not, calls of
+   * that API are converted to chat.
    */
   readonly responses?: true | ReadonlySet<string>
-  /** Differences from the usual call, for all calls or by model and task; null: none. */
+  /**
+   * Differences from OpenAI's provider, for all calls or by model and task; null for no
+   * differences.
+   */
   readonly call?:
     | Partial<Provider>
     | ((model: string, task: Task, capabilities: Capabilities) => Partial<Provider> | null)
@@ -22,7 +25,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/v1/chat/completions',
   completions: '/v1/completions',
   embeddings: '/v1/embeddings',
-  // Requests of Gemini clients become one list of texts.
+  // Embedding requests of Gemini clients become one list of texts.
   embedContent: '/v1/embeddings',
   batchEmbedContents: '/v1/embeddings',
   moderations: '/v1/moderations',
@@ -36,15 +39,15 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   compact: '/v1/responses/compact',
 }
 
-/** Whether the task asks for embeddings, in the words of any client. */
+/** Whether the task requests embeddings, in any client's format. */
 export const embeds = (task: Task): boolean => PATHS[task] === PATHS.embeddings
 
-/** The key as the bearer. */
+/** The key as a bearer token. */
 export const openaiHeaders = ({ type, key }: ProviderChannel): Record<string, string> => ({
   authorization: `Bearer ${bearerOf(type, key).secret}`,
 })
 
-/** The usual call of OpenAI's API. */
+/** Default call of OpenAI's API. */
 function openaiProvider(responses: true | ReadonlySet<string> | undefined): Provider {
   const hasResponses = (model: string): boolean =>
     responses === true || responses?.has(model) === true
@@ -62,8 +65,8 @@ function openaiProvider(responses: true | ReadonlySet<string> | undefined): Prov
 }
 
 /**
- * Declares a vendor of OpenAI's dialect. What it wants otherwise is a change of a few members that
- * keeps the meaning (`call.edits`); what it has no member for it refuses itself.
+ * Declares a vendor of OpenAI's dialect. Small differences are edits of members that keep the
+ * meaning (`call.edits`); the vendor itself rejects what it does not support.
  */
 export function openaiVendor({ responses, call = {}, ...declaration }: OpenaiVendor): Vendor {
   const usual = openaiProvider(responses)

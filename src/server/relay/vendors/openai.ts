@@ -29,7 +29,7 @@ export const openai = openaiVendor({
   call: (model, _task, capabilities) =>
     takesOtherLimit({ model, capabilities }) ? { edits: thinkingEdits } : null,
   traits: { servesOpenai: true, takesCodexNotes: true },
-  // OpenAI no longer has these addresses; gateways that have them may answer 0 whatever is left.
+  // OpenAI has removed these endpoints. Gateways that still have them may return 0 for any balance.
   balance: { unit: 'usd', read: fromSubscription, neverDisables: true },
   models: names(`
     gpt-6-astra gpt-6-sol gpt-6-luna gpt-4o gpt-4o-mini gpt-4.1 gpt-4.1-2025-04-14 gpt-4.1-mini

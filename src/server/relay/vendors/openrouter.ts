@@ -9,8 +9,9 @@ import { openaiVendor, openaiHeaders } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 
 /**
- * Only a management key may read the account's credits. A key for models gets what its own limit
- * leaves, if it has one. Source: OpenRouter's API reference, "Get credits", "Get current API key".
+ * Only a management key can read the account's credits. For any other key, the balance is the
+ * remaining limit of the key, if it has a limit. Source: OpenRouter's API reference, "Get credits",
+ * "Get current API key".
  */
 const readBalance: ReadBalance = async ({ channel, ask }) => {
   const asked = (path: string) =>
@@ -33,15 +34,15 @@ const isDenied = (error: unknown): boolean =>
 
 const OWN_NAME = 'Gatehouse'
 
-/** OpenRouter shows its customers which program called. */
+/** OpenRouter shows its customers which program called. The headers identify this gateway. */
 function headers(channel: ProviderChannel, { ownAddress }: ProviderCall): Record<string, string> {
   const referer = ownAddress === '' ? {} : { 'HTTP-Referer': ownAddress }
   return { ...openaiHeaders(channel), 'X-Title': OWN_NAME, ...referer }
 }
 
 /**
- * One of the two members, never both (openclaw/openclaw#24119). Source: OpenRouter's documentation,
- * "Reasoning Tokens".
+ * Sends only one of the two members: OpenRouter rejects both together (openclaw/openclaw#24119).
+ * Source: OpenRouter's documentation, "Reasoning Tokens".
  */
 const reasoningSwitch: ReasoningSwitch = ({ kind }, effort, model) => {
   if (effort !== null) return { reasoning_effort: effort }
@@ -59,18 +60,18 @@ export const openrouter = openaiVendor({
   responses: true,
   call: { headers },
   traits: {
-    // Marks are the only way to cache Claude's and Qwen's prompts: "Prompt caching", "Anthropic
-    // Claude", "Alibaba Qwen".
+    // OpenRouter caches prompts of Claude and Qwen only with cache marks. Source: OpenRouter's
+    // documentation, "Prompt caching", "Anthropic Claude", "Alibaba Qwen".
     cachesMarked: (model) => model.maker === 'anthropic' || hasFeature(model, 'cache_marks'),
     reasoningSwitch,
     cachesMarkedTools: true,
-    // Its documentation, "Preserving reasoning blocks".
+    // Source: OpenRouter's documentation, "Preserving reasoning blocks".
     signsInReasoning: true,
   },
   refusals: {
     hosts: /(?:^|\.)openrouter\.ai$/,
-    // A balance that suffices for smaller requests has another sentence than an empty one. Text
-    // that a filter found comes with 403. Source: OpenRouter, "Errors".
+    // A balance that suffices for smaller requests only has a different message from an empty one.
+    // Filtered content is reported with status 403. Source: OpenRouter, "Errors".
     meaning({ status, message }) {
       if (status === 403 && /\bflagged\b/.test(message)) return { status: 400 }
       const isTooDear =

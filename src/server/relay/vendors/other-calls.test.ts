@@ -13,7 +13,7 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** Rankings, pictures and speech at providers that have words or addresses of their own for them. */
+/** Reranking, images and speech at providers with their own formats or URLs. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -30,7 +30,7 @@ const SPEECH = { path: '/v1/audio/speech' }
 const documents = ['first', 'second', 'third']
 
 describe('Zhipu', () => {
-  test('ranks in the common words', async () => {
+  test('reranks in the usual format', async () => {
     const model = await aServed(16, 'rerank')
     const answer = await post(setup, client, { model, query: 'q', documents, top_n: 2 }, RANKING)
     expect(lastCall()).toMatchObject({
@@ -41,7 +41,7 @@ describe('Zhipu', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18)
   })
 
-  test('draws, and is charged by the picture', async () => {
+  test('generates images, charged per image', async () => {
     const model = await aServed(16, 'cogview-4-250304')
     const body = { model, prompt: 'a cat', size: '1024x1024' }
     const answer = await post(setup, client, body, PICTURES)
@@ -52,7 +52,7 @@ describe('Zhipu', () => {
     expect(quota).toBe(1000)
   })
 
-  test('speaks with its own voices, and says which it does not have', async () => {
+  test('uses its own voices, and names unsupported ones', async () => {
     const model = await aServed(16, 'glm-tts')
     const body = { model, input: 'hello', voice: 'tongtong', response_format: 'wav' }
     const answer = await post(setup, client, body, SPEECH)
@@ -66,7 +66,7 @@ describe('Zhipu', () => {
 })
 
 describe('DashScope', () => {
-  test('ranks in its own words', async () => {
+  test('reranks in its own format', async () => {
     const model = await aServed(17, 'gte-rerank-v2')
     const asked = {
       model,
@@ -95,7 +95,7 @@ describe('DashScope', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(18)
   })
 
-  test('refuses in its own words, for nothing', async () => {
+  test('reports errors in its own words, without a charge', async () => {
     const model = await aServed(17, 'fail-400+gte-rerank')
     const answer = await post(setup, client, { model, query: 'q', documents }, RANKING)
     expect(answer.status).toBe(400)
@@ -107,7 +107,7 @@ describe('DashScope', () => {
     await expectNothingCharged(setup, client)
   })
 
-  test('draws by a task that is asked about until it is over', async () => {
+  test('generates images by a task that is polled until it ends', async () => {
     const model = await aServed(17, 'wanx2.1-t2i-turbo')
     const body = { model, prompt: 'a cat', n: 2, size: '1024x768', quality: 'auto', user: 'me' }
     const answer = await post(setup, client, body, PICTURES)
@@ -123,7 +123,7 @@ describe('DashScope', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(2000)
   })
 
-  test('fetches the pictures for whoever wants their bytes, without the key', async () => {
+  test('fetches images without the key for clients that request bytes', async () => {
     const model = await aServed(17, 'qwen-image-plus')
     const body = { model, prompt: 'a cat', response_format: 'b64_json', negative_prompt: 'dogs' }
     const answer = await post(setup, client, body, PICTURES)
@@ -136,7 +136,7 @@ describe('DashScope', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(1000)
   })
 
-  test('a task may give the pictures themselves', async () => {
+  test('accepts a task whose result contains the images', async () => {
     const bytes = 'iVBORw0KGgo='
     const results = [{ b64_image: bytes }, { code: 'InternalError' }, { b64_image: bytes }]
     const scripted = await startScriptedUpstream((_request, response) => {
@@ -156,13 +156,13 @@ describe('DashScope', () => {
     await scripted.close()
   })
 
-  test('the name of an open model goes out as DashScope has it', async () => {
+  test('sends DashScope’s name of an open model', async () => {
     const model = await aServed(17, 'ali-stable-diffusion-xl')
     await post(setup, client, { model, prompt: 'a cat' }, PICTURES)
     expect(bodies()[0]).toMatchObject({ model: model.replace('ali-', '') })
   })
 
-  test('a task that fails says why, for nothing', async () => {
+  test('reports why a task failed, without a charge', async () => {
     const model = await aServed(17, 'wanx-task-fails')
     const answer = await post(setup, client, { model, prompt: 'a cat' }, PICTURES)
     expect(answer.status).toBe(400)
@@ -170,7 +170,7 @@ describe('DashScope', () => {
     await expectNothingCharged(setup, client)
   })
 
-  test('what cannot be said is refused by name', async () => {
+  test('rejects unsupported members by name', async () => {
     const model = await aServed(17, 'wanx2.1-t2i-turbo')
     const body = { model, prompt: 'a cat', background: 'transparent' }
     const answer = await post(setup, client, body, PICTURES)
@@ -179,8 +179,8 @@ describe('DashScope', () => {
     await expectNothingCharged(setup, client)
   })
 
-  // A task goes on, and costs money, whoever waits for it.
-  test('a task that nobody waits for any more is cancelled', async () => {
+  // A task continues and costs money even if its client has left.
+  test('cancels a task after its client has left', async () => {
     const asked: string[] = []
     const scripted = await startScriptedUpstream(({ method, url }, response) => {
       asked.push(`${method} ${url}`)
@@ -197,7 +197,7 @@ describe('DashScope', () => {
     await scripted.close()
   })
 
-  test('pictures elsewhere than in its own storage are not fetched', async () => {
+  test('does not fetch images from hosts other than its storage', async () => {
     let stolen = 0
     const thief = await startScriptedUpstream((_request, response) => {
       stolen += 1
@@ -220,7 +220,7 @@ describe('DashScope', () => {
 })
 
 describe('Imagen on Vertex', () => {
-  test('draws, and is charged by the picture', async () => {
+  test('generates images, charged per image', async () => {
     const model = await aServed(42, 'imagen-4.0-generate-001')
     const body = { model, prompt: 'a cat', n: 2, size: '1536x1024', seed: 7, user: 'me' }
     const answer = await post(setup, client, body, PICTURES)
@@ -240,7 +240,7 @@ describe('Imagen on Vertex', () => {
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(2000)
   })
 
-  test('gives an address that holds the picture to whoever wants one', async () => {
+  test('returns a data URL on request', async () => {
     const model = await aServed(42, 'imagen-4.0-fast-generate-001')
     const body = { model, prompt: 'a cat', response_format: 'url' }
     const answer = await post(setup, client, body, PICTURES)
@@ -249,7 +249,7 @@ describe('Imagen on Vertex', () => {
     })
   })
 
-  test('says why it made none, for nothing', async () => {
+  test('reports why it generated no image, without a charge', async () => {
     const model = await aServed(42, 'imagen-filtered')
     const answer = await post(setup, client, { model, prompt: 'a cat' }, PICTURES)
     expect(answer.status).toBe(400)
@@ -268,7 +268,7 @@ describe('Imagen on Vertex', () => {
     expect(JSON.stringify(answer.json)).toContain(name)
   })
 
-  test('other models of Vertex draw nothing', async () => {
+  test('rejects other models of Vertex', async () => {
     const model = await aServed(42, 'gemini-2.0-flash')
     const answer = await post(setup, client, { model, prompt: 'x' }, PICTURES)
     expect(answer.status).toBeGreaterThanOrEqual(400)
@@ -276,14 +276,14 @@ describe('Imagen on Vertex', () => {
   })
 })
 
-/** What providers' references give as answers, and what becomes of them. */
+/** Responses from the providers' references, and the client's responses. */
 interface Documented {
   source: string
   type: number
   base: string
   path: string
   asked: object
-  /** By the ends of their addresses. */
+  /** Responses by the ends of their paths. */
   answers: Record<string, object>
   given: object
   charged: number

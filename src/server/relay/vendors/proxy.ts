@@ -1,6 +1,6 @@
 import { nativeVendor } from './vendor.ts'
 
-/** Passes requests on as they are: see `relay/proxy/`. */
+/** Passes requests on unchanged: see `relay/proxy/`. */
 export const proxy = nativeVendor({
   type: 43,
   label: 'Proxy',

@@ -8,7 +8,7 @@ import type { Vendor } from './vendor.ts'
 
 const byType: ReadonlyMap<number, Vendor> = new Map(vendors.map((vendor) => [vendor.type, vendor]))
 
-/** Types that newer or other programs wrote: called as OpenAI at the channel's own address. */
+/** Channel types of newer or other programs: they use OpenAI's API at the channel's own URL. */
 const { balance: _none, ...unknownType } = unknownRow
 const unknownVendor = openaiVendor(unknownType)
 

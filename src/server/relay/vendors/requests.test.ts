@@ -15,7 +15,9 @@ import {
 } from '../../test/relay-setup.ts'
 import { useRelay } from '../../test/use-relay.ts'
 
-/** What providers with words of their own are sent, and what is refused because they have none. */
+/**
+ * Requests to providers with their own formats, and errors for what these formats cannot express.
+ */
 
 type Json = Record<string, unknown>
 
@@ -23,7 +25,10 @@ let setup: RelaySetup
 let client: RelayClient
 useRelay((now) => ({ setup, client } = now))
 
-/** Sends a request to a channel of this label; answers what came of it, and what went out. */
+/**
+ * Sends a request to a channel of this label; returns the client's response and the upstream
+ * request.
+ */
 async function send(label: string, over: Json, input: Parameters<typeof post>[3] = {}) {
   const to = nativeChannels.find((row) => row.label === label)
   if (to === undefined) throw new Error(`no channel ${label}`)
@@ -45,7 +50,7 @@ const TALK = [
 ]
 const FIGURES = { max_tokens: 9, temperature: 0.5, top_p: 0.9, stop: ['END'] }
 
-test('Ollama: arguments as objects, figures among options, and whether it is a stream', async () => {
+test('Ollama: arguments as objects, numbers in options, and the streaming mode', async () => {
   const { sent, model } = await send('Ollama', {
     messages: TALK,
     tools: [TOOL],
@@ -74,7 +79,7 @@ test('Ollama: arguments as objects, figures among options, and whether it is a s
   })
 })
 
-test('Cohere: its own names for figures, calls with ids', async () => {
+test('Cohere: its own parameter names, and tool calls with ids', async () => {
   const { sent, model } = await send('Cohere', {
     messages: TALK,
     tools: [TOOL],
@@ -99,7 +104,7 @@ test('Cohere: its own names for figures, calls with ids', async () => {
   })
 })
 
-test('Converse: blocks, turns, and figures in their own object', async () => {
+test('Converse: blocks, turns, and parameters in their own object', async () => {
   const { sent } = await send('Bedrock by Converse', {
     messages: TALK,
     tools: [TOOL],
@@ -137,7 +142,7 @@ test.each([{}, { tools: [TOOL], tool_choice: 'none' }])(
   },
 )
 
-test('Cohere: an answer that broke off before its first word is left out', async () => {
+test('Cohere: omits an empty reply', async () => {
   const user = (content: string) => ({ role: 'user', content })
   const messages = [user('a'), { role: 'assistant', content: '' }, user('b')]
   const { sent } = await send('Cohere', { messages })
@@ -145,13 +150,13 @@ test('Cohere: an answer that broke off before its first word is left out', async
   expect(sent).toMatchObject({ messages: [{ role: 'user', content }] })
 })
 
-test('Converse: instructions without a question are the question', async () => {
+test('Converse: instructions without a question become the question', async () => {
   const messages = [{ role: 'system', content: 'Write a haiku.' }]
   const { sent } = await send('Bedrock by Converse', { messages })
   expect(sent).toEqual({ messages: [{ role: 'user', content: [{ text: 'Write a haiku.' }] }] })
 })
 
-/** As Claude Code sends them to whatever it takes for Anthropic's own API. */
+/** As Claude Code sends them to every server with Anthropic's API. */
 const CODE_BETAS = [
   'claude-code-20250219',
   'interleaved-thinking-2025-05-14',
@@ -199,7 +204,7 @@ describe.each(['Claude on Bedrock', 'Claude on Vertex'])('Claude Code with %s', 
   const ask = (body: Json, betas = CODE_BETAS) =>
     send(label, body, { path, headers: { 'anthropic-beta': betas.join(', ') } })
 
-  test('works: what Anthropic alone knows stays behind, byte for byte all else', async () => {
+  test('works: drops Anthropic’s own members, and sends the rest byte for byte', async () => {
     const { messages, system, tools: _tools, ...body } = codeBody()
     const { sent, headers, answer } = await ask(codeBody({ thinking: { type: 'disabled' } }))
     expect(answer.status).toBe(200)
@@ -227,7 +232,7 @@ describe.each(['Claude on Bedrock', 'Claude on Vertex'])('Claude Code with %s', 
     expect(headers['anthropic-beta']).toBe(head)
   })
 
-  test('betas that serve something go along, under the names they have there', async () => {
+  test('sends betas in use, with the names of the cloud', async () => {
     const deferred = { ...CODE_TOOL, name: 'g', defer_loading: true }
     const body = {
       max_tokens: 4000,
@@ -264,7 +269,7 @@ describe.each(['Claude on Bedrock', 'Claude on Vertex'])('Claude Code with %s', 
     await expectNothingCharged(setup, client)
   })
 
-  test('nothing else is changed: members that nobody here knows are the upstream’s to refuse', async () => {
+  test('leaves unknown members to the upstream to reject', async () => {
     const { answer, sent } = await ask({ max_tokens: 9, mcp_servers: [], new_thing: 1 }, [])
     expect(sent).toMatchObject({ new_thing: 1 })
     expect(sent).not.toHaveProperty('mcp_servers')
@@ -284,7 +289,7 @@ test.each([
   if (!('temperature' in expected)) expect(sent).not.toHaveProperty('temperature')
 })
 
-test('DashScope thinks in a stream, for a client that wants the whole', async () => {
+test('DashScope reasons in a stream for a client without streaming', async () => {
   const model = await aNativeModel(setup, { type: 17, model: 'qwen3-8b' })
   const messages = [{ role: 'user', content: 'Hi' }]
   const thinking = { type: 'enabled', budget_tokens: 2000 }
@@ -303,7 +308,7 @@ test('DashScope thinks in a stream, for a client that wants the whole', async ()
   expect(plain).not.toHaveProperty('stream')
 })
 
-test('DashScope searches the web for a name that ends so, with the plugin of its channel', async () => {
+test('DashScope searches the web for a name with this suffix, with the channel’s plugin', async () => {
   const model = 'qwen-max-internet'
   const config = '{"plugin":"{\\"calculator\\":{}}"}'
   await aRoute(setup, model, { type: 17, config })
@@ -314,7 +319,7 @@ test('DashScope searches the web for a name that ends so, with the plugin of its
   expect(seen?.headers['x-dashscope-plugin']).toBe('{"calculator":{}}')
 })
 
-describe('what a provider has no word for is refused by its name, for nothing', () => {
+describe('rejects what a provider does not support by name, without a charge', () => {
   const picture = 'https://example.com/a.png'
   const seen = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: picture } }] }]
   const heard = [
@@ -351,7 +356,7 @@ test.each([
   expect(answer.headers[`x-gatehouse-${how}`]).toBe(field)
 })
 
-test('Bedrock by Converse asks for JSON in words', async () => {
+test('Converse requests JSON in the prompt', async () => {
   const { answer, sent } = await send('Bedrock by Converse', {
     response_format: { type: 'json_object' },
   })
@@ -359,7 +364,7 @@ test('Bedrock by Converse asks for JSON in words', async () => {
   expect(JSON.stringify(sent)).toContain('JSON only')
 })
 
-test('Cohere no longer searches: a name that asks for it is refused, for nothing', async () => {
+test('Cohere no longer searches: rejects a name with the suffix, without a charge', async () => {
   const model = 'command-r-internet'
   await aRoute(setup, model, { type: 35 })
   const body = { model, messages: [{ role: 'user', content: 'News?' }] }
@@ -370,7 +375,7 @@ test('Cohere no longer searches: a name that asks for it is refused, for nothing
   await expectNothingCharged(setup, client)
 })
 
-test('Cohere ranks, in the shape that all others took over', async () => {
+test('Cohere reranks in the usual format', async () => {
   const model = 'rerank-v3.5'
   await aRoute(setup, model, { type: 35 })
   const documents = ['a', { text: 'b' }]
@@ -382,7 +387,7 @@ test('Cohere ranks, in the shape that all others took over', async () => {
   expect(seen?.body).toEqual({ model, query: 'q', documents: ['a', 'b'], top_n: 1 })
 })
 
-test('an API key of Bedrock’s own goes along as it is, whole and streamed', async () => {
+test('sends a Bedrock API key unchanged, with and without streaming', async () => {
   const { apiKey, region } = BEDROCK_ACCOUNT
   for (const model of ['amazon.nova-2-lite-v1:0', 'anthropic.claude-sonnet-4-6']) {
     await aRoute(setup, model, { type: 33, key: `${apiKey}|${region}` })
@@ -395,8 +400,8 @@ test('an API key of Bedrock’s own goes along as it is, whole and streamed', as
   expect(seen?.headers['authorization']).toBe(`Bearer ${apiKey}`)
 })
 
-describe('credentials that are refused', () => {
-  test('a secret key that is not Amazon’s: told without it', async () => {
+describe('rejected credentials', () => {
+  test('reports a wrong secret key without revealing it', async () => {
     const model = 'amazon.nova-lite-v1:0'
     const key = 'AKIAIOSFODNN7EXAMPLE|a-secret-that-is-not-known-there|us-east-1'
     await aRoute(setup, model, { type: 33, key })
@@ -424,7 +429,7 @@ describe('credentials that are refused', () => {
     expect(JSON.stringify(tested.json)).toContain('不完整')
   })
 
-  test('a service account that Google does not know: another channel is asked', async () => {
+  test('tries another channel if Google rejects the service account', async () => {
     const model = 'gemini-2.0-flash-lite'
     const broken = 'us-east5|our-project|{"type":"service_account"}'
     await aRoute(setup, model, { type: 42, key: broken, priority: 9 })

@@ -39,7 +39,7 @@ export const closeAi = openaiVendor({
   models: openai.models ?? [],
 })
 
-/** The key is in the address, as this vendor's API wants it. */
+/** OpenAI-SB requires the key in the URL. */
 const fromOpenAiSb: ReadBalance = async ({ channel, ask }) => {
   const query = `api_key=${encodeURIComponent(channel.key)}`
   const url = beside(baseUrlOf(channel), `/sb-api/user/status?${query}`)
@@ -92,7 +92,7 @@ export const aiLs = openaiVendor({
   models: openai.models ?? [],
 })
 
-/** The account is at the site's own host, not at the API's. */
+/** The account's endpoint is on the host of the website, not of the API. */
 const fromAiProxy: ReadBalance = async ({ channel, ask }) => {
   const base = trimBaseUrl(channel.base_url ?? '') || 'https://aiproxy.io'
   const url = beside(base, '/api/report/getUserOverview')

@@ -18,7 +18,10 @@ import { names } from './vendor.ts'
 
 const OK = 20_000
 
-/** Source: SiliconFlow's pricing: USD at siliconflow.com, CNY at siliconflow.cn. */
+/**
+ * SiliconFlow's balance, in USD at siliconflow.com and in CNY at siliconflow.cn. Source:
+ * https://siliconflow.com/pricing and https://siliconflow.cn/pricing.
+ */
 const readBalance: ReadBalance = async ({ channel, ask }) => {
   rejectDollarHost(channel, 'siliconflow.com')
   const url = belowVersion(channel, '/v1/user/info')
@@ -26,7 +29,10 @@ const readBalance: ReadBalance = async ({ channel, ask }) => {
   return parseBalance(Answer, await ask({ url, headers: bearer(channel) })).data.totalBalance
 }
 
-/** Source: SiliconFlow's API reference, "Create chat completion", which names `max_tokens` alone. */
+/**
+ * SiliconFlow accepts a completion limit only as `max_tokens`. Source: SiliconFlow's API reference,
+ * "Create chat completion" (https://docs.siliconflow.cn/docs/api/chat-completions-post).
+ */
 function edits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   if (call.task !== 'chat') return []
   return [...renamed(body, 'max_completion_tokens', 'max_tokens'), ...roleEdits(body, call)]
@@ -41,14 +47,15 @@ export const siliconflow = openaiVendor({
   listPosition: 370,
   call: { edits },
   traits: {
-    // SiliconFlow's API reference, "Create chat completion", `enable_thinking`.
+    // Source: SiliconFlow's API reference, "Create chat completion", `enable_thinking` and
+    // `thinking_budget` (https://docs.siliconflow.cn/docs/api/chat-completions-post).
     reasoningSwitch: byBudget((tokens, { min = 128, max = 32_768 }) =>
       Math.min(Math.max(tokens, min), max),
     ),
   },
   refusals: {
     hosts: /(?:^|\.)siliconflow\.(?:cn|com)$/,
-    // Source: SiliconFlow's documentation, "Error handling".
+    // Source: SiliconFlow's documentation, "Error handling" (`docs.siliconflow.cn`).
     meaning: meaningByCode({ 20012: 404, 30001: 402 }),
   },
   balance: { unit: 'cny', read: readBalance },

@@ -9,7 +9,7 @@ export const stepfun = openaiVendor({
   baseUrl: 'https://api.stepfun.com',
   modelVendor: 'stepfun',
   listPosition: 280,
-  // Its reference knows the roles system, user, assistant and tool.
+  // StepFun supports only the roles system, user, assistant and tool.
   call: { edits: roleEdits },
   models: names(`
     step-2-mini step-2-16k step-3 step-3.5-flash step-3.5-flash-2603 step-3.7-flash step-r1-v-mini

@@ -10,11 +10,12 @@ export const together = openaiVendor({
   baseUrl: 'https://api.together.xyz',
   modelVendor: 'togetherai',
   listPosition: 340,
-  // Refuses the role `developer` (earendil-works/pi, `detectCompat`).
+  // Together rejects the role `developer` (earendil-works/pi, `detectCompat`).
   call: { edits: roleEdits },
   refusals: {
     hosts: /(?:^|\.)together\.(?:xyz|ai)$/,
-    // Its 403 is a prompt that is too long. Source: Together's documentation, "Error codes".
+    // Together reports a prompt that is too long with status 403. Source: Together's documentation,
+    // "Error codes".
     meaning: (said) =>
       said.status === 403 && /\bmax_(?:new_)?tokens\b|\bcontext length\b/.test(said.message)
         ? { status: 400, tooLong: tooLongIn(said) ?? TOO_LONG }

@@ -7,59 +7,64 @@ import type { ReadBalance } from './shared/balance.ts'
 import type { ModelList } from './shared/model-list.ts'
 
 /**
- * Everything that Gatehouse knows of one vendor. A file in this folder that exports a constant of
- * `openaiVendor({…})` or `nativeVendor({…})` declares one; the constant's name is its name in
- * `ChannelTypeNumber`. `npm run vendors` writes what is derived from the declarations: `list.ts`,
- * the contract's table of channel types, and the pages of channel types in the manual.
+ * Declaration of one vendor. A file in this folder that exports a constant of `openaiVendor({…})`
+ * or `nativeVendor({…})` declares a vendor; the constant's name is its name in `ChannelTypeNumber`.
+ * `npm run vendors` writes the files that are derived from the declarations: `list.ts`, the
+ * contract's table of channel types, and the pages of channel types in the manual.
  *
- * The members of `ChannelTypeInput` are number, names, colour, address, key and form fields. They
- * are copied into the contract, because the console needs them and must not load server code: write
+ * The members of `ChannelTypeInput` are number, names, colour, URL, key and form fields. They are
+ * copied into the contract, because the console needs them and must not load server code: write
  * them as data.
  */
 export interface Vendor extends Omit<ChannelTypeInput, 'balance'> {
-  /** Place in the console's list of types, lowest first; absent: behind those that have one. */
+  /** Position in the console's list of types, lowest first; types without a position come last. */
   readonly listPosition?: number
 
   /**
-   * How its upstream is called: address, headers, request edits, streams. A function chooses by
-   * model and task. Null if calls of this type are not relayed, or not by the usual path.
+   * How the upstream is called: URL, headers, request edits, streams. A function chooses by model
+   * and task. Null if calls of this type are not relayed, or not by the usual path.
    */
   readonly provider:
     | Provider
     | ((model: string, task: Task, capabilities: Capabilities) => Provider)
     | null
-  /** Differences that the converters of its dialect must know; absent: none. */
+  /** Differences that the converters of its dialect must handle; absent for no differences. */
   readonly traits?: UpstreamTraits
-  /** What its errors mean where the HTTP status does not say it; absent: what it means for all. */
+  /**
+   * Meanings of its errors that the HTTP status does not express; absent if the common rules apply.
+   */
   readonly refusals?: VendorRefusals
 
-  /** How to ask for the account's balance, and what the number counts; absent: it cannot be asked. */
+  /** How to read the account's balance, and its unit; absent if the vendor has no such endpoint. */
   readonly balance?: VendorBalance
-  /** How to ask for the models that a key may use; absent: it cannot be asked. */
+  /** How to list the models that a key may use; absent if the vendor has no such endpoint. */
   readonly modelList?: ModelList
 
   /**
-   * The models that the form of a new channel offers, current ones first. Empty if only the
-   * operator knows them; absent if channels of this type have none.
+   * Models that the form of a new channel offers, current ones first. Empty if they depend on
+   * the operator's account; absent if channels of this type have no models.
    */
   readonly models?: readonly string[]
-  /** Names without a place in `models` that operators still map to others. */
+  /** Names that are not in `models` but that operators still map to other models. */
   readonly formerModels?: readonly string[]
-  /** `owned_by` of its models in the answer of `GET /v1/models`; absent: they are another vendor's. */
+  /**
+   * `owned_by` of its models in the response of `GET /v1/models`; absent if another vendor owns
+   * them.
+   */
   readonly owner?: string
   /**
    * A model that several vendors list belongs to the owner with the lowest rank. Makers of models
    * have ranks below 100, hosts of other makers' models from 100 on. Absent: 99.
    */
   readonly ownerRank?: number
-  /** Its names in lists of published prices; absent: no prices are taken from it. */
+  /** Its names in lists of published prices; absent if no prices are imported from it. */
   readonly priceLists?: PriceListNames
 
   /** Text for the page of its channel type in the manual. */
   readonly docs?: Partial<VendorDocs>
 }
 
-/** How to ask for an account's balance. */
+/** How to read an account's balance. */
 export interface VendorBalance {
   readonly unit: BalanceUnit
   readonly read: ReadBalance
@@ -67,7 +72,7 @@ export interface VendorBalance {
   readonly neverDisables?: true
 }
 
-/** What lists of published prices call a vendor. */
+/** Names of a vendor in lists of published prices. */
 export interface PriceListNames {
   /**
    * A model that several sellers list in models.dev has the price of the seller with the lowest
@@ -93,7 +98,7 @@ export interface VendorDocs {
 export const YES: Words = { en: 'yes', zh: '支持' }
 export const NO: Words = { en: 'no', zh: '不支持' }
 
-/** Support of most vendors with OpenAI's dialect. */
+/** Features that most vendors with OpenAI's dialect support. */
 export const OPENAI_CHAT: VendorDocs['chat'] = {
   images: {
     en: 'as data or by URL, for models with vision',
@@ -111,16 +116,16 @@ export const OPENAI_CHAT: VendorDocs['chat'] = {
   },
 }
 
-/** Declares a vendor with a protocol of its own. */
+/** Declares a vendor with its own protocol. */
 export const nativeVendor = (declaration: Vendor): Vendor => declaration
 
 const RANK_WHEN_UNSET = 99
 
-/** Vendors by `ownerRank`, the lowest first. */
+/** Vendors by `ownerRank`, lowest first. */
 export const byOwnerRank = (vendors: readonly Vendor[]): readonly Vendor[] =>
   vendors.toSorted((a, b) => rankOf(a) - rankOf(b))
 
 const rankOf = ({ ownerRank = RANK_WHEN_UNSET }: Vendor): number => ownerRank
 
-/** Names that stand in a text, separated by white space. */
+/** Splits a text with names that are separated by whitespace. */
 export const names = (text: string): readonly string[] => text.trim().split(/\s+/)

@@ -17,8 +17,8 @@ import {
 import { useRelay } from '../../test/use-relay.ts'
 
 /**
- * Clients of every dialect with channels of every provider here, over HTTP. The upstream refuses
- * members, paths and signatures that the provider would refuse.
+ * Clients of every dialect with channels of every provider here, over HTTP. The upstream rejects
+ * members, paths and signatures that the provider would reject.
  */
 
 const names: DialectName[] = ['openai', 'anthropic', 'gemini']
@@ -57,7 +57,7 @@ describe.each(nativeChannels)('$label', (to) => {
   useRelay((now) => ({ setup, client } = now), { sharesClient: true })
 
   describe.each(names)('for a client of %s', (name) => {
-    test.each(cases)('%s, whole and streamed', async (_what, wish, expected) => {
+    test.each(cases)('%s, with and without streaming', async (_what, wish, expected) => {
       for (const isStream of [false, true]) {
         const model = await aNativeModel(setup, to)
         const { said, answer } = await ask({ setup, client }, speakers[name], {
@@ -71,19 +71,19 @@ describe.each(nativeChannels)('$label', (to) => {
     })
   })
 
-  test('an answer of a shape', async () => {
+  test('a response in a requested format', async () => {
     const model = await aNativeModel(setup, to)
     const answer = await post(setup, client, speakers.openai.body(model, { schema: SCHEMA }, false))
     const said = speakers.openai.whole(answer.json as unknown as Record<string, unknown>)
     expect(said).toMatchObject({ text: '{"answer":42}', finish: 'stop' })
   })
 
-  test('a tool that must be called', async () => {
+  test('a mandatory tool call', async () => {
     const model = await aNativeModel(setup, to)
     const wish: Wish = { tools: ['weather'], choice: 'required' }
     const body = speakers.openai.body(model, wish, false)
     const answer = await post(setup, client, body)
-    // Where the upstream cannot be made to call, the tool is asked for in words.
+    // For an upstream that cannot be forced to call a tool, the prompt demands the call.
     expect(answer.headers['x-gatehouse-adjusted'] ?? '').toBe(to.demandsTools ? '' : 'tool_choice')
     if (!to.demandsTools) {
       expect(answer.status).toBe(200)
@@ -93,13 +93,13 @@ describe.each(nativeChannels)('$label', (to) => {
     expect(said).toMatchObject({ calls: [{ name: 'weather', args }], finish: 'tools' })
   })
 
-  test('a stream that comes byte by byte is the same', async () => {
+  test('reads the same stream byte by byte', async () => {
     const model = await aNativeModel(setup, to, { words: 'one-byte' })
     const { said } = await ask({ setup, client }, speakers.openai, { model, isStream: true })
     expect(said).toMatchObject({ ...SPOKEN, isComplete: true })
   })
 
-  test('figures that nobody can believe are counted here', async () => {
+  test('counts usage itself if it is implausible', async () => {
     const model = await aNativeModel(setup, to, { words: 'usage-missing' })
     for (const isStream of [false, true]) {
       const { answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
@@ -114,7 +114,7 @@ onSqlite('providers and money', (open) => {
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now), { open })
 
-  test('Ollama leaves out a prompt that it has kept: what it made counts all the same', async () => {
+  test('charges the completion if Ollama leaves out a cached prompt', async () => {
     const message = { role: 'assistant', content: 'Hi' }
     const line = `${JSON.stringify({ message, done: true, done_reason: 'stop', eval_count: 25 })}\n`
     const upstream = await startScriptedUpstream(({ headers }, response) => {
@@ -133,7 +133,7 @@ onSqlite('providers and money', (open) => {
   })
 
   describe.each(nativeChannels)('$label', (to) => {
-    test('an answer, whole and streamed, is charged', async () => {
+    test('charges a response with and without streaming', async () => {
       for (const isStream of [false, true]) {
         const model = await aNativeModel(setup, to)
         const { said, answer } = await ask({ setup, client }, speakers.openai, { model, isStream })
@@ -144,7 +144,7 @@ onSqlite('providers and money', (open) => {
       }
     })
 
-    test('a refusal is told, without the key, for nothing', async () => {
+    test('reports an error without the key and without a charge', async () => {
       const model = await aNativeModel(setup, to, { words: 'fail-400' })
       for (const isStream of [false, true]) {
         const answer = await post(setup, client, speakers.openai.body(model, {}, isStream))
@@ -156,7 +156,7 @@ onSqlite('providers and money', (open) => {
       await expectNothingCharged(setup, client)
     })
 
-    test('an error in the middle is told in the stream, and what came is charged', async () => {
+    test('reports an error within a stream, and charges what was received', async () => {
       const model = await aNativeModel(setup, to, { words: 'error-mid-stream' })
       const { said, answer } = await ask({ setup, client }, speakers.openai, {
         model,
@@ -176,7 +176,7 @@ onSqlite('providers and money', (open) => {
           model,
           isStream: true,
         })
-        // OpenAI's dialect may leave its last word out.
+        // OpenAI's dialect may omit the final event.
         const mayEnd = words === 'end-without-done' && said.text === ANSWER
         expect(said.isComplete && !mayEnd).toBe(false)
         expect((await bookedCall(setup, requestIdOf(answer))).quota).toBeGreaterThan(0)

@@ -14,18 +14,19 @@ export const volcengineArk = openaiVendor({
     zh: '模型可直接填模型 ID；若使用推理接入点（ep-…），请用模型重定向把模型名指到接入点 ID',
     en: 'List model ids as they are; to call an endpoint (ep-…), map a model name to its id',
   },
-  // Assistants are beside the models, and only their names tell them apart.
+  // Bots use a path of their own; their names begin with `bot`.
   pathForModels: { models: /^bot/, from: '/chat/', to: '/bots/chat/' },
   modelVendor: 'volcengine-ark',
   listPosition: 120,
   responses: true,
-  // Refuses the role `developer` (agno-agi/agno#6697).
+  // Volcengine Ark rejects the role `developer` (agno-agi/agno#6697).
   call: { edits: roleEdits },
-  // Volcengine Ark, "Chat API", `thinking`.
+  // Source: Volcengine Ark, "Chat API", `thinking`.
   traits: { reasoningSwitch: byObject },
   refusals: {
     hosts: /(?:^|\.)(?:volces|bytepluses)\.com$/,
-    // An overdue balance comes with 403. Source: Volcano Ark, "Error codes".
+    // Volcengine Ark reports an overdue balance with status 403. Source: Volcano Ark, "Error
+    // codes".
     meaning: meaningByCode({ AccountOverdueError: 402 }),
   },
   models: names(`

@@ -2,7 +2,7 @@ import type { Provider, ProviderCall, ProviderChannel } from '../protocols/diale
 import { openaiVendor, openaiHeaders } from './openai-vendor.ts'
 import { names } from './vendor.ts'
 
-/** Source: xAI's guide "Reasoning": its reasoning models reject these. */
+/** Sampling parameters that xAI's reasoning models reject. Source: xAI's guide "Reasoning". */
 const reasoning: Partial<Provider> = { lacks: ['stop', 'presencePenalty', 'frequencyPenalty'] }
 
 const CONVERSATION = 'x-grok-conv-id'
@@ -39,8 +39,9 @@ export const xai = openaiVendor({
   }),
   refusals: {
     hosts: /(?:^|\.)x\.ai$/,
-    // A wrong key comes with 400, filtered content and spent credits with 403 (429 too). Source:
-    // docs.x.ai, "Debugging Errors", and its own sentences.
+    // xAI reports a wrong key with status 400; filtered content and exhausted credits with 403, and
+    // exhausted credits also with 429. Source: docs.x.ai, "Debugging Errors", and xAI's error
+    // messages.
     meaning({ message }) {
       if (message.startsWith('Incorrect API key provided')) return { status: 401 }
       if (message.startsWith('Content violates usage guidelines')) return { status: 400 }

@@ -8,7 +8,7 @@ export const zhinao = openaiVendor({
   color: 'blue',
   baseUrl: 'https://ai.360.cn',
   listPosition: 200,
-  // Its reference knows the roles system, user, assistant and tool.
+  // Zhinao supports only the roles system, user, assistant and tool.
   call: { edits: roleEdits },
   models: names(`
     360GPT_S2_V9 embedding-bert-512-v1 embedding_s1_v1 semantic_similarity_s1_v1

@@ -5,7 +5,7 @@ import { clientCallId, ownCallId } from './call-ids.ts'
 import { readAnthropicRequest } from './read-request.ts'
 import { AnthropicStreamWriter, writeAnthropicAnswer } from './write-answer.ts'
 
-/** Anthropic takes no others back; and Kimi wants its own. */
+/** Anthropic rejects other ids, and Kimi requires its own. */
 const TAKEN = /^[a-zA-Z0-9_-]+$/
 const KIMIS = ['functions.read:0', 'functions.read:1']
 
@@ -27,7 +27,7 @@ function whole(): string[] {
   return idsIn(JSON.stringify(writeAnthropicAnswer(answer, head)))
 }
 
-/** The second begins while the first is open. */
+/** The second call begins while the first is open. */
 function streamed(): string[] {
   const begun = KIMIS.map((id, call): ChatEvent => ({
     kind: 'toolCall',
@@ -58,7 +58,7 @@ describe.each([
   ['whole', whole],
   ['streamed', streamed],
 ])('ids that Anthropic would not take, %s', (_, told) => {
-  test('are told so that it does, and are their maker’s own when they come back', () => {
+  test('are converted for the client, and restored when sent back', () => {
     const ids = told()
     expect(ids).toHaveLength(2)
     for (const id of ids) expect(id).toMatch(TAKEN)

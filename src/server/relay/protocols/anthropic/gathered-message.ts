@@ -5,14 +5,14 @@ import { unfoldedStart } from './message-events.ts'
 import { joinedUsage } from './usage.ts'
 
 /**
- * The events of a message as one. Source: Anthropic's API reference, "Streaming messages", and its
+ * Joins the events of a message. Source: Anthropic's API reference, "Streaming messages", and its
  * SDK, `MessageStream`.
  */
 export class GatheredMessage implements StreamGatherer {
   private message: JsonRecord = {}
   private usage: JsonRecord = {}
   private readonly blocks = new Map<unknown, JsonRecord>()
-  /** What a tool is called with, by the place of its block. */
+  /** Arguments of each tool call as JSON text, by the index of its block. */
   private readonly inputs = new Map<unknown, string>()
 
   add(event: JsonRecord): void {

@@ -78,8 +78,8 @@ const sealOf = (value: unknown) =>
   typeof value === 'string' && value !== '' ? { by: 'anthropic' as const, value } : null
 
 /**
- * Reads a stream event by event. Several blocks may be open at once: deltas name theirs by its
- * index.
+ * Reads a stream event by event. Several blocks may be open at the same time: each delta has the
+ * index of its block.
  *
  * The figures of `message_delta` are cumulative: they replace those of `message_start`.
  */
@@ -218,7 +218,7 @@ export class AnthropicStreamReader implements StreamReader {
     if (block.type === 'redacted_thinking') {
       return [...opened, { kind: 'redacted', choice: 0, redacted: textOr(block.data) }]
     }
-    // Usually empty; some servers send the first text here.
+    // The initial text is usually empty; some servers send the first piece in it.
     const kind = block.type === 'thinking' ? 'thinking' : 'text'
     if (kind === 'text') this.takeText(block.text, arrayOr(block.citations))
     return [...opened, ...textEvent(kind, block[kind]), ...textEvent('hostedTool', calledIn(block))]
@@ -243,7 +243,7 @@ export class AnthropicStreamReader implements StreamReader {
         return textEvent('hostedTool', args)
       }
       default:
-        // `text_delta`; some servers leave the type out.
+        // Handles `text_delta`, whose type some servers omit.
         this.takeText(delta.text, [])
         return textEvent('text', delta.text)
     }

@@ -109,7 +109,7 @@ function readChangedTool(block: Members): ChangedTool {
     case 'tool_definition':
       return readDefinition(objectOrThrow(tool, 'definition'))
     default:
-      // Only Anthropic itself can call a tool of an MCP server.
+      // Tools of an MCP server run at Anthropic only.
       throw unsupportedField(tool.place('type'))
   }
 }
@@ -156,7 +156,7 @@ function isCallable(tool: Members): boolean {
 
 function readTool(tool: Members): Tool {
   tool.ignore('type')
-  // How calls are delivered, and who may make them.
+  // Members about the delivery of calls and about allowed callers have no effect here.
   tool.ignore('eager_input_streaming', 'defer_loading', 'allowed_callers')
   const read: Tool = {
     name: tool.textOrThrow('name'),

@@ -3,18 +3,18 @@ import { readAnthropicRequest } from './read-request.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 
-test('thinking between calls only is the least there is', () => {
+test('reasoning between calls only is the minimum', () => {
   const read = readAnthropicRequest({ messages, thinking: { type: 'between_tools' } })
   expect(read.thinking).toEqual({ kind: 'off' })
 })
 
-test('a way of thinking that nobody here knows is refused', () => {
+test('rejects an unknown reasoning mode', () => {
   expect(() => readAnthropicRequest({ messages, thinking: { type: 'sideways' } })).toThrow(
     /thinking\.type/,
   )
 })
 
-test('a document’s title and context are said before it', () => {
+test('puts a document’s title and context before it', () => {
   const source = { type: 'text', media_type: 'text/plain', data: 'Rain.' }
   const content = [{ type: 'document', title: 'Oslo', context: 'A report of 1999.', source }]
   const read = readAnthropicRequest({ messages: [{ role: 'user', content }] })
@@ -25,14 +25,14 @@ test('a document’s title and context are said before it', () => {
   ])
 })
 
-test('what becomes of thoughts that no longer fit is for Anthropic alone', () => {
+test('ignores Anthropic’s option for invalid reasoning', () => {
   for (const block_binding of [{}, { prefix_mismatch_behavior: 'drop_block' }]) {
     const read = readAnthropicRequest({ messages, thinking: { type: 'adaptive', block_binding } })
     expect(read.thinking).toEqual({ kind: 'adaptive' })
   }
 })
 
-test('a document of texts and pictures is said as these', () => {
+test('converts a document of texts and images to these', () => {
   const picture = { type: 'base64', media_type: 'image/png', data: 'AA==' }
   const shown = [
     { type: 'text', text: 'Rain.' },
@@ -51,7 +51,7 @@ test('a document of texts and pictures is said as these', () => {
   ])
 })
 
-test('what a search has found, of the world and of tools, is said in results', () => {
+test('reads results of web and tool searches', () => {
   const found = {
     type: 'search_result',
     title: 'Oslo',
@@ -73,7 +73,7 @@ test('what a search has found, of the world and of tools, is said in results', (
 })
 
 /** Source: what Claude Code was seen to send (vllm-project/vllm#57324), and Anthropic's SDK. */
-describe('messages of the system change', () => {
+describe('system messages change', () => {
   const user = { role: 'user', content: 'Hi' }
   const tool = (name: string) => ({ name, input_schema: { type: 'object' } })
   const tools = [tool('Bash'), { ...tool('mcp__x__y'), defer_loading: true }]

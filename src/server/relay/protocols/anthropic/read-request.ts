@@ -61,7 +61,7 @@ function readLimit(request: Members): number | null {
 /** Ignores hints about storage, routing and diagnostics, which do not change the answer. */
 function ignoreHints(request: Members): void {
   request.ignore('model', 'stream', 'cache_control', 'diagnostics', 'user_profile_id')
-  // Allows parts of a long conversation to be dropped; keeping all of them complies.
+  // This member allows the API to drop parts of a long conversation, but does not require it.
   request.ignore('context_management', 'betas')
   const tier = request.text('service_tier') ?? 'auto'
   if (tier !== 'auto' && tier !== 'standard_only') request.notes.drop('service_tier')

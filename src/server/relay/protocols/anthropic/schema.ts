@@ -73,11 +73,11 @@ const FORMATS: ReadonlySet<unknown> = new Set(
 )
 /** Keywords that constrain nothing. */
 const SILENT: ReadonlySet<string> = new Set(['$schema', '$id', '$comment'])
-/** Keywords that may stand beside a single part. */
+/** Keywords that are allowed beside an `allOf` with a single part. */
 const ASIDE: ReadonlySet<string> = new Set(['allOf', 'title', 'description', 'default'])
-/** Keywords that may stand beside a reference. */
+/** Keywords that are allowed beside a `$ref`. */
 const REFERRING: ReadonlySet<string> = new Set(['$ref', '$defs', 'definitions'])
-/** One of these defines the value. */
+/** Keywords of which one must define the value. */
 const SAYING = ['type', 'enum', 'const', 'anyOf', '$ref']
 
 class Closing {
@@ -141,7 +141,7 @@ class Closing {
       case 'anyOf':
       case 'oneOf':
         return arrayOr(value).map((variant) => this.close(variant))
-      // Once closed, each part would forbid the members of the others.
+      // A closed part of `allOf` would forbid the members of the other parts.
       case 'allOf':
       case 'patternProperties':
         return this.open()
@@ -164,13 +164,13 @@ class Closing {
 
   private withBounds(out: JsonRecord, sent: JsonRecord): JsonRecord {
     const { type, properties, ...rest } = out
-    // The values already define the type.
+    // `enum` and `const` already define the type, so the `type` keyword is dropped.
     if (out.enum !== undefined || out.const !== undefined) return rest
     if (Array.isArray(type) || out.anyOf !== undefined) this.unions += 1
     const isObject = type === 'object' || arrayOr(type).includes('object')
     if (!isObject && properties === undefined) return out
     const names = Object.keys(recordOr(properties))
-    // A closed object without members could hold nothing.
+    // A closed object without properties would always be empty.
     if (names.length === 0 && sent.additionalProperties !== false) return this.open()
     const demanded = new Set(arrayOr(out.required))
     this.optional += names.filter((name) => !demanded.has(name)).length

@@ -78,7 +78,7 @@ export const citationMember = ({ url, title, quote }: Citation): JsonRecord => (
   cited_text: quote ?? '',
 })
 
-/** Number of searches in the usage for the client; null if there were none. */
+/** Number of searches in the usage for the client; null if no search ran. */
 export function searchUsage(tools: Readonly<Record<string, number>> = {}): JsonRecord | null {
   const counts = Object.entries(tools).filter(([name]) => SEARCHES.test(name))
   const count = counts.reduce((sum, [, uses]) => sum + uses, 0)

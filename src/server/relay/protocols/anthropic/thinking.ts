@@ -69,10 +69,11 @@ const BUDGETS: Readonly<Record<Effort, number>> = {
 /**
  * Returns `max_tokens`, reasoning included, for a request without a limit, since Anthropic requires
  * one. A whole answer must arrive before the client or the relay times out
- * (`RELAY_WHOLE_ANSWER_TIMEOUT`), so its limit is lower. A stream may take longer: all models since
- * 4.5 write that much; before 4.5, the limit and the prompt had to fit into the context window.
- * Claude Code itself sends this limit to unknown models. Sources: Anthropic's documentation,
- * "Models overview" and "Context windows"; Claude Code's, "Environment variables".
+ * (`RELAY_WHOLE_ANSWER_TIMEOUT`), so its limit is lower. A stream gets the model's maximum: for
+ * models since 4.5 the prompt does not reduce it; before 4.5, limit and prompt together had to fit
+ * into the context window. Claude Code itself sends this limit to unknown models. Sources:
+ * Anthropic's documentation, "Models overview" and "Context windows"; Claude Code's, "Environment
+ * variables".
  */
 export function defaultMaxTokens(to: AskedModel, isStream: boolean): number {
   const { default_output: tokens = UNKNOWN_ANSWER_TOKENS } = capabilitiesOf(to).limit ?? {}
@@ -103,7 +104,7 @@ export function thinkingWords(
   if (thinking === null) return plain
   if (thinking.kind === 'off') {
     if (!alwaysReasonsMuch(model)) return { ...plain, thinking: thinkingOff(model) }
-    // `disabled` is an error here: the lowest effort comes closest.
+    // This model rejects `disabled`, so the lowest effort is sent.
     adjustThinking(request)
     return { ...plain, effort: 'low' }
   }
@@ -155,7 +156,7 @@ function effortWord(
   if (thinking.kind === 'adaptive') return null
   const asked = thinking.kind === 'effort' ? thinking.effort : effortOfBudget(thinking.tokens)
   const values = effortValues(model)
-  // The lowest effort has another name here, and `xhigh` came with 4.7.
+  // Anthropic's lowest effort is `low`, and only models since 4.7 have `xhigh`.
   if (asked === 'minimal') return 'low'
   if (asked === 'xhigh' && values?.includes(asked) === false) return 'high'
   return values === null ? asked : nearestEffort(asked, values)
@@ -210,14 +211,14 @@ function withBudget(tokens: number, request: ChatRequest, maxTokens: number): Th
     return { thinking, effort: null, maxTokens: Math.max(maxTokens, ANSWER_TOKENS + tokens) }
   }
   const budget = Math.min(tokens, maxTokens - 1)
-  // There is no room for reasoning.
+  // The limit leaves no room for reasoning.
   if (budget < BUDGET_MIN) return { thinking: null, effort: null, maxTokens }
   return { thinking: { type: 'enabled', budget_tokens: budget }, effort: null, maxTokens }
 }
 
 /**
  * Sampling parameters that a model accepts. Sources: "Extended thinking", "Feature compatibility";
- * the migration guides of 4.5 (not both at once) and 4.7 (none).
+ * the migration guides of 4.5 (not both together) and 4.7 (no sampling parameters).
  */
 export function samplingWords(
   request: ChatRequest,

@@ -45,7 +45,7 @@ export function readAnthropicUsage(value: unknown, tokensMax: number): UsageRead
     {
       ...sum,
       thoughtInsideTokens: figures.thought ?? 0,
-      // Searches that ran, not search tools that were declared.
+      // Counts searches that ran, not search tools that were declared.
       extras: figures.searches ? { tools: { web_search: figures.searches } } : {},
     },
     tokensMax,

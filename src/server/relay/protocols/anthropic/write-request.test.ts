@@ -18,13 +18,13 @@ function asked(
   return writeAnthropicRequest(request, { model, isStream, asksForUsage: false })
 }
 
-describe('not to think', () => {
+describe('reasoning is off', () => {
   test.each<[string, Json | undefined]>([
     ['claude-haiku-5-5', { type: 'disabled' }],
     ['claude-opus-5', { type: 'disabled' }],
     ['anthropic/claude-sonnet-5', { type: 'disabled' }],
     ['claude-sonnet-5-5', { type: 'between_tools' }],
-    // They think only when told to.
+    // These models reason only on request.
     ['claude-opus-4-8', undefined],
     ['claude-opus-4-20250514', undefined],
     ['claude-3-5-sonnet-20241022', undefined],
@@ -46,7 +46,7 @@ describe('not to think', () => {
     },
   )
 
-  test('as a client of Gemini says it', () => {
+  test('for a client of Gemini', () => {
     const thinkingConfig = { thinkingBudget: 0 }
     const contents = [{ role: 'user', parts: [{ text: 'Hi' }] }]
     const request = readGeminiRequest({ contents, generationConfig: { thinkingConfig } })
@@ -55,7 +55,7 @@ describe('not to think', () => {
   })
 })
 
-describe('to think', () => {
+describe('reasoning is on', () => {
   const SHOWN = { type: 'adaptive', display: 'summarized' }
   test.each<[string, Json, Json, string | undefined]>([
     ['claude-opus-4-7', { reasoning_effort: 'xhigh' }, SHOWN, 'xhigh'],
@@ -69,14 +69,14 @@ describe('to think', () => {
     expect((written.output_config as Json | undefined)?.effort).toBe(effort)
   })
 
-  test('and to call a tool: whoever is told to think by a budget does not', () => {
+  test('and a tool call is mandatory: models with a reasoning budget do not reason', () => {
     const forced = { reasoning_effort: 'high', tools: TOOLS, tool_choice: 'required' }
     expect(asked(forced, 'claude-sonnet-4-5')).toMatchObject({ tool_choice: { type: 'any' } })
     expect(asked(forced, 'claude-sonnet-4-5')).not.toHaveProperty('thinking')
     expect(asked(forced, 'claude-opus-5')).toHaveProperty('thinking')
   })
 
-  test('while calls are answered, with the thought that came before them', () => {
+  test('while calls are pending, if the reasoning before them is sent', () => {
     const details = [
       { type: 'reasoning.text', text: 'Hm.', signature: 's', format: 'anthropic-claude-v1' },
     ]
@@ -111,7 +111,7 @@ test.each(['claude-fable-5-1', 'claude-mythos-5.2', 'claude-opus-5-5', 'claude-s
   },
 )
 
-describe('a limit that no client has set', () => {
+describe('a default output limit', () => {
   test.each<[string, Json, number, number]>([
     ['claude-opus-5-5', {}, 8192, 64_000],
     ['claude-opus-4-8', { reasoning_effort: 'max' }, 8192, 64_000],
@@ -228,7 +228,7 @@ describe('schemas', () => {
     expect(() => asked(format(schema, true))).toThrow(/response_format/)
   })
 
-  test('of Gemini’s clients need no words that their dialect has not', () => {
+  test('of Gemini’s clients need no members that their dialect lacks', () => {
     const responseSchema = object({ a: { type: 'INTEGER', minimum: 1 } }, { type: 'OBJECT' })
     const request = readGeminiRequest({
       contents: [{ role: 'user', parts: [{ text: 'Hi' }] }],
@@ -245,7 +245,7 @@ describe('schemas', () => {
     function: { name, parameters, strict },
   })
   const bounded = object({ n: { type: 'integer', minimum: 1 } }, { required: ['n'] })
-  test('of strict tools are held to where Claude can be; others show the way', () => {
+  test('of strict tools are enforced if Claude supports them; others are hints', () => {
     const free = object({}, { additionalProperties: true })
     const tools = [tool('a', bounded), tool('b', free), tool('c', bounded, false)]
     expect(asked({ tools }).tools).toEqual([
@@ -264,7 +264,7 @@ describe('schemas', () => {
     ])
   })
 
-  test('of more tools than Claude is held to at once are not', () => {
+  test('are not enforced beyond Claude’s limit of tools', () => {
     const tools = Array.from({ length: 21 }, (_, at) => tool(`t${at}`, bounded))
     const schemasOf = (some: Json[]) => asked({ tools: some }).tools as Json[]
     expect(schemasOf(tools.slice(1)).every(({ strict }) => strict === true)).toBe(true)
@@ -273,7 +273,7 @@ describe('schemas', () => {
     )
   })
 
-  test('that refer to one definition over and over are read in a moment', () => {
+  test('with many references to one definition are read quickly', () => {
     const $defs = Object.fromEntries(
       Array.from({ length: 40 }, (_, at) => {
         const $ref = `#/$defs/D${at + 1}`
@@ -289,7 +289,7 @@ describe('schemas', () => {
   })
 })
 
-test('instructions without a question are the question', () => {
+test('instructions without a question become the question', () => {
   const messages = [{ role: 'system', content: 'Write a haiku.' }]
   const content = [{ type: 'text', text: 'Write a haiku.' }]
   const written = asked({ messages })
@@ -307,7 +307,7 @@ test.each(['application/json', 'application/x-yaml', 'application/ld+json', 'tex
   },
 )
 
-describe('figures for sampling', () => {
+describe('sampling parameters', () => {
   const figures = { temperature: 0.2, top_p: 0.9, top_k: 5 }
   test.each<[string, Json, Json]>([
     ['claude-opus-4-7', {}, {}],
@@ -315,7 +315,7 @@ describe('figures for sampling', () => {
     ['claude-opus-4-6', { reasoning_effort: 'low' }, {}],
     ['claude-3-5-haiku-20241022', {}, figures],
     ['glm-4.6', { reasoning_effort: 'low' }, figures],
-    // It goes to 2 elsewhere, and to 1 here.
+    // Elsewhere the maximum is 2, here it is 1.
     ['claude-opus-4-6', { temperature: 1.5 }, { temperature: 1, top_k: 5 }],
     ['claude-opus-4-7', { temperature: 1.5 }, {}],
   ])('%s, asked %j besides, gets %j', (model, members, expected) => {
@@ -324,7 +324,7 @@ describe('figures for sampling', () => {
   })
 })
 
-test('JSON without a schema is asked for in words, behind the instructions', () => {
+test('JSON without a schema is requested in the prompt, after the instructions', () => {
   const messages = [{ role: 'system', content: 'Be brief.' }, ...QUESTION]
   const format = { response_format: { type: 'json_object' } }
   expect(asked({ messages, ...format }).system).toEqual([
@@ -334,7 +334,7 @@ test('JSON without a schema is asked for in words, behind the instructions', () 
   expect(asked(format).system).toHaveLength(1)
 })
 
-test('thoughts of others do not go to Anthropic, whoever has sealed or hidden them', () => {
+test('reasoning of other makers is not sent to Anthropic, even if signed or hidden', () => {
   const detail = (format: string) => ({ type: 'reasoning.encrypted', data: 'gAAAA', format })
   const formats = ['openai-responses-v1', 'xai-responses-v1', 'google-gemini-v1']
   const sealed = { type: 'reasoning.text', text: 'x', signature: 's', format: 'azure-v1' }
@@ -347,7 +347,7 @@ test('thoughts of others do not go to Anthropic, whoever has sealed or hidden th
   expect(asked({ messages })).toHaveProperty('messages.1.content', content)
 })
 
-test('a user who says nothing still has the last word', () => {
+test('an empty last user turn is kept', () => {
   const silent = { role: 'user', content: [{ type: 'text', text: '.' }] }
   const nothing = { role: 'user', content: '' }
   const messages = [...QUESTION, { role: 'assistant', content: 'Sun' }, nothing]
@@ -355,7 +355,7 @@ test('a user who says nothing still has the last word', () => {
   expect(asked({ messages })).toHaveProperty('messages.2', silent)
 })
 
-test('a stop text of blanks is not sent, and the answer is cut there; an empty one is none', () => {
+test('cuts the response at a blank stop text, and ignores an empty one', () => {
   const notes = new RequestNotes()
   expect(asked({ stop: ['END', '\n'] }, undefined, { notes })).toHaveProperty('stop_sequences', [
     'END',

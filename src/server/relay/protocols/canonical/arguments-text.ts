@@ -8,8 +8,8 @@ export function argumentsOf(argumentsJson: string): JsonRecord {
 
 /**
  * Returns a call's arguments as JSON text of an object. Upstreams send the object itself, its text,
- * that text as a JSON string, or `null`, blanks or nothing if there are none. The text of an object
- * stays as the model wrote it, and so does invalid JSON.
+ * or that text as a JSON string; for a call without arguments they send `null`, blanks or nothing.
+ * The text of an object stays as the model wrote it, and so does invalid JSON.
  */
 export function objectText(given: unknown): string {
   if (isRecord(given)) return JSON.stringify(given)

@@ -5,9 +5,9 @@ import { invalidField } from './reading.ts'
 
 /**
  * A chat request, independent of any provider. Readers make it from a client's request, writers
- * make a provider's request from it; neither knows the other. What a reader does not understand or
- * a writer cannot express is rejected by name, or left out with a note if it only steers
- * (`RequestNotes`): nothing is dropped silently.
+ * make a provider's request from it; they do not depend on each other. An unknown or unsupported
+ * member is rejected by name, or left out with a note if it only steers (`RequestNotes`): nothing
+ * is dropped silently.
  *
  * Null always means "not set by the client".
  */
@@ -105,9 +105,9 @@ export interface MediaPart {
   /** Path in the client's request, for errors: `messages[0].content[1]`. */
   at: string
   source: MediaSource
-  /** Of an image: `low`, `high` or `auto`. */
+  /** Resolution of an image: `low`, `high` or `auto`; null for other media. */
   detail: string | null
-  /** Of a document. */
+  /** Title of a document; null if not set. */
   title: string | null
   cache: CacheMark | null
 }
@@ -172,7 +172,7 @@ export interface Tool {
 export type ToolChoice = { kind: 'auto' | 'none' | 'required' } | { kind: 'tool'; name: string }
 
 export type OutputFormat =
-  /** Any JSON. */
+  /** Any JSON value, without a schema. */
   | { kind: 'json' }
   | {
       kind: 'schema'
@@ -190,7 +190,7 @@ export type Thinking =
   | { kind: 'effort'; effort: Effort }
   /** Maximum reasoning tokens. */
   | { kind: 'budget'; tokens: number }
-  /** The model decides. */
+  /** The model decides how much it reasons. */
   | { kind: 'adaptive' }
 
 export type Effort = 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'max'

@@ -12,20 +12,19 @@ export interface EmbeddingRequest {
   purpose: string | null
 }
 
-/** How an upstream embeds: texts in, one vector for each out, in the same order. */
+/** Embedding API of an upstream: several texts, one vector per text in the same order. */
 export interface Embedding {
   request(request: EmbeddingRequest, model: string): JsonRecord
   /**
-   * Whether the model makes vectors for several purposes and takes the purpose; absent: it does
-   * not.
+   * Whether the model makes different vectors by purpose and accepts the purpose; absent if not.
    */
   knowsPurpose?(model: string): boolean
   vectors(answer: JsonRecord): readonly unknown[]
 }
 
 /**
- * Token numbers mean nothing to other providers, and stand for a text that does. `knowsPurpose`:
- * the upstream makes vectors of several kinds; to another it cannot be said which is wanted.
+ * Reads an embedding request. Token numbers are converted to text, since they mean nothing to other
+ * providers. `knowsPurpose`: the upstream accepts a purpose; otherwise the purpose is ignored.
  */
 export function readEmbeddingRequest(body: JsonRecord, knowsPurpose: boolean): EmbeddingRequest {
   const request = new Members(body)
@@ -54,11 +53,11 @@ function textOf(input: unknown, field: string): string {
   return text
 }
 
-/** In the order of the places that they name. */
+/** Sorts items by the index that they contain. */
 export const inPlace = (items: readonly unknown[], name: string): JsonRecord[] =>
   items.map(recordOr).toSorted((one, other) => figureOr0(one[name]) - figureOr0(other[name]))
 
-/** Vectors in the order of their texts, as OpenAI answers them. */
+/** Writes vectors in the order of their texts, in OpenAI's format. */
 export function writeEmbeddingAnswer(
   vectors: readonly unknown[],
   { promptTokens }: TokenUsage,
@@ -73,23 +72,23 @@ export function writeEmbeddingAnswer(
   return { object: 'list', data, model, usage }
 }
 
-/** Little-endian numbers of 32 bits, as OpenAI packs them. */
+/** Base64 of little-endian 32-bit floats, OpenAI's packed format. */
 const packed = (vector: readonly unknown[]): string =>
   Buffer.from(new Float32Array(vector.map(figureOr0)).buffer).toString('base64')
 
 const figureOr0 = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
 /**
- * What a vector is for: some models make one kind of questions and another of what answers them. It
- * is kept in Gemini's words, which tell most uses apart; OpenAI has none, and its clients use those
- * of others. Sources: Gemini API reference, "TaskType"; Cohere's API reference, v2, "Embed",
- * `input_type`.
+ * Purpose of a vector: some models make different vectors for queries and for documents. Stored as
+ * Gemini's `TaskType`, which has the most values. OpenAI has no such member, so its clients send
+ * Cohere's or Gemini's. Sources: Gemini API reference, "TaskType"; Cohere's API reference, v2,
+ * "Embed", `input_type`.
  */
 const INPUT_TYPE = 'input_type'
 const TASK_TYPE = 'task_type'
 const UNSPECIFIED = 'TASK_TYPE_UNSPECIFIED'
 
-/** For each of Cohere's words Gemini's. */
+/** Maps Cohere's `input_type` to Gemini's task type. */
 const TASKS: ReadonlyMap<string, string> = new Map([
   ['search_document', 'RETRIEVAL_DOCUMENT'],
   ['search_query', 'RETRIEVAL_QUERY'],
@@ -97,7 +96,7 @@ const TASKS: ReadonlyMap<string, string> = new Map([
   ['clustering', 'CLUSTERING'],
 ])
 
-/** For each of Gemini's Cohere's, to whom all questions are alike. */
+/** Maps Gemini's task types to Cohere's `input_type`, which has one value for all queries. */
 const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ...[...TASKS].map(([inputType, task]) => [task, inputType] as const),
   ['QUESTION_ANSWERING', 'search_query'],
@@ -106,10 +105,12 @@ const INPUT_TYPES: ReadonlyMap<string, string> = new Map([
   ['SEMANTIC_SIMILARITY', 'clustering'],
 ])
 
-/** Cohere must be told, and most of those who do not say it keep what they embed. */
+/**
+ * Default `input_type`, which Cohere requires: most clients that do not set it store the vectors.
+ */
 const USUAL_INPUT_TYPE = 'search_document'
 
-/** Null: the client does not say. */
+/** Null if the client does not set a purpose. */
 function purposeIn(request: Members): string | null {
   const inputType = request.text(INPUT_TYPE)
   const task = request.text(TASK_TYPE)

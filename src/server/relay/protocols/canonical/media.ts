@@ -13,8 +13,8 @@ export function mediaType(said: string): string {
 }
 
 /**
- * Converts a `data:` URL to its bytes; any other stays a URL. `family`: used if the URL does not
- * tell.
+ * Converts a `data:` URL to its bytes; any other URL stays a URL. `family`: media family to assume
+ * if the URL does not state one.
  */
 export function mediaOfUrl(url: string, family: MediaFamily, at: string): MediaSource {
   const match = DATA_URL.exec(url)
@@ -42,7 +42,7 @@ export const mediaFamily = (source: MediaSource): MediaFamily => {
   }
 }
 
-/** Code and data count as text, whatever type clients give them. */
+/** Code and data count as text, with any media type that clients give them. */
 const TEXTS =
   /^text\/|^application\/(?:x-)?(?:json|ndjson|jsonl|xml|yaml|toml|sql|javascript|typescript|python|sh)(?:$|;)|\+(?:json|xml|yaml)(?:$|;)/
 

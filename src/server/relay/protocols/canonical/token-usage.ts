@@ -17,7 +17,7 @@ export interface TokenUsage {
   cachedTokens: number
   /** Written to the cache for minutes, if the vendor reports it. */
   cacheWriteTokens: number
-  /** Written to the cache for an hour. */
+  /** Written to the upstream's cache for an hour. */
   cacheWriteHourTokens: number
   /** Both read from the cache and written to it, and charged as both; 0 if absent. */
   cacheOverlapTokens?: number

@@ -78,7 +78,7 @@ export class CallAssembly {
     )
   }
 
-  /** Ends a call. */
+  /** Ends a call and returns its remaining events. */
   end(call: AssembledCall): ChatEvent[] {
     if (call.isEnded || call.name === '') return []
     call.isEnded = true
@@ -88,7 +88,7 @@ export class CallAssembly {
       : [...events, ...argumentsEvent(call, objectText(call.held))]
   }
 
-  /** Ends all calls. */
+  /** Ends all calls and returns their remaining events. */
   endAll(): ChatEvent[] {
     return [...this.calls.values()].flat().flatMap((call) => this.end(call))
   }

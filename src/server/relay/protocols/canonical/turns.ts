@@ -43,9 +43,9 @@ export const withQuestion = (request: ChatRequest): ChatRequest =>
     : { ...request, system: [], messages: [{ role: 'user', parts: request.system }] }
 
 /**
- * Joins adjacent messages of one role, for providers with alternating turns. Of the user's parts,
- * tool results come first: they answer the turn before, in the order of its calls, which for some
- * providers is the only way to tell two calls of one tool apart.
+ * Joins adjacent messages of one role, for providers with alternating turns. Tool results come
+ * first among the user's parts: they belong to the turn before, in the order of its calls, and some
+ * providers distinguish two calls of one tool only by that order.
  */
 export function turnsOf(messages: readonly Message[]): Message[] {
   const turns: { role: Message['role']; parts: (UserPart | AssistantPart)[] }[] = []
@@ -131,7 +131,7 @@ export function resultsApart(parts: readonly UserPart[]): {
   return { results, said: [...results.flatMap((result) => mediaOf(result.parts)), ...rest] }
 }
 
-/** What of a tool's result is not text. */
+/** Parts of a tool result other than text. */
 export const mediaOf = (parts: readonly (TextPart | MediaPart)[]): MediaPart[] =>
   parts.filter((part) => part.kind === 'media')
 

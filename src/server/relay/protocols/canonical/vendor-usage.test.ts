@@ -20,7 +20,7 @@ const usage = (over: Partial<TokenUsage>): TokenUsage => ({
 const anthropic = (value: unknown) => readAnthropicUsage(value, TOKENS_MAX)
 const gemini = (value: unknown) => readGeminiUsage(value, TOKENS_MAX)
 
-describe('Anthropic: the cache stands beside the input', () => {
+describe('Anthropic: the cache is reported beside the input', () => {
   test.each<[string, object, Partial<TokenUsage>]>([
     // From the documentation of prompt caching.
     [
@@ -106,7 +106,7 @@ describe('Anthropic: the cache stands beside the input', () => {
     expect(anthropic(sent)).toMatchObject({ usage: usage(expected), fault: null })
   })
 
-  test('what is both read and written adds up to the prompt for its clients', () => {
+  test('tokens both read and written add up to the prompt for clients', () => {
     const both = usage({
       promptTokens: 2168,
       cachedTokens: 2161,
@@ -143,7 +143,7 @@ describe('Anthropic: the cache stands beside the input', () => {
     )
   })
 
-  test('what the answer itself has written for an hour is known from its iterations', () => {
+  test('reads cache writes for an hour from the iterations', () => {
     const cache_creation = { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 40 }
     const answer = { input_tokens: 9, output_tokens: 8, cache_creation_input_tokens: 43 }
     const iterations = [{ type: 'message', ...answer, cache_creation }]
@@ -183,7 +183,7 @@ describe('Anthropic: the cache stands beside the input', () => {
   })
 })
 
-describe('Gemini: the cache is part of the prompt, tools and thoughts stand beside', () => {
+describe('Gemini: the cache is part of the prompt, tools and reasoning are reported beside it', () => {
   test.each<[string, object, Partial<TokenUsage>]>([
     [
       'thoughts',
@@ -423,7 +423,7 @@ const sentUsage = fc.record(
   { requiredKeys: [] },
 )
 
-test('whatever a server sends, the parts are whole, not below zero, and fit into their sums', () => {
+test('for any input the parts are non-negative integers and fit into their sums', () => {
   const readers: ((value: unknown, max: number) => UsageReading)[] = [
     readUsage,
     readAnthropicUsage,
@@ -446,7 +446,7 @@ test('whatever a server sends, the parts are whole, not below zero, and fit into
   )
 })
 
-test('what is written in a dialect is read again as it was', () => {
+test('reads what it has written in every dialect', () => {
   const part = fc.nat({ max: 100_000 })
   const parts = fc.tuple(fc.integer({ min: 1, max: 100_000 }), part, part, part, part, part)
   fc.assert(
@@ -470,7 +470,7 @@ test('what is written in a dialect is read again as it was', () => {
   )
 })
 
-test('speech and pictures are told apart in Gemini’s dialect', () => {
+test('distinguishes audio and images in Gemini’s dialect', () => {
   const extras = {
     audioPromptTokens: 20,
     imagePromptTokens: 5,

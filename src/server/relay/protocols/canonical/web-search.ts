@@ -8,7 +8,7 @@ import { invalidField, type Members } from './reading.ts'
 export interface WebSearch {
   /** The client's name of the tool, such as `web_search` or `googleSearch`. */
   type: string
-  /** Path of that name in the client's request, for errors: `tools[0].type`. */
+  /** Path of the tool's name in the client's request, for errors: `tools[0].type`. */
   at: string
   /** Only pages of these domains are found; an empty list means all. */
   allowedDomains: Option<readonly string[]>
@@ -19,7 +19,7 @@ export interface WebSearch {
   contextSize: Option<string | null>
   /** Maximum number of searches per answer. */
   usesMax: Option<number | null>
-  /** The model must search. */
+  /** Whether the model must search. */
   isForced: boolean
 }
 
@@ -58,7 +58,7 @@ export function locationOption(owner: Members): Option<SearchLocation | null> {
   if (sent === null) return { value: null, at }
   const type = sent.text('type') ?? 'approximate'
   if (type !== 'approximate') throw invalidField(sent.place('type'))
-  // OpenAI's chat wraps it in an object of that name.
+  // OpenAI's chat API wraps the location in a member `approximate`.
   const place = sent.object('approximate') ?? sent
   const value: SearchLocation = {}
   for (const name of LOCATION_MEMBERS) {
@@ -100,7 +100,10 @@ export function readSearchTool(tool: Members, usesMax: Option<number | null>): W
   return search
 }
 
-/** Whether a tool is OpenAI's search. Zhipu's tool of that name has a further member. */
+/**
+ * Whether a tool is OpenAI's search. Zhipu's tool `web_search` is excluded: it has an object
+ * `web_search` as well.
+ */
 export const isOpenaiSearch = (tool: unknown): boolean =>
   isRecord(tool) && OPENAI_TYPES.test(String(tool.type)) && !isRecord(tool.web_search)
 

@@ -141,8 +141,9 @@ function newIds(earlier: ReadonlySet<string>, requestId: string): AnswerChanges 
 }
 
 /**
- * Some upstreams stop for a call that they have not made, others make a call and report an ordinary
- * end. Agents wait for a call that never comes, or leave the call alone.
+ * Makes the finish reason match the tool calls: some upstreams report `tool_calls` without a call,
+ * others send calls with an ordinary end. Agents would wait for the missing call, or ignore the
+ * call sent.
  */
 function agreedFinish(): AnswerChanges {
   const calling = new Set<number>()

@@ -11,14 +11,14 @@ import type { Steering } from './steering.ts'
 import type { UpstreamTraits } from './traits.ts'
 
 /**
- * A dialect is how a family of programs spells chat: what clients write and expect, and what
- * upstreams take and answer. Each has a folder; everything in it is pure.
+ * A dialect is the chat format of a family of programs: the requests and responses of its clients
+ * and its upstreams. Each dialect has a folder, and everything in it is pure.
  *
- * The answer of an upstream is read once, into canonical events (`AnswerReader`). Its usage, the
- * text that is counted and captured, and the outcome of a stream follow from these events. A call
- * whose client and upstream speak one dialect is spliced: the client gets the upstream's bytes.
- * Where they differ, the request goes through `readRequest` of the client's and `writeRequest` of
- * the upstream's dialect, and the client's bytes are written from the events.
+ * An upstream's response is read once, into canonical events (`AnswerReader`). Its usage, the text
+ * that is counted and captured, and the outcome of a stream follow from these events. If client and
+ * upstream use one dialect, the call is spliced: the client gets the upstream's bytes. Otherwise
+ * the request goes through `readRequest` of the client's and `writeRequest` of the upstream's
+ * dialect, and the client's bytes are written from the events.
  */
 export interface Dialect extends ClientDialect, UpstreamDialect {
   name: DialectName
@@ -29,8 +29,8 @@ export interface UpstreamDialect extends AnswerReader {
   /** Name of a client's dialect, or a name of its own. */
   name: string
   /**
-   * Writes a request for an upstream. Steering parameters without a word there are left out into
-   * the request's notes. Throws the refusal that names what else has no word.
+   * Writes a request for an upstream. Steering parameters that the upstream lacks are left out with
+   * a note in the request's notes. Throws for other unsupported members, with the member's name.
    */
   writeRequest(request: ChatRequest, to: Target): JsonRecord
   /** Steering parameters that the dialect lacks, for the vendors' pages; absent: all are supported. */
@@ -41,11 +41,11 @@ export interface UpstreamDialect extends AnswerReader {
   limitsOutput?: false
   /** Maps a tool's name to one that the upstream accepts; absent: names stay as they are. */
   toolName?: (name: string) => string
-  /** How it embeds; absent: it does not, or as a client's dialect does. */
+  /** Embedding API; absent if the dialect has no embeddings or uses a client's dialect for them. */
   embedding?: Embedding
 }
 
-/** Reads the answers of upstreams that speak a dialect. */
+/** Reads the responses of upstreams that use a dialect. */
 export interface AnswerReader {
   /** Reads a whole answer with a good status. */
   readAnswer(bytes: Buffer): AnswerReading
@@ -61,7 +61,7 @@ export interface ClientDialect {
 
   /**
    * Reads a client's request; steering parameters that have no place in the canonical form are left
-   * out into `notes`. Throws the refusal that names what is wrong or not understood.
+   * out into `notes`. Throws an error that names the invalid or unsupported member.
    */
   readRequest(body: JsonRecord, notes?: RequestNotes): ChatRequest
   writeAnswer(answer: ChatAnswer, as: AnswerHead): JsonRecord
@@ -82,9 +82,9 @@ export interface ClientDialect {
   errorPiece(error: RelayError, requestId: string): StreamPiece
 }
 
-/** Where a request goes. */
+/** The upstream of a request, and its properties that affect the conversion. */
 export interface Target {
-  /** As the upstream calls it. */
+  /** Model name at the upstream. */
   model: string
   isStream: boolean
   /** The upstream reports a stream's usage only on request. */
@@ -102,7 +102,7 @@ export interface Target {
 /** Members of an answer that do not come from the upstream. */
 export interface AnswerHead {
   id: string
-  /** As the client called it. */
+  /** Model name in the client's request. */
   model: string
   nowSeconds: number
 }
@@ -166,15 +166,15 @@ export interface EventReport {
   /** Error that the upstream reported, unchanged; absent if there is no error. */
   error?: unknown
   /**
-   * The answer ended without a result in a way that only its own dialect has a word for: clients of
-   * other dialects get this error.
+   * The response ended without a result, with a reason that only its own dialect can express:
+   * clients of other dialects get this error.
    */
   failure?: unknown
-  /** Usage up to and including this event; absent: unchanged. */
+  /** Usage up to and including this event; absent if unchanged. */
   usage?: UsageReading
   /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
   extras?: UsedExtras
-  /** Nothing follows. */
+  /** No event follows this one. */
   isEnd?: boolean
 }
 
@@ -183,10 +183,10 @@ export interface ReadEvent {
   /**
    * - `delta`: a part of the answer
    * - `usage`: the usage and nothing else, which a client of OpenAI's dialect must ask for
-   * - `idle`: a sign of life; commits to nothing
+   * - `idle`: a keep-alive; commits to nothing
    * - `last`: the answer's end, to be held back until the call is settled
-   * - `done`: `[DONE]` or its like; the dialect's own end takes its place
-   * - `malformed`: no event that a client could read
+   * - `done`: `[DONE]` or a similar marker; the dialect's own end takes its place
+   * - `malformed`: an event that no client could read
    */
   kind: 'delta' | 'usage' | 'idle' | 'last' | 'done' | 'error' | 'malformed'
   events: readonly ChatEvent[]

@@ -21,7 +21,7 @@ export class FollowedStream {
   usage: UsageReading = NO_USAGE
   /** Usage so far that is not counted in tokens, for a stream that never reports usage. */
   extras: UsedExtras | undefined = undefined
-  /** The last event was read: later events are not part of the answer. */
+  /** The final event was read: events after it are not part of the answer. */
   isDone = false
 
   private readonly reader: StreamReader

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { AppError } from '../../../app-error.ts'
 import { finished, type Sent, type Provider } from './provider.ts'
 
-test('a body in which a client has nested what none may be is refused as its own', () => {
-  // Nothing else of a provider is asked for, and nothing of the call.
+test('rejects a body that the client has nested too deeply', () => {
+  // No other member of a provider or a call is read.
   const provider = { edits: () => [] } as unknown as Provider
   const sent = {} as Sent
   const nested = Buffer.from(`{"input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)

@@ -39,7 +39,10 @@ export interface Provider {
   refusesReasoning?: true
   /** Edits that this provider needs in a body of its dialect, from a client or from a converter. */
   edits?(body: ScannedBody, call: ProviderCall, channel: ProviderChannel): MemberEdit[]
-  /** Converts a form to JSON, for `edits`, if the upstream takes no forms; absent: forms pass. */
+  /**
+   * Converts a form to JSON, for `edits`, if the upstream takes no forms; absent: forms are sent
+   * unchanged.
+   */
   ofForm?(form: SentForm): Buffer
   /** Signs a request right before it is sent; absent: not needed. */
   seal?(channel: ProviderChannel, request: UpstreamRequest, nowSeconds: () => number): Seal
@@ -76,7 +79,7 @@ export type Task =
 /** Tasks whose answer is text that a model writes. */
 export const WRITING_TASKS: ReadonlySet<Task> = new Set(['chat', 'completions', 'responses'])
 
-/** Images and recordings: each one costs the same, even if the client has left. */
+/** Images and recordings: an aborted request costs as much as a complete one. */
 export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
   'images',
   'imageEdits',
@@ -130,7 +133,9 @@ interface AskingClient {
 
 type AskedCall = Pick<ProviderCall, 'task' | 'model' | 'isStream'> & { type: number }
 
-/** Data of a call for its provider; `client`: null for requests of the gateway itself. */
+/**
+ * Builds the data of a call for its provider; `client`: null for requests of the gateway itself.
+ */
 export function providerCallOf(
   { config, options, models }: Pick<App, 'config' | 'options' | 'models'>,
   { task, model, isStream, type }: AskedCall,
@@ -173,7 +178,7 @@ export function placeOf(
 
 const USER_AGENT = 'Gatehouse'
 
-/** A call and its channel. */
+/** A call and the channel that it is sent to. */
 export interface Sent {
   channel: ProviderChannel
   to: ProviderCall

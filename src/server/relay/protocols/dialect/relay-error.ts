@@ -59,7 +59,7 @@ export const toldError = (error: RelayError): RelayError => error.told ?? error
 export interface TooLong {
   /** Tokens of the prompt and the requested answer; null if unknown. */
   total: number | null
-  /** Of these, tokens of the answer; 0 if none or unknown. */
+  /** Tokens of the requested answer, included in the total; 0 if not requested or unknown. */
   answer: number
   /** Tokens that the model accepts; null if unknown. */
   max: number | null

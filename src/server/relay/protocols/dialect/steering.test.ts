@@ -9,7 +9,7 @@ import { scanBody } from '../../json/body-scan.ts'
 import { responsesClient } from '../openai-responses/client.ts'
 import { lackingEdits } from './steering.ts'
 
-/** What is left out or changed on the way to an upstream, by the names that the client knows. */
+/** Parameters that are dropped or changed for an upstream, by the client's names. */
 
 const SMALLEST: Readonly<Record<SpokenName, JsonRecord>> = {
   openai: { messages: [{ role: 'user', content: 'x' }] },
@@ -131,7 +131,7 @@ test.each<[UpstreamName, JsonRecord]>([
   expect(noted('openai', upstream, members, 'm').noted).toEqual(['', ''])
 })
 
-test('members of OpenAI’s chat are taken out where a vendor of its dialect lacks them', () => {
+test('removes members of OpenAI’s chat that a vendor of its dialect lacks', () => {
   const body = scanBody(Buffer.from('{"logit_bias":{"1":1},"seed":7,"user":"ann","stop":null}'))
   if (!body.ok) throw new Error(body.reason)
   const notes = new RequestNotes()

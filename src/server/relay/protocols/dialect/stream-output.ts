@@ -21,15 +21,17 @@ export interface WholeAnswer {
  */
 export interface StreamOutput {
   contentType: string
-  /** The client's bytes for one event; null: none yet. */
+  /** Returns the client's bytes for one event; null if the event is held back. */
   take(event: SseEvent, read: ReadEvent): Buffer | null
   /** The client's bytes for an upstream's keep-alive. */
   idle(event: SseEvent): Buffer | null
-  /** The gateway's own keep-alive; null: the client would misread it. */
+  /** Returns the gateway's own keep-alive; null if the client would misread it. */
   ping(): Buffer | null
   /** The client's bytes for an answer that came as a whole. */
   whole(answer: WholeAnswer): Buffer
-  /** The client has the whole answer before the upstream's stream ends; absent: false. */
+  /**
+   * Whether the client has the whole answer before the upstream's stream ends; absent means false.
+   */
   readonly isOver?: boolean
   /** The cost as a comment, for clients that requested it. */
   cost(charged: number): Buffer
@@ -103,7 +105,7 @@ export function splicedOutput(
         held.push(whole)
         return null
       }
-      // It was not the end: another choice continues.
+      // The held event was not the end: another choice continues.
       return held.length === 0 ? whole : Buffer.concat([...held.splice(0), whole])
     },
     idle: (event) => (framing === 'events' ? event.raw : null),

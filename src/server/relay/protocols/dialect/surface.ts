@@ -17,7 +17,7 @@ import type { UpstreamTraits } from './traits.ts'
 export interface Surface {
   task: Task
   dialect: DialectName
-  /** The request uses another API than its answer. */
+  /** API of the request, if it differs from the API of the answer. */
   spokenIn?: 'responses'
   count: CountSurface
   /** Default if the body names no model; null: the model is required. */
@@ -29,7 +29,7 @@ export interface Surface {
   /** Member that must not be empty. */
   required: string
   mayStream: boolean
-  /** Reads the figures for price and shape; absent: those of chat. */
+  /** Reads the figures that decide price and response format; absent: chat's reader is used. */
   figures?: (request: SurfaceRequest) => RequestFigures | FieldProblem
   /** Throws if the model cannot do what is asked. `sentAs`: the name that is sent upstream. */
   refuse?: (body: ScannedBody, sentAs: string) => void
@@ -37,7 +37,7 @@ export interface Surface {
   insteadOf?: (body: ScannedBody) => Surface | null
   /** The client's dialect for one body; absent: the dialect's default. */
   client?: (body: JsonRecord) => ClientDialect
-  /** The answer may be stored by the upstream, and later calls may go on from it. */
+  /** The upstream may store the response, and later calls may continue it. */
   isStored?: true
   /** Error code for a member of the wrong type, if clients know another code. */
   wrongMember?: 'relay_field_invalid' | 'picture_field_invalid' | 'spoken_field_invalid'
@@ -96,7 +96,7 @@ export interface RequestFigures {
 
 /** Ids of the upstream's response, as far as it has reported them. */
 export interface SeenResponse {
-  /** Null if not reported yet. */
+  /** Id of the response; null if not reported yet. */
   id: string | null
   totalTokens: number
   /** Ids of its items and containers, which later requests may refer to. */
@@ -159,7 +159,7 @@ export type MeteringAs = (pricedAs: string, sold: Sold) => Metering
 export interface Sold {
   /** Traits of the channel's vendor. */
   traits: UpstreamTraits
-  /** Images are priced by the token, and so is the prompt that they are generated from. */
+  /** Whether images and their prompt are priced by the token. */
   byImageToken: boolean
 }
 

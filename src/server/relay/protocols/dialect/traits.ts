@@ -2,7 +2,7 @@ import type { Capabilities } from '../../../model/capabilities.ts'
 import type { Thinking } from '../canonical/chat-request.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 
-/** The members that tell a model whether to reason, in a vendor's own words. */
+/** Returns a vendor's own members that turn reasoning on or off. */
 export type ReasoningSwitch = (
   thinking: Thinking,
   effort: string | null,
@@ -10,8 +10,9 @@ export type ReasoningSwitch = (
 ) => JsonRecord
 
 /**
- * Differences between upstreams of one dialect that converters and splices must know. Vendors
- * declare them; all absent: the upstream is as the dialect's maker has it, or not known to differ.
+ * Differences between upstreams of one dialect that affect converters and splices. Vendors declare
+ * them; without any, the upstream behaves like the dialect's original, or its differences are
+ * unknown.
  */
 export interface UpstreamTraits {
   /**
@@ -19,51 +20,53 @@ export interface UpstreamTraits {
    * the channel can lead to any server.
    */
   readonly servesOpenai?: true | 'maybe'
-  /** The Responses API: takes the members that Codex adds for the server of its own account. */
+  /** The Responses API: accepts the members that Codex adds for the server of its own account. */
   readonly takesCodexNotes?: true
   /**
-   * OpenAI's dialect: whether prompts are cached up to marks (`cache_control`) for this model. A
-   * mark on what the model wrote is left out: the next one is not far.
+   * OpenAI's dialect: whether prompts are cached up to marks (`cache_control`) for this model.
+   * Marks on assistant messages are dropped, since the next user message usually has one.
    */
   readonly cachesMarked?: (model: Capabilities) => boolean
-  /** Marks are taken on tools, too, not only in messages. */
+  /** The upstream accepts cache marks on tools, too, not only in messages. */
   readonly cachesMarkedTools?: true
   /**
-   * OpenAI's dialect: `tool_stream` asks models with that feature to stream arguments of tool
-   * calls.
+   * OpenAI's dialect: `tool_stream` requests streaming of tool arguments from models that support
+   * it.
    */
   readonly streamsArguments?: true
   /**
-   * OpenAI's dialect: the member that turns reasoning on or off, where the vendor has its own. It
-   * is sent only to models with the option `toggle`, as others refuse it. `effort`: OpenAI's word
-   * for how much, null if nothing is said.
+   * OpenAI's dialect: the vendor's own member that turns reasoning on or off. It is sent only to
+   * models with the option `toggle`, since others reject it. `effort`: OpenAI's effort, null if not
+   * set.
    */
   readonly reasoningSwitch?: ReasoningSwitch
-  /** OpenAI's dialect: members that every request to this model has. */
+  /** OpenAI's dialect: members that are added to every request for this model. */
   readonly usualMembers?: (model: Capabilities) => JsonRecord
   /**
-   * OpenAI's dialect: a model cannot be forced to call a tool while it reasons, which most do
-   * unless told otherwise. It can if it does not reason.
+   * OpenAI's dialect: the upstream rejects a mandatory tool call while a model reasons, which is
+   * the default for most models. With reasoning off it accepts the call.
    */
   readonly forcesToolsWithoutReasoning?: true
-  /** OpenAI's dialect: members of a message that hold the reasoning of an earlier turn. */
+  /** OpenAI's dialect: writes the reasoning of an earlier turn as members of a message. */
   readonly reasoningMembers?: (reasoning: string) => JsonRecord
-  /** OpenAI's dialect: Gemini's signatures stand in `reasoning_details`, not in the tool calls. */
+  /** OpenAI's dialect: Gemini's signatures are in `reasoning_details`, not in the tool calls. */
   readonly signsInReasoning?: true
-  /** OpenAI's dialect: whether embedding takes `task_type`. */
+  /** OpenAI's dialect: whether embedding requests accept `task_type`. */
   readonly takesEmbeddingPurpose?: true
   /**
-   * OpenAI's dialect: `sequential_image_generation` alone asks for one image. The number of a group
-   * is a member of its own, which is counted like others.
+   * OpenAI's dialect: the upstream generates several images only if requested by a separate number;
+   * `sequential_image_generation` alone yields one image.
    */
   readonly drawsNoGroups?: true
-  /** Anthropic's dialect: the models are Claude's, which refuse signatures of other makers. */
+  /** Anthropic's dialect: the models are Claude's, which reject signatures of other makers. */
   readonly servesClaude?: true
   /**
-   * Anthropic's dialect: whether the upstream searches the web for this model. Amazon's Claude does
-   * not. Source: Anthropic's documentation, "Web search tool".
+   * Anthropic's dialect: whether the upstream supports web search for this model. Claude on Amazon
+   * Bedrock does not. Source: Anthropic's documentation, "Web search tool".
    */
   readonly searchesWeb?: (model: string) => boolean
-  /** Gemini's dialect as Vertex AI has it: `excludeDomains`, no `includeServerSideToolInvocations`. */
+  /**
+   * Gemini's dialect on Vertex AI: has `excludeDomains`, lacks `includeServerSideToolInvocations`.
+   */
   readonly isVertexAi?: true
 }

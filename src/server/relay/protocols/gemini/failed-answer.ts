@@ -18,8 +18,8 @@ const CUT_SHORT: ReadonlySet<unknown> = new Set(['IMAGE_OTHER', 'NO_IMAGE', 'OTH
 const BAD_GATEWAY = 502
 
 /**
- * Returns the error of an answer, or of a stream event, by its finish reason; null if there is
- * none. `hasBegun`: earlier events had content.
+ * Returns the error of an answer, or of a stream event, by its finish reason; null if there is no
+ * error. `hasBegun`: earlier events had content.
  */
 export function failureIn(response: JsonRecord, hasBegun: boolean): JsonRecord | null {
   const candidates = arrayOr(response.candidates).map(recordOr)

@@ -45,7 +45,7 @@ onSqlite('a channel of Gemini', (open) => {
   let upstream: ScriptedUpstream
   useRelay((now) => ({ setup, client } = now), { open, sharesClient: true })
 
-  /** What it answers: a whole answer, or a stream's events; `isList`: of another layout. */
+  /** The response: a whole one, or a stream's events; `isList`: as a JSON list. */
   let answer: Json | Json[] = {}
   let isList = false
   let asked: IncomingMessage[] = []
@@ -75,12 +75,12 @@ onSqlite('a channel of Gemini', (open) => {
     stream(
       setup,
       own,
-      // The address says that it is a stream; the dialect has no member for it.
+      // The URL selects streaming; the dialect has no member for it.
       { ...body, stream: undefined },
       { path: `${path(model, 'streamGenerateContent')}?alt=sse` },
     )
 
-  test('a search costs what Google asks: the query from Gemini 3 on, before that the answer', async () => {
+  test('charges searches as Google does: per query from Gemini 3 on, before that per response', async () => {
     const queries = searchedFor('who won', '', 'final score', 'who won')
     const charged = async (modelVersion: string) => {
       answer = said('Spain.', { ...STOP, ...queries }, { modelVersion })
@@ -107,7 +107,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect((await charged('gemini-2.5-flash')).quota).toBe(10 + 17_500)
   })
 
-  test('places of Google’s map cost what Google asks, and are no search beside it', async () => {
+  test('charges Google Maps as Google does, and not as a web search', async () => {
     const place = { maps: { title: 'Canteen', placeId: 'places/1' } }
     const tools = async (modelVersion: string, groundingMetadata: Json): Promise<unknown[]> => {
       answer = said('Here.', { ...STOP, groundingMetadata }, { modelVersion })
@@ -148,7 +148,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect(quota).toBeLessThan(7100)
   })
 
-  test('what a search brought in costs nothing, and what another tool did costs as prompt', async () => {
+  test('does not charge content from searches, and charges that of other tools as prompt', async () => {
     const model = await served('gemini-3-flash-preview')
     const usageMetadata = {
       promptTokenCount: 151,
@@ -177,7 +177,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect(await charged(page)).toEqual([7934, 7934])
   })
 
-  test('Vertex’ search that keeps nothing, and that of documents, have their own prices', async () => {
+  test('Vertex’ search without data storage and its document search have their own prices', async () => {
     const charged = async (tool: Json, groundingMetadata: Json): Promise<number> => {
       const beside = { modelVersion: 'gemini-2.5-flash' }
       const asking = { ...CONTENTS, tools: [tool] }
@@ -197,14 +197,14 @@ onSqlite('a channel of Gemini', (open) => {
     expect(await charged({ enterpriseWebSearch: {} }, found)).toBe(10 + 22_500)
     expect(await charged(documents, read)).toBe(10 + 1250)
     expect(await charged(documents, {})).toBe(10)
-    // Searching files is paid for by what they bring in.
+    // File search is charged by the content that it retrieves.
     expect(await charged({ fileSearch: { fileSearchStoreNames: ['f'] } }, read)).toBe(10)
     const poor = await aClient(setup, { quota: 1000 })
     const asking = { ...CONTENTS, tools: [documents] }
     expect((await post(setup, poor, asking, { path: path(await served()) })).status).toBe(403)
   })
 
-  test('an answer that failed is no orderly end for clients of other dialects', async () => {
+  test('a failed response ends with an error for clients of other dialects', async () => {
     const model = await served()
     const finishMessage = 'Malformed function call: w(city='
     const failed = (finishReason: string): Json => ({
@@ -220,7 +220,7 @@ onSqlite('a channel of Gemini', (open) => {
       expect([whole.status, events.status]).toEqual([502, 502])
       expect(whole.json).toMatchObject({ error: { message: expect.stringContaining('w(city=') } })
     }
-    // What had come stays, and the end says that there should have been more.
+    // The text so far stays, followed by an error.
     answer = [said('So: '), failed('MALFORMED_FUNCTION_CALL')]
     const broken = await stream(setup, client, chat)
     expect(broken.text()).toContain('w(city=')
@@ -228,13 +228,13 @@ onSqlite('a channel of Gemini', (open) => {
     answer = said('Here it is:', { finishReason: 'NO_IMAGE' })
     const cut = await post(setup, client, chat)
     expect(cut.json).toMatchObject({ choices: [{ finish_reason: 'content_filter' }] })
-    // Who speaks this dialect knows its words.
+    // A client of this dialect gets the finish reason itself.
     answer = failed('MALFORMED_FUNCTION_CALL')
     const native = await post(setup, client, CONTENTS, { path: path(model) })
     expect(native.json).toMatchObject({ candidates: [{ finishMessage }] })
   })
 
-  test('an embedding of speech and pictures costs what Google asks, whatever their name', async () => {
+  test('charges embeddings of audio and images as Google does, under both names', async () => {
     const model = 'gemini-embedding-2'
     const details = [
       { modality: 'TEXT', tokenCount: 10 },
@@ -254,7 +254,7 @@ onSqlite('a channel of Gemini', (open) => {
     }
   })
 
-  test('pictures are asked of no channel that draws none', async () => {
+  test('does not request images from a channel that cannot generate them', async () => {
     answer = said('Drawn.', STOP)
     const model = await served()
     const body = { model, messages: QUESTION, modalities: ['image', 'text'] }
@@ -270,7 +270,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect(asked).toHaveLength(1)
   })
 
-  test('a search that is only allowed is held back, and costs nothing', async () => {
+  test('an unused search is reserved and not charged', async () => {
     answer = said('Spain.', STOP)
     const poor = await aClient(setup, { quota: 5000 })
     const model = await served()
@@ -281,7 +281,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect((await bookedCall(setup, requestIdOf(rich))).quota).toBe(10)
   })
 
-  test('an answer without a candidate is none: another channel is asked', async () => {
+  test('tries another channel after a response without a candidate', async () => {
     const model = await served()
     const other = await startScriptedUpstream((request, response) => {
       const isStream = request.url?.includes('stream') === true
@@ -302,7 +302,7 @@ onSqlite('a channel of Gemini', (open) => {
     await other.close()
   })
 
-  test('a list of responses in the place of events is the answer that they make up', async () => {
+  test('joins a list of responses to one', async () => {
     isList = true
     answer = [said('Spa'), said('in.', { ...STOP, ...searchedFor('who won') })]
     const model = await served()
@@ -318,7 +318,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect((await stream(setup, client, { model, messages: QUESTION })).status).toBe(503)
   })
 
-  test('tools are called one at a time for whom wants that: the first call is the answer’s', async () => {
+  test('keeps only the first call if parallel calls are off', async () => {
     const calling = (name: string): Json => ({
       functionCall: { name, args: { city: 'Paris' } },
       ...(name === 'first' && { thoughtSignature: 'sealed' }),
@@ -335,7 +335,7 @@ onSqlite('a channel of Gemini', (open) => {
     answer = [turn([calling('first')]), turn([calling('second')], STOP)]
     const events = await stream(setup, client, { ...asking, model })
     for (const { calls, finish } of [
-      // An answer is an object.
+      // Responses are objects.
       speakers.openai.whole(whole.json as unknown as Json),
       speakers.openai.streamed(events.text()),
     ]) {
@@ -345,7 +345,7 @@ onSqlite('a channel of Gemini', (open) => {
     expect(JSON.stringify(whole.json)).toContain('sealed')
   })
 
-  test('an end that every event names is told once, at the end', async () => {
+  test('sends a finish reason that every event repeats once, at the end', async () => {
     answer = [said('Spa', STOP), said('in.', STOP)]
     const chat = await stream(setup, client, { model: await served(), messages: QUESTION })
     const chunks = eventsOf(chat.text())
@@ -357,7 +357,7 @@ onSqlite('a channel of Gemini', (open) => {
   })
 })
 
-test('a channel without a version is asked in that of GEMINI_VERSION, also when it is tested', async () => {
+test('uses GEMINI_VERSION for a channel without a version, also in tests', async () => {
   const asked: (string | undefined)[] = []
   const upstream = await startScriptedUpstream((request, response) => {
     asked.push(request.url)

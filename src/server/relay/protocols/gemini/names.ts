@@ -59,7 +59,7 @@ export const TWICE = [
   ['systemInstruction', 'system_instruction'],
 ] as const
 
-/** Returns the spelling that a body uses; both at once are rejected, because they are ambiguous. */
+/** Returns the spelling that a body uses; a body with both is rejected, because it is ambiguous. */
 export function spelling(
   body: ScannedBody,
   names: readonly [string, string],

@@ -123,8 +123,8 @@ function indexOf({ index }: JsonRecord, place: number): number {
 
 /**
  * Reads a stream, whose events are whole responses. It is complete when every candidate has its
- * finish reason, or the prompt was rejected. The relay holds that event back (`last`): nothing else
- * tells a client of this dialect that the answer is complete.
+ * finish reason, or the prompt was rejected. The relay holds that event back (`last`): it is a
+ * client's only sign that the answer is complete.
  */
 export class GeminiStreamReader implements StreamReader {
   private readonly searches: Searches

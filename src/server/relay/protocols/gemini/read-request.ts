@@ -167,7 +167,7 @@ function readTools(tool: Members): Tool[] {
   return tools
 }
 
-/** All but `ANY` and `NONE` leave the choice to the model. */
+/** Modes other than `ANY` and `NONE` leave the choice to the model. */
 const MODES: ReadonlySet<string> = new Set(['AUTO', 'ANY', 'MODE_UNSPECIFIED', 'NONE', 'VALIDATED'])
 
 function readToolChoice(
@@ -183,7 +183,7 @@ function readToolChoice(
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
   const sent = calling.text('mode') ?? 'AUTO'
-  // How calls are delivered at Vertex.
+  // A Vertex member about the delivery of calls, without an effect here.
   calling.ignore('streamFunctionCallArguments')
   calling.done()
   const mode = sent.toUpperCase()
@@ -278,7 +278,8 @@ function readUserPart(part: Members, open: OpenCall[]): UserPart {
   if (id === null) throw invalidField(response.at)
   const answer = response.record('response') ?? {}
   const media = geminiObjects(response, 'parts').map(readPlain)
-  // Controls when a model that continues meanwhile gets the result: here it waits.
+  // `scheduling` controls when a model that continues meanwhile gets the result; here the model
+  // always waits.
   response.ignore('scheduling', 'willContinue')
   response.done()
   part.ignore('thoughtSignature')

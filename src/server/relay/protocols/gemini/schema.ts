@@ -54,7 +54,7 @@ const schemaOr = (value: unknown): unknown => (isRecord(value) ? jsonSchemaOf(va
 const schemasIn = (properties: JsonRecord): JsonRecord =>
   Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, schemaOr(value)]))
 
-/** Counts are 64-bit numbers, which this JSON writes as strings. */
+/** Counts are 64-bit numbers, which protocol buffers' JSON writes as strings. */
 const COUNTS = new Set([
   'minItems',
   'maxItems',

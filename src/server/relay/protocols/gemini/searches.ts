@@ -106,7 +106,7 @@ export function withSearches(reading: UsageReading, { extras }: Searches): Usage
   return { ...reading, usage: { ...usage, extras: { ...usage.extras, ...extras } } }
 }
 
-/** Search tools; the second is the first one's name for the first models. */
+/** Search tools by their member; `googleSearchRetrieval` is the former name of `googleSearch`. */
 const SEARCHES = new Map([
   ['googleSearch', 'google_search'],
   ['googleSearchRetrieval', 'google_search'],

@@ -54,7 +54,7 @@ export function geminiThinking(request: ChatRequest, to: AskedModel): JsonRecord
   return { thinkingLevel: level, includeThoughts: true }
 }
 
-/** From lowest to highest. */
+/** Reasoning levels from lowest to highest. */
 const LEVELS: readonly string[] = ['minimal', 'low', 'medium', 'high']
 
 /** Levels that the model accepts; empty if it takes no level. */
@@ -64,8 +64,8 @@ function levelsOf(model: Capabilities): string[] {
 }
 
 /**
- * Models that always reason get the minimum. Clients of Anthropic send "off" by default, without
- * wanting a change.
+ * Models that always reason get the minimum instead of "off", which clients of Anthropic send by
+ * default.
  */
 function thinkingOff(request: ChatRequest, model: Capabilities): JsonRecord | null {
   const budget = budgetOption(model)

@@ -46,11 +46,11 @@ export function readGeminiUsage(
   const seen = (figures.seen ?? 0) - (figures.seenBefore ?? 0)
   const thoughts = figures.thoughts ?? 0
   const cached = figures.cached ?? 0
-  // This JSON leaves out zeros; some servers report a figure only in the total.
+  // Gemini's JSON omits zeros; some servers report a figure only in the total.
   const rest = (total ?? 0) - prompt - toolPrompt - thoughts
   const candidates = figures.candidates ?? Math.max(0, rest)
   if (cached > prompt) return usageRefused('inconsistent')
-  // Some models exclude tools and reasoning from the total.
+  // For some models the total excludes tools and reasoning.
   const least = prompt + candidates
   if (total !== null && total !== 0 && total < least) return usageRefused('inconsistent')
   return usageOfParts(
@@ -83,7 +83,7 @@ function countOf(details: unknown, modality: string): unknown {
   return others.length === 0 ? first : others.reduce<number>(sumOf, sumOf(0, first))
 }
 
-/** NaN, which every reading rejects, if one of them is not a number. */
+/** Adds figures; NaN, which every reader rejects, if any of them is not a number. */
 const sumOf = (sum: number, count: unknown): number =>
   typeof count === 'number' ? sum + count : Number.NaN
 

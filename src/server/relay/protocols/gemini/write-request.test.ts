@@ -4,13 +4,13 @@ import { dialects } from '../../conversion/dialects.ts'
 type Json = Record<string, unknown>
 
 function convert(client: 'openai', upstream: 'gemini', body: object, over: object = {}) {
-  // Requests are objects; that is all the reader relies on.
+  // Requests are objects; the reader relies on nothing else.
   const request = dialects[client].readRequest(body as Json)
   const to = { model: 'm', isStream: false, asksForUsage: false, ...over }
   return dialects[upstream].writeRequest(request, to)
 }
 
-describe('OpenAI to Gemini: thinking', () => {
+describe('OpenAI to Gemini: reasoning', () => {
   test.each<[string, string, object | undefined]>([
     ['gemini-2.5-pro', 'high', { thinkingBudget: 26_214, includeThoughts: true }],
     ['gemini-2.5-flash', 'minimal', { thinkingBudget: 1228, includeThoughts: true }],
@@ -20,7 +20,7 @@ describe('OpenAI to Gemini: thinking', () => {
     ['gemini-3.1-flash', 'xhigh', { thinkingLevel: 'high', includeThoughts: true }],
     ['gemini-3.6-flash', 'minimal', { thinkingLevel: 'minimal', includeThoughts: true }],
     ['gemini-3.5-flash-lite', 'minimal', { thinkingLevel: 'minimal', includeThoughts: true }],
-    // These know no less than `low`.
+    // The lowest level of these models is `low`.
     ['gemini-3.8-flash', 'minimal', { thinkingLevel: 'low', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'minimal', { thinkingLevel: 'low', includeThoughts: true }],
   ])('%s, %s', (model, effort, expected) => {
@@ -30,7 +30,7 @@ describe('OpenAI to Gemini: thinking', () => {
   })
 })
 
-describe('OpenAI to Gemini: Google’s own words', () => {
+describe('OpenAI to Gemini: Google’s own members', () => {
   const configOf = (members: object, model = 'gemini-2.5-flash') =>
     convert(
       'openai',
@@ -47,11 +47,11 @@ describe('OpenAI to Gemini: Google’s own words', () => {
     const thinkingConfig = { ...expected, includeThoughts: true }
     const google = { thinking_config: config }
     expect(configOf({ extra_body: { google } }, model)).toEqual({ thinkingConfig })
-    // It says more than the effort that some clients send beside it.
+    // It is more specific than the effort that some clients also send.
     expect(configOf({ google, reasoning_effort: 'high' }, model)).toEqual({ thinkingConfig })
   })
 
-  test('thinking is switched off, and what else there may be is refused by its name', () => {
+  test('reasoning is turned off, and unknown members are rejected by name', () => {
     const off = { google: { thinking_config: { thinking_budget: 0 } } }
     expect(configOf({ extra_body: off })).toEqual({ thinkingConfig: { thinkingBudget: 0 } })
     const field = 'extra_body.google.cachedContent'
@@ -59,7 +59,7 @@ describe('OpenAI to Gemini: Google’s own words', () => {
     expect(() => configOf({ extra_body: cached })).toThrow(field)
   })
 
-  test('pictures are asked for, alone or with text', () => {
+  test('images are requested, alone or with text', () => {
     expect(configOf({ modalities: ['image', 'text'] })).toEqual({
       responseModalities: ['TEXT', 'IMAGE'],
     })
@@ -68,7 +68,7 @@ describe('OpenAI to Gemini: Google’s own words', () => {
   })
 })
 
-describe('OpenAI to Gemini: results go with their calls', () => {
+describe('OpenAI to Gemini: results match their calls', () => {
   const call = (id: string, city: string) => ({
     id,
     type: 'function',
@@ -101,7 +101,7 @@ describe('OpenAI to Gemini: results go with their calls', () => {
     ])
   })
 
-  test('also where every turn numbers its calls anew', () => {
+  test('even if every turn reuses call ids', () => {
     const other = { id: 'a', type: 'function', function: { name: 'time', arguments: '{}' } }
     const again = [{ role: 'assistant', content: null, tool_calls: [other] }, result('a', 'noon')]
     const named = sentTo('gemini-2.5-pro', [...messages, ...again]).flatMap(({ parts }) =>
@@ -111,7 +111,7 @@ describe('OpenAI to Gemini: results go with their calls', () => {
   })
 })
 
-test('OpenAI to Gemini: instructions without a question are the question', () => {
+test('OpenAI to Gemini: instructions without a question become the question', () => {
   const messages = [{ role: 'system', content: 'Write a haiku.' }]
   const written = convert('openai', 'gemini', { messages })
   expect(written.contents).toEqual([{ role: 'user', parts: [{ text: 'Write a haiku.' }] }])

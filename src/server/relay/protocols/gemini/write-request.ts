@@ -25,9 +25,9 @@ export const GEMINI_LACKS: readonly Steering[] = ['userId']
 
 const STOPS_MAX = 5
 /**
- * Files whose type Google knows: its own, and YouTube videos. All other https files are fetched by
- * Google, not by this gateway, and need a type. Sources: Gemini API documentation, "File input
- * methods", "External HTTP / Signed URLs"; Vertex AI, "FileData".
+ * Files whose type Google determines itself: files stored at Google, and YouTube videos. All other
+ * https files are fetched by Google, not by this gateway, and need a type. Sources: Gemini API
+ * documentation, "File input methods", "External HTTP / Signed URLs"; Vertex AI, "FileData".
  */
 const KNOWS_TYPE =
   /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|https:\/\/(?:www\.|m\.)?youtube\.com\/|https:\/\/youtu\.be\/)/i
@@ -45,7 +45,7 @@ export function writeGeminiRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(withQuestion(sent), GEMINI_LACKS)
   const { system, output } = request
   const stop = fittingStops(request, { count: STOPS_MAX })
-  // Gemini's probabilities have a format that no other client knows.
+  // Gemini's log probabilities have a format that other clients cannot read.
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   const config = present({
     temperature: request.temperature,

@@ -7,13 +7,13 @@ import { FollowedStream } from '../dialect/followed-stream.ts'
 import { eventOf } from '../../transport/wire.ts'
 import { OpenaiStreamReader } from './read-answer.ts'
 
-/** What the relay makes of single chunks. */
+/** How the relay classifies single chunks. */
 
 const readBytes = (bytes: Buffer) =>
   new FollowedStream(new OpenaiStreamReader(), false).read(eventOf(bytes))
 const read = (value: unknown) => readBytes(Buffer.from(JSON.stringify(value)))
 const kindOf = (data: string | Buffer) => readBytes(Buffer.from(data)).kind
-/** Of a stream that is this chunk. */
+/** The outcome of a stream with this chunk. */
 function textsIn(chunk: unknown) {
   const stream = new FollowedStream(new OpenaiStreamReader(), false)
   const { events } = stream.read(eventOf(Buffer.from(JSON.stringify(chunk))))
@@ -47,7 +47,7 @@ describe('kinds', () => {
     expect(kindOf(data)).toBe(kind)
   })
 
-  test('bytes that are no UTF-8 inside a text are a chunk like any other', () => {
+  test('invalid UTF-8 inside a text does not affect the chunk', () => {
     const data = Buffer.from('{"choices":[{"delta":{"content":"x?y"}}]}')
     data[data.indexOf(0x3f)] = 0xff
     expect(kindOf(data)).toBe('delta')
@@ -151,7 +151,7 @@ describe('texts', () => {
     expect(textsIn(value)).toEqual(expected)
   })
 
-  test('of a whole answer', () => {
+  test('of a whole response', () => {
     const answer = {
       choices: [
         { index: 0, message: { role: 'assistant', content: 'Hi', reasoning_content: 'Hm' } },
@@ -175,8 +175,8 @@ describe('texts', () => {
   })
 })
 
-/** Upstreams send what they like; a relay that throws over it loses the settlement of the call. */
-test('no shape makes it throw', () => {
+/** Upstreams may send anything; an exception in the relay would lose the settlement of the call. */
+test('never throws for any JSON', () => {
   const name = fc.constantFrom(
     'choices',
     'delta',

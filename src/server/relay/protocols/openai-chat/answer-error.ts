@@ -1,7 +1,7 @@
 import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Returns the error of an answer or a chunk with HTTP status 200; undefined if there is none.
+ * Returns the error of an answer or a chunk with HTTP status 200; undefined if there is no error.
  * Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that broke off (Zhipu);
  * `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer, `bareErrorOf`.
  */

@@ -3,16 +3,16 @@ import { isFunctionCall } from './read-answer.ts'
 import { arrayOr, isRecord, parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * How functions were called before there were tools, which older clients still write: one at a
- * time, and without ids. Source: OpenAI's API reference, "Create chat completion", `functions`,
- * `function_call` and the role `function`, all deprecated.
+ * Converts OpenAI's former function calls, the predecessor of tools that older clients still use:
+ * one call per turn, without ids. Source: OpenAI's API reference, "Create chat completion",
+ * `functions`, `function_call` and the role `function`, all deprecated.
  */
 
-/** Whether the request declares functions in the words from before there were tools. */
+/** Whether the request declares functions in the former format. */
 export const declaresFunctions = ({ functions }: JsonRecord): boolean =>
   arrayOr(functions).length > 0
 
-/** The request in the words of today. */
+/** Returns the request with tools instead of functions. */
 export function withTools(body: JsonRecord): JsonRecord {
   const { functions, function_call: choice, ...rest } = body
   const messages = { messages: withCalls(body.messages) }
@@ -28,7 +28,7 @@ export function withTools(body: JsonRecord): JsonRecord {
 
 const asFunction = (described: unknown): JsonRecord => ({ type: 'function', function: described })
 
-/** A result answers the call before it. */
+/** Joins each result with the call before it. */
 function withCalls(messages: unknown): unknown {
   if (!Array.isArray(messages)) return messages
   let open: string | null = null
@@ -44,7 +44,7 @@ function withCalls(messages: unknown): unknown {
   })
 }
 
-/** The client of one call, told of functions in the words that it asked in. */
+/** Client dialect for one call that writes tool calls in the former format. */
 export function clientWithFunctions(client: ClientDialect): ClientDialect {
   return {
     ...client,

@@ -23,7 +23,7 @@ interface GatheredCall {
   text: string
 }
 
-/** Members of a delta that are heard as events; of the others nobody knows more than their names. */
+/** Members of a delta that are read as events; all other members are joined by type. */
 const HEARD: ReadonlySet<string> = new Set([
   'role',
   'content',
@@ -35,8 +35,8 @@ const HEARD: ReadonlySet<string> = new Set([
 ])
 
 /**
- * One choice of a completion, piece by piece: what is said, thought and called by its events, in
- * which the oddities of servers are gone, and beside it whatever else its chunks hold.
+ * Joins one choice of a completion from its chunks: text, reasoning and tool calls from the
+ * normalized events, all other members from the chunks themselves.
  */
 export class GatheredChoice {
   private content = ''
@@ -44,10 +44,10 @@ export class GatheredChoice {
   private thought = ''
   private thoughtName = 'reasoning_content'
   private readonly calls: GatheredCall[] = []
-  /** It calls as `function_call` does, before there were tools. */
+  /** The choice uses `function_call`, the predecessor of `tool_calls`. */
   private callsFunction = false
   private readonly beside: JsonRecord = {}
-  /** Of a completion of the older kind; null if it is a chat's, which has deltas. */
+  /** Text of a legacy completion; null for a chat, whose choices have deltas. */
   private text: string | null = null
   private hasDelta = false
   private members: JsonRecord = {}
@@ -56,7 +56,7 @@ export class GatheredChoice {
   private finish = ''
 
   add({ index: _index, delta, message: _message, text, ...members }: JsonRecord): void {
-    // Together repeats the text of a delta beside it.
+    // Together sends the text of a delta a second time as `text`.
     this.hasDelta ||= isRecord(delta)
     if (typeof text === 'string') this.text = (this.text ?? '') + text
     const { finish_reason: finish, logprobs, ...others } = present(members)
@@ -89,7 +89,7 @@ export class GatheredChoice {
     }
   }
 
-  /** `seed`: what no other choice has, for the ids of calls without one. */
+  /** `seed`: unique to the choice, to make ids for calls without one. */
   whole(seed: string): JsonRecord {
     for (const [index, call] of this.calls.entries()) call.id ||= madeId(`${seed} ${index}`)
     const { text, probabilities } = this
@@ -124,7 +124,10 @@ export class GatheredChoice {
     }
   }
 
-  /** Pieces of one thought are one detail; MiniMax's may say all of it again. */
+  /**
+   * Joins the pieces of one thought into one detail; MiniMax may repeat the whole text with each
+   * piece.
+   */
   private addDetails(delta: JsonRecord): void {
     const { details } = this
     for (const detail of arrayOr(delta.reasoning_details).map(recordOr)) {
@@ -161,7 +164,10 @@ export class GatheredChoice {
     return { tool_calls: this.calls.map((call) => writeCall(call, call.text)) }
   }
 
-  /** Some servers stop for calls that they have not made, or report an ordinary end after calls. */
+  /**
+   * Makes the finish reason match the calls: some servers report calls that they did not send, or
+   * an ordinary end after calls.
+   */
   private finishReason(): string {
     const finish = this.finish === '' ? 'stop' : this.finish
     if (this.calls.length === 0) return CALLING.has(finish) ? 'stop' : finish
@@ -170,7 +176,7 @@ export class GatheredChoice {
   }
 }
 
-/** Texts of a detail that come in pieces. */
+/** Members of a detail whose text arrives in pieces. */
 const CONTINUED = ['text', 'summary'] as const
 
 function joinedDetail(before: JsonRecord, piece: JsonRecord, mayRepeat: boolean): JsonRecord {
@@ -183,7 +189,7 @@ function joinedDetail(before: JsonRecord, piece: JsonRecord, mayRepeat: boolean)
   return joined
 }
 
-/** Sound and its words come in pieces, all else about it once. */
+/** Joins audio: its data and transcript arrive in pieces, all other members once. */
 function joinedSound(before: unknown, piece: JsonRecord): JsonRecord {
   const { data, transcript } = recordOr(before)
   return {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { JsonRecord } from '../../json/json-value.ts'
 import { GatheredCompletion } from './gathered-completion.ts'
 
-/** What servers of OpenAI's dialect put into their chunks, as one answer. */
+/** Chunks of servers with OpenAI's dialect, joined to one response. */
 
 function gathered(...chunks: JsonRecord[]): JsonRecord {
   const completion = new GatheredCompletion()
@@ -132,7 +132,7 @@ test.each([
   })
 })
 
-test('what its chunks say beside their choices', () => {
+test('members beside the choices', () => {
   const answer = gathered(
     { id: '', model: '', choices: [], prompt_filter_results: [1] },
     { ...delta({ content: 'a' }), model: 'm', system_fingerprint: 'f', citations: ['x'] },
@@ -152,7 +152,7 @@ test('what its chunks say beside their choices', () => {
   })
 })
 
-test('a text of the older kind, with its probabilities', () => {
+test('a legacy completion with log probabilities', () => {
   const chunk = (text: string, finish: string | null): JsonRecord => ({
     id: 'c',
     object: 'text_completion',

@@ -6,7 +6,7 @@ import { GatheredChoice } from './gathered-choice.ts'
 import { indexOr, OpenaiStreamReader } from './read-answer.ts'
 import { readUsage, usageOfChunk } from './usage.ts'
 
-/** The chunks of a completion, of a chat or of the older kind, as one. */
+/** Joins the chunks of a chat or a legacy completion into one response. */
 export class GatheredCompletion implements StreamGatherer {
   private head: JsonRecord = {}
   private usage: unknown = undefined
@@ -15,7 +15,7 @@ export class GatheredCompletion implements StreamGatherer {
 
   add(chunk: JsonRecord): void {
     const { choices, usage: _usage, ...head } = chunk
-    // Chunks before and behind the answer may lack what tells whose they are.
+    // Chunks before and after the answer may lack members such as `id`.
     const told = Object.entries(present(head)).filter(([, value]) => value !== '')
     Object.assign(this.head, Object.fromEntries(told))
     this.takeUsage(usageOfChunk(chunk))
@@ -43,7 +43,9 @@ export class GatheredCompletion implements StreamGatherer {
     return { ...this.head, object, choices, ...present({ usage: this.usage }) }
   }
 
-  /** Servers that send figures with every chunk fill them with zeros until they know them. */
+  /**
+   * Keeps the last usage: servers that send usage with every chunk send zeros until they know it.
+   */
   private takeUsage(sent: unknown): void {
     const { fault } = readUsage(sent, USAGE_TOKENS_MAX)
     const isBlank = fault === 'absent' || fault === 'empty'

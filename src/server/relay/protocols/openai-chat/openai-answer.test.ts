@@ -13,7 +13,7 @@ const chat = (content: string, over: object = {}) =>
   })
 
 describe('usage', () => {
-  test('is found at the top, whatever the content says', () => {
+  test('is found at the top level for any content', () => {
     const trap = '"usage":{"prompt_tokens":1,"completion_tokens":1},"error":{"message":"x"}'
     const reading = read(chat(trap))
     expect(reading).toMatchObject({
@@ -22,7 +22,7 @@ describe('usage', () => {
     })
   })
 
-  test('that is missing or wrong is named', () => {
+  test('that is missing or invalid has a reason', () => {
     expect(read(chat('x', { usage: undefined }))).toMatchObject({ usage: { fault: 'absent' } })
     expect(read(chat('x', { usage: null }))).toMatchObject({ usage: { fault: 'absent' } })
     expect(read(chat('x', { usage: { prompt_tokens: -1 } }))).toMatchObject({
@@ -37,7 +37,7 @@ describe('usage', () => {
   })
 })
 
-describe('an answer that failed in spite of its status', () => {
+describe('an error with status 200', () => {
   test.each([
     ['{"error":{"message":"no balance"}}'],
     ['{"error":"no balance"}'],
@@ -55,13 +55,13 @@ describe('an answer that failed in spite of its status', () => {
     expect(read(text)).toMatchObject({ kind: 'error', error: expect.anything() })
   })
 
-  test('its words are found', () => {
+  test('its message is found', () => {
     const error = { message: 'quota exceeded' }
     expect(read('{"error_code":336503,"error_msg":"quota exceeded"}')).toMatchObject({ error })
     expect(read('{"errors":[{"message":"quota exceeded"}]}')).toMatchObject({ error })
   })
 
-  test('an error that is none is not', () => {
+  test('an empty error is not an error', () => {
     expect(read(chat('x', { error: null })).kind).toBe('ok')
     expect(read(chat('x', { base_resp: { status_code: 0 } })).kind).toBe('ok')
     expect(read(chat('the word "error"')).kind).toBe('ok')
@@ -109,7 +109,7 @@ const MEMBERS = [
   'data',
 ]
 
-test('no bytes and no JSON make it throw', () => {
+test('never throws for any bytes or JSON', () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 100 }).map((array) => Buffer.from(array)),
     fc.json().map((text) => Buffer.from(text)),

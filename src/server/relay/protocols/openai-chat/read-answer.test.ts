@@ -8,12 +8,12 @@ import { toolsAsAsked } from '../dialect/answer-changes.ts'
 import { answerIn } from '../../../test/read-answer.ts'
 import { OpenaiStreamReader } from './read-answer.ts'
 
-/** Answers that only some of the many who speak the dialect send, for a client of Anthropic. */
+/** Variants of the dialect that only some servers send, for a client of Anthropic. */
 
 type Json = Record<string, unknown>
 const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
 
-/** Chunks of these deltas and an end, as events. */
+/** Chunks of these deltas and a finish reason, as events. */
 function eventsOf(...deltas: Json[]): ChatEvent[] {
   const reader = new OpenaiStreamReader()
   const choices = [
@@ -60,7 +60,7 @@ describe('calls that share an index', () => {
     { name: 'g', args: { y: 2 } },
   ]
 
-  test('are told apart by their ids', () => {
+  test('are distinguished by their ids', () => {
     const events = eventsOf(
       callDelta('a', 'f', ''),
       callDelta(undefined, undefined, '{"x"'),
@@ -71,7 +71,7 @@ describe('calls that share an index', () => {
     expect(idsIn(events)).toEqual(['a', 'b'])
   })
 
-  test('and without ids by their arguments, which are whole', () => {
+  test('and without ids by complete arguments', () => {
     const events = eventsOf(
       callDelta('', 'f', '{"x"'),
       callDelta('', 'f', ':1}'),
@@ -80,13 +80,13 @@ describe('calls that share an index', () => {
     expect(readByClient(events).calls).toMatchObject(both)
   })
 
-  test('a fresh id with every piece, but no name, begins nothing', () => {
+  test('a new id without a name does not begin a call', () => {
     const events = eventsOf(callDelta('a', 'f', '{"x"'), callDelta('b', undefined, ':1}'))
     expect(readByClient(events).calls).toMatchObject([both[0]])
   })
 })
 
-test('a tool whose name was changed for the upstream has its own again', () => {
+test('restores a tool name that was changed for the upstream', () => {
   const name = `mcp__${'x'.repeat(71)}`
   const tool = { name, description: null, schema: null, isStrict: null, cache: null }
   const asked = { ...plainRequest([]), tools: [tool] }
@@ -105,7 +105,7 @@ describe('arguments', () => {
     expect(calls).toMatchObject([{ name: 'f', args: { x: 1 } }])
   })
 
-  test('that there are none of are an empty object', () => {
+  test('that are missing are an empty object', () => {
     const texts = [
       eventsOf(callDelta('a', 'f', '')),
       eventsOfAnswer(wholeOf({ tool_calls: [{ id: 'a', function: { name: 'f' } }] })),
@@ -114,8 +114,8 @@ describe('arguments', () => {
   })
 })
 
-describe('what other servers add', () => {
-  test('pictures are part of the answer', () => {
+describe('additions of other servers', () => {
+  test('images are part of the response', () => {
     const images = ['data:image/png;base64,AAAA', 'https://a.example/b.png', 'data:oops'].map(
       (url) => ({ type: 'image_url', image_url: { url } }),
     )
@@ -133,7 +133,7 @@ describe('what other servers add', () => {
   const hidden = { type: 'reasoning.encrypted', data: 'ZGF0YQ==', format, index: 1 }
   const foreign = { type: 'reasoning.encrypted', data: 'gAAA', format: 'xai-responses-v1' }
 
-  test('a seal stays with its thought, and somebody else’s is not taken for it', () => {
+  test('a signature stays with its reasoning, and others are not mistaken for it', () => {
     const reasoning_details = [{ ...thought, signature: 'c2VhbA==' }, hidden, foreign]
     expect(writtenOf({ content: 'Yes.', reasoning: 'Hm.', reasoning_details })).toMatchObject({
       content: [
@@ -150,7 +150,7 @@ describe('what other servers add', () => {
     expect(readByClient(events)).toMatchObject({ thought: 'Hm.', seal: 'c2VhbA==', text: 'Yes.' })
   })
 
-  test('the seal of a call stands among the thoughts, by the id of the call', () => {
+  test('the signature of a call is in the reasoning details, by call id', () => {
     const seal = { type: 'reasoning.encrypted', data: 'c2VhbA==', format: 'google-gemini-v1' }
     const told = { reasoning_details: [{ ...seal, id: 'b', index: 0 }] }
     const signature = { by: 'gemini', value: 'c2VhbA==' }
@@ -171,7 +171,7 @@ describe('what other servers add', () => {
         { id: 'b', signature },
       ])
     }
-    // The call has been reported: its seal follows by itself.
+    // The call has been reported, so its signature follows as an event of its own.
     const begun = tool_calls.map((call) => ({ ...call, function: { name: 'f', arguments: '{}' } }))
     expect(eventsOf({ tool_calls: begun }, told)).toContainEqual({
       kind: 'signature',
@@ -180,7 +180,7 @@ describe('what other servers add', () => {
     })
   })
 
-  test('a call in the older spelling is a call', () => {
+  test('reads a call in the former format', () => {
     const function_call = { name: 'f', arguments: '{"x":1}' }
     const call = { name: 'f', args: { x: 1 } }
     expect(speakers.anthropic.whole(writtenOf({ content: null, function_call }))).toMatchObject({
@@ -194,7 +194,7 @@ describe('what other servers add', () => {
   })
 })
 
-test('a function call with an empty name and empty arguments is none', () => {
+test('ignores a function call with an empty name and empty arguments', () => {
   // Snowflake Cortex sends one with every answer.
   const function_call = { name: '', arguments: '' }
   const said = { text: '4', calls: [], finish: 'stop' }
@@ -208,7 +208,7 @@ test('a function call with an empty name and empty arguments is none', () => {
   expect(readByClient(events)).toMatchObject(said)
 })
 
-test('what MiniMax repeats of its thought in a stream is read once', () => {
+test('reads reasoning that MiniMax repeats in a stream once', () => {
   const piece = (text: string) => ({
     reasoning_details: [{ type: 'reasoning.text', format: 'MiniMax-response-v1', index: 0, text }],
   })

@@ -47,12 +47,12 @@ export const isFunctionCall = (called: unknown): called is JsonRecord =>
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
   length: 'length',
-  // Mistral.
+  // Mistral's finish reason.
   model_length: 'length',
   tool_calls: 'toolCalls',
   function_call: 'toolCalls',
   content_filter: 'filtered',
-  // Zhipu.
+  // Zhipu's finish reason.
   sensitive: 'filtered',
   model_context_window_exceeded: 'length',
 }

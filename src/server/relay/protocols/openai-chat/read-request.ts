@@ -163,7 +163,7 @@ function readTopK(request: Members): number | null {
   return value
 }
 
-/** Mistral has another name for it. */
+/** Mistral's name is `random_seed`. */
 function readSeed(request: Members): number | null {
   const own = request.number('random_seed')
   return request.number('seed') ?? own
@@ -238,7 +238,8 @@ function readThinkingObject(thinking: Members | null): Thinking | null {
   if (thinking === null) return null
   const type = thinking.text('type')
   const tokens = thinking.count('budget_tokens')
-  // Decides which earlier thoughts the model sees: always those that the client sends.
+  // This member selects the earlier reasoning that the model sees; here it always sees all that the
+  // client sends.
   thinking.ignore('clear_thinking')
   thinking.done()
   if (type === 'disabled') return { kind: 'off' }
@@ -257,7 +258,7 @@ function readFormat(request: Members): OutputFormat | null {
   const format = request.object('response_format')
   if (format === null) return null
   const type = format.text('type')
-  // Together, Fireworks and llama.cpp have the schema beside it.
+  // Together, Fireworks and llama.cpp expect the schema in a member `schema` beside `type`.
   const schema = format.record('schema')
   const described = format.object('json_schema')
   format.done()
@@ -298,7 +299,7 @@ function readTool(tool: Members): Tool[] {
     dropHostedTool(tool.notes, type, tool.place('type'))
     return []
   }
-  // How calls are delivered.
+  // Members about the delivery of tool calls have no effect here.
   tool.ignore('eager_input_streaming')
   const cache = readCacheMark(tool)
   const schema = tool.record('input_schema')
@@ -312,7 +313,7 @@ const namedFunction = (choice: Members): Members | null =>
 
 function readMessage(message: Members): Said {
   const role = message.textOrThrow('role')
-  // Name of one of several speakers: a hint that no other dialect has. It is read for tools.
+  // `name` identifies one of several speakers, which other dialects lack; for tools it is read.
   if (role !== 'tool') message.ignore('name')
   const said = readSaid(message, role)
   const mark = role === 'tool' ? null : readCacheMark(message)
@@ -324,7 +325,7 @@ function readMessage(message: Members): Said {
 function markedAtEnd(said: Said, cache: CacheMark): Said {
   const last = said.parts.length - 1
   const parts = said.parts.map((part, index) => (index === last ? { ...part, cache } : part))
-  // Each part keeps its kind, so the message keeps its role.
+  // The cast is safe: marking a part does not change its kind.
   return { ...said, parts } as Said
 }
 
@@ -431,7 +432,7 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
       if (image === null) throw invalidField(part.at)
       const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
       const detail = image.text('detail')
-      // `format` is LiteLLM's, and the bytes show it; `uuid` is vLLM's cache name.
+      // LiteLLM's `format` repeats the media type of the data; vLLM's `uuid` is a cache key.
       image.ignore('format', 'uuid')
       image.done()
       return { ...base, source, detail }

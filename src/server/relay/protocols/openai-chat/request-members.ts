@@ -17,8 +17,8 @@ import { invalidField, unsupportedField, type Members } from '../canonical/readi
 
 /** A function that the model may call. */
 export function readFunction(described: Members, cache: CacheMark | null): Tool {
-  // Deferred loading and the allowed callers: here the model gets every tool at once, and calls it
-  // itself.
+  // Deferred loading and allowed callers are ignored: the model gets every tool immediately, and
+  // calls it directly.
   described.ignore('defer_loading', 'allowed_callers')
   const read: Tool = {
     name: described.textOrThrow('name'),

@@ -15,7 +15,7 @@ const usage = (over: Partial<TokenUsage>): TokenUsage => ({
 })
 const read = (value: unknown) => readUsage(value, TOKENS_MAX)
 
-describe('figures as vendors spell them', () => {
+describe('vendors’ names of the figures', () => {
   const cases: [string, object, Partial<TokenUsage>][] = [
     [
       'OpenAI chat',
@@ -133,7 +133,7 @@ describe('figures as vendors spell them', () => {
 })
 
 describe('figures that need interpretation', () => {
-  test('xAI: the total knows about reasoning that the completion leaves out', () => {
+  test('xAI: the total includes reasoning that the completion excludes', () => {
     expect(
       read({
         prompt_tokens: 10,
@@ -161,7 +161,7 @@ describe('figures that need interpretation', () => {
     }
   })
 
-  test('a total that exceeds its parts by exactly the cache says the same', () => {
+  test('a total that exceeds its parts by exactly the cache means the same', () => {
     expect(
       read({ prompt_tokens: 50, completion_tokens: 5, total_tokens: 75, cached_tokens: 20 }),
     ).toEqual({
@@ -171,7 +171,7 @@ describe('figures that need interpretation', () => {
     })
   })
 
-  test('OpenRouter: tokens both read and written stand in the prompt once, as the total shows', () => {
+  test('OpenRouter: tokens both read and written count once in the prompt, as the total shows', () => {
     const sent = {
       prompt_tokens: 2168,
       completion_tokens: 100,
@@ -204,7 +204,7 @@ describe('figures that need interpretation', () => {
     expect(reading.notes).toEqual(['reasoning-clamped'])
   })
 
-  test('a total alone is taken for the prompt, as rerankers mean it', () => {
+  test('a total alone counts as the prompt, as for rerankers', () => {
     expect(read({ total_tokens: 31 })).toEqual({
       usage: usage({ promptTokens: 31 }),
       fault: null,
@@ -212,12 +212,12 @@ describe('figures that need interpretation', () => {
     })
   })
 
-  test('something out of nothing is noted', () => {
+  test('a completion without a prompt is noted', () => {
     expect(read({ prompt_tokens: 0, completion_tokens: 5 }).notes).toEqual(['prompt-zero'])
   })
 })
 
-/** Each of these would be free, or absurdly dear, if it were believed. */
+/** Each of these would be free or absurdly expensive if it were accepted. */
 describe('refused, so that the caller counts', () => {
   const fine = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
   const cases: [string, unknown, UsageFault][] = [
@@ -267,7 +267,7 @@ describe('refused, so that the caller counts', () => {
   })
 })
 
-test('whatever is sent, what is believed is whole, bounded and consistent', () => {
+test('accepts only whole, bounded and consistent figures', () => {
   const figure = fc.oneof(
     fc.integer({ min: -2, max: 40 }),
     fc.constantFrom(undefined, null, TOKENS_MAX, TOKENS_MAX + 1, 0.5, '3', 1e300),
@@ -303,7 +303,7 @@ test('whatever is sent, what is believed is whole, bounded and consistent', () =
   )
 })
 
-test('what is written of the parts of a call is found again', () => {
+test('reads the parts of the usage that it has written', () => {
   const tokens = fc.nat({ max: 50 })
   const part = fc.integer({ min: 1, max: 50 })
   const parts = fc.record({ read: tokens, minutes: tokens, hour: tokens, thought: tokens })

@@ -29,7 +29,7 @@ export function readUsage(value: unknown, tokensMax: number): UsageReading {
 
 /**
  * Finds the usage of a stream chunk: beside `choices`, in Groq's own member, or, for Moonshot,
- * inside the first choice. Undefined if there is none.
+ * inside the first choice. Undefined if missing.
  */
 export function usageOfChunk(chunk: JsonRecord): unknown {
   if (isRecord(chunk.usage)) return chunk.usage
@@ -59,7 +59,7 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
     prompt: value.prompt_tokens ?? value.input_tokens,
     completion: value.completion_tokens ?? value.output_tokens,
     total: value.total_tokens,
-    // In this order: OpenAI and most, DeepSeek, Moonshot.
+    // Names of the cached tokens, in this order: OpenAI and most vendors, DeepSeek, Moonshot.
     cached: promptDetails.cached_tokens ?? value.prompt_cache_hit_tokens ?? value.cached_tokens,
     cacheWrite: cacheWriteOf(value, promptDetails),
     cacheWriteHour: cacheWriteHourOf(value, promptDetails),
@@ -90,7 +90,7 @@ function readFigures(value: JsonRecord, tokensMax: number): Figures | UsageFault
   }
 }
 
-/** In this order: OpenRouter, Qwen, LiteLLM, New API; LiteLLM again. */
+/** Names of cache writes, in this order: OpenRouter, Qwen, LiteLLM, New API; LiteLLM again. */
 const cacheWriteOf = (value: JsonRecord, details: JsonRecord): unknown =>
   details.cache_write_tokens ??
   details.cache_creation_input_tokens ??
@@ -98,7 +98,7 @@ const cacheWriteOf = (value: JsonRecord, details: JsonRecord): unknown =>
   details.cached_creation_tokens ??
   value.cache_creation_input_tokens
 
-/** In this order: Qwen, LiteLLM, New API. */
+/** Names of cache writes for an hour, in this order: Qwen, LiteLLM, New API. */
 const cacheWriteHourOf = (value: JsonRecord, details: JsonRecord): unknown =>
   recordOr(details.cache_creation ?? details.cache_creation_token_details)
     .ephemeral_1h_input_tokens ?? value.claude_cache_creation_1_h_tokens
@@ -109,7 +109,7 @@ type TokenExtra =
   | 'audioCompletionTokens'
   | 'imageCompletionTokens'
 
-/** Figures other than text tokens; null if there are none. */
+/** Figures other than text tokens; null if all are missing. */
 function extrasOf(figures: Readonly<Record<TokenExtra, number | null>>): UsedExtras | null {
   const { audioPromptTokens, imagePromptTokens } = figures
   const { audioCompletionTokens, imageCompletionTokens } = figures
@@ -139,7 +139,8 @@ function reconcile(figures: Figures, tokensMax: number): UsageReading {
   // charges both; the total shows that the prompt contains them once.
   const isOverlapping =
     total !== null && excess === 0 && cacheTokens > prompt && Math.max(cached, cacheWrite) <= prompt
-  // Either the cache exceeds the prompt, or it is exactly the difference to the total.
+  // The prompt was reported without its cache if the cache exceeds it, or equals the difference to
+  // the total.
   const isExclusive =
     (cacheTokens > prompt && !isOverlapping) ||
     (cacheTokens > 0 && excess === cacheTokens && excess !== figures.reasoning)

@@ -114,7 +114,7 @@ export function writeCall(
     id,
     type: 'function',
     function: { name, arguments: argumentsJson },
-    // Member of Gemini's own OpenAI-compatible API.
+    // Signatures are in a member of Gemini's own OpenAI-compatible API.
     ...(signature === null
       ? {}
       : { extra_content: { google: { thought_signature: wrapSignature(signature, 'gemini') } } }),
@@ -192,7 +192,7 @@ export class OpenaiStreamWriter implements StreamWriter {
     return this.delta(choice, { reasoning_details: [detail] })
   }
 
-  /** First chunk of a choice, with the role; `content` is null if no text follows at once. */
+  /** First chunk of a choice, with the role; `content` is null unless text follows immediately. */
   private opening(choice: number, content: '' | null): StreamPiece[] {
     if (this.choices.has(choice)) return []
     this.choices.add(choice)

@@ -14,14 +14,14 @@ import {
 import { useRelay } from '../../../test/use-relay.ts'
 import { traitsOf } from '../../vendors/registry.ts'
 
-/** What is sent to vendors that do not take a conversation as OpenAI does. */
+/** Requests for vendors that differ from OpenAI in the format of a conversation. */
 
 const KEPT = { cache_control: { type: 'ephemeral' } }
 const text = (words: string, members: object = {}) => ({ type: 'text', text: words, ...members })
 const hourly = { cache_control: { type: 'ephemeral', ttl: '1h' } }
 const SCHEMA = { type: 'object', properties: {} }
 
-/** As Claude Code marks a turn after the result of a tool. */
+/** Cache marks as Claude Code sets them after a tool result. */
 const CODING = {
   model: 'm',
   max_tokens: 9,
@@ -49,7 +49,7 @@ function sentTo(type: number, model: string) {
   return { messages, tools }
 }
 
-test('OpenRouter gets back the seals of Gemini’s calls among the thoughts', () => {
+test('OpenRouter gets the signatures of Gemini’s calls in the reasoning details', () => {
   const signature = Buffer.from('gatehouse:gemini:its-seal').toString('base64')
   const thought = { type: 'thinking', thinking: '', signature }
   const calls = ['a', 'b'].map((id) => ({ type: 'tool_use', id, name: 'f', input: {} }))
@@ -111,7 +111,7 @@ describe('cache marks', () => {
   test.each([
     [20, 'openai/gpt-5.4'],
     [17, 'qwen2.5-72b-instruct'],
-    // It loses lists of texts where no tool is declared.
+    // Lists of texts get lost if no tool is declared.
     [49, 'glm-5.1'],
     [1, 'anthropic/claude-sonnet-4.6'],
   ])('type %i is sent none with %s', (type, model) => {
@@ -133,7 +133,7 @@ describe('through the relay', () => {
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now))
 
-  test('what OpenRouter wrote for a mark is charged as written, and told the client', async () => {
+  test('charges and reports OpenRouter’s cache writes', async () => {
     const upstream = await startScriptedUpstream(async (_request, response) => {
       response.setHeader('content-type', 'application/json')
       const usage = {
@@ -160,7 +160,7 @@ describe('through the relay', () => {
     expect(quota).toBe(400 + 1000 + 1600 * 1.25 + 3 * 10)
   })
 
-  test('figures that OpenAI’s models refuse while they think are sent by nobody', async () => {
+  test('never sends sampling parameters that OpenAI’s models reject while they reason', async () => {
     const model = `gpt-5.2-${aModel()}`
     await aRoute(setup, model, { type: 1 })
     const figures = { temperature: 0.3, top_p: 1 }

@@ -62,7 +62,7 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-/** For models that always search. */
+/** Web search options for models that always search. */
 function searchOf({ search }: ChatRequest): JsonRecord | null {
   if (search === undefined) return null
   const { location, contextSize } = search
@@ -104,8 +104,7 @@ function systemOf({ system }: ChatRequest, to: Target): JsonRecord[] {
 }
 
 /**
- * Always a mark for five minutes: OpenRouter does not report cache writes for an hour, which cost
- * more.
+ * Always marks for five minutes: writes for an hour cost more, and OpenRouter does not report them.
  */
 const MARK: JsonRecord = { cache_control: { type: 'ephemeral' } }
 
@@ -180,7 +179,8 @@ const writeTool =
       parameters: schema,
       strict: strictAtOpenai(request, schema, isStrict),
     }),
-    // Other vendors read marks in messages only, which come after the tools.
+    // Other vendors accept cache marks in messages only; the tools precede the messages, so a mark
+    // there covers them.
     ...(cache !== null && marksTools(to) ? MARK : {}),
   })
 
@@ -247,7 +247,7 @@ function writeMedia(part: MediaPart): JsonRecord {
     const url = source.from === 'url' ? source.url : dataUrl(source)
     return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } }
   }
-  // All other media are accepted as bytes only.
+  // Media other than images are accepted as bytes only.
   if (source.from !== 'data') throw unsupportedField(at)
   const format = AUDIO_FORMATS[source.mimeType]
   if (format !== undefined) {

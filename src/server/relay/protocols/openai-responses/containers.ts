@@ -31,7 +31,10 @@ export function containerPrices(tools: readonly unknown[]): ContainerPrices {
 const nameOf = (size: number): string =>
   size === 0 ? SMALLEST : `${SMALLEST}_${LARGER[size - 1] ?? ''}`
 
-/** Container settings of a tool; null if it has no container. A shell may run at the client. */
+/**
+ * Container settings of a tool; null if it has no container. A shell without a container runs at
+ * the client.
+ */
 function containerOf({ type, container, environment }: JsonRecord): JsonRecord | null {
   if (type === 'code_interpreter') return recordOr(container)
   const isHosted = type === 'shell' && isContainer(environment)
@@ -50,9 +53,9 @@ function sizeOf({ memory_limit: limit }: JsonRecord): number {
 
 /** A container that an answer's item ran in. */
 interface UsedContainer {
-  /** Price name. */
+  /** Name of the container's price. */
   name: string
-  /** Undefined if not reported. */
+  /** Id; undefined if not reported. */
   id: unknown
 }
 
@@ -88,7 +91,7 @@ export const containersIn = (item: JsonRecord): string[] =>
     ...arrayOr(item.content).flatMap((part) => arrayOr(recordOr(part).annotations).map(recordOr)),
   ].flatMap((told) => containerNamed(told) ?? [])
 
-/** The member's name, or an escape that could hide it. */
+/** The member's name, or a JSON escape by which it could be written differently. */
 const SIZE_SIGNS = ['memory_limit', '\\u00']
 
 /**

@@ -34,8 +34,8 @@ import { RequestNotes } from '../canonical/request-notes.ts'
 import { readResponsesRequest } from './read-request.ts'
 
 /**
- * The Responses API on channels that have none. Requests and events as OpenAI's API reference and
- * its guides "Function calling" and "Reasoning" show them.
+ * The Responses API on channels without it. Requests and events as in OpenAI's API reference and
+ * its guides "Function calling" and "Reasoning".
  */
 
 const to = { model: 'm', isStream: false, asksForUsage: false }
@@ -102,8 +102,8 @@ const REQUEST = {
   user: 'user-1',
 }
 
-describe('a conversation with a picture and calls side by side', () => {
-  test('as Anthropic takes it', () => {
+describe('a conversation with an image and parallel calls', () => {
+  test('for Anthropic', () => {
     const written = dialects.anthropic.writeRequest(readResponsesRequest(REQUEST), to)
     const input_schema = { ...WEATHER, additionalProperties: false }
     expect(written).toEqual({
@@ -118,7 +118,7 @@ describe('a conversation with a picture and calls side by side', () => {
     })
   })
 
-  test('as Gemini takes it', () => {
+  test('for Gemini', () => {
     const written = dialects.gemini.writeRequest(readResponsesRequest(REQUEST), to)
     expect(written).toMatchObject({
       ...GEMINI_PICTURE_AND_CALLS,
@@ -253,7 +253,7 @@ test.each([
   },
 )
 
-test('a search that OpenAI ran is no call, and what it found keeps its plain name', () => {
+test('a search that OpenAI ran is not a call, and the tools found keep their names', () => {
   const { messages } = asked({
     tools: [{ type: 'function', name: 'f', defer_loading: true, parameters: {} }],
     input: [
@@ -275,7 +275,7 @@ test.each(['input_text', 'output_text', 'refusal'])('a part %s must say somethin
   )
 })
 
-test('what an upstream has no word for is refused in a strict call by the name that this API knows', () => {
+test('a strict call rejects unsupported members by the names of this API', () => {
   const body = { input: 'x', reasoning: { effort: 'high' } }
   const request = readResponsesRequest(body, new RequestNotes(true))
   const toOld = { ...to, model: 'claude-3-5-haiku-latest' }
@@ -331,7 +331,7 @@ const EVENTS_TOLD =
   'function_call_arguments.done output_item.done completed'
 
 describe('a stream', () => {
-  test('of thoughts, words and calls is told piece by piece', () => {
+  test('of reasoning, text and calls is sent piece by piece', () => {
     const text = streamed([
       start,
       said('thinking', 'Hm. '),
@@ -373,20 +373,20 @@ describe('a stream', () => {
     expect(text).toContain(`"incomplete_details":{"reason":"${word}"}`)
   })
 
-  test('without a word ends like any other', () => {
+  test('without any text ends like any other', () => {
     const text = streamed([start, finish('stop')])
     expect(responsesSpeaker.streamed(text)).toMatchObject({ text: '', finish: 'stop' })
   })
 
-  test('that declines says so in a part of its own', () => {
+  test('with a refusal has a refusal part', () => {
     const text = streamed([start, said('text', 'Well. '), said('refusal', 'No.'), finish('stop')])
     expect(text).toContain('"content_index":1,"delta":"No."')
     expect(text).toContain('{"type":"refusal","refusal":"No."}')
   })
 })
 
-describe('the seal of a thought comes back to its maker', () => {
-  // An answer's items are what the client sends again.
+describe('the signature of reasoning is sent back to its maker', () => {
+  // The client sends the output items back.
   const itemsOf = (events: readonly ChatEvent[]): JsonRecord[] => {
     const last = /event: response\.completed\ndata: (.*)/.exec(streamed(events))?.[1] ?? '{}'
     const { response } = JSON.parse(last) as { response: { output: JsonRecord[] } }
@@ -395,7 +395,7 @@ describe('the seal of a thought comes back to its maker', () => {
   const again = (events: readonly ChatEvent[]) =>
     readResponsesRequest({ input: [{ role: 'user', content: 'x' }, ...itemsOf(events)] })
 
-  test('and to nobody else', () => {
+  test('and to no other provider', () => {
     const request = again([
       start,
       said('thinking', 'Hm.'),
@@ -421,7 +421,7 @@ describe('the seal of a thought comes back to its maker', () => {
     }
   })
 
-  test('also one that Gemini puts on a call', () => {
+  test('also a signature on a call of Gemini', () => {
     const request = again([start, call(0, 'of-gemini'), argument(0, '{}'), finish('toolCalls')])
     const { contents } = dialects.gemini.writeRequest(request, to)
     expect(contents).toMatchObject([
@@ -456,7 +456,7 @@ describe('over HTTP', () => {
         prompt: 11,
         completion: 7,
       }
-      // An answer is an object of this API.
+      // Responses are objects of this API.
       expect(responsesSpeaker.whole(whole.json as unknown as JsonRecord)).toMatchObject(expected)
       expect(responsesSpeaker.streamed(events.text())).toMatchObject(expected)
       for (const answer of [whole, events]) {
@@ -467,7 +467,7 @@ describe('over HTTP', () => {
     },
   )
 
-  test.each([14, 24])('a call as Codex makes it is answered: channel type %i', async (type) => {
+  test.each([14, 24])('a call of Codex gets a response: channel type %i', async (type) => {
     const body = {
       model: await aServed(type),
       instructions: 'You are Codex.',
@@ -485,7 +485,7 @@ describe('over HTTP', () => {
     expect(responsesSpeaker.streamed(events.text())).toMatchObject({ isComplete: true, error: '' })
   })
 
-  test.each([14, 24])('stored state is refused by name: channel type %i', async (type) => {
+  test.each([14, 24])('stored state is rejected by name: channel type %i', async (type) => {
     const own = await aClient(setup)
     const model = await aServed(type)
     for (const [field, value] of [
@@ -503,7 +503,7 @@ describe('over HTTP', () => {
     await expectNothingCharged(setup, own)
   })
 
-  test.each([14, 24])('items are sent, not referred to: channel type %i', async (type) => {
+  test.each([14, 24])('item references are rejected: channel type %i', async (type) => {
     const model = createOpenAI({ apiKey: client.key, baseURL: `${setup.url}/v1` })(
       await aServed(type),
     )
@@ -520,7 +520,7 @@ describe('over HTTP', () => {
     expect((await ask(again, { store: false })).text).toBe('The answer is forty-two.')
   })
 
-  test('a channel that keeps responses is asked for what must be stored', async () => {
+  test('a call that must be stored uses a channel that stores responses', async () => {
     const model = await aServed(14, { priority: 9 })
     await aRoute(setup, model, { words: 'keeper' })
     setup.upstream.seen()
@@ -529,7 +529,7 @@ describe('over HTTP', () => {
     expect(setup.upstream.seen().map(({ url }) => url)).toEqual(['/~keeper/v1/responses'])
   })
 
-  test('a vendor of OpenAI’s dialect that only chats is asked to chat', async () => {
+  test('a vendor of OpenAI’s dialect without the Responses API is called by chat', async () => {
     const model = await aServed(28)
     setup.upstream.seen()
     const events = await stream(setup, client, { model, input: 'hi' }, { path })
@@ -539,7 +539,7 @@ describe('over HTTP', () => {
     expect(setup.upstream.seen().map(({ url }) => url)).toEqual(['/v1/chat/completions'])
   })
 
-  test('what was made by conversion cannot be asked for again', async () => {
+  test('a converted response cannot be retrieved', async () => {
     const model = await aServed(14)
     const { json } = await post(setup, client, { model, input: 'hi' }, { path })
     expect(json).toMatchObject({ store: false, previous_response_id: null })

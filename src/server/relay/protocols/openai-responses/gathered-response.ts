@@ -1,7 +1,10 @@
 import type { StreamGatherer } from '../dialect/dialect.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
 
-/** The events of a response as one: the last of them hold all of it, in some with empty hands. */
+/**
+ * Joins the events of a response. The final event contains the whole response, but some servers
+ * leave its `output` empty; the items then come from the earlier events.
+ */
 export class GatheredResponse implements StreamGatherer {
   private response: JsonRecord = {}
   private readonly done: unknown[] = []

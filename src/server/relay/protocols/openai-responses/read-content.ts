@@ -5,7 +5,7 @@ import { readRecording } from '../openai-chat/request-members.ts'
 
 export const textPart = (text: string): TextPart => ({ kind: 'text', text, cache: null })
 
-/** What an item says, or a tool has answered. */
+/** Reads the content of an item or of a tool result. */
 export function readContent(item: Members, name: string): (TextPart | MediaPart)[] {
   const value = item.any(name)
   if (value === null) return []
@@ -30,7 +30,7 @@ function readText(part: Members, type: string): TextPart {
 
 function readMedia(part: Members, type: string): MediaPart {
   const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache: null }
-  // A file that lies at OpenAI is nothing that another provider can read.
+  // A file stored at OpenAI cannot be read by another provider.
   if (part.any('file_id') !== null) throw unsupportedField(part.place('file_id'))
   switch (type) {
     case 'input_image': {

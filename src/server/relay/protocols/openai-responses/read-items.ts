@@ -18,25 +18,25 @@ import { SEARCH, type ClientTool, type ToolNames } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
 import { readContent, textPart } from './read-content.ts'
 
-/** What a conversation consists of: what was said, thought and called, and tools that came late. */
+/** Contents of a conversation: messages, reasoning, calls, and tools that were added later. */
 interface ReadInput extends Pick<ChatRequest, 'system' | 'messages'> {
   tools: Tool[]
 }
 
-/** What an item says, and which tools come with it. */
+/** Messages of an item, and tools that it adds. */
 interface ReadItem {
   said: Said[]
   tools: Tool[]
 }
 
-/** Source: OpenAI's API reference, "Create a model response", `input`. */
+/** Reads the input items. Source: OpenAI's API reference, "Create a model response", `input`. */
 export function readInput(request: Members, names: ToolNames): ReadInput {
   const input = request.any('input')
   if (typeof input === 'string') {
     return { system: [], messages: [fromUser(textPart(input))], tools: [] }
   }
   const items = request.objects('input').map((item) => {
-    // Who calls: the model, or a program that it wrote elsewhere and that has run.
+    // `caller`: the model, or a program of the model that has already run elsewhere.
     item.ignore('id', 'status', 'phase', 'caller', OF_CODEX.memberOfItems)
     const read = readItem(item, names)
     item.done()
@@ -76,7 +76,7 @@ function readItem(item: Members, names: ToolNames): ReadItem {
     case 'agent_message':
       return readAgentMessage(item)
     case 'web_search_call':
-      // What was found elsewhere stands in what was said next.
+      // The results of an earlier search are in the text that follows.
       item.ignore('action', 'results')
       return read({})
     case 'item_reference':
@@ -101,7 +101,7 @@ function readMessage(item: Members): ReadItem {
   }
 }
 
-/** What one agent of Codex has told another; who they are stands in the text as well. */
+/** A message between two agents of Codex; its text also names both agents. */
 function readAgentMessage(item: Members): ReadItem {
   item.ignore('author', 'recipient')
   return read({ said: [fromUser(...readContent(item, 'content'))] })
@@ -111,7 +111,10 @@ function toolNamed(item: Members, type: ClientTool['type']): ClientTool {
   return { type, name: item.textOrThrow('name'), namespace: item.text('namespace') }
 }
 
-/** Clients that know no bare texts have them among their functions, as they were answered. */
+/**
+ * Reads a call. Clients without custom tools send back such calls as functions, with the plain text
+ * as arguments.
+ */
 function readCall(
   item: Members,
   type: 'function_call' | 'custom_tool_call',
@@ -136,7 +139,7 @@ const callPart = (id: string, name: string, argumentsJson: string): AssistantPar
 function readResult(item: Members, type: string, names: ToolNames): UserPart {
   const namespace = item.text('namespace')
   const name = item.text('name')
-  // Of what takes a bare text, the namespace is not repeated: the call tells its name.
+  // The name of a custom tool comes from its call: results do not contain the namespace.
   const isNamed = name !== null && type === 'function_call_output'
   return resultPart(
     item.textOrThrow('call_id'),
@@ -151,7 +154,7 @@ const resultPart = (
   parts: ToolResultPart['parts'],
 ): ToolResultPart => ({ kind: 'toolResult', callId, name, parts, isError: false, cache: null })
 
-/** A search that OpenAI ran (`execution: server`, or no id) is not the client's to answer. */
+/** A search that OpenAI ran (`execution: server`, or no id) needs no result from the client. */
 function readSearch(item: Members, names: ToolNames): ReadItem {
   const id = item.text('call_id')
   const given = item.any('arguments')
@@ -160,7 +163,7 @@ function readSearch(item: Members, names: ToolNames): ReadItem {
   return read({ said: [fromModel(callPart(id, names.functionOf(SEARCH), argumentsJson))] })
 }
 
-/** Tools that were found are declared from then on. */
+/** Adds the tools that a search has found to the request's tools. */
 function readFound(item: Members, names: ToolNames): ReadItem {
   const tools = readTools(item, names)
   const callId = item.text('call_id')
@@ -171,7 +174,7 @@ function readFound(item: Members, names: ToolNames): ReadItem {
   return read({ said: [fromUser(result)], tools })
 }
 
-/** A thought comes back as `summary`, with its maker's seal in `encrypted_content`. */
+/** Reads reasoning: its text in `summary`, its signature in `encrypted_content`. */
 function readReasoning(item: Members): ThinkingPart {
   const texts = [...item.objects('summary'), ...item.objects('content')].map((part) => {
     part.ignore('type')

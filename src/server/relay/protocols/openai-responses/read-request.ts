@@ -69,7 +69,7 @@ function leaveOutHints(request: Members): void {
   request.ignore('client_metadata', OF_CODEX.member)
   request.reportDropped('metadata')
   if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
-  // Both allow a long conversation to be truncated; keeping all of it complies.
+  // These members allow the API to truncate a long conversation, but do not require it.
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
   request.drop('context_management', 'provider', ...OF_CHAT)
   if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
@@ -99,7 +99,7 @@ function readChoice(
   return { ...readToolChoice(request, tools, (choice) => chosenFunction(choice, names)), search }
 }
 
-/** Function of the tool that must or may be called; null if it is none of the client's. */
+/** Function of the tool that must or may be called; null if the client does not run it. */
 function chosenFunction(choice: Members, names: ToolNames): Members | null {
   const type = choice.text('type')
   const chosen = (tool: ClientTool) =>
@@ -140,7 +140,7 @@ function readThinking(request: Members): Thinking | null {
   const reasoning = request.object('reasoning')
   if (reasoning === null) return null
   const asked = reasoning.text('effort')
-  // The channel decides which earlier reasoning it can read.
+  // Which earlier reasoning is sent depends on the channel.
   reasoning.ignore('summary', 'generate_summary', 'context')
   const mode = reasoning.text('mode') ?? 'standard'
   if (mode !== 'standard') throw unsupportedField(reasoning.place('mode'))

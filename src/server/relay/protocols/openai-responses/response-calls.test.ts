@@ -42,7 +42,7 @@ onSqlite('the Responses API', (open) => {
     return String(answer.json.id)
   }
 
-  test('answers, whole and streamed, and charges what was used', async () => {
+  test('responds with and without streaming, and charges the usage', async () => {
     const model = await aServedModel(setup)
     const whole = await ask({ model })
     expect(whole.json).toMatchObject({ object: 'response', status: 'completed' })
@@ -50,12 +50,12 @@ onSqlite('the Responses API', (open) => {
     const events = await stream(setup, client, { model, input: 'hi' }, { path })
     expect(events.end).toBe('complete')
     expect(events.text()).toContain('event: response.completed')
-    // The native protocol ends with its last event.
+    // The native protocol ends with its own final event.
     expect(events.text()).not.toContain('[DONE]')
     expect((await bookedCall(setup, requestIdOf(events))).quota).toBe(18)
   })
 
-  test('what a client sends goes on byte for byte', async () => {
+  test('a client’s request is sent byte for byte', async () => {
     const model = await aServedModel(setup)
     const body = `{ "input":[{"role":"user","content":"hi"}],"model":"${model}", "seed":1.50,"stream":true}`
     setup.upstream.seen()
@@ -63,7 +63,7 @@ onSqlite('the Responses API', (open) => {
     expect(setup.upstream.seen()[0]?.bytes.toString()).toBe(body)
   })
 
-  test('cached tokens and thoughts have their prices', async () => {
+  test('cached tokens and reasoning have their own prices', async () => {
     await setup.app.options.set('CacheRatio', '{"cached-responses+cached-100+reasoning-30":0.1}')
     const model = 'cached-responses+cached-100+reasoning-30'
     await aRoute(setup, model)
@@ -96,7 +96,7 @@ onSqlite('the Responses API', (open) => {
     expect((await bookedCall(setup, requestIdOf(streamed))).quota).toBe(18 + 5000 + 1250)
   })
 
-  test('B17: a tool that ran is charged though the stream broke off behind it', async () => {
+  test('B17: a tool that ran is charged even if the stream breaks off afterwards', async () => {
     const model = await aServedModel(setup, 'cut-after-6')
     const body = { model, tools: [{ type: 'web_search' }], input: 'search for it' }
     const events = await stream(setup, client, body, { path })
@@ -106,7 +106,7 @@ onSqlite('the Responses API', (open) => {
     expect(quota).toBeLessThan(5100)
   })
 
-  test('a container costs what its size does, once, whichever tools run in it', async () => {
+  test('a container is charged once by its size, for any tools in it', async () => {
     const ran = (container_id: string) => [
       { type: 'code_interpreter_call', status: 'completed', container_id },
       { type: 'shell_call', environment: { type: 'container_reference', container_id } },
@@ -144,7 +144,7 @@ onSqlite('the Responses API', (open) => {
     await upstream.close()
   })
 
-  describe('what tools have used is charged as the vendor tells it', () => {
+  describe('tool usage is charged as the vendor reports it', () => {
     const drew = { type: 'image_generation_call', status: 'completed', result: 'aGk=' }
     const searched = { type: 'web_search_call', status: 'completed', action: { type: 'search' } }
     const small = {
@@ -209,7 +209,7 @@ onSqlite('the Responses API', (open) => {
     })
   })
 
-  test('a conversation is made shorter where responses are made, for what that used', async () => {
+  test('compaction uses the Responses API and is charged by its usage', async () => {
     const usage = { input_tokens: 7, output_tokens: 4, total_tokens: 11 }
     const output = [{ type: 'compaction', encrypted_content: 'sealed' }]
     const compaction = { id: 'resp_c', object: 'response.compaction', output, usage }
@@ -239,7 +239,7 @@ onSqlite('the Responses API', (open) => {
     await upstream.close()
   })
 
-  test('an answer without usage is counted here', async () => {
+  test('a response without usage is counted here', async () => {
     const model = await aServedModel(setup, 'no-usage')
     const whole = await bookedCall(setup, requestIdOf(await ask({ model })))
     const events = await stream(setup, client, { model, input: 'What is the answer?' }, { path })
@@ -263,7 +263,7 @@ onSqlite('the Responses API', (open) => {
     },
   )
 
-  test('a client that leaves ends the upstream’s work and pays for what was produced', async () => {
+  test('a client that leaves ends the upstream request and pays for what was produced', async () => {
     const own = await aClient(setup)
     const model = await aServedModel(setup, 'chunks-900+tokens-900+slow-chunk-5')
     setup.upstream.seen()
@@ -278,7 +278,7 @@ onSqlite('the Responses API', (open) => {
     expect(Number(detail.completion_tokens)).toBeLessThan(500)
   })
 
-  test('what fails costs nothing', async () => {
+  test('failed responses cost nothing', async () => {
     const own = await aClient(setup)
     for (const words of [
       'fail-500',
@@ -296,7 +296,7 @@ onSqlite('the Responses API', (open) => {
     await expectNothingCharged(setup, own)
   })
 
-  test('a plain answer to a client that wanted a stream becomes one', async () => {
+  test('a whole response becomes a stream for a client that requested one', async () => {
     const model = await aServedModel(setup, 'json-when-stream')
     const events = await stream(setup, client, { model, input: 'hi' }, { path })
     expect(events.text()).toContain('event: response.created')
@@ -304,13 +304,13 @@ onSqlite('the Responses API', (open) => {
     expect((await bookedCall(setup, requestIdOf(events))).quota).toBe(18)
   })
 
-  describe('what goes on from a response', () => {
-    test('goes to the channel that made it, and holds back what it will read again', async () => {
+  describe('a call that continues a response', () => {
+    test('uses the channel that created it, and reserves the earlier conversation', async () => {
       const model = aModel()
       const made = new Map<string, string>()
       for (const name of ['a', 'b', 'c']) {
         const own = aModel()
-        // Each alone at first, so that it is known who made what.
+        // Each channel is alone at first, so that the creator of each response is certain.
         await aRoute(setup, `${own},${model}`, { words: name })
         made.set(name, await madeBy(own))
       }
@@ -332,7 +332,7 @@ onSqlite('the Responses API', (open) => {
       }
     })
 
-    test('is not found by anybody else', async () => {
+    test('is not available to other users', async () => {
       const model = await aServedModel(setup)
       const id = await madeBy(model)
       const stranger = await aClient(setup)
@@ -351,7 +351,7 @@ onSqlite('the Responses API', (open) => {
       ] as const) {
         expectRefusal(await read(id, stranger, rest, method), { ...unknown, params: { id } })
       }
-      // Nor by a token that may not use its model.
+      // Nor to a token that may not use its model.
       const limited = await aClient(setup, { token: { models: 'another' } })
       await setup.database.write
         .updateTable('response_channels')
@@ -361,7 +361,7 @@ onSqlite('the Responses API', (open) => {
       expect((await read(id, limited)).status).toBe(404)
     })
 
-    test('has no other channel to go to', async () => {
+    test('does not fail over', async () => {
       const model = aModel()
       const first = await aRoute(setup, model, { words: 'first' })
       const id = await madeBy(model)
@@ -378,7 +378,7 @@ onSqlite('the Responses API', (open) => {
       expect(setup.upstream.seen()).toEqual([])
     })
 
-    test('is forgotten when it has expired, or was not to be stored', async () => {
+    test('fails if the response has expired or was not stored', async () => {
       const model = await aServedModel(setup)
       const id = await madeBy(model)
       await setup.database.write
@@ -399,7 +399,7 @@ onSqlite('the Responses API', (open) => {
     })
   })
 
-  test('a stored response is read, its parts are listed, it is broken off and deleted', async () => {
+  test('a stored response is retrieved, listed, cancelled and deleted', async () => {
     const model = aModel()
     await aRoute(setup, model, { words: 'keeper' })
     const id = await madeBy(model)
@@ -452,7 +452,7 @@ onSqlite('the Responses API', (open) => {
     expectRefusal(await ask({ model, ...body }), { code, status: 400, params: { field }, wireCode })
   })
 
-  test('what the output may cost is held back', async () => {
+  test('the possible cost of the output is reserved', async () => {
     const model = await aServedModel(setup)
     const poor = await aClient(setup, { quota: 1000 })
     expect((await ask({ model, tools: [{ type: 'web_search' }] }, poor)).status).toBe(403)
@@ -504,7 +504,7 @@ describe.each(clients)('openai %s', (_version, Client) => {
     expect([text, last]).toEqual(['The answer is forty-two.', 'response.completed'])
   })
 
-  test('streams what its upstream answers in one piece', async () => {
+  test('streams a whole response of the upstream', async () => {
     const plain = await aServedModel(setup, 'json-when-stream')
     const events = await sdk().responses.create({ model: plain, input: 'hi', stream: true })
     let text = ''
@@ -517,7 +517,7 @@ describe.each(clients)('openai %s', (_version, Client) => {
     expect(types.at(-1)).toBe('response.completed')
   })
 
-  test('hears of a stream that breaks', async () => {
+  test('reports a broken stream', async () => {
     const breaking = await aServedModel(setup, 'error-mid-stream')
     const events = await sdk().responses.create({ model: breaking, input: 'hi', stream: true })
     const types: string[] = []

@@ -26,9 +26,9 @@ export class ResponseWriter implements StreamWriter {
   private said = 0
   private message: OpenMessage | null = null
   private thought: OpenThought | null = null
-  /** Calls whose arguments are incomplete, by number: several may be open at once. */
+  /** Calls whose arguments are incomplete, by number: several may be open at the same time. */
   private readonly calls = new Map<number, PlacedCall>()
-  /** Calls of these whose arguments are complete. */
+  /** Open calls whose arguments are complete. */
   private readonly wholeCalls = new Set<number>()
   private finish: Finish = { reason: 'stop', stopSequence: null }
 
@@ -334,7 +334,7 @@ export class ResponseWriter implements StreamWriter {
 interface Asked {
   /** Members that a response repeats. */
   echo: JsonRecord
-  /** Names of the client's tools as the model knows them. */
+  /** Client's tools and their function names at the model. */
   names: ToolNames
 }
 

@@ -25,7 +25,7 @@ import { useRelay } from '../../../test/use-relay.ts'
 import { callsToolsByResponses } from './with-tools.ts'
 import { traitsOf } from '../../vendors/registry.ts'
 
-/** Clients with the models of OpenAI that call no tools by chat while they think. */
+/** Clients with OpenAI's models that call no tools in chat completions while they reason. */
 
 const ANSWER = 'The answer is forty-two.'
 const THOUGHT = 'Six times seven.'
@@ -164,7 +164,7 @@ onSqlite('tools of models that think', (open) => {
       const called = await ask([question], FunctionCallingConfigMode.ANY)
       const thoughts = called.filter(({ thought }) => thought === true)
       expect(thoughts.map(({ text }) => text).join('')).toBe(THOUGHT)
-      // As gemini-cli does: thoughts are not handed back, and calls as they came.
+      // As gemini-cli does: reasoning is not sent back, and calls unchanged.
       const calls = called.filter(({ functionCall }) => functionCall !== undefined)
       expect(calls).toMatchObject([
         { functionCall: { name: 'weather', args: { city: 'forty-two' } } },
@@ -194,7 +194,7 @@ onSqlite('tools of models that think', (open) => {
 
   const asked = (model: string) => speakers.anthropic.body(model, TOOLS, false)
 
-  test('without tools they are asked by chat, with tools also for clients of OpenAI not', async () => {
+  test('uses chat without tools, and the Responses API with tools, also for clients of OpenAI', async () => {
     const model = await aThinker(1)
     const bare = speakers.anthropic.body(model, { thinking: 8192 }, false)
     expect((await post(setup, client, bare, { path })).status).toBe(200)
@@ -218,7 +218,7 @@ onSqlite('tools of models that think', (open) => {
     ])
   })
 
-  test('gpt-5.4 is asked for tools by chat where no effort is named', async () => {
+  test('gpt-5.4 uses chat for tools without an effort', async () => {
     const model = `gpt-5.4-${aModel()}`
     await aRoute(setup, model, { type: 1 })
     const chat = speakers.openai.body(model, TOOLS, false)
@@ -227,7 +227,7 @@ onSqlite('tools of models that think', (open) => {
     expect(sent().map(({ url }) => url)).toEqual(['/v1/chat/completions', '/v1/responses'])
   })
 
-  test('the SDK of OpenAI, with a model that has no chat', async () => {
+  test('the SDK of OpenAI, with a model without chat completions', async () => {
     const model = `gpt-5.3-codex-${aModel()}`
     await aRoute(setup, model, { type: 1 })
     const sdk = new OpenAI({
@@ -241,7 +241,7 @@ onSqlite('tools of models that think', (open) => {
     expect(sent().map(({ url }) => url)).toEqual(['/v1/responses'])
   })
 
-  test('a server without chat is asked by responses, and for an hour', async () => {
+  test('a server without chat completions is called by the Responses API for an hour', async () => {
     const wordsFor = (url: string): string => (url.endsWith('/completions') ? 'fail-404' : '')
     const responding = await startFakeUpstream({ wordsFor })
     const model = aModel()
@@ -277,14 +277,14 @@ onSqlite('tools of models that think', (open) => {
     }
     const [thought, not] = sent()
     expect(thought).toMatchObject({ url: '/v1/responses', body: { reasoning: { effort } } })
-    // It always thinks, and knows no word for not doing so.
+    // It always reasons and has no switch.
     expect(JSON.stringify(not?.body.reasoning)).not.toContain('none')
     const gemini = speakers.gemini.body(model, {}, false)
     const url = speakers.gemini.path(model, false)
     expect((await post(setup, client, gemini, { path: url })).status).toBe(200)
   })
 
-  test('a server without responses is asked by chat, without a thought, and for an hour', async () => {
+  test('a server without the Responses API is called by chat without reasoning for an hour', async () => {
     const wordsFor = (url: string): string => (url.endsWith('/responses') ? 'fail-404' : '')
     const chatting = await startFakeUpstream({ wordsFor })
     const model = await aThinker(1, '', { base_url: chatting.url })
@@ -311,7 +311,7 @@ onSqlite('tools of models that think', (open) => {
     await chatting.close()
   })
 
-  test('a thought that another account has sealed is left behind', async () => {
+  test('reasoning that another account has encrypted is dropped', async () => {
     const model = await aThinker(1)
     const signature = wrapSignature({ by: 'openai', value: 'rs_1 gAAAAother' }, 'anthropic')
     const { messages, ...body } = speakers.anthropic.body(
@@ -334,7 +334,7 @@ onSqlite('tools of models that think', (open) => {
     expect(second).toEqual(first?.filter(({ type }) => type !== 'reasoning'))
   })
 
-  test('that has failed before its first word is asked of another channel', async () => {
+  test('that fails before its first content is retried on another channel', async () => {
     const model = `gpt-5.6-${aModel()}`
     const failed = {
       type: 'response.failed',
@@ -362,7 +362,7 @@ onSqlite('tools of models that think', (open) => {
     await limited.close()
   })
 
-  test('a stream that breaks off ends in an error, and is paid as far as it came', async () => {
+  test('a broken stream ends with an error, and the received part is charged', async () => {
     const model = await aThinker(1, 'chunks-8+error-mid-stream')
     const wish = { tools: ['weather'], choice: 'none' as const }
     const body = speakers.anthropic.body(model, wish, true)

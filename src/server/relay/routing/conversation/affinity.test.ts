@@ -25,7 +25,7 @@ import {
 } from './affinity.ts'
 import type { RoutableChannel } from '../choose-channel.ts'
 
-/** So many calls do not all go one way by chance. */
+/** With this many calls, all of them using one channel randomly is implausible. */
 const MANY = 20
 
 describe('a conversation', () => {
@@ -33,7 +33,7 @@ describe('a conversation', () => {
   let client: RelayClient
   useRelay((now) => ({ setup, client } = now))
 
-  /** Two channels for a model, told apart by their keys. */
+  /** Two channels for a model, distinguished by their keys. */
   async function twoChannels(over: { type?: number } = {}) {
     const model = aModel()
     const keys = ['sk-first', 'sk-second'] as const
@@ -45,7 +45,7 @@ describe('a conversation', () => {
     return { model, first, second, idOf }
   }
 
-  /** The keys that the upstream has seen since it was last asked. */
+  /** Keys that the upstream has received since the last check. */
   const keysSeen = (): string[] =>
     setup.upstream
       .seen()
@@ -59,7 +59,7 @@ describe('a conversation', () => {
     return answer
   }
 
-  /** Asks so often; the channels' keys that were used, each once. */
+  /** Sends this many calls; returns the distinct keys used. */
   async function askMany(model: string, keyOf: (index: number) => string): Promise<string[]> {
     for (let index = 0; index < MANY; index += 1) await ask(model, keyOf(index))
     return [...new Set(keysSeen())].toSorted()
@@ -86,19 +86,19 @@ describe('a conversation', () => {
     expect(new Set(seen).size).toBe(1)
   })
 
-  test('is one of many, which are spread, as are calls that name none', async () => {
+  test('is distributed among channels, as are calls without a conversation', async () => {
     const { model } = await twoChannels()
     expect(await askMany(model, (index) => `conversation ${index}`)).toHaveLength(2)
     expect(await askMany(model, () => '')).toHaveLength(2)
   })
 
-  test('is its user’s: who takes the same name for theirs is not drawn along', async () => {
+  test('belongs to its user: another user’s conversation of the same name is independent', async () => {
     const { model } = await twoChannels()
     for (let index = 0; index < MANY; index += 1) await ask(model, 'k', await aClient(setup))
     expect(new Set(keysSeen()).size).toBe(2)
   })
 
-  test('moves when its channel is disabled, and stays where it then is', async () => {
+  test('moves when its channel is disabled, and then stays', async () => {
     const { model, idOf } = await twoChannels()
     const [before] = await askMany(model, () => 'k')
     await change({ id: idOf(before), status: ChannelStatus.disabled })
@@ -109,7 +109,7 @@ describe('a conversation', () => {
     expect(await askMany(model, () => 'k')).toEqual([after])
   })
 
-  test('moves in the call in which its channel fails, whose trace tells it', async () => {
+  test('moves in the call in which its channel fails, as its trace shows', async () => {
     const { model, idOf } = await twoChannels()
     const [before = ''] = await askMany(model, () => 'k')
     const admin = await anAdmin(setup)
@@ -132,7 +132,7 @@ describe('a conversation', () => {
     expect(after).not.toContain(before)
   })
 
-  test('goes where an administrator sends it, and comes back', async () => {
+  test('uses the channel named by an administrator, and returns afterwards', async () => {
     const { model, idOf, first, second } = await twoChannels()
     const admin = await aClient(setup, { role: Role.admin })
     await ask(model, 'k', admin)
@@ -144,7 +144,7 @@ describe('a conversation', () => {
     expect(new Set(keysSeen())).toEqual(new Set([before]))
   })
 
-  test('is told by the dry run', async () => {
+  test('is shown by the forecast', async () => {
     const { model, idOf } = await twoChannels()
     await ask(model, 'k')
     const id = idOf(keysSeen()[0])
@@ -159,7 +159,7 @@ describe('a conversation', () => {
     expect(await forecast('k')).toContainEqual([id, 1, true])
     expect(await forecast('k')).toContainEqual([expect.not.toBeOneOf([id]), 0, false])
     expect(await forecast('')).toContainEqual([id, 0.5, false])
-    // One that is not known goes where its name leads it.
+    // An unknown conversation is assigned by its name.
     const told = await forecast('another')
     expect(told.map(([, probability, stays]) => [probability, stays]).toSorted()).toEqual([
       [0, false],
@@ -169,7 +169,7 @@ describe('a conversation', () => {
     expect(told).toContainEqual([idOf(keysSeen()[0]), 1, false])
   })
 
-  test('that has moved is at home again after an hour without it', async () => {
+  test('that has moved returns after an hour without calls', async () => {
     const { model, idOf } = await twoChannels()
     const [home] = await askMany(model, () => 'k')
     await change({ id: idOf(home), status: ChannelStatus.disabled })
@@ -181,7 +181,7 @@ describe('a conversation', () => {
     expect(await askMany(model, () => 'k')).toEqual([home])
   })
 
-  /** So many turns of one conversation that its client does not name. */
+  /** This many turns of one conversation without a client-supplied id. */
   const turnsOf = (question: string, count: number): object[][] =>
     Array.from({ length: count }, (_, turn) => [
       { role: 'user', content: question },
@@ -206,13 +206,13 @@ describe('a conversation', () => {
       used.push(new Set(keysSeen()))
     }
     expect(used.map(({ size }) => size)).toEqual(used.map(() => 1))
-    // Conversations are spread.
+    // Conversations are distributed among channels.
     expect(new Set(used.flatMap((keys) => [...keys])).size).toBe(2)
   })
 })
 
-describe('the memory of conversations', () => {
-  // Nothing else of it is looked at.
+describe('remembered conversations', () => {
+  // Only these members are read.
   const channel = { id: 7, keyId: 'k' } as RoutableChannel
   const place = { channelId: 7, keyId: 'k' }
 
@@ -221,7 +221,7 @@ describe('the memory of conversations', () => {
     return { affinity: createAffinity(() => clock.nowMs), clock }
   }
 
-  test('lasts an hour from the last use', () => {
+  test('last an hour from the last use', () => {
     const { affinity, clock } = affinityAt()
     affinity.remember('a', channel)
     clock.nowMs += KEPT_MS - 1
@@ -233,7 +233,7 @@ describe('the memory of conversations', () => {
     expect(affinity.placeOf('a')).toBeNull()
   })
 
-  test('is bounded; those not heard of longest go', () => {
+  test('are limited; the least recently used are dropped', () => {
     const { affinity } = affinityAt()
     for (let index = 0; index < CONVERSATIONS_MAX; index += 1) {
       affinity.remember(String(index), channel)
@@ -247,7 +247,7 @@ describe('the memory of conversations', () => {
   })
 })
 
-describe('the name of a conversation', () => {
+describe('the key of a conversation', () => {
   const named = (
     members: object,
     {
@@ -266,7 +266,7 @@ describe('the name of a conversation', () => {
     return conversationOf(dialect, body, { userId: id, group, model })
   }
 
-  test('is kept as a hash, with user, group and model', () => {
+  test('is a hash that includes user, group and model', () => {
     const body = { prompt_cache_key: 'secret' }
     expect(named(body)).toMatch(/^[0-9a-f]{64}$/)
     expect(named(body)).toBe(named({ model: 'm', ...body }))
@@ -277,7 +277,7 @@ describe('the name of a conversation', () => {
     }
   })
 
-  test('is its beginning only where its client gives it none', () => {
+  test('is the beginning only without a client-supplied id', () => {
     const messages = ['user', 'assistant'].map((role) => ({ role, content: 'x' }))
     const body = { prompt_cache_key: 'k' }
     expect(named({ ...body, messages })).toBe(named(body))

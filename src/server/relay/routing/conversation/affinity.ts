@@ -146,14 +146,14 @@ const INSTRUCTIONS = ['system', 'instructions', 'systemInstruction', 'system_ins
 const CACHE_MARK = '"cache_control"'
 
 /**
- * Returns the beginning of a conversation; null if the body is none. A single question is no
- * conversation and may use any channel.
+ * Returns the beginning of a conversation; null if the body is not a conversation. A single
+ * question is not one, and may use any channel.
  */
 export function beginningOf(dialect: DialectName, body: ScannedBody): string | null {
   const { bytes } = body
   const list = rangeOf(body, TURNS)
   const turns = list === null ? [] : itemsOf(body, list)
-  // Excludes nearly all bodies that are no conversation.
+  // Excludes nearly all bodies that are not a conversation.
   if (turns.length < 2 && dialect !== 'anthropic') return null
   const first = turns.findIndex((turn) => roleOf(bytes, turn) === '"user"')
   if (first < 0) return null

@@ -19,9 +19,9 @@ const part = (text: string, over = {}) => [{ type: 'text', text, ...over }]
 
 interface Told {
   dialect: Dialect
-  /** Bodies of one conversation, as it goes on. */
+  /** Bodies of successive turns of one conversation. */
   turns: object[]
-  /** One of each of some others. */
+  /** One body of each of several other conversations. */
   others: object[]
 }
 
@@ -105,7 +105,7 @@ const CONVERSATIONS: Record<string, Told> = {
   },
 }
 
-describe('a conversation without a name', () => {
+describe('a conversation without an id', () => {
   test.each(Object.entries(CONVERSATIONS))(
     'begins in all its turns with the same, and others do not: %s',
     (_what, { dialect, turns, others }) => {
@@ -118,7 +118,7 @@ describe('a conversation without a name', () => {
     },
   )
 
-  test('is told by the beginnings of its texts', () => {
+  test('is identified by the beginnings of its texts', () => {
     const long = (tail: string) => ({
       messages: [
         { role: 'system', content: `${'s'.repeat(100_000)}${tail}` },
@@ -132,7 +132,7 @@ describe('a conversation without a name', () => {
   })
 })
 
-describe('no conversation', () => {
+describe('not a conversation', () => {
   test.each<[string, object, Dialect]>([
     ['a single question', { messages: [system, user] }, 'openai'],
     ['several messages of the user alone', { messages: [system, user, more] }, 'openai'],

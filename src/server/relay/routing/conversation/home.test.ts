@@ -14,7 +14,7 @@ const homes = (places: readonly Place[]) =>
   )
 const place = (id: number, share = 1): Place => ({ id, share })
 
-test('names are spread by the shares', () => {
+test('names are distributed by the shares', () => {
   const places = [place(7, 30), place(8, 10), place(9, 60), place(10, 0)]
   const found = homes(places)
   for (const one of places) {
@@ -29,7 +29,7 @@ test('the order of the places does not matter', () => {
   expect(homes(places.toReversed())).toEqual(homes(places))
 })
 
-test('when a place goes only its names move, and when it comes back so do they', () => {
+test('only the names of a removed place move, and they return with it', () => {
   const [gone, ...left] = [place(1), place(2), place(3, 2)]
   if (gone === undefined) throw new Error('no place')
   const before = homes([gone, ...left])
@@ -48,7 +48,7 @@ test('a larger share takes names from the others and moves none between them', (
   expect(new Set(moved.map((home) => home?.id))).toEqual(new Set([3]))
 })
 
-test('without any share there is none', () => {
+test('returns null without any share', () => {
   expect(new Set(homes([]))).toEqual(new Set([null]))
   expect(new Set(homes([place(1, 0)]))).toEqual(new Set([null]))
 })

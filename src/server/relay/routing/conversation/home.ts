@@ -1,6 +1,6 @@
 /**
- * Assigns a name to one of several places by weighted rendezvous hashing. Every process that knows
- * the same places computes the same result without communication, names are distributed by the
+ * Assigns a name to one of several places by weighted rendezvous hashing. Every process with the
+ * same list of places computes the same result without communication. Names are distributed by the
  * places' shares, and if a place is added or removed only the names that it gains or loses move.
  * Source: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", SPAA 2005.
  */

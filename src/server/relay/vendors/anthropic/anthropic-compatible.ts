@@ -25,8 +25,8 @@ export const anthropicCompatible = nativeVendor({
   listPosition: 40,
   provider: {
     ...anthropicProvider,
-    // Some servers read the key where Anthropic has it, others where OpenAI has it, as Claude Code
-    // can be configured to send it.
+    // Sends the key in Anthropic's header and in OpenAI's, since compatible servers read either
+    // one. Claude Code can be configured to send both.
     headers: (channel, call) => ({
       ...anthropicHeaders(channel, call),
       authorization: `Bearer ${channel.key}`,

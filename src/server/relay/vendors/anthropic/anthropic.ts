@@ -11,7 +11,10 @@ import { type ModelList, namesIn } from '../shared/model-list.ts'
 import { YES, names, nativeVendor, type VendorDocs } from '../vendor.ts'
 import { channelType } from '../../../../contract/channel-types.ts'
 
-/** Source: Anthropic's API reference, "Versions" and "Beta headers". */
+/**
+ * Sources: https://platform.claude.com/docs/en/api/versioning and
+ * https://platform.claude.com/docs/en/api/beta-headers.
+ */
 const ANTHROPIC_VERSION = '2023-06-01'
 
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
@@ -28,7 +31,7 @@ function anthropicUrl(channel: ProviderChannel, call: ProviderCall): string | nu
   return `${root}${path}${isBeta ? '?beta=true' : ''}`
 }
 
-/** The version and the betas that a client of the same dialect was written for travel on. */
+/** Passes the version and the betas of a client that uses the same dialect to the upstream. */
 export function anthropicHeaders(
   channel: ProviderChannel,
   { clientHeaders }: ProviderCall,
@@ -42,7 +45,7 @@ export function anthropicHeaders(
   }
 }
 
-/** The usual call of Anthropic's API. */
+/** Default call of Anthropic's API. */
 export const anthropicProvider: Provider = {
   dialect: 'anthropic',
   url: anthropicUrl,
@@ -50,7 +53,7 @@ export const anthropicProvider: Provider = {
   asksForUsage: () => false,
 }
 
-/** Anthropic's API reference, "List Models". */
+/** Source: Anthropic's API reference, "List Models". */
 export const anthropicModelList: ModelList = {
   question: (channel) => ({
     url: beside(baseUrlOf(channel), '/v1/models?limit=1000'),
@@ -59,7 +62,10 @@ export const anthropicModelList: ModelList = {
   shape: namesIn('data', 'id'),
 }
 
-/** Both come with 400. Source: Anthropic's help center, on credits and on disabled organizations. */
+/**
+ * Anthropic sends both errors with status 400. Source: Anthropic's help center
+ * (https://support.anthropic.com), articles about credits and about disabled organizations.
+ */
 export const anthropicRefusals: VendorRefusals = {
   meaning({ message }) {
     if (message.startsWith('Your credit balance is too low to access the ')) return { status: 402 }
@@ -67,7 +73,7 @@ export const anthropicRefusals: VendorRefusals = {
   },
 }
 
-/** What Anthropic's API supports. */
+/** Features that Anthropic's API supports. */
 export const ANTHROPIC_CHAT: VendorDocs['chat'] = {
   images: {
     en: 'jpeg, png, gif, webp; as data or by URL',

@@ -28,7 +28,7 @@ const USAGE_SINCE = '2024-09-01'
 /** Base URL from Microsoft's documentation, which has only `v1`. */
 const VERSION_ONE_ADDRESS = /\/openai\/v1$/i
 
-/** A version in the client's query takes precedence. */
+/** API version; a version in the client's query takes precedence. */
 function versionOf(channel: ProviderChannel, { clientQuery }: ProviderCall): string {
   if (VERSION_ONE_ADDRESS.test(channel.baseUrl)) return 'v1'
   return clientQuery.get('api-version') ?? (channel.apiVersion || DEFAULT_VERSION)
@@ -40,10 +40,10 @@ export function azureUrl(channel: ProviderChannel, call: ProviderCall): string |
   if (path === undefined || base === '') return null
   const version = versionOf(channel, call)
   if (VERSION_ONE.test(version)) return `${base}/openai/v1/${path}`
-  // The Responses API has no deployment in its URL, and none of the dated versions.
+  // The Responses API has neither a deployment nor a dated version in its URL.
   if (path.startsWith('responses')) return `${base}/openai/v1/${path}?api-version=preview`
   const query = `?api-version=${encodeURIComponent(version)}`
-  // The URL of Cloudflare's gateway contains the deployment.
+  // The URL of Cloudflare's AI Gateway already contains the deployment.
   if (isCloudflareGateway(base)) {
     return `${base}/${deploymentOf(channel, call.model)}/${path}${query}`
   }

@@ -51,8 +51,8 @@ export const azure = nativeVendor({
     zh: '部署名须与模型名相同；早先的部署名不能带点，可在下方选择',
     en: 'Name deployments after models; older ones could have no dots, which is chosen below',
   },
-  // Version `v1` and the deployments of the dated ones lie side by side. Elsewhere a path may be
-  // called `/openai` for other reasons: by itself it is a part at Azure's hosts only.
+  // Version `v1` and the deployments of dated versions have sibling paths. Other hosts may use
+  // `/openai` as a path for other reasons, so it is recognized at Azure's hosts only.
   partAddress:
     /^(https?:\/\/[^/]+\.azure\.(?:com|us|cn)(?:\/.+)?|.+(?=\/openai\/))\/openai(?:\/v1|\/deployments(?:\/[^/]+)?)?$/i,
   modelVendor: 'azure',
@@ -62,7 +62,8 @@ export const azure = nativeVendor({
   traits: { servesOpenai: true },
   refusals: {
     hosts: /(?:^|\.)azure\.com$/,
-    // Its models are deployments. Source: Azure OpenAI, "Troubleshooting".
+    // Azure reports a missing deployment for a missing model. Source: Azure OpenAI,
+    // "Troubleshooting".
     meaning: ({ code }) =>
       code === 'DeploymentNotFound' ? { status: 404, word: 'model_not_found' } : undefined,
   },

@@ -13,7 +13,7 @@ useUpstream((now) => ({ upstream, egress } = now))
 const NOW = 1_800_000_000
 const MONTH = 30 * 24 * 3600
 let made = 0
-/** The known key, as no other test has it. */
+/** The valid key; no other test uses it. */
 function aKey(): string {
   made += 1
   return `${BAIDU_ACCOUNT.apiKey}${' '.repeat(made)}|${BAIDU_ACCOUNT.secretKey}`
@@ -21,7 +21,7 @@ function aKey(): string {
 const ask = (key: string, nowSeconds = NOW, base = upstream.url) =>
   baiduToken(key, { egress, base, nowSeconds })
 
-test('a burst of calls asks once, and again in the last hour of a token', async () => {
+test('a burst of calls requests one token, and another in its last hour', async () => {
   const key = aKey()
   const [first, ...others] = await Promise.all([ask(key), ask(key), ask(key)])
   expect(first).toMatchObject({ kind: 'token', value: expect.stringMatching(/^24\.fake-\d+$/) })
@@ -37,7 +37,7 @@ test('a burst of calls asks once, and again in the last hour of a token', async 
   expect(await ask(key, NOW + MONTH - 3600)).not.toEqual(first)
 })
 
-test('one that is forgotten is asked for again', async () => {
+test('requests a forgotten token again', async () => {
   const key = aKey()
   const first = await ask(key)
   forgetBaiduToken(key, 'another')
@@ -46,7 +46,7 @@ test('one that is forgotten is asked for again', async () => {
   expect(await ask(key)).not.toEqual(first)
 })
 
-test('keys that nobody knows are refused in Baidu’s words, and may try again', async () => {
+test('returns Baidu’s error for an unknown key, and retries on the next call', async () => {
   const refused = await ask('nobody|knows')
   expect(refused).toMatchObject({ kind: 'refused', status: 401 })
   expect(refused.kind === 'refused' && refused.body.toString()).toContain('unknown client id')
@@ -68,7 +68,7 @@ test.each([
   await server.close()
 })
 
-test('a token that lives for minutes is used for half of them', async () => {
+test('uses a short-lived token for half of its lifetime', async () => {
   let asked = 0
   const server = await startScriptedUpstream((_request, response) => {
     asked += 1
@@ -88,7 +88,7 @@ test('a token that lives for minutes is used for half of them', async () => {
   await server.close()
 })
 
-test('a token server that is not there, or must not be called, is a failure', async () => {
+test('fails if the token server is unreachable or blocked', async () => {
   const failed = { kind: 'failed', reason: 'unreachable' }
   expect(await ask(aKey(), NOW, 'http://127.0.0.1:9')).toEqual(failed)
   expect(await ask(aKey(), NOW, 'http://169.254.169.254')).toEqual(failed)

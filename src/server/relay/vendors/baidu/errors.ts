@@ -43,10 +43,10 @@ const STATUSES: Readonly<Record<number, number>> = {
 
 const OTHER_STATUS = 502
 
-/** Error codes of a rejected access token. */
+/** Error codes for a rejected access token. */
 export const STALE_CODES: ReadonlySet<unknown> = new Set([13, 14, 100, 110, 111])
 
-/** Error of an answer or event; undefined if there is none. */
+/** Error of a response or event; undefined if there is no error. */
 export function baiduErrorIn({ error_code: code, error_msg: words }: JsonRecord): unknown {
   if (code === undefined || code === null || code === 0) return undefined
   return statedError(STATUSES[Number(wordOf(code))] ?? OTHER_STATUS, code, textOr(words))

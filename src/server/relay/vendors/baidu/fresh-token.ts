@@ -52,15 +52,15 @@ function notingToken(request: UpstreamRequest, note: (token: string) => void): U
   }
 }
 
-/** Error bodies are short; a longer body is an answer. */
+/** Error bodies are short; a longer body is a successful response. */
 const REFUSAL_BYTES_MAX = 4096
 
-/** Passes everything on, except an answer that begins with an error about the token. */
+/** Passes everything on, except a response that begins with an error about the token. */
 class FirstTry implements UpstreamListener {
   private readonly listener: UpstreamListener
   private readonly giveUp: () => void
   private readonly again: () => void
-  /** Status and headers, until it is known whether an answer follows. */
+  /** Status and headers; held back until the response is known to be no token error. */
   private head: Parameters<UpstreamListener['onHead']> | null = null
   private isStale = false
 

@@ -9,7 +9,7 @@ import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
- * Words of the first Qianfan, by examples in the shapes that Baidu's reference shows:
+ * Requests and responses of the first version of Qianfan, in the shapes of Baidu's reference:
  * "ERNIE-4.0-8K", "Function call", "Error codes".
  */
 const { baidu } = upstreamDialects
@@ -62,7 +62,7 @@ const written = (body: JsonRecord, isStrict = false): JsonRecord =>
   )
 
 describe('a request', () => {
-  test('has a system apart, calls by turns with their results, and bounds of its own', () => {
+  test('has a separate system prompt, calls alternating with results, and its own limits', () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Use both' },
@@ -105,7 +105,7 @@ describe('a request', () => {
     })
   })
 
-  test('is written in no time, however many calls one turn has', { timeout: 10_000 }, () => {
+  test('is written quickly even with many calls in one turn', { timeout: 10_000 }, () => {
     const count = 24_000
     const ids = Array.from({ length: count }, (_, index) => `c${index}`)
     const { messages } = written({
@@ -122,7 +122,7 @@ describe('a request', () => {
     })
   })
 
-  test('leaves out an answer without words, and begins and ends with the user', () => {
+  test('omits empty replies, and begins and ends with the user', () => {
     const user = (content: string) => ({ role: 'user', content })
     const silent = { role: 'assistant', content: ' ' }
     const answer = { role: 'assistant', content: 'Hello' }
@@ -145,7 +145,7 @@ describe('a request', () => {
     expect(written(body)).toMatchObject(expected)
   })
 
-  test('that forbids tools shows none', () => {
+  test('that forbids tools contains no tools', () => {
     expect(written({ tools: [tool('f')], tool_choice: 'none' })).not.toHaveProperty('functions')
   })
 
@@ -175,7 +175,7 @@ const usage = { prompt_tokens: 7, completion_tokens: 9, total_tokens: 16 }
 const look = (answer: unknown) => readingOf(baidu, answer)
 
 describe('an answer', () => {
-  test('calls a function, and says why', () => {
+  test('contains a function call and its reasoning', () => {
     const { choices, usage: used } = answerIn(baidu, {
       ...HEAD,
       result: '',
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect(look({ error_code, error_msg: 'words' })).toEqual({ kind: 'error', error })
   })
 
-  test('is none when it is no object', () => {
+  test('must be an object', () => {
     expect(look('<html>')).toEqual({ kind: 'malformed' })
   })
 })
@@ -229,7 +229,7 @@ function stream(events: readonly JsonRecord[]) {
   return { seen, outcome, used }
 }
 
-test('a stream ends with the event that says so, and has its figures there', () => {
+test('a stream ends with its final event, which has the usage', () => {
   const event = (members: JsonRecord) => ({ ...HEAD, is_end: false, result: '', ...members })
   const last = event({ is_end: true, result: '!', finish_reason: 'normal', usage })
   const { seen, outcome, used } = stream([event({ result: 'Hi' }), last])

@@ -9,9 +9,9 @@ import { OneCallEvents } from '../shared/one-call-answer.ts'
 import { baiduErrorIn } from './errors.ts'
 
 /**
- * Reads answers of the first Qianfan; an event of a stream is an answer with a piece of the text.
- * Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the pages of
- * similar models. Thoughts beside a call concern the call, and are reported.
+ * Reads responses of the first version of Qianfan; an event of a stream is a response with a piece
+ * of the text. Source: Baidu AI Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the
+ * pages of similar models. `thoughts` beside a function call are reported as reasoning.
  */
 export const readBaiduAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, baiduStream(), (answer) => [{ ...answer, is_end: true }])

@@ -28,8 +28,8 @@ const TEMPERATURE_MIN = 0.01
 const COMPLETION_TOKENS_MIN = 2
 
 /**
- * Writes the request for the first Qianfan; its URL names the model. Source: Baidu AI Cloud,
- * Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the pages of similar models.
+ * Writes the request for the first version of Qianfan; its URL names the model. Source: Baidu AI
+ * Cloud, Qianfan ModelBuilder, API reference, "ERNIE-4.0-8K" and the pages of similar models.
  */
 export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, BAIDU_LACKS))
@@ -81,8 +81,8 @@ function toolsOf(request: ChatRequest): JsonRecord {
 }
 
 /**
- * Each call and its result are turns of their own: users and functions alternate with the model. So
- * each result directly follows its call.
+ * Writes each call and its result as separate turns, with each result directly after its call:
+ * Qianfan requires that users and functions alternate with the model.
  */
 function messagesOf(messages: readonly Message[], to: Target): JsonRecord[] {
   const turns = dialogueOf(messages, to)
@@ -132,7 +132,7 @@ const writeResult = (result: ToolResultPart, name: string): JsonRecord => ({
   content: contentOfResult(resultText(result)),
 })
 
-/** `told`: calls whose results are already written beside them. */
+/** `told`: calls whose results are already written after them. */
 function writeUser(parts: readonly UserPart[], told: ReadonlySet<string>): JsonRecord[] {
   const { results, said } = resultsApart(parts)
   const texts = said.map((part) => {

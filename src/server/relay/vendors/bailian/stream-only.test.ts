@@ -6,7 +6,7 @@ import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
 import { Gathering } from '../../call/stream-as-json.ts'
 import { SseReader } from '../../transport/wire.ts'
 
-/** Chunks as Alibaba Cloud Model Studio shows them, "Deep thinking". */
+/** Chunks as in Alibaba Cloud Model Studio, "Deep thinking". */
 
 const chunk = (delta: object, finish: string | null = null): string =>
   event({ choices: [{ index: 0, delta, finish_reason: finish }] })
@@ -25,7 +25,7 @@ function gathered(text: string) {
   return whole.kind === 'whole' ? whole.json : whole
 }
 
-test('what it thinks and says', () => {
+test('joins reasoning and text', () => {
   const text =
     chunk({ role: 'assistant', reasoning_content: 'Hm' }) +
     chunk({ content: '', reasoning_content: '.' }) +
@@ -48,7 +48,7 @@ test('what it thinks and says', () => {
   })
 })
 
-test('what it calls', () => {
+test('joins tool calls', () => {
   const call = (index: number, members: object) => ({ tool_calls: [{ index, ...members }] })
   const text =
     chunk(call(0, { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x"' } })) +
@@ -70,7 +70,7 @@ test('what it calls', () => {
   })
 })
 
-test('what it says aloud, piece by piece', () => {
+test('joins the pieces of audio', () => {
   const sound = (audio: object) => chunk({ audio })
   const text =
     sound({ id: 'audio_1', transcript: 'Forty' }) +
@@ -89,7 +89,7 @@ test('what it says aloud, piece by piece', () => {
   })
 })
 
-test('several answers, each with its probabilities', () => {
+test('joins several choices with their log probabilities', () => {
   const piece = (index: number, content: string, finish: string | null = null): string => {
     const logprobs = { content: [{ token: content, logprob: -1 }] }
     return event({ choices: [{ index, delta: { content }, logprobs, finish_reason: finish }] })
@@ -106,7 +106,7 @@ test('several answers, each with its probabilities', () => {
   })
 })
 
-test('an error in its middle is the answer, and half an answer is none', () => {
+test('returns an error in the stream, and fails for an incomplete stream', () => {
   const error = { message: 'busy', code: 'limit_requests' }
   expect(gathered(chunk({ content: 'Forty' }) + event({ error }))).toEqual({
     kind: 'error',

@@ -13,8 +13,9 @@ import { isRanking } from './ranking.ts'
 import { signedHeaders } from './sigv4.ts'
 
 /**
- * URLs and credentials of Bedrock. Source: Amazon Bedrock API reference, "Converse", "InvokeModel";
- * user guide, "API keys".
+ * URLs and credentials of Bedrock. Sources: Amazon Bedrock API reference, "Converse",
+ * "InvokeModel"; user guide, "API keys"
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html).
  */
 
 /** A region becomes part of a host name, so the pattern is strict. */
@@ -65,7 +66,10 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
 
 const CLAUDE_VERSION = 'bedrock-2023-05-31'
 
-/** The URL names the model and whether it is a stream; versions and betas are in the body. */
+/**
+ * Claude's body on Bedrock. The URL contains the model and the streaming mode; the body contains
+ * the version and the betas.
+ */
 export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {
   const betas = betasFor(AMAZONS_BETAS, call, body.bytes)
   if (isEager(body) && !betas.includes(EAGER)) betas.push(EAGER)
@@ -78,7 +82,10 @@ export function claudeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[]
   ]
 }
 
-/** Elsewhere a member of each tool requests it. Source: Vercel's `@ai-sdk/amazon-bedrock`. */
+/**
+ * Beta that Bedrock expects for eager streaming of tool arguments. Other platforms expect a member
+ * of each tool. Source: the npm package `@ai-sdk/amazon-bedrock`, which adds this beta.
+ */
 const EAGER = 'fine-grained-tool-streaming-2025-05-14'
 
 export function bedrockSeal(

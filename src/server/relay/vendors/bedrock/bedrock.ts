@@ -12,7 +12,11 @@ import { ConverseStreamReader, readConverseAnswer } from './read-answer.ts'
 import { claudeWire, converseWire } from './wires.ts'
 import { CONVERSE_LACKS, writeConverseRequest } from './write-request.ts'
 
-/** A Bedrock API key, long-term or short-term. Sources: AWS's IAM; its `bedrock-token-generator`. */
+/**
+ * A Bedrock API key, long-term (`ABSK…`) or short-term. Sources:
+ * https://docs.aws.amazon.com/bedrock/latest/userguide/api-keys.html; the short-term prefix is in
+ * `aws/aws-bedrock-token-generator-js`.
+ */
 const BEDROCK_API_KEY = /^(?:ABSK|bedrock-api-key-)/
 
 const asksForNoUsage = (): boolean => false
@@ -38,7 +42,7 @@ const converse: Provider = {
 
 const claude: Provider = { ...converse, dialect: 'anthropic', wire: claudeWire, edits: claudeEdits }
 
-/** In OpenAI's dialect; edits and a walk convert it to the format of each maker. */
+/** Images: requests are in OpenAI's format; edits and a walk convert them to each maker's. */
 const images: Provider = {
   dialect: 'openai',
   url: bedrockUrl,
@@ -93,8 +97,8 @@ export const bedrock = nativeVendor({
   provider,
   traits: { servesClaude: true },
   refusals: {
-    // The code is the name in its header. Source: Amazon Bedrock, "Common errors" and
-    // "Troubleshooting".
+    // Bedrock sends the error code in the header `x-amzn-errortype`. Source: Amazon Bedrock,
+    // "Common errors" and "Troubleshooting".
     meaning({ code, message }) {
       if (/^(?:UnrecognizedClient|InvalidSignature|ExpiredToken)Exception$/.test(code)) {
         return { status: 401 }

@@ -9,7 +9,7 @@ const STEM_LENGTH = NAME_LENGTH_MAX - 7
  */
 export class DocumentNames {
   private readonly taken = new Set<string>()
-  /** Last number by stem, so that many equal names need no search. */
+  /** Last number by stem, which avoids a search for a free name. */
   private readonly numbers = new Map<string, number>()
 
   nameOf(title: string | null): string {

@@ -35,7 +35,9 @@ export const cohereWalk = cohereInParts((answers) => ({
   embeddings: answers.flatMap(bedrockEmbedding.vectors),
 }))
 
-/** Several texts for Titan: read by the walk, and never sent. */
+/**
+ * Member with several texts for Titan: the walk sends one request per text, without this member.
+ */
 const TEXTS = 'inputTexts'
 /** Maximum upstream requests per call. */
 const TEXTS_MAX = 256

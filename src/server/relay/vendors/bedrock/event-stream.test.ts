@@ -8,7 +8,10 @@ import {
 import { EventStreamReader } from './event-stream.ts'
 import { claudeWire, converseWire } from './wires.ts'
 
-/** Framing: whatever the cuts, the same events; whatever the lie, nothing that was not sent. */
+/**
+ * Framing: the cuts between chunks do not change the events, and corrupt input never produces an
+ * event that was not sent.
+ */
 
 const EVENTS = [
   { name: 'messageStart', data: '{"role":"assistant"}' },
@@ -28,7 +31,7 @@ function readAll(chunks: readonly Buffer[]) {
   }
 }
 
-test('events cut anywhere are the same', () => {
+test('reads the same events for any chunk boundaries', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(bytes.length)), (cuts) => {
       const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length]
@@ -39,22 +42,23 @@ test('events cut anywhere are the same', () => {
   )
 })
 
-test('a flipped bit anywhere never gives another event', () => {
+test('never returns a wrong event after a flipped bit', () => {
   for (let at = 0; at < bytes.length; at++) {
     const broken = Buffer.from(bytes)
     broken.writeUInt8((broken[at] ?? 0) ^ 0x10, at)
     const { texts, fault } = readAll([broken])
     expect(expected.slice(0, texts.length)).toEqual(texts)
-    // A length that has grown may leave the reader waiting; then it has given less, not other.
+    // A corrupted length may leave the reader waiting. Then it has returned fewer events, but no
+    // wrong ones.
     expect(fault !== null || texts.length < expected.length).toBe(true)
   }
 })
 
-test('what is cut short is no event', () => {
+test('drops a truncated event', () => {
   expect(readAll([bytes.subarray(0, bytes.length - 1)]).texts).toEqual(expected.slice(0, -1))
 })
 
-test('a length beyond all bounds stops the reader at once', () => {
+test('an excessive length stops the reader immediately', () => {
   const prelude = Buffer.alloc(12)
   prelude.writeUInt32BE(0x7fffffff, 0)
   prelude.writeUInt32BE(crc32(prelude.subarray(0, 8)), 8)
@@ -64,7 +68,7 @@ test('a length beyond all bounds stops the reader at once', () => {
   expect(reader.push(bytes)).toEqual([])
 })
 
-/** One message with these header bytes, its checksums right. */
+/** One message with these header bytes and valid checksums. */
 function messageWith(headers: Buffer): Buffer {
   const prelude = Buffer.alloc(12)
   prelude.writeUInt32BE(16 + headers.length + 2, 0)
@@ -79,7 +83,7 @@ function messageWith(headers: Buffer): Buffer {
 describe('headers', () => {
   const text = Buffer.from('\u0004name\u0007\u0000\u0002ok', 'latin1')
 
-  test('of other types are passed over', () => {
+  test('skips headers of other types', () => {
     const others = [
       Buffer.from('\u0001a\u0000', 'latin1'),
       Buffer.from('\u0001b\u0004\u0000\u0000\u0000\u0001', 'latin1'),
@@ -110,20 +114,20 @@ describe('headers', () => {
 describe('exceptions in a stream', () => {
   const exception = converseLayout.error('too many of you')
 
-  test('of Converse carry the status they would have had', () => {
+  test('of Converse have the status of the same error outside a stream', () => {
     const [event] = converseWire.reader().push(converseLayout.bytes(exception))
     expect(JSON.parse(String(event?.data))).toEqual({
       error: { code: 503, type: 'serviceUnavailableException', message: 'too many of you' },
     })
   })
 
-  test('have their words in small letters or in large', () => {
+  test('have a message in lower or upper case', () => {
     const data = '{"Message":"not you"}'
     const [event] = converseWire.reader().push(converseLayout.bytes({ ...exception, data }))
     expect(JSON.parse(String(event?.data))).toMatchObject({ error: { message: 'not you' } })
   })
 
-  test('of Claude are told as Anthropic tells them', () => {
+  test('of Claude become Anthropic’s errors', () => {
     const [event] = claudeWire.reader().push(claudeLayout.bytes(exception))
     expect(event?.name).toBe('error')
     expect(JSON.parse(String(event?.data))).toEqual({
@@ -133,7 +137,7 @@ describe('exceptions in a stream', () => {
   })
 })
 
-test('Claude’s events pass byte for byte, but for Amazon’s own figures', () => {
+test('passes Claude’s events on byte for byte, without Amazon’s metrics', () => {
   const delta = '{"type":"content_block_delta","index":0,"delta":{"text":"x", "type":"text_delta"}}'
   const stop = '{"type":"message_stop"}'
   const sent = [delta, stop].map((data) => claudeLayout.bytes({ name: 'x', data }))

@@ -2,17 +2,17 @@ import { crc32 } from 'node:zlib'
 import type { EventReader, SseEvent } from '../../transport/wire.ts'
 
 /*
- * Amazon's event stream: messages of a length, headers, a payload, and two checksums.
+ * Decoder of Amazon's event stream. A message has a length, headers, a payload and two checksums:
  *
- *   4 bytes  length of all of it          4 bytes  length of the headers
- *   4 bytes  CRC of the eight before      headers, payload
- *   4 bytes  CRC of all before
+ * 4 bytes  length of the message        4 bytes  length of the headers
+ * 4 bytes  CRC of the eight before      headers, payload
+ * 4 bytes  CRC of all before
  *
  * All numbers are big-endian. Source: AWS documentation, "Amazon Transcribe: event stream
  * encoding", and the Smithy specification, "Amazon event stream".
  *
- * A message is only believed when both checksums hold; one that lies about its length would make
- * everything after it garbage, so the reader stops there for good.
+ * The reader accepts a message only if both checksums match. After a mismatch the message
+ * boundaries are unknown, so the reader stops permanently.
  */
 
 /** A message of AWS's event stream, with headers by name. */
@@ -27,7 +27,9 @@ const MESSAGE_BYTES_MIN = PRELUDE_BYTES + CRC_BYTES
 /** Limits of the format: 16 MiB, and 128 KiB of headers. */
 const MESSAGE_BYTES_MAX = 16 * 1024 * 1024 + 128 * 1024
 
-/** Length of a header's value by its type; null: the length is in two bytes before it. */
+/**
+ * Length of a header's value by its type; null if the length is in the two bytes before the value.
+ */
 const VALUE_BYTES: readonly (number | null)[] = [0, 0, 1, 2, 4, 8, null, null, 8, 16]
 const STRING_TYPE = 7
 

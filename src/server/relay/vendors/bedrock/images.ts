@@ -51,7 +51,7 @@ function refuseUnsaid(members: JsonRecord): void {
   }
 }
 
-/** Names of the more expensive of the two qualities. */
+/** Values of `quality` that mean Amazon's more expensive quality. */
 const PREMIUM: ReadonlySet<unknown> = new Set(['premium', 'hd', 'high'])
 
 /** Builds Amazon's body; Amazon's own parameters are passed on unchanged. */
@@ -94,7 +94,8 @@ interface Wish {
 }
 
 /**
- * With a mask, only the described area is edited; otherwise the image is generated from those sent.
+ * Selects the task: with a mask, only the described area is edited; otherwise a new image is
+ * generated from the images sent.
  */
 function taskOf({ words, pictures, maskPrompt, similarityStrength }: Wish): JsonRecord {
   const [picture] = pictures
@@ -134,7 +135,7 @@ function stabilitysBody(asked: JsonRecord): JsonRecord {
   })
 }
 
-/** Images come as bytes; a client that wants a URL gets a `data:` URL. */
+/** Bedrock returns bytes; a client that requests a URL gets a `data:` URL. */
 export const imageWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))

@@ -7,9 +7,9 @@ import { documentText } from '../shared/rerank-documents.ts'
 import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 
 /**
- * Reranking by models that Bedrock invokes. Cohere's takes the format of Cohere's API v2, Amazon's
- * the same without the version. Sources: Cohere, "Rerank on Amazon Bedrock"; Amazon Bedrock user
- * guide, "Use a reranker model".
+ * Reranking by models that Bedrock invokes. Cohere's models use the format of Cohere's API v2;
+ * Amazon's use the same format without the version. Sources: Cohere, "Rerank on Amazon Bedrock";
+ * Amazon Bedrock user guide, "Use a reranker model".
  */
 
 const COHERES = /(?:^|[./])cohere\.rerank-/

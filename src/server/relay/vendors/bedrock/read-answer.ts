@@ -20,15 +20,15 @@ import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Reads Converse's answers, whole or streamed. Source: Amazon Bedrock API reference, "Converse" and
- * "ConverseStream"; an event of a stream is in a member with its name.
+ * Reads Converse's responses, whole or streamed. Source: Amazon Bedrock API reference, "Converse"
+ * and "ConverseStream"; each event of a stream is in a member with the event's name.
  */
 export const readConverseAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new ConverseStreamReader(), eventsOf)
 
 /**
- * Splits a whole answer into events. Embeddings of Titan report their tokens; Cohere's on Bedrock
- * only in a header.
+ * Splits a whole response into events. Titan's embeddings report their tokens in the body; Cohere's
+ * on Bedrock report them only in a header.
  */
 function eventsOf(answer: JsonRecord): JsonRecord[] {
   const { output, stopReason, inputTextTokenCount: counted, message } = answer
@@ -71,13 +71,13 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 }
 
 /**
- * Whether the client must answer a `toolUse`; a system tool's has its result in the answer. Source:
- * Amazon Bedrock API reference, "ToolUseBlock", `type`.
+ * Whether the client must return a result for a `toolUse`; the result of a system tool is in the
+ * response. Source: Amazon Bedrock API reference, "ToolUseBlock", `type`.
  */
 const isClientsCall = (toolUse: unknown): toolUse is JsonRecord =>
   isRecord(toolUse) && toolUse.type !== 'server_tool_use'
 
-/** Cache reads and writes are reported beside the input tokens. */
+/** Converse reports cache reads and writes separately from the input tokens. */
 function readConverseUsage(value: unknown): UsageReading {
   if (value === undefined || value === null) return NO_USAGE
   if (!isRecord(value)) return usageRefused('shape')
@@ -113,7 +113,10 @@ function readConverseUsage(value: unknown): UsageReading {
   )
 }
 
-/** Reads a stream event by event; usage comes last. Pieces of a call refer to their block. */
+/**
+ * Reads a stream event by event; usage comes last. Pieces of a tool call refer to the index of
+ * their block.
+ */
 export class ConverseStreamReader implements StreamReader {
   private readonly calls = new CallAssembly()
   private readonly blocks = new Map<unknown, AssembledCall>()

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { authorizationOf, signedHeaders, type SigningKey } from './sigv4.ts'
 
 /**
- * Known answers of AWS's own "Signature Version 4 test suite"; a signature that is off by a byte is
- * a channel that never works.
+ * Test vectors of AWS's "Signature Version 4 test suite". A wrong byte would make every request of
+ * a channel fail.
  */
 const KEY: SigningKey = {
   accessKeyId: 'AKIDEXAMPLE',
@@ -23,7 +23,7 @@ const at = (method: string, path: string) =>
   )
 const signatureIn = (header: string) => header.replace(/^.*Signature=/, '')
 
-test('get-vanilla, the whole header', () => {
+test('get-vanilla: the complete header', () => {
   expect(at('GET', '/')).toBe(
     'AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, ' +
       'SignedHeaders=host;x-amz-date, ' +
@@ -43,7 +43,7 @@ test.each([
   expect(signatureIn(at(method, path))).toBe(signature)
 })
 
-describe('what is sent', () => {
+describe('the signed headers', () => {
   const request = {
     method: 'POST',
     url: 'https://bedrock-runtime.us-east-1.amazonaws.com/model/a.b-v1%3A0/converse',
@@ -51,7 +51,7 @@ describe('what is sent', () => {
     body: Buffer.from('{}'),
   }
 
-  test('names the time, the hash of the body and who signs', () => {
+  test('contain the time, the hash of the body and the key id', () => {
     const headers = signedHeaders(request, KEY, 1_440_938_160)
     expect(headers).toMatchObject({
       'x-amz-date': STAMP,
@@ -63,7 +63,7 @@ describe('what is sent', () => {
     expect(headers).not.toHaveProperty('x-amz-security-token')
   })
 
-  test('changes with every part of it', () => {
+  test('change with every part of the request', () => {
     const signed = (over: Partial<typeof request>, key: Partial<SigningKey> = {}) =>
       signedHeaders({ ...request, ...over }, { ...KEY, ...key }, 1_440_938_160).authorization
     const all = [

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto'
 
 /**
- * AWS Signature Version 4 over headers and body of a request. Source: AWS documentation, "Create a
- * signed AWS API request". For services other than S3 each segment of a path is encoded once more
- * than it is sent.
+ * AWS Signature Version 4 over the headers and the body of a request. Source: AWS documentation,
+ * "Create a signed AWS API request". Except for S3, the canonical path encodes each segment of the
+ * sent path once more.
  */
 export interface SigningKey {
   accessKeyId: string
@@ -23,7 +23,10 @@ export interface ToSign {
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 
-/** Headers to send beside `content-type`; `nowSeconds` may be off by minutes, not more. */
+/**
+ * Returns the headers to send beside `content-type`. `nowSeconds` may differ from AWS's clock by a
+ * few minutes.
+ */
 export function signedHeaders(
   { method, url, contentType, body }: ToSign,
   key: SigningKey,
@@ -45,7 +48,7 @@ export function signedHeaders(
   return { ...sent, authorization }
 }
 
-/** The header that signs these headers, all of them, and what they belong to. */
+/** Returns the `Authorization` header, which signs all of these headers. */
 export function authorizationOf(
   signed: { method: string; url: string; bodyHash: string; headers: Record<string, string> },
   key: SigningKey,

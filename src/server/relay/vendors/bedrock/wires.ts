@@ -13,7 +13,7 @@ const wireOf = (read: (message: EventMessage) => SseEvent | null): Wire => ({
   reader: () => new EventStreamReader(read),
 })
 
-/** Exception in place of an event; null if there is none. */
+/** Exception in place of an event; null if the message is no exception. */
 function exceptionOf({ headers, payload }: EventMessage): { name: string; words: string } | null {
   const kind = headers.get(':message-type')
   if (kind === 'event') return null
@@ -38,7 +38,7 @@ const STATUSES: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-/** Wraps each payload in a member with its event's name, as in the reference's union. */
+/** Wraps each payload in a member named after its event, as in the union of the API reference. */
 export const converseWire = wireOf((message) => {
   const exception = exceptionOf(message)
   if (exception !== null) {
@@ -62,7 +62,7 @@ const ANTHROPIC_WORDS: Readonly<Record<string, string>> = {
 
 const METRICS = 'amazon-bedrock-invocationMetrics'
 
-/** Anthropic's own events, each in base64. */
+/** Anthropic's own events, each encoded in base64. */
 export const claudeWire = wireOf((message) => {
   const exception = exceptionOf(message)
   if (exception !== null) {
@@ -75,7 +75,7 @@ export const claudeWire = wireOf((message) => {
   const event = parseJson(data.toString('utf8'))
   if (!isRecord(event)) return eventOf(data)
   const name = textOr(event.type)
-  // The last event has Amazon's own metrics, which are not part of the dialect.
+  // The last event has Amazon's own metrics, which Anthropic's dialect does not have.
   if (!(METRICS in event)) return eventOf(data, name)
   const { [METRICS]: _metrics, ...rest } = event
   return jsonEvent(rest, name)

@@ -5,7 +5,7 @@ import { answerIn } from '../../../test/read-answer.ts'
 import { toolsAsAsked } from '../../protocols/dialect/answer-changes.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../json/json-value.ts'
 
-/** What Converse wants of a conversation, by the words in which Bedrock refuses others. */
+/** Constraints of Converse on a conversation, each with Bedrock's error for a violation. */
 const { converse } = upstreamDialects
 
 const written = (body: JsonRecord, by: 'openai' | 'anthropic' = 'openai'): JsonRecord =>
@@ -57,7 +57,7 @@ describe('documents', () => {
     expect(namesOf(written({ messages: [...messages, user('And?')] }))).toEqual(names)
   })
 
-  test('are named in no time, however many have one title or almost', () => {
+  test('get unique names quickly, even with many equal or similar titles', () => {
     const count = 20_000
     const titles = Array.from({ length: count }, (_, index) =>
       index % 2 === 0 ? 'a' : 'x'.repeat(195) + String(index >> 2).padStart(5, '0'),
@@ -67,7 +67,7 @@ describe('documents', () => {
     expect(names.has(`a ${count / 2}`)).toBe(true)
   })
 
-  test('within results of tools they count, too', () => {
+  test('in tool results get unique names, too', () => {
     const source = { type: 'base64', media_type: 'application/pdf', data: PDF }
     const document = { type: 'document', source, title: 'a' }
     const messages = [
@@ -85,7 +85,7 @@ describe('documents', () => {
     })
   })
 
-  test('have words beside them', () => {
+  test('have text beside them', () => {
     expect(written({ messages: [user([file('a')])] })).toMatchObject({
       messages: [{ role: 'user', content: [{ document: { name: 'a' } }, { text: '.' }] }],
     })
@@ -101,20 +101,20 @@ describe('turns', () => {
     })
   })
 
-  test('of an assistant that only thought are none', () => {
+  test('of an assistant with only reasoning are dropped', () => {
     const thought = [{ type: 'thinking', thinking: 'Hm.', signature: 's' }]
     const messages = [user('a'), assistant(thought), user('b')]
     expect(written({ messages, max_tokens: 9 }, 'anthropic')).toMatchObject({ messages: BOTH })
   })
 
-  test('of a user that says nothing still ask', () => {
+  test('of a user without text are kept', () => {
     expect(written({ messages: [user('a'), assistant('b'), user('')] })).toMatchObject({
       messages: [{}, {}, { role: 'user', content: [{ text: '.' }] }],
     })
   })
 })
 
-describe('calls where none may be called', () => {
+describe('calls in a request that allows no tool calls', () => {
   const SCHEMA = { type: 'object', properties: { city: { type: 'string' } } }
   const TOOL = { type: 'function', function: { name: 'f', parameters: SCHEMA } }
   const CALL = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"city":"x"}' } }
@@ -135,7 +135,7 @@ describe('calls where none may be called', () => {
     })
   })
 
-  test('not where one may', () => {
+  test('are kept if a tool may be called', () => {
     expect(written({ messages, tools: [TOOL] })).toMatchObject({
       messages: [
         {},
@@ -146,7 +146,7 @@ describe('calls where none may be called', () => {
   })
 })
 
-test('names of tools and ids of calls are plain, and the answer calls by the tool’s own', () => {
+test('sends plain tool names and call ids, and restores the tool name in the response', () => {
   const name = 'mcp.files/read'
   const tool = { type: 'function', function: { name, parameters: { type: 'object' } } }
   const call = { id: 'functions.read:0', type: 'function', function: { name, arguments: '{}' } }
@@ -174,13 +174,13 @@ test('names of tools and ids of calls are plain, and the answer calls by the too
   expect(choice?.parts).toMatchObject([{ name }])
 })
 
-describe('the shape of an answer', () => {
+describe('the output format', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
   const formatOf = (over: JsonRecord): JsonRecord => ({
     response_format: { type: 'json_schema', json_schema: { name: 'n', schema, ...over } },
   })
 
-  test('is a schema, as a text in which objects are closed', () => {
+  test('is a schema text with closed objects', () => {
     const { outputConfig } = written(formatOf({ description: 'd', strict: true }))
     const closed = JSON.stringify({ ...schema, additionalProperties: false })
     expect(outputConfig).toMatchObject({
@@ -203,7 +203,7 @@ describe('the shape of an answer', () => {
     expect(JSON.stringify(system)).toContain('Answer with JSON only')
   })
 
-  test('that must be strict is refused where no schema can hold it', () => {
+  test('is rejected if it is strict and cannot be a closed schema', () => {
     const open = { type: 'object', properties: { a: { type: 'object' } } }
     expect(() => written(formatOf({ schema: open, strict: true }))).toThrow(
       expect.objectContaining({ code: 'relay_field_unsupported' }),

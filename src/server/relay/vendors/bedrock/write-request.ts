@@ -82,10 +82,10 @@ export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord 
 }
 
 /**
- * Makers' members beside Converse's own. Nova takes `topK`, and its second generation an effort;
- * Qwen3 and OpenAI's open models take an effort as a text. Sources: Amazon Nova user guide,
- * "Complete request schema" and "Using reasoning"; requests of pydantic-ai that Bedrock accepted
- * (`reasoning_config`).
+ * Members of one maker's models that Converse itself does not have. Nova accepts `topK`, and its
+ * second generation an effort; Qwen3 and OpenAI's open models accept an effort as a text. Sources:
+ * Amazon Nova user guide, "Complete request schema" and "Using reasoning"; requests of pydantic-ai
+ * that Bedrock accepted (`reasoning_config`).
  */
 function ownMembers(request: ChatRequest, to: Target): JsonRecord {
   const members = { ...topKOf(request, to), ...thinkingOf(request, to) }
@@ -111,13 +111,13 @@ function thinkingOf(request: ChatRequest, to: Target): JsonRecord {
     dropThinking(request)
     return {}
   }
-  // How much is the model's own matter where the client names no figure.
+  // If the client sets no budget, the model decides how much it reasons.
   return say(threeLevels(thinking.kind === 'adaptive' ? 'medium' : effortOf(thinking)))
 }
 
 type Level = 'low' | 'medium' | 'high'
 
-/** Members by the maker of the model. */
+/** Additional members by the maker of the model. */
 const SPELLINGS = new Map<string, (level: Level) => JsonRecord>([
   ['openai', (level) => ({ reasoning_effort: level })],
   ['qwen', (level) => ({ reasoning_config: level })],
@@ -259,7 +259,7 @@ function writeUser(part: UserPart, names: DocumentNames): JsonRecord[] {
   }
 }
 
-/** Thoughts are dropped: their signatures, if any, are other providers'. */
+/** Reasoning is dropped: its signatures, if any, belong to other providers. */
 function writeAssistant(part: AssistantPart): JsonRecord[] {
   switch (part.kind) {
     case 'text':

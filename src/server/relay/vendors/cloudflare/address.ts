@@ -24,7 +24,7 @@ export function cloudflareUrl(channel: ProviderChannel, call: ProviderCall): str
   if (isMedia && !MODEL.test(model)) return null
   const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
   if (base === '') return null
-  // The URL of an AI Gateway contains the account.
+  // The URL of an AI Gateway already contains the account.
   if (isCloudflareGateway(base)) {
     const path = isMedia ? `/${model}` : PATHS[task]
     const gateway = `${base.replace(/\/workers-ai(?:\/v1)?$/, '')}/workers-ai`

@@ -19,7 +19,9 @@ const usual: Provider = {
 
 const GATEWAY_ACCOUNT = /^https?:\/\/[^/]+\/v1\/([^/]+)/i
 
-/** The address of an AI Gateway contains the account; other channels have it in a field. */
+/**
+ * The URL of an AI Gateway contains the account; for other channels the account is a form field.
+ */
 function accountOf(channel: AskedChannel, base: string): string {
   const [, account] = isCloudflareGateway(base) ? (GATEWAY_ACCOUNT.exec(base) ?? []) : []
   return encodeURIComponent(account ?? configOf(channel).user_id ?? '')

@@ -20,14 +20,17 @@ import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
  * AI: Models", text to image.
  */
 
-/** FLUX.2 takes forms of its own, and other models an image to begin with. */
+/**
+ * Models without support: FLUX.2 accepts only forms of its own, and other models need an input
+ * image.
+ */
 export const draws = (model: string): boolean =>
   isSchnell(model) ||
   /\/(?:lucid-origin|phoenix-1\.0|dreamshaper-8-lcm|stable-diffusion-xl-(?:base-1\.0|lightning))$/.test(
     model,
   )
 
-/** Draws squares of one size. */
+/** Generates square images of one size only. */
 const isSchnell = (model: string): boolean => model.endsWith('/flux-1-schnell')
 
 const USUAL_SIDE = 1024

@@ -18,7 +18,7 @@ const hearing: Media = {
   via: () => inSteps(heardWalk),
 }
 
-/** How a model does such a task; null if it is not supported this way. */
+/** Returns how a model performs such a task; null if it does not support the task here. */
 export function cloudflareMedia(model: string, task: Task): Media | null {
   switch (task) {
     case 'images':

@@ -14,7 +14,7 @@ import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 
 export const isRanking = (model: string): boolean => /\/bge-reranker-/.test(model)
 
-/** Whether to return the documents: read by the walk, and never sent. */
+/** Member that requests the documents in the response: the walk reads it and does not send it. */
 const RETURNS = 'return_documents'
 
 /** Members without an effect on the order. */

@@ -50,7 +50,7 @@ const AUDIO = 'audio'
 
 export const heardWalk: Walk = async (steps, request) => {
   const { value: format, sent } = takenOut(request, FORMAT)
-  // The plain one takes the recording's own bytes: it has no other member.
+  // Plain Whisper accepts the bytes of the recording as the body, without any parameters.
   const isPlain = Object.keys(sent).every((name) => name === AUDIO)
   const asking = isPlain
     ? {

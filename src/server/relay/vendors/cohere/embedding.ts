@@ -5,8 +5,8 @@ import { jsonAnswer } from '../../transport/json-steps.ts'
 import { sumOfCounts, textsInParts } from '../shared/embedding-parts.ts'
 
 /**
- * Source: Cohere's API reference, v2, "Embed". The purpose of the vectors is required; clients of
- * other dialects cannot set it, and most of them store the vectors.
+ * Source: Cohere's API reference, v2, "Embed". `input_type` is required. Clients of other dialects
+ * cannot set it, so it defaults to storage, their most common purpose.
  */
 export const cohereEmbedding: Embedding = {
   request: ({ texts, dimensions, purpose }, model): JsonRecord => ({
@@ -23,7 +23,7 @@ export const cohereEmbedding: Embedding = {
 /** Source: Cohere's API reference, v2, "Embed", `texts`. */
 const TEXTS_MAX = 96
 
-/** Splits more texts than Cohere accepts at once into several requests. */
+/** Splits more texts than Cohere accepts per request into several requests. */
 export const cohereInParts = (join: (answers: JsonRecord[]) => JsonRecord): Walk =>
   textsInParts({
     member: 'texts',

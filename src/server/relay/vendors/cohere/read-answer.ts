@@ -12,15 +12,15 @@ import { arrayOr, isRecord, recordOr, textOr, type JsonRecord } from '../../json
 import { readCohereUsage } from './usage.ts'
 
 /**
- * Reads Cohere's answers, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat
- * with streaming". Its plan for tool calls counts as reasoning.
+ * Reads Cohere's responses, whole or streamed. Source: Cohere's API reference, v2, "Chat" and "Chat
+ * with streaming". `tool_plan` is read as reasoning.
  */
 export const readCohereAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new CohereStreamReader(), eventsOf)
 
-/** Splits a whole answer into events; embeddings report usage in `meta`. */
+/** Splits a whole response into events; embeddings report usage in `meta`. */
 function eventsOf(answer: JsonRecord): JsonRecord[] {
-  // The message of an answer is an object, that of an error a text.
+  // `message` is an object in a successful response and a text in an error.
   if (typeof answer.message === 'string') return [{ ...answer, type: undefined }]
   const { id, message, finish_reason, usage = answer.meta } = answer
   const { tool_plan, content, tool_calls } = recordOr(message)
@@ -50,7 +50,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   ERROR_TOXIC: 'filtered',
 }
 
-/** Finish reasons of failed answers. */
+/** Finish reasons of failed responses. */
 const FAILURES: ReadonlySet<unknown> = new Set(['ERROR', 'TIMEOUT'])
 
 const failureOf = (reason: unknown): unknown =>
@@ -58,14 +58,14 @@ const failureOf = (reason: unknown): unknown =>
     ? { type: reason, message: `the model stopped: ${String(reason)}` }
     : undefined
 
-/** Reads a stream event by event. Pieces of a call name it by its index. */
+/** Reads a stream event by event. Pieces of a tool call refer to its index. */
 export class CohereStreamReader implements StreamReader {
   private readonly calls = new CallAssembly()
   private readonly begun = new Map<unknown, AssembledCall>()
 
   read(event: JsonRecord): EventReport {
     const { type } = event
-    // Errors in a stream come without a type.
+    // Errors in a stream have no type.
     if (type === undefined && typeof event.message === 'string') return { error: event }
     if (type === 'message-start') return { id: textOr(event.id) }
     if (type !== 'message-end') return { events: this.eventsOf(event) }

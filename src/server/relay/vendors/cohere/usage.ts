@@ -10,9 +10,9 @@ import {
 import { isRecord, recordOr } from '../../json/json-value.ts'
 
 /**
- * Cohere counts twice: `tokens` is what the model read and wrote, its own preamble included, and
- * `billed_units` what is charged. The latter is what a channel costs; the former stands in for it.
- * `cached_tokens` are part of the prompt. Source: Cohere's API reference, v2, "Chat"; "How does
+ * Cohere reports two counts: `tokens` is what the model processed, including Cohere's own preamble,
+ * and `billed_units` is what Cohere charges. Billed units are used if present, otherwise `tokens`.
+ * `cached_tokens` are part of the prompt. Sources: Cohere's API reference, v2, "Chat"; "How does
  * Cohere's pricing work".
  */
 export function readCohereUsage(value: unknown): UsageReading {
@@ -31,7 +31,7 @@ export function readCohereUsage(value: unknown): UsageReading {
   if (typeof figures === 'string') return usageRefused(figures)
   const { input, output } = figures
   if (input === null) return usageRefused('shape')
-  // What was billed may be less than what was read from the cache.
+  // Billed units may be fewer than the tokens that were read from the cache.
   const cachedTokens = Math.min(figures.cached ?? 0, input)
   const freshTokens = input - cachedTokens
   const parts = { ...NO_FIGURES, freshTokens, cachedTokens, answerTokens: output ?? 0 }

@@ -20,20 +20,20 @@ import { present, type JsonRecord } from '../../json/json-value.ts'
 import { writeContent } from '../../protocols/openai-chat/write-request.ts'
 
 /**
- * How other gateways' users ask for an answer with a search of the web, which went with the first
- * version. Source: Cohere, "Migrating From API v1 to API v2", `connectors`.
+ * Suffix by which clients of other gateways request a web search. Version 2 of the API has no web
+ * search. Source: Cohere, "Migrating From API v1 to API v2", `connectors`.
  */
 const SEARCHES = /-internet$/
 /** Source: Cohere's API reference, v2, "Chat". */
 export const COHERE_LACKS: readonly Steering[] = ['userId']
 
 const STOPS_MAX = 5
-/** Tokens of thought that an effort stands for. */
+/** Reasoning budget of each effort, in tokens. */
 const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24_576, max: 31_000 }
 
 /**
- * The request as Cohere takes it. Source: Cohere's API reference, v2, "Chat". Cache marks and
- * users' names are left behind: it knows neither.
+ * Writes the request for Cohere. Source: Cohere's API reference, v2, "Chat". Cohere has neither
+ * cache marks nor user names, so they are dropped.
  */
 export function writeCohereRequest(sent: ChatRequest, to: Target): JsonRecord {
   if (SEARCHES.test(to.model)) throw unsupportedField('model')
@@ -65,7 +65,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }
 
-/** Penalties are 0 to 1 there; -2 to 2 at OpenAI. */
+/** Cohere's penalties range from 0 to 1, OpenAI's from -2 to 2. */
 function penaltyOf(
   request: ChatRequest,
   field: 'presencePenalty' | 'frequencyPenalty',
@@ -103,7 +103,9 @@ function thinkingOf({ thinking }: ChatRequest): JsonRecord | null {
   }
 }
 
-/** Which tool must be called cannot be said, only that one must: then it is shown alone. */
+/**
+ * Cohere can require a tool call but not a named tool, so a required tool is sent as the only one.
+ */
 function toolsOf({ tools, toolChoice }: ChatRequest): JsonRecord {
   const shown =
     toolChoice?.kind === 'tool' ? tools.filter(({ name }) => name === toolChoice.name) : tools

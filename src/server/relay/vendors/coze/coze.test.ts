@@ -6,8 +6,8 @@ import { hiddenStatus } from '../../errors/upstream-error.ts'
 import { namedEvents } from '../shared/named-events.ts'
 
 /**
- * Streams as Coze's developer guide shows them ("Chat (v3)", "Streaming response"), with a space
- * behind no colon, and `done` behind the last event.
+ * Streams as in Coze's developer guide ("Chat (v3)", "Streaming response"): no space after the
+ * colons, and `done` as the last event.
  */
 const { coze } = upstreamDialects
 const head = { conversation_id: '7381473525342978089', bot_id: '7379462189365198898' }
@@ -34,10 +34,10 @@ const COMPLETED = event('conversation.chat.completed', {
 const DONE = 'event:done\ndata:"[DONE]"\n\n'
 const FIGURES = { promptTokens: 614, completionTokens: 19 }
 
-/** A stream as the relay reads it. */
+/** Reads a stream as the relay does. */
 const streamed = (text: string) => eventsIn(coze, namedEvents.reader().push(Buffer.from(text)))
 
-describe('a bot’s answer', () => {
+describe('a bot’s response', () => {
   const text =
     CREATED +
     delta('', { reasoning_content: 'Hm.' }) +
@@ -49,7 +49,7 @@ describe('a bot’s answer', () => {
     COMPLETED +
     DONE
 
-  test('is what it says and thinks, and nothing of its plugins', () => {
+  test('contains text and reasoning, and nothing about plugins', () => {
     const { seen, usage, outcome } = streamed(text)
     const pieces = seen.filter(({ kind }) => kind !== 'start')
     expect(pieces).toEqual([
@@ -61,7 +61,7 @@ describe('a bot’s answer', () => {
     expect({ usage, outcome }).toMatchObject({ usage: FIGURES, outcome: 'clean' })
   })
 
-  test('that is cut short is none', () => {
+  test('that is incomplete is an error', () => {
     const cut = CREATED + delta('Hello')
     expect(streamed(cut).outcome).toBe('truncated')
   })
@@ -82,7 +82,7 @@ describe('errors', () => {
   const refusal = { code: 4100, msg: 'authentication is invalid', detail: { logid: '2024' } }
   const failed = { status: 'failed', last_error: { code: 4028, msg: 'out of credits' } }
 
-  test('a refusal with status 200', () => {
+  test('an error with status 200', () => {
     const reading = readingOf(coze, refusal)
     expect(reading.kind === 'error' && hiddenStatus(reading.error, coze)).toBe(401)
   })
@@ -102,7 +102,7 @@ describe('errors', () => {
     expect(hiddenStatus(read?.error, coze)).toBe(status)
   })
 
-  test('in the middle of a stream', () => {
+  test('within a stream', () => {
     const text = CREATED + delta('Hello') + event('conversation.chat.failed', failed)
     expect(streamed(text).outcome).toBe('error-chunk')
   })

@@ -36,7 +36,7 @@ export const coze = nativeVendor({
       statusOf: statedStatus,
     },
     url: cozeUrl,
-    // Every answer is a stream.
+    // Coze returns every response as a stream.
     headers: (channel) => ({ ...openaiHeaders(channel), accept: namedEvents.accept }),
     asksForUsage: () => false,
     wire: namedEvents,

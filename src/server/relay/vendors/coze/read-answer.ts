@@ -12,9 +12,8 @@ import { statedError } from '../../protocols/dialect/error-body.ts'
 import { namedEvent, type NamedEvent } from '../shared/named-events.ts'
 
 /**
- * Reads Coze's answers, which are always named events. Source: Coze's developer guide, "Chat (v3)",
- * "Streaming response". Beside the bot's answer there are messages about its plugins, follow-up
- * questions and the like, which are not part of the answer.
+ * Reads Coze's responses, which are always named events. Source: Coze's developer guide, "Chat
+ * (v3)", "Streaming response". Messages about plugins and follow-up questions are skipped.
  */
 const Name = {
   delta: 'conversation.message.delta',
@@ -24,7 +23,7 @@ const Name = {
   error: 'error',
 } as const
 
-/** Every answer is a stream; any other response is an error. */
+/** Coze streams every successful response; any other response is an error. */
 export function readCozeAnswer(bytes: Buffer): AnswerReading {
   const answer = parseJson(bytes.toString('utf8'))
   if (!isRecord(answer)) return { kind: 'malformed' }

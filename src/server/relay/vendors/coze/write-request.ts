@@ -43,7 +43,7 @@ export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
     bot_id: to.model.replace(PREFIX, ''),
     user_id: request.userId ?? SOMEBODY,
     // Without a stream, Coze only confirms the request, stores the conversation, and must be
-    // polled. So a whole answer is assembled from the stream.
+    // polled. So a whole response is assembled from the stream.
     stream: true,
     auto_save_history: false,
     additional_messages: messagesOf(request),

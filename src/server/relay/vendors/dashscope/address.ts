@@ -12,8 +12,8 @@ import { rankingEdits, rankingWalk } from './ranking.ts'
 import { speechPath, spokenEdits, spokenWalk } from './speech.ts'
 
 /**
- * DashScope's compatible mode is OpenAI's dialect and answers for the models of its older protocol.
- * Source: Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "- Embedding".
+ * DashScope's compatible mode uses OpenAI's dialect and also serves the models of the older
+ * protocol. Source: Alibaba Cloud Model Studio, "OpenAI compatible - Chat" and "- Embedding".
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/chat/completions',
@@ -23,7 +23,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
 }
 
 const RANKING = 'rerank/text-rerank/text-rerank'
-/** Draws, speaks and hears. */
+/** Tasks for images, speech and transcription. */
 const GENERATION = 'aigc/multimodal-generation/generation'
 const DRAWING_TASK = 'aigc/text2image/image-synthesis'
 
@@ -31,7 +31,7 @@ export function dashscopeUrl(channel: ProviderChannel, call: ProviderCall): stri
   const base = rootUrl(channel.type, channel.baseUrl) || channelType(channel.type).baseUrl
   if (base === '') return null
   const service = serviceOf(call)
-  // What the compatible mode lacks is beside it.
+  // Tasks that the compatible mode lacks use DashScope's own API at a sibling path.
   if (service !== null) {
     return `${base.replace(/\/(?:compatible-mode|api)(?:\/v\d+)?$/, '')}/api/v1/services/${service}`
   }
@@ -92,7 +92,7 @@ export function dashscopeVia(_channel: ProviderChannel, { task }: ProviderCall):
   }
 }
 
-/** How other gateways' users ask for an answer with a search of the web. */
+/** Suffix by which clients of other gateways request a web search. */
 const SEARCHES = /-internet$/
 
 export function dashscopeEdits(body: ScannedBody, call: ProviderCall): MemberEdit[] {

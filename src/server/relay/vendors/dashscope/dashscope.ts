@@ -19,24 +19,25 @@ const usual: Provider = {
   via: dashscopeVia,
 }
 
-/** DashScope takes no forms. */
+/** DashScope accepts no multipart forms. */
 const imageEditing: Provider = { ...usual, ofForm: formAsJson }
 const transcribing: Provider = { ...usual, ofForm: recordingAsJson }
 
-/** Bailian's channels use it, too, for everything that is not chat. */
+/** Provider for everything except chat; Bailian's channels use it, too. */
 export function dashscopeProvider(task: Task): Provider {
   if (task === 'imageEdits') return imageEditing
   return task === 'transcriptions' ? transcribing : usual
 }
 
-/** DashScope's own API and its compatible mode lie side by side. */
+/** DashScope's own API and its compatible mode have sibling paths. */
 export const ALIBABA_PART =
   /^(https?:\/\/[^/]+\.aliyuncs\.com|.+(?=\/compatible-mode$))\/(?:compatible-mode|api(?:\/v\d+)?)$/i
 
 export const alibabaRefusals: VendorRefusals = {
   hosts: /(?:^|\.)aliyuncs\.com$/,
-  // Overdue payments come with 400. Spent tokens of a minute come with 429 and OpenAI's code for a
-  // spent account. Source: Alibaba Cloud Model Studio, "Error messages".
+  // DashScope reports overdue payments with status 400. It reports an exhausted token rate limit
+  // with 429 and the code that OpenAI uses for an exhausted account. Source: Alibaba Cloud Model
+  // Studio, "Error messages".
   meaning({ code, type }) {
     if (code === 'Arrearage') return { status: 402 }
     const isThrottled = code === 'insufficient_quota' || type === 'insufficient_quota'
@@ -47,11 +48,12 @@ export const alibabaRefusals: VendorRefusals = {
 const withinBudget = byBudget((tokens, { max = Infinity }) => (tokens <= max ? tokens : null))
 
 export const alibabaTraits: UpstreamTraits = {
-  // Other models cache by chance, and cost twice as much with marks. Source: Alibaba Cloud Model
-  // Studio, "Context cache", "Explicit cache".
+  // Explicit cache marks are sent only to models with an explicit cache. Other models cache
+  // implicitly without a guarantee, and charge twice as much with marks. Source: Alibaba Cloud
+  // Model Studio, "Context cache", "Explicit cache".
   cachesMarked: (model) => hasFeature(model, 'cache_marks'),
-  // A budget beyond what a model can reason is refused; without one each reasons as far as it can.
-  // Source: Alibaba Cloud Model Studio, "Deep thinking".
+  // DashScope rejects a budget above the model's maximum. Without a budget, a model may reason up
+  // to its maximum. Source: Alibaba Cloud Model Studio, "Deep thinking".
   reasoningSwitch: (thinking, effort, model) =>
     budgetOption(model) === null
       ? byFlag(thinking, effort, model)

@@ -4,7 +4,7 @@ import { jsonAnswer, recordIn } from '../../transport/json-steps.ts'
 
 /** Source: Alibaba Cloud Model Studio, "Error messages". */
 
-/** A refusal of DashScope's own calls, as its compatible mode would put it. */
+/** Converts an error of DashScope's own API to the format of its compatible mode. */
 export function inOpenaisWords(answer: StepAnswer): StepAnswer {
   const { code, message } = recordIn(answer)
   if (typeof code !== 'string') return answer
@@ -20,7 +20,7 @@ const errorOf = (code: string, message: string): JsonRecord => ({
   message: message || code,
 })
 
-/** What the code of a task that has failed stands for; tasks have no status of their own. */
+/** HTTP status for the error code of a failed task; tasks have no status of their own. */
 const STATUSES: readonly [code: RegExp, status: number][] = [
   [/^InvalidApiKey/, 401],
   [/^(?:Arrearage|AccessDenied)/, 403],

@@ -3,9 +3,9 @@ import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 const FILE_HOST = /\.aliyuncs\.com$/
 
 /**
- * The request for a file that DashScope has made. An answer is believed about Alibaba's own storage
- * and the channel's own host, and about nothing else; the key stays here. Storage that is named
- * without encryption, as for recordings, answers with it, too.
+ * Returns the request for a file that DashScope generated. Only URLs on Alibaba's storage and on
+ * the channel's own host are allowed, and the channel's key is not sent. An `http:` URL of the
+ * storage, as in responses with audio, is changed to `https:`, which the storage supports.
  */
 export function fileOf(request: UpstreamRequest, address: string): UpstreamRequest | null {
   const place = URL.canParse(address) ? new URL(address) : null

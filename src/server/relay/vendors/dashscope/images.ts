@@ -28,31 +28,31 @@ import { failedTask, inOpenaisWords } from './errors.ts'
 import { fileOf } from './files.ts'
 
 /**
- * Images by DashScope, asked for as OpenAI's clients do. Newer models answer at once; the others
- * are given a task, which is asked about until it is over. Source: Alibaba Cloud Model Studio,
- * "Qwen-Image API", "Qwen-Image-Edit API", "Wan text-to-image V2 API", "Wan general image editing
- * 2.5 API" and "Manage asynchronous tasks".
+ * Image generation by DashScope in OpenAI's format. Newer models respond synchronously; others
+ * create a task, which is polled until it ends. Source: Alibaba Cloud Model Studio, "Qwen-Image
+ * API", "Qwen-Image-Edit API", "Wan text-to-image V2 API", "Wan general image editing 2.5 API" and
+ * "Manage asynchronous tasks".
  */
 
 export const drawsAtOnce = (model: string): boolean =>
   /^(?:qwen-image|z-image|wan(?:2\.[6-9]|[3-9]))/.test(model)
 
-/** Changes images by a task; the newer ones do so at once. */
+/** Edits images by a task; newer models do so synchronously. */
 const CHANGES_BY_TASK = /^wan2\.5-i2i/
 
-/** Where the model changes images, beneath the services; null: it does not. */
+/** Path of the model's image editing below the services; null if it cannot edit images. */
 export function changePath(model: string): string | null {
   if (CHANGES_BY_TASK.test(model)) return 'aigc/image2image/image-synthesis'
   return drawsAtOnce(model) ? 'aigc/multimodal-generation/generation' : null
 }
 
-/** Before the names of open models, by which One API sells them; DashScope does not have it. */
+/** Prefix of open models in One API's names, which DashScope does not use. */
 const OWN_PREFIX = /^ali-(?=stable-diffusion)/
 
-/** Members that change nothing about an image. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('user stream partial_images'.split(' '))
 
-/** Members that OpenAI does not know go to the model as they are, among its parameters. */
+/** Members that OpenAI does not have are sent unchanged as parameters of the model. */
 export function imageRequestEdits(body: ScannedBody, { model, task }: ProviderCall): MemberEdit[] {
   const asked = membersOf(body)
   const { image, images, ...words } = asked
@@ -90,7 +90,7 @@ export function imageRequestEdits(body: ScannedBody, { model, task }: ProviderCa
   })
 }
 
-/** OpenAI's words for a change that none of these models knows. */
+/** Rejects OpenAI's members for image editing that none of these models supports. */
 function refuseUnsaid(name: string, value: unknown): void {
   const isOpenais = name === 'mask' || name === 'input_fidelity' || name.startsWith('output_')
   if (isOpenais && !(value === null || value === '')) throw unsupportedField(name)
@@ -135,7 +135,7 @@ export const imageWalk: Walk = async (steps, request) => {
 const OVER: ReadonlySet<unknown> = new Set(['SUCCEEDED', 'FAILED', 'CANCELED', 'UNKNOWN'])
 const TASK_ID = /^[\w-]{1,64}$/
 
-/** The answer that says how the task ended. */
+/** Returns the response that reports the end of the task. */
 function finishedTask(
   steps: Steps,
   request: UpstreamRequest,
@@ -149,7 +149,7 @@ function finishedTask(
   return followed(steps, { asking, cancel, limitMs: request.firstByteTimeoutMs, isOver })
 }
 
-/** Tasks are beside the services. */
+/** Tasks have a path beside the services. */
 function askAbout(request: UpstreamRequest, id: string): UpstreamRequest {
   const kept = Object.entries(request.headers).filter(
     ([name]) => !/^(?:content-type|x-dashscope-async)$/i.test(name),
@@ -163,7 +163,7 @@ function askAbout(request: UpstreamRequest, id: string): UpstreamRequest {
   }
 }
 
-/** Some of several may have failed; older models give the image itself. */
+/** Some of several images may have failed; older models return the image itself. */
 const addressesOfTask = ({ results }: JsonRecord): string[] =>
   arrayOr(results)
     .map(recordOr)
@@ -179,7 +179,7 @@ const addressesInChoices = ({ choices }: JsonRecord): string[] =>
     .map((part) => textOr(recordOr(part).image))
     .filter(Boolean)
 
-/** A task whose images have all failed says of each why. */
+/** Error of a task without any image; each failed image has its own reason. */
 function noImage({ results }: JsonRecord): StepAnswer {
   const reason = arrayOr(results)
     .map(recordOr)

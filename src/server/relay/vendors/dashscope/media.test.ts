@@ -20,7 +20,7 @@ import {
 } from '../../../test/relay-setup.ts'
 import { useRelay } from '../../../test/use-relay.ts'
 
-/** Voices, ears and changed pictures of Alibaba's models, for OpenAI's clients. */
+/** Speech, transcription and image editing by Alibaba's models, for OpenAI clients. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -35,7 +35,7 @@ const BAILIAN = 49
 const GENERATION = '/api/v1/services/aigc/multimodal-generation/generation'
 const SYNTHESIS = '/api/v1/services/audio/tts/SpeechSynthesizer'
 
-/** Our name for one of Alibaba's models; the price is Alibaba's. */
+/** Adds a model that maps to one of Alibaba's; its price is Alibaba's price. */
 async function aServed(
   alibabas: string,
   { type = DASHSCOPE, url = setup.upstream.url } = {},
@@ -57,7 +57,7 @@ async function heard(body: object): Promise<OpenAnswer> {
   return answer
 }
 
-/** Makes what is asked for, which lies at this address beneath its own; there is nothing there. */
+/** Serves the generated file at this address; other paths are not found. */
 async function aMaker(address: string) {
   let made = 0
   const scripted = await startScriptedUpstream(({ method, headers }, response) => {
@@ -102,7 +102,7 @@ describe.each([
   ['DashScope', DASHSCOPE],
   ['Bailian', BAILIAN],
 ])('voices by %s', (_label, type) => {
-  test('read aloud into a file, and are charged by the characters that are told', async () => {
+  test('is returned as a file and charged by the reported characters', async () => {
     const model = await aServed(SPEAKS, { type })
     const body = { model, input: '你好 you', voice: 'Cherry', language_type: 'Chinese', text: 'x' }
     const answer = await heard({ ...body, instructions: 'Whisper.' })
@@ -122,7 +122,7 @@ describe.each([
     expect(await quotaOf(answer)).toBe(Math.ceil(8 * 5.714286))
   })
 
-  test('CosyVoice has an address and words of its own', async () => {
+  test('CosyVoice has its own URL and format', async () => {
     const model = await aServed('cosyvoice-v3-flash', { type })
     const body = { model, input: 'hello', voice: 'longanyang', speed: 1.5, instructions: 'Softly.' }
     const answer = await heard(body)
@@ -143,13 +143,13 @@ describe.each([
   })
 })
 
-describe('voices', () => {
-  test('where nobody says what was read it is counted here, as Alibaba counts', async () => {
+describe('speech', () => {
+  test('counts characters as Alibaba does if usage is missing', async () => {
     const model = await aNativeModel(setup, { type: DASHSCOPE, model: 'cosyvoice-no-usage' })
     expect(await quotaOf(await heard({ model, input: '你好 you', voice: 'a' }))).toBe(8)
   })
 
-  test('what they may cost is held while they read', async () => {
+  test('reserves the maximum cost during the request', async () => {
     const held = Promise.withResolvers<number>()
     const own = await aClient(setup)
     const scripted = await startScriptedUpstream((_request, response) => {
@@ -166,7 +166,7 @@ describe('voices', () => {
     await scripted.close()
   })
 
-  test('a file that lies elsewhere is not fetched', async () => {
+  test('does not fetch a file from another host', async () => {
     const { url, close } = await aMaker('http://169.254.169.254/a.wav')
     const own = await aClient(setup)
     const model = await aServed(SPEAKS, { url })
@@ -199,7 +199,7 @@ describe('voices', () => {
   )
 })
 
-describe('recordings', () => {
+describe('transcription', () => {
   const WAV = Buffer.from('RIFF\x24\0\0\0WAVEfmt ', 'latin1')
   const recording = () => toFile(WAV, 'said.wav', { type: 'audio/wav' })
   const audio = `data:audio/wav;base64,${WAV.toString('base64')}`
@@ -229,7 +229,7 @@ describe('recordings', () => {
     expect(await quotaOf({ headers })).toBe(Math.ceil((3 / 60) * 1000 * 1.05))
   })
 
-  test('are plain text for whoever asks for it, and a stream where one is asked for', async () => {
+  test('returns plain text or a stream on request', async () => {
     const model = await aServed(HEARS)
     const asking = { file: await recording(), model, temperature: 0 }
     const create = sdk().audio.transcriptions
@@ -239,7 +239,7 @@ describe('recordings', () => {
     expect(events).toMatchObject([{ type: 'transcript.text.done', text: SAID }])
   })
 
-  test('where nobody says how long it was, the recording does', async () => {
+  test('uses the length of the recording if usage is missing', async () => {
     const model = await aServed('qwen3-asr-flash+no-usage')
     const asking = { file: await recording(), model }
     const { response } = await sdk().audio.transcriptions.create(asking).withResponse()
@@ -271,7 +271,7 @@ describe('recordings', () => {
   )
 })
 
-describe('pictures', () => {
+describe('image editing', () => {
   const PNG = Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkQM9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
     'base64',
@@ -312,7 +312,7 @@ describe('pictures', () => {
     ])
   })
 
-  test('numbers and switches of a form arrive as such, and words as words', async () => {
+  test('sends numbers and booleans of a form typed, and texts as texts', async () => {
     const model = await aServed('qwen-image-edit-plus')
     const form = new FormData()
     const fields = { n: '2', seed: '7', watermark: 'False', prompt_extend: 'true', size: '' }
@@ -334,7 +334,7 @@ describe('pictures', () => {
     ])
   })
 
-  test('some are changed by a task', async () => {
+  test('some models edit by a task', async () => {
     const model = await aServed('wan2.5-i2i-preview')
     const images = [{ image_url: inline }]
     const answer = await post(setup, client, { model, prompt: 'a hat', images, n: 2 }, EDITS)
@@ -348,7 +348,7 @@ describe('pictures', () => {
     expect(await quotaOf(answer)).toBe(2000)
   })
 
-  test('a task that questions are not answered about is not given to another', async () => {
+  test('does not fail over a task whose state cannot be read', async () => {
     const told: string[] = []
     const scripted = await startScriptedUpstream(({ method = '', url = '' }, response) => {
       told.push(`${method} ${url.split('/').at(-1)}`)
@@ -382,7 +382,7 @@ describe('pictures', () => {
     expect(setup.upstream.seen()).toEqual([])
   })
 
-  test('models that only draw change nothing', async () => {
+  test('models that only generate images reject editing', async () => {
     const model = await aServed('wanx2.1-t2i-turbo')
     const asked = { model, prompt: 'x', images: [{ image_url: inline }] }
     expect((await post(setup, client, asked, EDITS)).status).toBe(501)

@@ -8,16 +8,16 @@ import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 import { inOpenaisWords } from './errors.ts'
 
 /**
- * Rankings by DashScope, asked for in the common shape. Source: Alibaba Cloud Model Studio, "Text
- * rerank" (`gte-rerank-v2`, `qwen3-rerank`).
+ * Reranking by DashScope in the usual format. Source: Alibaba Cloud Model Studio, "Text rerank"
+ * (`gte-rerank-v2`, `qwen3-rerank`).
  */
 
-/** Members of the common shape that DashScope has no word for and that change no order. */
+/** Members of the usual format that DashScope does not have and that do not affect the order. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(
   'user max_chunks_per_doc max_chunk_per_doc overlap_tokens'.split(' '),
 )
 
-/** What remains, such as `instruct`, goes along as it is. */
+/** All other members, such as `instruct`, are sent unchanged. */
 export function rankingEdits(body: ScannedBody): MemberEdit[] {
   const asked = membersOf(body)
   const { model, query, documents, ...others } = asked
@@ -39,7 +39,7 @@ export const rankingWalk: Walk = async (steps, request) => {
   return jsonAnswer({ id, results, ...usageOf(recordOr(usage)) })
 }
 
-/** DashScope counts the question once for each document, and says the sum. */
+/** DashScope counts the query once per document and reports the sum. */
 function usageOf({ total_tokens: total }: JsonRecord): JsonRecord {
   return total === undefined ? {} : { usage: { prompt_tokens: total, total_tokens: total } }
 }

@@ -11,12 +11,15 @@ import { inOpenaisWords } from './errors.ts'
 import { fileOf } from './files.ts'
 
 /**
- * Text that DashScope's voices read aloud, asked for as OpenAI's clients do. The answer names the
- * recording by its address, from where it is fetched. Sources: Alibaba Cloud Model Studio, "Speech
- * synthesis (Qwen-TTS)" and "CosyVoice HTTP API".
+ * Text-to-speech by DashScope in OpenAI's format. The response contains the URL of the audio file,
+ * which the relay fetches. Sources: Alibaba Cloud Model Studio, "Speech synthesis (Qwen-TTS)" and
+ * "CosyVoice HTTP API".
  */
 
-/** Where the model is called, beneath the services; null: over a WebSocket only, or not at all. */
+/**
+ * Path of the model below the services; null if it is available only over a WebSocket, or not
+ * supported.
+ */
 export function speechPath(model: string): string | null {
   if (/realtime/.test(model)) return null
   if (isCosyvoice(model)) return 'audio/tts/SpeechSynthesizer'
@@ -25,10 +28,10 @@ export function speechPath(model: string): string | null {
 
 const isCosyvoice = (model: string): boolean => model.startsWith('cosyvoice-')
 
-/** Members that change nothing about what is heard. */
+/** Members without an effect on the audio. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream_format'.split(' '))
 
-/** Members that OpenAI does not know go to the model as they are. */
+/** Members that OpenAI does not have are sent to the model unchanged. */
 export function spokenEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
   const asked = membersOf(body)
   const { input, voice, instructions, response_format: format, speed, ...others } = asked
@@ -42,7 +45,7 @@ export function spokenEdits(body: ScannedBody, { model }: ProviderCall): MemberE
       ...present(Object.fromEntries(own)),
       ...how,
       ...present({ voice: textOr(voice) || textOr(recordOr(voice).id) || undefined }),
-      // It alone has been counted.
+      // Only the input text has been counted.
       text: input,
     },
   })
@@ -64,7 +67,7 @@ function cosyvoiceWords({ instructions, format, speed }: Manner): JsonRecord {
   return { format: wanted, ...present({ instruction, rate: speed ?? undefined }) }
 }
 
-/** These make WAV files, and know no speed. */
+/** These models generate WAV files and have no speed. */
 function qwenWords({ instructions, format, speed }: Manner): JsonRecord {
   if ((format ?? 'wav') !== 'wav') throw unsupportedField('response_format')
   if ((speed ?? 1) !== 1) throw unsupportedField('speed')

@@ -23,18 +23,18 @@ import { rewritten, takenOut } from '../shared/rewritten-body.ts'
 import { inOpenaisWords } from './errors.ts'
 
 /**
- * Recordings that Qwen writes down, for OpenAI's clients: it answers with the text and the length,
- * and knows no times. Source: Alibaba Cloud Model Studio, "Audio file recognition (Qwen-ASR)",
- * DashScope synchronous.
+ * Transcription by Qwen in OpenAI's format. The response has the text and the length, but no
+ * timestamps. Source: Alibaba Cloud Model Studio, "Audio file recognition (Qwen-ASR)", DashScope
+ * synchronous.
  */
 
-/** Others take addresses of files, or a WebSocket. */
+/** Other models accept only file URLs or a WebSocket. */
 export const hearsAtOnce = (model: string): boolean =>
   /^qwen\d*-asr-/.test(model) && !/filetrans|realtime/.test(model)
 
 const FORMATS: ReadonlySet<unknown> = new Set(['json', 'text'])
 
-/** `prompt` goes where Qwen looks for names and for what the recording is about. */
+/** `prompt` becomes the system message, which Qwen reads for names and context. */
 export function heardEdits(body: ScannedBody): MemberEdit[] {
   const asked = askedTranscript(body, FORMATS)
   const { file, prompt, language, temperature, enable_itn: itn, ...others } = asked
@@ -53,7 +53,7 @@ export function heardEdits(body: ScannedBody): MemberEdit[] {
   })
 }
 
-/** Qwen's own word for figures written as such. */
+/** Qwen's name for inverse text normalization: numbers as digits. */
 function flagOf(value: unknown): boolean | undefined {
   const word = String(value ?? '')
   if (word === '') return undefined
@@ -74,7 +74,7 @@ export const heardWalk: Walk = async (steps, request) => {
   return format === 'text' ? plainTranscript(`${text}\n`, used) : jsonAnswer({ text, ...used })
 }
 
-/** Of a recording without a word nothing is written down. */
+/** The text of a recording without speech is empty. */
 const textIn = ({ content }: JsonRecord): string =>
   arrayOr(content)
     .map((part) => textOr(recordOr(part).text))

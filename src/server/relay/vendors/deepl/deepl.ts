@@ -20,7 +20,7 @@ export const deepl = nativeVendor({
     zh: '模型名给出目标语言，如 deepl-zh；以 :fx 结尾的免费密钥与付费密钥各走自己的地址',
     en: 'A model names the language, such as deepl-zh; free and paid keys find their address',
   },
-  // Keys of the free plan end in `:fx`, and only the free address knows them.
+  // Keys of the free plan end in `:fx`, and are valid only at the free host.
   baseUrlForKeys: { keys: /(?<!:fx)$/, baseUrl: 'https://api.deepl.com' },
   listPosition: 330,
   provider: {
@@ -38,10 +38,10 @@ export const deepl = nativeVendor({
     wire: deeplWire,
   },
   refusals: {
-    // A wrong key comes with 403. Source: DeepL's API reference, "Error handling".
+    // DeepL reports a wrong key with status 403. Source: DeepL's API reference, "Error handling".
     meaning: ({ status }) => (status === 403 ? { status: 401 } : undefined),
   },
-  // It lists languages; a model is named after the language it translates to.
+  // DeepL lists languages; a model is named after the language that it translates to.
   modelList: {
     question: (channel) => ({
       url: beside(baseUrlOf(channel), '/v2/languages?type=target'),

@@ -5,7 +5,7 @@ import { providerOf } from '../registry.ts'
 import { languageOf } from './translation.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
-/** Answers as DeepL's API reference shows them, "Translate text". */
+/** Responses as in DeepL's API reference, "Translate text". */
 
 test.each([
   ['deepl-zh', 'ZH', null],
@@ -14,7 +14,7 @@ test.each([
   ['deepl-es-419', 'ES-419', null],
   ['deepl-de-more', 'DE', 'more'],
   ['deepl-pt-br-less', 'PT-BR', 'less'],
-  // Whatever stands before the language is its operator's own.
+  // The operator may choose any prefix before the language.
   ['translator-ja', 'JA', null],
   ['ja', 'JA', null],
 ])('%s asks for %s, %s', (model, language, formality) => {
@@ -37,7 +37,7 @@ test.each([
   ).toBeNull()
 })
 
-describe('answers', () => {
+describe('responses', () => {
   const { deepl } = upstreamDialects
   const look = (answer: unknown) => readingOf(deepl, answer)
   const translation = (billed?: unknown) => ({
@@ -46,7 +46,7 @@ describe('answers', () => {
     ...(billed === undefined ? {} : { billed_characters: billed }),
   })
 
-  test('a translation, charged by the character', () => {
+  test('a translation is charged per character', () => {
     const answer = { translations: [translation(13), translation(2)] }
     expect(look(answer)).toMatchObject({ usage: { usage: { promptTokens: 15 } } })
     expect(answerIn(deepl, { translations: [translation()] }).choices).toMatchObject([

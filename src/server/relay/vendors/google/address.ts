@@ -5,13 +5,13 @@ import { inSteps } from '../../transport/upstream-steps.ts'
 import { batchWalk } from './embedding-batches.ts'
 import { googlesMedia, mediaAction } from './media.ts'
 
-/** Source: Gemini API reference, "All methods". */
+/** Method of each task. Source: Gemini API reference, "All methods". */
 const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
   chat: 'generateContent',
   countTokens: 'countTokens',
   embedContent: 'embedContent',
   batchEmbedContents: 'batchEmbedContents',
-  // A client of another dialect may ask for many texts at once.
+  // An embeddings request of OpenAI's dialect may contain many texts.
   embeddings: 'batchEmbedContents',
 }
 
@@ -29,7 +29,7 @@ export function geminiUrl(channel: ProviderChannel, call: ProviderCall): string 
   return `${root}/${path}:${action}`
 }
 
-/** Null: there is no such call. */
+/** Null if the model does not have the task. */
 function actionOf({ task, model, isStream }: ProviderCall): string | null {
   if (googlesMedia(model, task) !== null) return mediaAction(model, task)
   const action = ACTIONS[task] ?? null
@@ -37,8 +37,8 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
 }
 
 /**
- * `models/x` and `tunedModels/x` say where they are; a bare name is one of `models`. Null: the name
- * would lead to another place.
+ * Returns the path of a model: names may begin with `models/` or `tunedModels/`, and a bare name is
+ * below `models/`. Null if the name would lead to another path.
  */
 function modelPath(model: string): string | null {
   const name = /^(?:models|tunedModels)\//.test(model) ? model : `models/${model}`
@@ -48,11 +48,11 @@ function modelPath(model: string): string | null {
     : parts.map(encodeURIComponent).join('/')
 }
 
-/** Gemini's own clients know how much it takes. */
+/** Batches are needed for OpenAI's embeddings only: Gemini clients observe the limit themselves. */
 export const geminiVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
   task === 'embeddings' ? inSteps(batchWalk) : null
 
-/** In the head, because addresses end up in log files. */
+/** The key is sent in a header, because URLs end up in log files. */
 export const geminiHeaders = (channel: ProviderChannel): Record<string, string> => ({
   'x-goog-api-key': channel.key,
 })

@@ -4,28 +4,31 @@ import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-valu
 import { jsonAnswer } from '../../transport/json-steps.ts'
 import type { StepAnswer } from '../../transport/upstream-steps.ts'
 
-/** Answers of `generateContent` that are asked for images, for sound or for what was heard. */
+/** Reads responses of `generateContent` that contain images, audio or a transcript. */
 
 const partsOf = (answer: JsonRecord): JsonRecord[] => {
   const [first] = arrayOr(answer.candidates).map(recordOr)
   return arrayOr(recordOr(first?.content).parts).map(recordOr)
 }
 
-/** What the answer holds as bytes: `mimeType`, and `data` in base64. */
+/** Parts of the response with binary data: `mimeType`, and `data` in base64. */
 export const inlinePartsOf = (answer: JsonRecord): JsonRecord[] =>
   partsOf(answer)
     .filter(({ thought }) => thought !== true)
     .map(({ inlineData }) => recordOr(inlineData))
     .filter(({ data }) => typeof data === 'string' && data !== '')
 
-/** What the answer says; thoughts are no part of it. */
+/** Text of the response, without reasoning. */
 export const textIn = (answer: JsonRecord): string =>
   partsOf(answer)
     .filter(({ thought }) => thought !== true)
     .map(({ text }) => textOr(text))
     .join('')
 
-/** An answer without what was asked for: what the model says of it, or by which word it stopped. */
+/**
+ * Error for a response without the requested content: the model's explanation, or its finish
+ * reason.
+ */
 export function refusalIn(answer: JsonRecord, type: string): StepAnswer {
   const [first = {}] = arrayOr(answer.candidates).map(recordOr)
   const feedback = recordOr(answer.promptFeedback)
@@ -49,7 +52,7 @@ const COUNTS = [
 ] as const
 const DETAILS = ['promptTokensDetails', 'cacheTokensDetails', 'candidatesTokensDetails'] as const
 
-/** What several answers have used together; null: one of them does not say so that it is believed. */
+/** Total usage of several responses; null if any of them reports no valid usage. */
 export function usageOfAll(answers: readonly JsonRecord[], tokensMax: number): TokenUsage | null {
   const told = answers.map(({ usageMetadata }) => recordOr(usageMetadata))
   if (told.some((usage) => readGeminiUsage(usage, tokensMax).usage === null)) return null

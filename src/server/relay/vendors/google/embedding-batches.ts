@@ -3,12 +3,12 @@ import { arrayOr, recordOr } from '../../json/json-value.ts'
 import { jsonAnswer } from '../../transport/json-steps.ts'
 
 /**
- * Texts that Gemini embeds at once, in either dialect: "at most 100 requests can be in one batch"
+ * Maximum texts per batch, in either dialect: "at most 100 requests can be in one batch"
  * (lancedb/lancedb#3618, StarTrail-org/LEANN#214).
  */
 export const BATCH_MAX = 100
 
-/** More than that, asked for by clients of other dialects, go in several batches. */
+/** Splits the texts of a client of another dialect into several batches. */
 export const batchWalk = textsInParts({
   member: 'requests',
   most: () => BATCH_MAX,

@@ -16,7 +16,7 @@ export const geminiOpenai = openaiVendor({
   modelVendor: 'google',
   listPosition: 90,
   call: { via: (_channel, { task }) => (embeds(task) ? embedding : null) },
-  // Its list has Google's prefix, too (OpenCoworkAI/open-codesign#186).
+  // The model list has Google's `models/` prefix, too (OpenCoworkAI/open-codesign#186).
   modelList: {
     ...openaiModelList,
     shape: openaiModelList.shape.transform((listed) => listed.map(withoutModelsPrefix)),

@@ -16,26 +16,28 @@ import { inlinePartsOf, refusalIn, usageOfAll } from './content-answer.ts'
 import { nearestShape, sidesOf } from './shapes.ts'
 
 /**
- * Images by Gemini, which draws and changes them by talking, for OpenAI's clients. Source: Gemini
- * API, "Image generation".
+ * Image generation and editing by Gemini's chat models, in OpenAI's format. Source: Gemini API,
+ * "Image generation".
  */
 
-/** Members that change nothing about an image. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
-/** Shapes that all models draw. */
+/** Aspect ratios that all of these models support. */
 const SHAPES = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9']
-/** Draws nothing without saying something. */
+/** Models that generate an image only together with text. */
 const TALKS = /gemini-2\.0-/
-/** Draw in one size. */
+/** Models that generate images in one size only. */
 const ONE_SIZE = /gemini-2\./
-/** How many pixels an image may have at most that is drawn in a size, by its square's side. */
+/** Maximum side of a square image, in pixels, and Gemini's name of the size. */
 const SIZES: readonly [side: number, name: string][] = [
   [1448, '1K'],
   [2896, '2K'],
 ]
 const LARGEST = '4K'
 
-/** For the walk, and not sent: one call draws one image. */
+/**
+ * Number of images: the walk reads it and does not send it, since each request generates one image.
+ */
 const COUNT = 'n'
 
 export function drawnEdits(body: ScannedBody, { model }: ProviderCall): MemberEdit[] {
@@ -60,7 +62,7 @@ export function drawnEdits(body: ScannedBody, { model }: ProviderCall): MemberEd
 
 function inlinePart(picture: unknown, at: string): JsonRecord {
   const source = mediaOfUrl(addressOf(picture), 'image', at)
-  // It would have to be fetched, and from where?
+  // The gateway does not fetch URLs of clients.
   if (source.from !== 'data') throw unsupportedField(at)
   return { inlineData: { mimeType: source.mimeType, data: source.data } }
 }
@@ -83,7 +85,7 @@ function sizeConfig(size: unknown, model: string): JsonRecord {
   return { aspectRatio, imageSize: name }
 }
 
-/** As many calls as images are wanted. */
+/** Sends one request per image. */
 export const drawnWalk: Walk = async (steps, request) => {
   const { [WANTED]: wanted, [COUNT]: count, ...sent } = recordIn(request)
   const drawing = withBody(request, sent)
@@ -108,8 +110,8 @@ export const drawnWalk: Walk = async (steps, request) => {
 }
 
 /**
- * More of them, as long as they come: what has come by then has been paid for, and is given. All
- * together may take as long as an answer that comes whole.
+ * Generates further images until a request fails; the images so far have been charged and are
+ * returned. All requests together have the timeout of one whole response.
  */
 async function othersDrawn(
   steps: Steps,
@@ -133,11 +135,11 @@ async function othersDrawn(
   return answers
 }
 
-/** What a model draws while it thinks is no part of its answer. */
+/** Images that the model drafts while it reasons are not part of the result. */
 const imagesIn = (answer: JsonRecord): JsonRecord[] =>
   inlinePartsOf(answer).filter(({ mimeType }) => textOr(mimeType).startsWith('image/'))
 
-/** As OpenAI tells of images: what was said or thought beside them has another price. */
+/** Usage in OpenAI's format for images; text and reasoning beside the images have another price. */
 function writtenUsage(usage: TokenUsage): JsonRecord {
   const { promptTokens, completionTokens, reasoningTokens, extras = {} } = usage
   const drawn = extras.imageCompletionTokens ?? completionTokens - reasoningTokens

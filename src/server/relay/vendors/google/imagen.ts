@@ -9,20 +9,19 @@ import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 import { nearestShape, sidesOf } from './shapes.ts'
 
 /**
- * Images by Imagen, asked for as OpenAI's clients do, by Vertex AI and by the Gemini API alike.
- * Sources: Generative AI on Vertex AI, "Imagen API" and "Set the aspect ratio"; Gemini API,
- * "Imagen".
+ * Image generation by Imagen in OpenAI's format, for Vertex AI and the Gemini API. Sources:
+ * Generative AI on Vertex AI, "Imagen API" and "Set the aspect ratio"; Gemini API, "Imagen".
  */
 
 export const isImagen = (model: string): boolean =>
   /^(?:models\/|google\/)?(?:imagen-|imagegeneration@)/.test(model)
 
-/** Members that change nothing about an image. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream partial_images'.split(' '))
-/** Shapes that Imagen draws. */
+/** Aspect ratios that Imagen supports. */
 const SHAPES = ['1:1', '3:4', '4:3', '9:16', '16:9']
 
-/** Members that OpenAI does not know go to the model as they are, among its parameters. */
+/** Members that OpenAI does not have are sent unchanged as parameters of the model. */
 export function imagenEdits(body: ScannedBody): MemberEdit[] {
   const asked = membersOf(body)
   const { prompt, parameters: own, ...others } = asked
@@ -64,7 +63,7 @@ function ratioOf(size: unknown): JsonRecord {
   return sides === null ? {} : { aspectRatio: nearestShape(sides, SHAPES) }
 }
 
-/** Images come as their bytes; who wants an address is given one that holds them. */
+/** Imagen returns bytes; a client that requests a URL gets a `data:` URL. */
 export const imagenWalk: Walk = async (steps, request) => {
   const { value: wanted, sent } = takenOut(request, WANTED)
   const answer = await steps.fetch(withBody(request, sent))

@@ -7,8 +7,8 @@ import { imagenEdits, imagenWalk, isImagen } from './imagen.ts'
 import { spokenEdits, spokenWalk } from './speech-content.ts'
 
 /**
- * Images, voices and ears of Google's models, by the Gemini API and by Vertex: asked for and
- * answered in OpenAI's words, which edits and a walk turn into theirs.
+ * Images, speech and transcription by Google's models, on the Gemini API and on Vertex. Requests
+ * and responses are in OpenAI's format; edits and a walk convert them.
  */
 type Media = Pick<Provider, 'dialect' | 'edits' | 'via' | 'ofForm'>
 
@@ -30,7 +30,7 @@ const hearing: Media = {
   via: () => inSteps(heardWalk),
 }
 
-/** How such a task is done by a model; null: it is none of them. */
+/** Returns how a model performs such a task; null for all other tasks. */
 export function googlesMedia(model: string, task: Task): Media | null {
   switch (task) {
     case 'images':
@@ -47,7 +47,7 @@ export function googlesMedia(model: string, task: Task): Media | null {
   }
 }
 
-/** The method that does it; null: the model has none. */
+/** Method for the task; null if the model does not have it. */
 export function mediaAction(model: string, task: Task): string | null {
   if (!isImagen(model)) return 'generateContent'
   return task === 'images' ? 'predict' : null

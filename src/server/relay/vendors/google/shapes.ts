@@ -1,17 +1,17 @@
 import { unsupportedField } from '../../protocols/canonical/reading.ts'
 import { wordOf } from '../../json/json-value.ts'
 
-/** Google's models draw by the shape of an image, OpenAI's clients ask for its sides in pixels. */
+/** Aspect ratios: Google's models accept a ratio, OpenAI clients a size in pixels. */
 
 interface Sides {
   width: number
   height: number
 }
 
-/** How far a shape may be from the one that was asked for, which others have no word for. */
+/** Maximum difference between the logarithms of the requested and the supported aspect ratio. */
 const RATIO_OFF_MAX = 0.15
 
-/** The sides that a `size` names; null: it leaves them to the model. Throws for what is no size. */
+/** Parses `size`; null if it leaves the size to the model. Throws if it is not a size. */
 export function sidesOf(size: unknown): Sides | null {
   if (size === null || size === undefined || size === 'auto') return null
   const [, width, height] = /^(\d{2,5})x(\d{2,5})$/.exec(wordOf(size)) ?? []
@@ -19,7 +19,10 @@ export function sidesOf(size: unknown): Sides | null {
   return { width: Number(width), height: Number(height) }
 }
 
-/** The shape among those, as `16:9`, that is most like the sides. Throws where none is. */
+/**
+ * Returns the supported aspect ratio, such as `16:9`, that is closest to the size. Throws if none
+ * is close enough.
+ */
 export function nearestShape({ width, height }: Sides, shapes: readonly string[]): string {
   const off = (shape: string): number => Math.abs(Math.log(width / height / ratioOf(shape)))
   const nearest = shapes.toSorted((one, other) => off(one) - off(other))[0]

@@ -10,13 +10,13 @@ import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 import { inlinePartsOf, refusalIn, usageOfAll } from './content-answer.ts'
 
 /**
- * Text that Gemini reads aloud, for OpenAI's clients. It makes bare samples, which go to them as
- * such or as a WAV file; other formats are refused. Source: Gemini API, "Speech generation".
+ * Text-to-speech by Gemini in OpenAI's format. Gemini returns raw samples, which the client gets
+ * unchanged or as a WAV file; other formats are rejected. Source: Gemini API, "Speech generation".
  */
 
-/** The member that says what sound is wanted as: for the walk, and not sent. */
+/** Audio format: the walk reads it and does not send it. */
 const FORMAT = 'response_format'
-/** Members that change nothing about what is heard. */
+/** Members without an effect on the audio. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'stream_format'])
 
 export function spokenEdits(body: ScannedBody): MemberEdit[] {
@@ -28,7 +28,7 @@ export function spokenEdits(body: ScannedBody): MemberEdit[] {
   for (const [name, value] of Object.entries(rest)) {
     if (!LEFT_BEHIND.has(name) && value !== null) throw unsupportedField(name)
   }
-  // How to read stands before what is to be read.
+  // The instructions precede the text to read.
   const how = textOr(instructions)
   const text = how === '' ? input : `${how}\n\n${textOr(input)}`
   const config = { ...voiceConfig(voice), ...recordOr(speechConfig) }
@@ -74,7 +74,7 @@ export const spokenWalk: Walk = async (steps, request) => {
   }
 }
 
-/** As it may stand in the head of an answer, whatever follows it. */
+/** Media type at the start of a `content-type`, without its parameters. */
 const MEDIA_TYPE = /^audio\/[\w.+-]+/i
 
 const usageWords = (usage: { promptTokens: number; completionTokens: number }): JsonRecord => ({
@@ -85,20 +85,20 @@ const usageWords = (usage: { promptTokens: number; completionTokens: number }): 
 
 const USUAL_RATE = 24_000
 
-/** `audio/L16;codec=pcm;rate=24000`. */
+/** Sample rate in a media type such as `audio/L16;codec=pcm;rate=24000`. */
 const rateIn = (mimeType: string): number =>
   Number(/rate=(\d{4,6})/.exec(mimeType)?.[1] ?? USUAL_RATE)
 
 const HEAD_BYTES = 44
 const BYTES_A_SAMPLE = 2
 
-/** Samples of 16 bits on one channel, with the head of a RIFF file. */
+/** Wraps mono samples of 16 bits in a RIFF header. */
 function wavFile(samples: Buffer, rate: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES)
   head.write('RIFF', 0, 'latin1')
   head.writeUInt32LE(HEAD_BYTES - 8 + samples.length, 4)
   head.write('WAVEfmt ', 8, 'latin1')
-  // The length of what follows, bare samples, one channel.
+  // Length of the format chunk, PCM encoding, one channel.
   head.writeUInt32LE(16, 16)
   head.writeUInt16LE(1, 20)
   head.writeUInt16LE(1, 22)

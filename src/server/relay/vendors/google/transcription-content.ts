@@ -17,9 +17,8 @@ import { rewritten } from '../shared/rewritten-body.ts'
 import { refusalIn, textIn, usageOfAll } from './content-answer.ts'
 
 /**
- * Recordings that Gemini writes down, or translates, for OpenAI's clients: it is asked to in words,
- * and answers with the text alone; times and subtitles are refused. Source: Gemini API, "Audio
- * understanding".
+ * Transcription and translation by Gemini in OpenAI's format. The prompt asks for the text alone;
+ * timestamps and subtitles are rejected. Source: Gemini API, "Audio understanding".
  */
 
 const TASKS: Readonly<Partial<Record<ProviderCall['task'], string>>> = {
@@ -32,7 +31,7 @@ const TASKS: Readonly<Partial<Record<ProviderCall['task'], string>>> = {
 
 const FORMATS: ReadonlySet<unknown> = new Set(['json', 'text'])
 
-/** A form with its recording among the members. */
+/** Converts a form to JSON with the recording as a member. */
 export function recordingAsJson({ fields, files }: SentForm): Buffer {
   const recording = files.map(({ name, bytes }) => {
     const mimeType = recordingType(bytes)
@@ -67,7 +66,7 @@ export const heardWalk: Walk = async (steps, request) => {
   if (answer.status !== 200) return answer
   const told = recordIn(answer)
   const text = textIn(told).trim()
-  // Of a recording without a word nothing is to be written down.
+  // The text of a recording without speech is empty.
   if (text === '' && !hasEnded(told)) return refusalIn(told, 'invalid_request_error')
   const usage = usageOfAll([told], USAGE_TOKENS_MAX)
   const used = usage === null ? {} : { usage: usageWords(usage) }

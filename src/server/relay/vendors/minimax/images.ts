@@ -9,23 +9,23 @@ import { AS_USUAL, WANTED } from '../shared/openai-images.ts'
 import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 
 /**
- * Images by MiniMax's `image-01`, asked for as OpenAI's clients do. Source: MiniMax's API
- * reference, "Image Generation".
+ * Image generation by MiniMax's `image-01` in OpenAI's format. Source: MiniMax's API reference,
+ * "Image Generation".
  */
 
 export const IMAGE_PATH = '/v1/image_generation'
 
 export const draws = (model: string): boolean => model.startsWith('image-01')
 
-/** Draws by shapes alone. */
+/** Accepts aspect ratios only, no sizes in pixels. */
 const isLive = (model: unknown): boolean => model === 'image-01-live'
 
 const SHAPES = ['1:1', '16:9', '4:3', '3:2', '2:3', '3:4', '9:16']
 
-/** Members that change nothing about an image. */
+/** Members without an effect on an image. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('user stream partial_images'.split(' '))
 
-/** MiniMax's own words, which go along as they are. */
+/** MiniMax's own members, which are sent unchanged. */
 const OWN: ReadonlySet<string> = new Set(
   'seed prompt_optimizer subject_reference aigc_watermark'.split(' '),
 )
@@ -54,7 +54,7 @@ function sizeWords(size: unknown, model: unknown): JsonRecord {
   return isLive(model) ? { aspect_ratio: nearestShape(sides, SHAPES) } : { ...sides }
 }
 
-/** A refusal in a good status is read as all of MiniMax's are. */
+/** An error with status 200 is read like every error of MiniMax. */
 export const imageWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(request)
   if (answer.status !== 200) return answer

@@ -15,7 +15,7 @@ import {
 } from '../../../test/relay-setup.ts'
 import { useRelay } from '../../../test/use-relay.ts'
 
-/** Voices and pictures at MiniMax's own addresses, for OpenAI's clients. */
+/** Speech and images at MiniMax's own URLs, for OpenAI clients. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -46,8 +46,8 @@ async function heard(body: object): Promise<OpenAnswer> {
   return answer
 }
 
-describe('voices', () => {
-  test('read aloud, and are charged by the characters that are told', async () => {
+describe('speech', () => {
+  test('is charged by the reported characters', async () => {
     const model = await aServed(SPEAKS)
     const own = { voice_setting: { emotion: 'happy' }, language_boost: 'Chinese' }
     const asked = { model, input: '你好 you', voice: 'male-qn-qingse', speed: 1.5, ...own }
@@ -68,13 +68,13 @@ describe('voices', () => {
     expect(await quotaOf(answer)).toBe(8)
   })
 
-  test('where nobody says what was read it is counted here, as MiniMax counts', async () => {
+  test('is counted as MiniMax counts if usage is missing', async () => {
     const name = 'speech-2.8-turbo+no-usage'
     const model = await aServed(name, name)
     expect(await quotaOf(await heard({ model, input: '你好 you', voice: 'a' }))).toBe(8)
   })
 
-  test('a refusal in a good status is one, for nothing', async () => {
+  test('an error with status 200 is an error, without a charge', async () => {
     const own = await aClient(setup)
     const model = await aServed(SPEAKS)
     const answer = await post(setup, own, { model, input: 'x', voice: 'alloy' }, SPEECH)
@@ -96,7 +96,7 @@ describe('voices', () => {
   })
 })
 
-describe('pictures', () => {
+describe('images', () => {
   test.each([
     ['image-01', { width: 1280, height: 720 }],
     ['image-01-live', { aspect_ratio: '16:9' }],
@@ -119,7 +119,7 @@ describe('pictures', () => {
     expect(await quotaOf(answer)).toBe(2000)
   })
 
-  test('come as their bytes for whoever wants these', async () => {
+  test('are returned as bytes on request', async () => {
     const model = await aServed('image-01')
     const asked = { model, prompt: 'a cat', response_format: 'b64_json' }
     const answer = await post(setup, client, asked, PICTURES)
@@ -138,7 +138,7 @@ describe('pictures', () => {
     expect(setup.upstream.seen()).toEqual([])
   })
 
-  test('other models are asked as OpenAI’s are', async () => {
+  test('other models are called in OpenAI’s format', async () => {
     const model = await aServed('minimax-h3-image')
     await post(setup, client, { model, prompt: 'x' }, PICTURES)
     expect(lastCall()?.url).toBe('/v1/images/generations')

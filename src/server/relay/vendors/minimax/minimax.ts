@@ -9,7 +9,7 @@ import { IMAGE_PATH, draws, imageRequestEdits, imageWalk } from './images.ts'
 import { SPEECH_PATH, speaks, spokenEdits, spokenWalk } from './speech.ts'
 import { minimaxWire } from './wire.ts'
 
-/** Models for speech and images have addresses and members of their own. */
+/** Models for speech and images have their own URLs and formats. */
 const speech: Partial<Provider> = {
   url: ({ type, baseUrl }) => upstreamUrl(type, baseUrl, SPEECH_PATH),
   edits: spokenEdits,
@@ -41,7 +41,7 @@ export const minimax = openaiVendor({
   },
   modelVendor: 'minimax-cn',
   listPosition: 240,
-  // Refuses the role `developer` (openclaw/openclaw#3022).
+  // MiniMax rejects the role `developer` (openclaw/openclaw#3022).
   call,
   traits: {
     reasoningMembers: (text) => ({ reasoning_details: [minimaxDetail(text)] }),
@@ -49,7 +49,7 @@ export const minimax = openaiVendor({
     reasoningSwitch: ({ kind }) => ({
       thinking: { type: kind === 'off' ? 'disabled' : 'adaptive' },
     }),
-    // Reasoning is part of the answer's text unless it is asked for apart.
+    // Without this member, reasoning is part of the content.
     usualMembers: ({ reasoning }) => (reasoning === true ? { reasoning_split: true } : {}),
   },
   models: names(`

@@ -8,8 +8,8 @@ import type { Walk } from '../../transport/upstream-steps.ts'
 import { membersOf, rewritten } from '../shared/rewritten-body.ts'
 
 /**
- * Text that MiniMax's voices read aloud, asked for as OpenAI's clients do. Source: MiniMax's API
- * reference, "Text to Speech (T2A) HTTP".
+ * Text-to-speech by MiniMax in OpenAI's format. Source: MiniMax's API reference, "Text to Speech
+ * (T2A) HTTP".
  */
 
 export const SPEECH_PATH = '/v1/t2a_v2'
@@ -23,10 +23,10 @@ const TYPES: ReadonlyMap<unknown, string> = new Map([
   ['pcm', 'audio/pcm'],
 ])
 
-/** Members that change nothing about what is heard. */
+/** Members without an effect on the audio. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set('model user stream_format'.split(' '))
 
-/** MiniMax's own words, which go along as they are. */
+/** MiniMax's own members, which are sent unchanged. */
 const OWN: ReadonlySet<string> = new Set(
   'language_boost pronunciation_dict timbre_weights voice_modify'.split(' '),
 )
@@ -57,7 +57,9 @@ export function spokenEdits(body: ScannedBody): MemberEdit[] {
   })
 }
 
-/** The sound with what it took; a refusal in a good status is read as all of MiniMax's are. */
+/**
+ * Returns the audio with its usage; an error with status 200 is read like every error of MiniMax.
+ */
 export const spokenWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(request)
   if (answer.status !== 200) return answer

@@ -1,6 +1,6 @@
 /**
- * What MiniMax's `base_resp.status_code` would have been as a status. Source: MiniMax's API
- * reference, "Error Codes".
+ * HTTP statuses for MiniMax's `base_resp.status_code`. Source: MiniMax's API reference, "Error
+ * Codes".
  */
 export const minimaxStatuses: Readonly<Record<number, number>> = {
   1001: 504,

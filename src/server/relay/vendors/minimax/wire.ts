@@ -8,10 +8,9 @@ import {
 import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * MiniMax ends a stream with an event that is a whole answer: all of the text once more, as
- * `message`, and the figures. Clients of OpenAI's dialect look for a `delta` in every choice, and
- * stumble over one without; they get an empty one. Source: MiniMax's API reference,
- * "ChatCompletion v2".
+ * MiniMax ends a stream with a whole response: the complete text again, as `message`, and the
+ * usage. Clients of OpenAI's dialect expect a `delta` in every choice and fail without one, so the
+ * message is replaced by an empty delta. Source: MiniMax's API reference, "ChatCompletion v2".
  */
 export const minimaxWire: Wire = changedEvents(serverSentEvents, withDelta)
 

@@ -12,8 +12,8 @@ import {
 } from '../../protocols/openai-chat/message-edits.ts'
 
 /**
- * What Mistral refuses because it does not know it, wherever it is hosted. Source: Mistral's API
- * reference, "Chat Completion".
+ * Members and values that Mistral's models reject on every host. Source: Mistral's API reference,
+ * "Chat Completion".
  */
 export const MISTRAL_LACKS: readonly Steering[] = [
   'userId',
@@ -40,12 +40,12 @@ export function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberE
   ]
 }
 
-/** Nine letters or digits, and nothing else. */
+/** A valid tool call id: exactly nine letters or digits. */
 const MISTRAL_ID = /^[A-Za-z0-9]{9}$/
 
 const fits = (id: unknown): boolean => typeof id !== 'string' || MISTRAL_ID.test(id)
 
-/** An id of a call that another provider has made, in the only shape that Mistral takes. */
+/** Converts another provider's tool call id to Mistral's format. */
 const fitted = (id: unknown): unknown =>
   fits(id) ? id : createHash('sha256').update(String(id)).digest('hex').slice(0, 9)
 

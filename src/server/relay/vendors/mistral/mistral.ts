@@ -6,8 +6,8 @@ import { MISTRAL_LACKS, mistralEdits } from './chat.ts'
 import { speechEdits, speechWalk, speechWire } from './speech.ts'
 
 /**
- * Rejects members that it does not know, and reports the usage of every stream unasked. Source:
- * Mistral's API reference, "Chat Completion".
+ * Mistral rejects unknown members, and reports the usage of every stream without a request for it.
+ * Source: Mistral's API reference, "Chat Completion".
  */
 const usual: Partial<Provider> = {
   asksForUsage: () => false,

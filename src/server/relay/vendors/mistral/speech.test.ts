@@ -40,7 +40,7 @@ test.each([
   expect(body).toEqual({ model: MODEL, input: 'hello', ...sent })
 })
 
-/** What a client gets of Mistral's answer. */
+/** The client's response for a response of Mistral. */
 async function spoken(answered: { mediaType: string; body: string }, over: object = {}) {
   const upstream = await startScriptedUpstream((_request, response) => {
     response.writeHead(200, { 'content-type': answered.mediaType })
@@ -71,7 +71,7 @@ test.each([
   expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(5 * 8)
 })
 
-test('its events become OpenAI’s, and are paid for by the character', async () => {
+test('its events become OpenAI’s events and are charged per character', async () => {
   const usage = { prompt_tokens: 4, completion_tokens: 635, total_tokens: 639 }
   const delta = { type: 'speech.audio.delta', audio_data: SOUND.toString('base64') }
   const sent = [delta, { type: 'speech.audio.done', usage }]

@@ -6,9 +6,9 @@ import type { Walk } from '../../transport/upstream-steps.ts'
 import { changedEvents, eventOf, serverSentEvents, type Wire } from '../../transport/wire.ts'
 
 /**
- * Mistral reads aloud at OpenAI's address in words of its own: the voice is a `voice_id`, and the
- * sound comes as base64 in JSON, or in the events of a stream. Source: Mistral's API reference,
- * "Audio speech".
+ * Text-to-speech by Mistral, at OpenAI's path in its own format: the voice is a `voice_id`, and the
+ * audio is base64 in JSON or in the events of a stream. Source: Mistral's API reference, "Audio
+ * speech".
  */
 export function speechEdits(body: ScannedBody): MemberEdit[] {
   const isStream = memberValue(body, 'stream_format') === 'sse'
@@ -22,7 +22,7 @@ export function speechEdits(body: ScannedBody): MemberEdit[] {
 const SOUND = 'audio_data'
 const DEFAULT_FORMAT = 'mp3'
 
-/** The sound itself, of the media type that was asked for. */
+/** Returns the audio itself, with the media type of the requested format. */
 export const speechWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(request)
   const sound = recordIn(answer)[SOUND]
@@ -35,7 +35,7 @@ export const speechWalk: Walk = async (steps, request) => {
   }
 }
 
-/** OpenAI's events have the sound under another name. */
+/** Renames the member with the audio to OpenAI's name. */
 export const speechWire: Wire = changedEvents(serverSentEvents, (event) => {
   if (event.data === null || !event.data.includes(SOUND)) return event
   const value = parseJson(event.data.toString('utf8'))

@@ -13,7 +13,7 @@ function readAll(chunks: readonly Buffer[]) {
   return { texts, last: reader.end(), fault: reader.fault }
 }
 
-test('lines cut anywhere are the same, and blank ones are nothing', () => {
+test('reads the same lines for any chunk boundaries, and skips blank lines', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.nat(bytes.length)), (cuts) => {
       const places = [0, ...cuts.toSorted((a, b) => a - b), bytes.length]
@@ -24,7 +24,7 @@ test('lines cut anywhere are the same, and blank ones are nothing', () => {
   )
 })
 
-test('a last line without its end is told apart', () => {
+test('marks a last line without a line end', () => {
   const { texts, last } = readAll([Buffer.from('{"a":1}\n{"b":2}')])
   expect(texts).toEqual(['{"a":1}'])
   expect({ text: last?.data?.toString(), isTerminated: last?.isTerminated }).toEqual({
@@ -33,7 +33,7 @@ test('a last line without its end is told apart', () => {
   })
 })
 
-test('a line beyond all bounds stops the reader for good', () => {
+test('an excessively long line stops the reader permanently', () => {
   const reader = ndjson.reader()
   const piece = Buffer.alloc(1024 * 1024, 'x')
   for (let count = 0; count < 17; count++) expect(reader.push(piece)).toEqual([])

@@ -19,14 +19,14 @@ import { readWhole } from '../../protocols/dialect/read-whole.ts'
 import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-value.ts'
 
 /**
- * Reads Ollama's answers. In a stream each line is a whole answer with a piece of the text; the
+ * Reads Ollama's responses. In a stream each line is a whole response with a piece of the text; the
  * last has `done` and the usage. Source: Ollama's API reference, "Generate a chat completion" and
  * "Streaming".
  */
 export const readOllamaAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new OllamaStreamReader(), (answer) => [{ ...answer, done: true }])
 
-/** Reads a stream line by line. Calls come whole. */
+/** Reads a stream line by line. Each tool call is complete in one line. */
 export class OllamaStreamReader implements StreamReader {
   private calls = 0
 
@@ -54,15 +54,15 @@ export class OllamaStreamReader implements StreamReader {
 
 const FINISHES: Readonly<Record<string, FinishReason>> = { length: 'length' }
 
-/** Ollama reports `stop` after calls as well. */
+/** Ollama reports `stop` after tool calls as well. */
 function finishOf({ done_reason }: JsonRecord, hasCalls: boolean): Finish {
   const reason = FINISHES[textOr(done_reason)] ?? 'stop'
   return { reason: reason === 'stop' && hasCalls ? 'toolCalls' : reason, stopSequence: null }
 }
 
 /**
- * Ollama's usage may exclude a prompt that was cached in the call before: it is then counted by the
- * gateway. Embeddings have no completion.
+ * Ollama's usage may exclude a prompt that is still cached from the previous call; the gateway then
+ * counts the prompt itself. Embeddings have no completion.
  */
 function readOllamaUsage(answer: JsonRecord): UsageReading {
   const { prompt_eval_count: prompt, eval_count: completion } = answer

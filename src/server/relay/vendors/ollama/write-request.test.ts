@@ -3,7 +3,7 @@ import type { DialectName } from '../../protocols/canonical/chat-request.ts'
 import { upstreamDialects } from '../../../test/upstream-dialects.ts'
 import { dialects } from '../../conversion/dialects.ts'
 
-/** What a model is told of thinking, by what a client says of it. */
+/** The `think` parameter for each reasoning parameter of the client. */
 function thinkOf(model: string, client: DialectName, members: object): unknown {
   const messages = [{ role: 'user', content: 'Hi' }]
   const body = { model, max_tokens: 9000, messages, ...members }
@@ -12,7 +12,7 @@ function thinkOf(model: string, client: DialectName, members: object): unknown {
   return upstreamDialects.ollama.writeRequest(request, to)['think']
 }
 
-test('a model that may not be able to think is told to only by who could leave it out', () => {
+test('sends `think` to a model that may not reason only for clients that could leave it out', () => {
   const effort = { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }
   const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } }
   for (const model of ['llama3.1:latest', 'qwen3:8b']) {

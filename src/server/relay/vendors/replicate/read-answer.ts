@@ -49,7 +49,7 @@ export function readReplicateAnswer(bytes: Buffer): AnswerReading {
   return { kind: 'ok', usage: readMetrics(prediction.metrics), events: () => events }
 }
 
-/** Replicate reports no finish reason. */
+/** Replicate reports no finish reason, so every complete answer ends with `stop`. */
 const STOPPED: ChatEvent = {
   kind: 'finish',
   choice: 0,

@@ -13,8 +13,8 @@ import { imageRequestEdits } from './images.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
- * Predictions and streams as Replicate's documentation shows them: HTTP API reference, "Get a
- * prediction"; "Streaming output".
+ * Predictions and streams as in Replicate's documentation: HTTP API reference, "Get a prediction";
+ * "Streaming output".
  */
 const { replicate } = upstreamDialects
 
@@ -46,7 +46,7 @@ describe('addresses', () => {
   })
 })
 
-describe('what follows a prediction', () => {
+describe('requests after a prediction', () => {
   const request = (url: string): UpstreamRequest => ({
     url,
     method: 'POST',
@@ -59,7 +59,7 @@ describe('what follows a prediction', () => {
   const asking = at(`${API}/models/a/b/predictions`)
   const proxied = at('https://proxy.example/v1/predictions')
 
-  test('it is asked about, and cancelled, below the channel’s own address', () => {
+  test('polls and cancels it below the channel’s own URL', () => {
     expect(asking).toMatchObject({
       url: `${API}/predictions/ufawqhfynnddngldkgtslldrkq`,
       method: 'GET',
@@ -76,7 +76,7 @@ describe('what follows a prediction', () => {
     ['https://stream-b.svc.rno2.c.replicate.net/v1/files/x', true, false],
     [`${API}/stream/x`, true, false],
     ['https://proxy.example/stream/x', false, true],
-    // Nowhere else, whatever an answer says.
+    // Other hosts in a response are ignored.
     ['http://stream.replicate.com/v1/files/x', false, false],
     ['https://replicate.com.evil.example/x', false, false],
     ['https://evilreplicate.com/x', false, false],
@@ -91,14 +91,14 @@ describe('what follows a prediction', () => {
     ])
   })
 
-  test('a picture is fetched without the key', () => {
+  test('an image is fetched without the key', () => {
     const file = asking && fileOf(asking, 'https://replicate.delivery/pbxt/x/out.png')
     expect(file?.headers).not.toHaveProperty('authorization')
     expect(asking && fileOf(asking, 'https://elsewhere.example/out.png')).toBeNull()
   })
 })
 
-describe('a language model is asked', () => {
+describe('the request to a language model', () => {
   function inputOf(model: string, over: object = {}) {
     const messages = [
       { role: 'system', content: 'Answer in French.' },
@@ -116,10 +116,10 @@ describe('a language model is asked', () => {
       'google/gemini-2.5-flash',
       { prompt: 'Hi', system_instruction: system_prompt, max_output_tokens: 16 },
     ],
-    // It refuses smaller limits.
+    // The model rejects smaller limits.
     ['anthropic/claude-4.5-sonnet', { prompt: 'Hi', system_prompt, max_tokens: 1024 }],
     [`anthropic/claude-4.5-haiku:${VERSION}`, { prompt: 'Hi', system_prompt, max_tokens: 1024 }],
-    // It has no place for instructions.
+    // The model has no member for instructions.
     ['moonshotai/kimi-k2.5', { prompt: 'Answer in French.\n\nHi', max_tokens: 16 }],
     ['moonshotai/kimi-k2.6', { prompt: 'Hi', system_prompt, max_tokens: 16 }],
     ['constructor/model', { prompt: 'Hi', system_prompt, max_tokens: 16 }],
@@ -127,7 +127,7 @@ describe('a language model is asked', () => {
     expect(inputOf(model, { max_tokens: 16 })).toEqual(input)
   })
 
-  test('for as much as the client wants', () => {
+  test('sets the client’s limit', () => {
     const model = 'anthropic/claude-4.5-sonnet'
     expect(inputOf(model, { max_tokens: 4000 })).toMatchObject({ max_tokens: 4000 })
     expect(inputOf(model)).not.toHaveProperty('max_tokens')
@@ -144,7 +144,7 @@ describe('a language model', () => {
   }
   const look = (over: object) => readingOf(replicate, { ...prediction, ...over })
 
-  test('has answered', () => {
+  test('reads a response', () => {
     expect(look({})).toMatchObject({
       usage: { usage: { promptTokens: 21, completionTokens: 9 } },
     })
@@ -178,7 +178,7 @@ describe('a language model', () => {
   const DONE = 'event: done\nid: 9:0\ndata: {}\n\n'
   const FIGURES = `event: prediction\ndata: ${JSON.stringify({ metrics: prediction.metrics })}\n\n`
 
-  test('streams plain text, in which blanks and line ends count', () => {
+  test('streams plain text, and keeps whitespace and line ends', () => {
     const { seen, usage, outcome } = streamed(
       output(1, 'Once', ' upon') + output(2, ' a time') + output(3, '', '') + DONE + FIGURES,
     )
@@ -197,7 +197,7 @@ describe('a language model', () => {
   })
 })
 
-describe('pictures', () => {
+describe('images', () => {
   function sent(request: object, model = 'black-forest-labs/flux-schnell') {
     const body = scanBody(Buffer.from(JSON.stringify({ model, prompt: 'a cat', ...request })))
     if (!body.ok) throw new Error('no body')
@@ -217,7 +217,7 @@ describe('pictures', () => {
       { output_format: 'jpeg', output_compression: 80 },
       { output_format: 'jpg', output_quality: 80 },
     ],
-    // What OpenAI does not know is the model's own.
+    // Members that OpenAI does not have are the model's own.
     [
       { guidance: 3.5, input: { steps: 4 } },
       { guidance: 3.5, steps: 4 },
@@ -226,7 +226,7 @@ describe('pictures', () => {
     expect(sent(request)).toEqual({ input: { prompt: 'a cat', ...input } })
   })
 
-  test('of other people’s models are drawn by their version', () => {
+  test('of community models are generated by their version', () => {
     expect(sent({}, `a/b:${VERSION}`)).toEqual({ version: VERSION, input: { prompt: 'a cat' } })
   })
 

@@ -22,7 +22,7 @@ const provider: Provider = {
   via: replicateVia,
 }
 
-/** In OpenAI's dialect; edits and a walk convert it to Replicate's. */
+/** Images: requests are in OpenAI's format; edits and a walk convert them to Replicate's. */
 const images: Provider = { ...provider, dialect: 'openai', edits: imageRequestEdits }
 
 export const replicate = nativeVendor({

@@ -14,10 +14,13 @@ import { withoutLacking, type Steering } from '../../protocols/dialect/steering.
 import { present, type JsonRecord } from '../../json/json-value.ts'
 import { versionOf } from './address.ts'
 
-/** Source: the input schemas of Replicate's official language models. */
+/**
+ * Steering parameters that are missing in the input schemas of Replicate's official language
+ * models. Each model's page has its schema, such as https://replicate.com/openai/gpt-5/api/schema.
+ */
 export const REPLICATE_LACKS: readonly Steering[] = ['thinking', 'userId']
 
-/** A model's names of instructions, completion limit, and images. */
+/** Input names of a model for instructions, the completion limit and images. */
 interface InputNames {
   /** Null if the model has no such member: instructions are then prepended to the prompt. */
   system: string | null
@@ -64,9 +67,9 @@ function namesOf(model: string): InputNames {
 }
 
 /**
- * A chat as the input of a prediction. Sources: Replicate's HTTP API reference, "Create a
- * prediction"; the input schemas of its official language models. These take one prompt, so a
- * conversation is written down as one.
+ * Writes a chat as the input of a prediction. Sources: Replicate's HTTP API reference, "Create a
+ * prediction"; the input schemas of its official language models. These accept a single prompt, so
+ * a conversation is written as a transcript.
  */
 export function writeReplicateRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, REPLICATE_LACKS)
@@ -103,7 +106,7 @@ function refuseTheUnsayable(request: ChatRequest): void {
   }
 }
 
-/** Stop texts are one text there, separated by commas. */
+/** Replicate accepts stop texts as one text, separated by commas. */
 function stopsOf(request: ChatRequest): string | null {
   const { stop, notes } = request
   const fitting = stop.filter((text) => !text.includes(','))
@@ -119,7 +122,10 @@ function textsOf(request: ChatRequest, names: InputNames): JsonRecord {
   return { prompt, [names.system]: system }
 }
 
-/** One question as it is; a conversation as a transcript that ends where the model goes on. */
+/**
+ * Returns a single question unchanged; a conversation becomes a transcript that ends with the
+ * assistant's turn.
+ */
 function promptOf(request: ChatRequest): string {
   const turns = turnsOf(request.messages).map((turn) => ({
     isUser: turn.role === 'user',
@@ -152,7 +158,7 @@ function imagesOf({ messages }: ChatRequest, { pictures, isList }: InputNames): 
   return { [pictures]: isList ? shown.map(addressOf) : addressOf(first) }
 }
 
-/** Files are given by their address, which may be one that holds the file itself. */
+/** Files are sent by URL, which may be a `data:` URL. */
 function addressOf({ at, source }: MediaPart): string {
   if (source.from === 'text' || mediaFamily(source) !== 'image') throw unsupportedField(at)
   return source.from === 'url' ? source.url : dataUrl(source)

@@ -10,8 +10,8 @@ import {
 } from '../../../channel/upstream/channel-upstream.ts'
 
 /**
- * Asks an upstream for the account's balance, in the unit that the vendor declares beside it. Only
- * the documented shape counts: any other answer is an error, and never 0.
+ * Reads the balance of an upstream account, in the unit that the vendor declares. Only the
+ * documented response format is accepted: any other response is an error and never counts as 0.
  */
 export type ReadBalance = (question: BalanceQuestion) => Promise<number>
 
@@ -34,14 +34,17 @@ export const bearer = ({ key }: AskedChannel): Record<string, string> => ({
   authorization: `Bearer ${key}`,
 })
 
-/** Parses an answer; throws the refusal that it is not understood. */
+/** Parses a response; throws `channel_balance_unreadable` if its format is unknown. */
 export function parseBalance<T>(shape: z.ZodType<T>, answer: unknown): T {
   const parsed = shape.safeParse(answer)
   if (!parsed.success) throw new AppError('channel_balance_unreadable')
   return parsed.data
 }
 
-/** A balance is never converted: shown in another currency it would be a different amount. */
+/**
+ * Error for a balance in another currency. Balances are not converted: the converted amount would
+ * not be the account's.
+ */
 export function otherCurrency(currency: string): AppError {
   return new AppError('channel_balance_currency', { currency })
 }
@@ -53,7 +56,7 @@ export function rejectDollarHost(channel: AskedChannel, dollarHost: string): voi
   if (host === dollarHost || host.endsWith(`.${dollarHost}`)) throw otherCurrency('USD')
 }
 
-/** How many days of usage are added up for an account without a payment method. */
+/** Number of days whose usage is summed for an account without a payment method. */
 const PREPAID_DAYS = 100
 const CENTS = 100
 
@@ -64,7 +67,10 @@ const Subscription = z.object({
   has_payment_method: z.boolean().default(false),
 })
 
-/** OpenAI's former billing addresses, which gateways compatible with One API still have. */
+/**
+ * Reads the balance from OpenAI's former billing endpoints, which gateways compatible with One API
+ * still have.
+ */
 export const fromSubscription: ReadBalance = async ({ channel, ask, nowSeconds }) => {
   const at = (path: string) => ({
     url: belowVersion(channel, `/v1/dashboard/billing/${path}`),
@@ -72,7 +78,7 @@ export const fromSubscription: ReadBalance = async ({ channel, ask, nowSeconds }
   })
   const limit = parseBalance(Subscription, await ask(at('subscription')))
   const today = dateOf(nowSeconds)
-  // With a payment method the limit is that of a month.
+  // With a payment method, the limit applies to a month.
   const start = limit.has_payment_method
     ? `${today.slice(0, 8)}01`
     : dateOf(nowSeconds - PREPAID_DAYS * SECONDS_PER_DAY)
@@ -81,7 +87,9 @@ export const fromSubscription: ReadBalance = async ({ channel, ask, nowSeconds }
   return limit.hard_limit_usd - cents / CENTS
 }
 
-/** The given member of `/dashboard/billing/credit_grants`, an address beside the API's versions. */
+/**
+ * Reads a member of `/dashboard/billing/credit_grants`, which is outside the API's version path.
+ */
 export const fromCreditGrants =
   (member: string): ReadBalance =>
   async ({ channel, ask }) => {

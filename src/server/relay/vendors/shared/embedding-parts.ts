@@ -3,14 +3,14 @@ import { inPlace } from '../../protocols/canonical/embedding.ts'
 import { fetchEach, jsonAnswer, recordIn, unusable } from '../../transport/json-steps.ts'
 import type { StepAnswer, Walk } from '../../transport/upstream-steps.ts'
 
-/** More texts than an upstream takes at once: they are sent in several calls. */
+/** Splits more texts than an upstream accepts per request into several requests. */
 
 export const inParts = <T>(values: readonly T[], size: number): T[][] =>
   Array.from({ length: Math.ceil(values.length / size) }, (_, index) =>
     values.slice(index * size, (index + 1) * size),
   )
 
-/** The sum, or null when one of them is no count. */
+/** Returns the sum; null if any value is not a valid count. */
 export function sumOfCounts(counts: readonly unknown[]): number | null {
   let sum = 0
   for (const count of counts) {
@@ -20,11 +20,11 @@ export function sumOfCounts(counts: readonly unknown[]): number | null {
   return sum
 }
 
-/** How an upstream takes texts, and how its answers become one. */
+/** How an upstream accepts texts, and how its responses are joined. */
 interface Parting {
-  /** The member of a request that holds the texts. */
+  /** Member of a request that contains the texts. */
   member: string
-  /** How many it takes at once. */
+  /** Maximum number of texts per request. */
   most: (request: JsonRecord) => number
   join: (answers: JsonRecord[], count: number) => StepAnswer
 }
@@ -35,19 +35,19 @@ export const textsInParts =
     const body = recordIn(request)
     const texts = arrayOr(body[member])
     const size = most(body)
-    // A list of numbers is one text, said in a model's own tokens.
+    // A list of numbers is a single text, as token numbers of the model.
     if (texts.length <= size || typeof texts[0] === 'number') return steps.fetch(request)
     const bodies = inParts(texts, size).map((part) => ({ ...body, [member]: part }))
     const fetched = await fetchEach(steps, request, bodies)
     return 'refused' in fetched ? fetched.refused : join(fetched.answers, texts.length)
   }
 
-/** The calls of an upstream of OpenAI's dialect. `size`: how many texts it takes at once. */
+/** Walk for an upstream of OpenAI's dialect. `size`: maximum number of texts per request. */
 export const embeddedInParts = (size: (model: string) => number): Walk =>
   textsInParts({ member: 'input', most: ({ model }) => size(String(model)), join: joined })
 
 function joined(answers: JsonRecord[], count: number): StepAnswer {
-  // Some refuse with a good status.
+  // Some upstreams report an error with status 200.
   const refusal = answers.find(({ data }) => !Array.isArray(data))
   if (refusal !== undefined) return jsonAnswer(refusal)
   const data = answers
@@ -56,7 +56,7 @@ function joined(answers: JsonRecord[], count: number): StepAnswer {
   if (data.length !== count) return unusable('a text has no vector')
   const tokens = sumOfCounts(answers.map(tokensIn))
   const usage = tokens === null ? {} : { usage: { prompt_tokens: tokens, total_tokens: tokens } }
-  // The first part's own figures are no figures of the whole.
+  // Usage of the first part alone is dropped: it does not apply to the whole.
   const { usage: _ofPart, ...first } = recordOr(answers[0])
   return jsonAnswer({ ...first, data, ...usage })
 }

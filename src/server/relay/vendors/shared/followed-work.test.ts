@@ -10,12 +10,14 @@ import { jsonAnswer, recordIn } from '../../transport/json-steps.ts'
 import { imagesAt } from './openai-images.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
-/** Work that goes on at an upstream, over HTTP: how it is followed, and that it is never left. */
+/**
+ * Jobs that continue at an upstream, over HTTP: polling, and cancellation in every case of failure.
+ */
 
 let upstream: ScriptedUpstream
 let egress: Egress
 let asked: string[]
-/** What is answered next to questions how the work stands: 0 cuts. */
+/** Next responses to the polls; 0 cuts the connection. */
 let stands: (number | 'over')[] = []
 useScriptedUpstream(
   ({ url = '' }, response) => {
@@ -39,10 +41,10 @@ useScriptedUpstream(
 
 const to = (path: string): UpstreamRequest => plainCall('GET', `${upstream.url}${path}`)
 
-/** What is waited for an answer to each question. */
+/** Timeout of each poll, in ms. */
 let patienceMs: number[] = []
 
-/** Without the pauses between two questions. */
+/** Skips the pauses between polls. */
 const hasty = (steps: Steps): Steps => ({
   fetch(request) {
     patienceMs.push(request.firstByteTimeoutMs, request.idleTimeoutMs)
@@ -101,7 +103,7 @@ test.each<[string, (number | 'over')[], string]>([
   await eventually(() => cancels() === 1, 'the cancelling')
 })
 
-test('work may take as long as is said, and not each question about it', async () => {
+test('a job may take up to its limit, and each poll has a shorter timeout', async () => {
   const questions = () => asked.filter((one) => one === 'GET /work').length
   for (const [limitMs, count] of [
     [3000, 4],
@@ -110,14 +112,14 @@ test('work may take as long as is said, and not each question about it', async (
     asked.splice(0)
     patienceMs = []
     expect(await outcome({ ...to('/'), via: inSteps(following(limitMs)) })).toBe('timeout')
-    // What the questions themselves take counts, too.
+    // The duration of the polls counts, too.
     expect(questions()).toBeGreaterThan(count / 2)
     expect(questions()).toBeLessThanOrEqual(count)
     expect(Math.max(...patienceMs)).toBe(Math.min(limitMs, 30_000))
   }
 })
 
-test('a prediction whose stream cannot be had is cancelled', async () => {
+test('cancels a prediction whose stream is unavailable', async () => {
   const via = replicateVia(
     { type: 46, key: 'k', baseUrl: upstream.url, apiVersion: '' },
     aProviderCall({ model: 'a/b', isStream: true }),
@@ -127,7 +129,7 @@ test('a prediction whose stream cannot be had is cancelled', async () => {
   await eventually(() => asked.at(-1) === 'POST /v1/predictions/p1/cancel', 'the cancelling')
 })
 
-describe('pictures of an answer', () => {
+describe('images of a response', () => {
   const fetched = (addresses: readonly string[]) =>
     outcome({
       ...to('/'),
@@ -138,13 +140,13 @@ describe('pictures of an answer', () => {
       }),
     })
 
-  test('are fetched, or are in it already', async () => {
+  test('are fetched, or are already contained in it', async () => {
     const addresses = [`${upstream.url}/file`, 'data:image/png;base64,AAAA']
     expect(await fetched(addresses)).toBe('200 {"pictures":2}')
     expect(asked).toEqual(['GET /file'])
   })
 
-  test('are no more than an answer may hold', async () => {
+  test('are limited to the maximum size of a response', async () => {
     const large = `data:image/png;base64,${'A'.repeat(40 * 1024 * 1024)}`
     expect(await fetched([large, large, large, large])).toBe('cut')
   })

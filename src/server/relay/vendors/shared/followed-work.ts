@@ -2,27 +2,29 @@ import { StepFailed, type StepAnswer, type Steps } from '../../transport/upstrea
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
- * Work that goes on behind its first answer: it is asked about until it is over. Work that is not
- * waited for any longer, for whatever reason, is cancelled, as it goes on costing money.
+ * Job that continues after its first response and is polled until it ends. A job is cancelled if
+ * polling stops for any reason, because it continues to cost money.
  */
 export interface Work {
-  /** Asks how it stands. */
+  /** Request that polls the job's state. */
   asking: UpstreamRequest
   cancel: UpstreamRequest
-  /** How long it may go on: as long as an answer may take that comes whole. */
+  /** Maximum duration, in ms: the timeout of a whole response. */
   limitMs: number
-  /** Of an answer with status 200. */
+  /** Whether a response with status 200 reports the end of the job. */
   isOver: (answer: StepAnswer) => boolean
 }
 
-/** How long until it is asked about again; the last figure goes on. */
+/** Pauses before each poll, in ms; the last value repeats. */
 const PAUSES_MS = [250, 500, 1000, 2000, 3000]
-/** What is asked about the work is known, and told at once, however long the work may take. */
+/**
+ * Timeout of a single poll, in ms: the state is available immediately, however long the job takes.
+ */
 const TELLING_MS = 30_000
-/** Failures to learn how it stands that are passed over, one after the other. */
+/** Consecutive failed polls that are tolerated. */
 const MISSES_MAX = 3
 
-/** The answer that says how it ended. */
+/** Returns the response that reports the end of the job. */
 export const followed = (steps: Steps, work: Work): Promise<StepAnswer> =>
   cancelledIfLeft(steps, work, () => askedUntilOver(steps, work))
 
@@ -40,7 +42,7 @@ async function askedUntilOver(steps: Steps, work: Work): Promise<StepAnswer> {
     if (isTold && work.isOver(answer)) return answer
     misses = isTold ? 0 : misses + 1
     if (misses < MISSES_MAX) continue
-    // What was refused is the question: the work may be done, and paid for, all the same.
+    // Only polling has failed: the job may have finished, and been charged.
     throw answer instanceof Error ? answer : new StepFailed('cut')
   }
   throw new StepFailed('timeout')
@@ -52,13 +54,13 @@ const toldSoon = (request: UpstreamRequest): UpstreamRequest => ({
   idleTimeoutMs: Math.min(request.idleTimeoutMs, TELLING_MS),
 })
 
-/** A connection that fails is no more than an answer that does not come. */
+/** Treats a failed connection like a failed response. */
 function missed(steps: Steps, error: unknown): StepFailed {
   if (steps.isAborted || !(error instanceof StepFailed)) throw error
   return error
 }
 
-/** Cancels the work if following it fails. */
+/** Cancels the job if following it fails. */
 export async function cancelledIfLeft<T>(
   steps: Steps,
   { cancel }: Pick<Work, 'cancel'>,

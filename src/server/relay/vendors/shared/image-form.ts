@@ -7,8 +7,8 @@ import { parseJson, recordOr, textOr, type JsonRecord } from '../../json/json-va
 const MASK = 'mask'
 
 /**
- * Converts a form to the equivalent JSON for OpenAI: images become `data:` URLs, and numbers and
- * booleans, which a form has as texts, are typed. Throws for files that are not images. Source:
+ * Converts a form to JSON in OpenAI's format: images become `data:` URLs, and numbers and booleans,
+ * which a form contains as texts, get their types. Throws for files that are not images. Source:
  * OpenAI's API reference, "Create image edit".
  */
 export function formAsJson({ fields: texts, files }: SentForm): Buffer {

@@ -5,35 +5,34 @@ import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { Sealed } from '../../transport/upstream-call.ts'
 
 /*
- * Access tokens that are fetched with credentials and live for a while. They are kept until a while
- * before their end, by the hash of what they were made from. Whoever needs one that is being
- * fetched waits for it: a burst of calls asks once.
+ * Cache of access tokens with a limited lifetime, keyed by the hash of the credentials. A token is
+ * replaced some time before it expires. Concurrent calls share one pending request for a token.
  */
 
 export type AccessToken = { kind: 'token'; value: string } | Exclude<Sealed, { kind: 'sealed' }>
 
 export interface FetchedToken {
   token: AccessToken
-  /** From now on; of no meaning without a token. */
+  /** Lifetime from now in seconds; ignored without a token. */
   lifeSeconds: number
 }
 
 interface Kept {
   token: Promise<AccessToken>
-  /** Null while it is fetched. */
+  /** Null while the token is being fetched. */
   value: string | null
-  /** Until when it is good; while it is fetched, not known. */
+  /** Expiry, as a Unix time in seconds; infinite while the token is being fetched. */
   untilSeconds: number
 }
 
-/** Credentials whose tokens are kept; the oldest goes first. */
+/** Maximum number of cached tokens; the oldest is dropped first. */
 const KEPT_MAX = 1000
 
 export class KeptTokens {
   private readonly kept = new Map<string, Kept>()
   private readonly earlySeconds: number
 
-  /** `earlySeconds`: how long before its end a token is no longer used. */
+  /** `earlySeconds`: how long before its expiry a token is replaced. */
   constructor(earlySeconds: number) {
     this.earlySeconds = earlySeconds
   }
@@ -51,10 +50,10 @@ export class KeptTokens {
       untilSeconds: Number.POSITIVE_INFINITY,
       token: fetch().then(
         ({ token, lifeSeconds }) => {
-          // One that lives for minutes only is used for half of them.
+          // A token with a short lifetime is used for half of it.
           const earlySeconds = Math.min(this.earlySeconds, lifeSeconds / 2)
           entry.untilSeconds = nowSeconds + lifeSeconds - earlySeconds
-          // What was refused is asked for again by the next call.
+          // A rejected request is not cached: the next call tries again.
           if (token.kind === 'token') entry.value = token.value
           else this.drop(key, entry)
           return token
@@ -73,8 +72,8 @@ export class KeptTokens {
   }
 
   /**
-   * This token was refused: the next call fetches another, unless one has been fetched already for
-   * a call that was refused at the same time.
+   * Drops a rejected token, so that the next call fetches another. Keeps a token that was fetched
+   * meanwhile for another call that was rejected.
    */
   forget(credentials: string, value: string): void {
     const key = hashOf(credentials)
@@ -91,21 +90,21 @@ const hashOf = (credentials: string): string =>
 
 const TIMEOUT_MS = 15_000
 const ANSWER_BYTES_MAX = 64 * 1024
-/** Nobody's tokens live longer, whatever their server says. */
+/** Maximum lifetime, even if the server reports a longer one. */
 const LIFE_SECONDS_MAX = 30 * 24 * 3600
 
-/** What a token server is asked, and what is made of its answer. */
+/** Request to a token server, and how its errors are converted. */
 export interface TokenQuestion {
   url: string
   headers: Record<string, string>
   body?: string
-  /** Of a token that does not say. */
+  /** Lifetime in seconds if the response does not state one. */
   usualLifeSeconds: number
-  /** A refusal as the provider itself would word it. */
+  /** Builds the error in the provider's format. */
   refusal: (status: number, message: string) => JsonRecord
 }
 
-/** Asks a server for a token. Source: RFC 6749, sections 5.1 and 5.2. */
+/** Requests a token. Source: RFC 6749, sections 5.1 and 5.2. */
 export async function fetchToken(egress: Egress, asked: TokenQuestion): Promise<FetchedToken> {
   const { url, headers, body, usualLifeSeconds, refusal } = asked
   try {
@@ -141,15 +140,16 @@ function lifeIn({ expires_in: life }: JsonRecord): number | null {
 }
 
 /**
- * Wrong credentials are answered as a bad request, which would be the client's fault. A page, or
- * anything else that does not say what is wrong, says nothing of the credentials.
+ * Status for an error of a token server: 401 for wrong credentials, which it reports as a bad
+ * request and would be blamed on the client; 502 for a response without an error code, such as an
+ * HTML page.
  */
 function statusOf(status: number, saysError: boolean): number {
   if (status >= 500 || status === 429) return status
   return saysError ? 401 : 502
 }
 
-/** There is no token, and this is the answer to the call. */
+/** Result for rejected credentials: the call fails with this response. */
 export const refusedToken = (status: number, body: JsonRecord): FetchedToken => ({
   token: { kind: 'refused', status, body: Buffer.from(JSON.stringify(body)) },
   lifeSeconds: 0,

@@ -8,7 +8,7 @@ import {
   type UpstreamQuestion,
 } from '../../../channel/upstream/channel-upstream.ts'
 
-/** How an upstream is asked for its models, and where its answer names them. */
+/** How to request the model list of an upstream, and where the response contains the names. */
 export interface ModelList {
   /** `geminiVersion`: version of Gemini's API for channels that name none. */
   question(channel: AskedChannel, geminiVersion: string): UpstreamQuestion
@@ -37,7 +37,10 @@ export const openaiModelList: ModelList = {
   shape: namesIn('data', 'id'),
 }
 
-/** A list of OpenAI's shape below a path, which an address that ends in a version replaces. */
+/**
+ * List in OpenAI's format below a path; a base URL that ends in a version replaces the version in
+ * that path.
+ */
 export const modelListBelow = (path: string): ModelList => ({
   question(channel) {
     const base = baseUrlOf(channel)
@@ -47,6 +50,6 @@ export const modelListBelow = (path: string): ModelList => ({
   shape: namesIn('data', 'id'),
 })
 
-/** The texts of a channel's `config`. */
+/** Texts in a channel's `config`. */
 export const configOf = (channel: AskedChannel): ReturnType<typeof configTexts> =>
   configTexts(parseConfigObject(channel.config) ?? {})

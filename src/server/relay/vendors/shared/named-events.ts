@@ -2,8 +2,8 @@ import { type EventReader, type Wire, SseReader, type SseEvent } from '../../tra
 import { recordOr, textOr } from '../../json/json-value.ts'
 
 /**
- * Server-sent events whose name says what they are: the name and the data become one JSON object,
- * which is all that a dialect sees of an event.
+ * Server-sent events that are identified by their name. The dialect receives the name and the data
+ * as one JSON object.
  */
 export const namedEvents: Wire = {
   accept: 'text/event-stream',
@@ -13,11 +13,11 @@ export const namedEvents: Wire = {
 
 export interface NamedEvent {
   name: string
-  /** As it came: JSON or plain text. */
+  /** Unparsed data: JSON or plain text. */
   data: string
 }
 
-/** What the reader has made of an event. */
+/** Parses an event that the reader has built. */
 export function namedEvent(value: unknown): NamedEvent {
   const { name, data } = recordOr(value)
   return { name: textOr(name), data: textOr(data) }

@@ -9,13 +9,13 @@ import {
 export interface OneCallPiece {
   text: string
   thought: string
-  /** Comes whole, also in a stream. */
+  /** Always complete, even in a stream. */
   call: { name: string; argumentsJson: string } | null
-  /** Why the answer ended; null if it continues. */
+  /** Reason why the response ended; null if it continues. */
   finish: FinishReason | null
 }
 
-/** Converts the pieces of one answer to canonical events. */
+/** Converts the pieces of one response to canonical events. */
 export class OneCallEvents {
   private hasCall = false
 

@@ -2,20 +2,20 @@ import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 import { StepFailed, type Steps } from '../../transport/upstream-steps.ts'
 
-/** Images that clients ask for in OpenAI's words, of providers that have others. */
+/** Images in OpenAI's format, for providers that have another format. */
 
-/** The member that says what images are wanted as: for the walk, and not sent. */
+/** Requested representation of images: the walk reads it and does not send it. */
 export const WANTED = 'response_format'
-/** Words about an image that ask for what is done anyhow. */
+/** Values that request the default behaviour. */
 export const AS_USUAL: ReadonlySet<unknown> = new Set(['auto', 'standard', 'vivid', null])
 
 const DATA_URL = /^data:[^,]*;base64,/
-/** Of all of them together: no more than the relay takes of an answer. */
+/** Maximum total size in bytes, the same as for a response of the relay. */
 export const FILES_LENGTH_MAX = 120 * 1024 * 1024
 
 /**
- * Images that an answer names by their addresses, as the client wants them: so, or as their
- * bytes. `askFor`: the request for one; null: it lies where nobody here goes, which fails the call.
+ * Returns the images at these URLs as the client requested them: as URLs or as bytes. `askFor`
+ * returns the request for an image, or null for a host that is not allowed, which fails the call.
  */
 export async function imagesAt(
   steps: Steps,
@@ -36,14 +36,14 @@ export async function imagesAt(
   return pictures
 }
 
-/** A image that an answer holds, as the client wants it: its bytes, or an address with them. */
+/** Returns an image from the response as the client requested it: as bytes or as a `data:` URL. */
 export function imageMember({ mimeType, data }: JsonRecord, wanted: unknown): JsonRecord {
   return wanted === 'url'
     ? { url: `data:${textOr(mimeType) || 'image/png'};base64,${textOr(data)}` }
     : { b64_json: data }
 }
 
-/** In base64. */
+/** Image data in base64. */
 async function fileAt(steps: Steps, asking: UpstreamRequest | null): Promise<string> {
   if (asking === null) throw new StepFailed('unreachable')
   const { status, body } = await steps.fetch(asking)

@@ -5,24 +5,24 @@ import { textOr, type JsonRecord } from '../../json/json-value.ts'
 import { jsonAnswer } from '../../transport/json-steps.ts'
 import { membersOf } from './rewritten-body.ts'
 
-/** Transcripts as OpenAI's clients ask for them, at upstreams that have words of their own. */
+/** Transcripts in OpenAI's format, for upstreams that have another format. */
 
-/** The member that says what the text is wanted as: for the walk, and not sent. */
+/** Requested format of the text: the walk reads it and does not send it. */
 export const FORMAT = 'response_format'
-/** Members that change nothing about the text. */
+/** Members without an effect on the text. */
 const LEFT_BEHIND: ReadonlySet<string> = new Set(['model', 'stream'])
-/** What asks for what is done anyhow; a form has no other word for nothing than an empty one. */
+/** Values that request the default behaviour; a form expresses "not set" as an empty text. */
 const AS_USUAL: ReadonlySet<unknown> = new Set(['', 'auto', null])
 const NO_HEAT: ReadonlySet<unknown> = new Set(['', '0', '0.0', 0, null, undefined])
 
-/** The members of a body that asks for one of these formats; others are refused. */
+/** Returns the members of a body if it requests one of these formats; throws otherwise. */
 export function askedTranscript(body: ScannedBody, formats: ReadonlySet<unknown>): JsonRecord {
   const asked = membersOf(body)
   if (!formats.has(textOr(asked[FORMAT]) || 'json')) throw unsupportedField(FORMAT)
   return asked
 }
 
-/** Throws where one of these members, which the upstream has no word for, changes the text. */
+/** Throws if a member that the upstream does not support would affect the text. */
 export function refuseUnsaid(members: JsonRecord): void {
   for (const [name, value] of Object.entries(members)) {
     if (name === FORMAT || LEFT_BEHIND.has(name) || AS_USUAL.has(value)) continue
@@ -30,12 +30,12 @@ export function refuseUnsaid(members: JsonRecord): void {
   }
 }
 
-/** For upstreams that know no `temperature`. */
+/** Rejects a `temperature`, for upstreams that do not have it. */
 export function refuseHeat(temperature: unknown): void {
   if (!NO_HEAT.has(temperature)) throw unsupportedField('temperature')
 }
 
-/** A text with its line's end as a page of its own. `used`: the members that tell the usage. */
+/** Response with the text alone, which ends with a line feed. `used`: members with the usage. */
 export const plainTranscript = (
   text: string,
   used: JsonRecord,

@@ -7,8 +7,9 @@ import {
 } from '../../protocols/openai-chat/thinking/reasoning-back.ts'
 
 /**
- * With the reasoning that the model wants back of each turn. A model of Anthropic's dialect that
- * still misses some does not think: what it has thought cannot be made up there.
+ * Adds the reasoning of earlier turns that the model requires. For a model with Anthropic's dialect
+ * that still misses some, reasoning is turned off instead, since signed reasoning cannot be
+ * replaced by a placeholder.
  */
 export function withReasoning(
   { dialect, refusesReasoning }: Provider,

@@ -8,39 +8,43 @@ export interface SaidRefusal {
   message: string
 }
 
-/** What an error means. */
+/** Meaning of an error. */
 export interface Meaning {
   /**
-   * The status it should have had: 402 for an unpaid bill, 401 for a wrong key or a closed account,
-   * 404 for a model that is missing, 400 for what the request itself is blamed for.
+   * Appropriate status: 402 for an unpaid bill, 401 for a wrong key or a closed account, 404 for a
+   * missing model, 400 for an invalid request.
    */
   status: number
-  /** In place of the vendor's code and type, which would be understood as something else. */
+  /** Replaces the vendor's code and type, which clients would misinterpret. */
   word?: string
   /** The request is longer than the model's context. */
   tooLong?: TooLong
   /** The request alone exceeds what the account may send in a minute; a smaller one is served. */
   isAboveAccountLimit?: true
-  /** The client gets our words: the upstream's tell of its operator's account. */
+  /**
+   * The client gets the gateway's text: the upstream's message contains details of the operator's
+   * account.
+   */
   isOurs?: boolean
 }
 
-/** What a vendor's errors mean where the HTTP status does not say it. */
+/** Meanings of a vendor's errors that the HTTP status does not express. */
 export interface VendorRefusals {
-  /** Host names at which it is this vendor that answers, whatever the channel's type. */
+  /** Host names of this vendor, recognized for channels of any type. */
   readonly hosts?: RegExp
   /**
-   * The meaning of an error, undefined if the status says it. Decides by codes; where a vendor has
-   * none, by the beginning of its sentence, behind which it may repeat the client's text.
+   * Returns the meaning of an error; undefined if the status expresses it. Codes decide. If a
+   * vendor has no codes, the beginning of its message decides, since the rest may repeat the
+   * client's text.
    */
   meaning(said: SaidRefusal): Meaning | undefined
 }
 
-/** The meaning by code alone: codes, and the statuses they stand for. */
+/** Decides by code alone: maps each code to its status. */
 export function meaningByCode(
   statuses: Readonly<Record<string, number>>,
 ): VendorRefusals['meaning'] {
-  // A map, because every object has names such as `constructor`.
+  // A map, because every object has inherited names such as `constructor`.
   const known = new Map(Object.entries(statuses))
   return ({ code }) => {
     const status = known.get(code)

@@ -5,15 +5,14 @@ import { recordIn } from '../../transport/json-steps.ts'
 import type { UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
- * For providers that are asked in OpenAI's words and take and answer others of their own: the
- * request is written anew by edits, where what cannot be said can still be refused, and the answer
- * by a walk.
+ * Conversion for providers with a dialect of OpenAI and a different format. Edits rewrite the
+ * request, where unsupported members can still be rejected; a walk converts the response.
  */
 
 export const membersOf = (body: ScannedBody): JsonRecord =>
   recordOr(parseJson(body.bytes.toString('utf8')))
 
-/** Turns a body with these members into one with those. */
+/** Returns the edits that replace the first members by the second. */
 export function rewritten(asked: JsonRecord, sent: JsonRecord): MemberEdit[] {
   const gone = Object.keys(asked).filter((name) => !Object.hasOwn(sent, name))
   return [
@@ -22,7 +21,7 @@ export function rewritten(asked: JsonRecord, sent: JsonRecord): MemberEdit[] {
   ]
 }
 
-/** Members of a written request, and one that is for the walk alone and is not sent. */
+/** Takes a member that only the walk needs out of a written request. */
 export function takenOut(
   request: UpstreamRequest,
   name: string,

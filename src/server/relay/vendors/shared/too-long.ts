@@ -1,12 +1,15 @@
 import type { TooLong } from '../../protocols/dialect/relay-error.ts'
 import type { SaidRefusal } from './refusals.ts'
 
-/** Requests that are longer than the model's context: how vendors say so. */
+/** Detects errors about requests that are longer than the model's context. */
 
-/** A vendor says no more than that. */
+/** Messages that contain nothing else. */
 export const TOO_LONG: TooLong = { total: null, answer: 0, max: null }
 
-/** OpenAI's, also of Groq, Cerebras and many servers; llama.cpp's; Anthropic's for a whole body. */
+/**
+ * Codes of OpenAI, also used by Groq, Cerebras and many servers; of llama.cpp; and of Anthropic for
+ * a body that is too large.
+ */
 const WORDS: ReadonlySet<string> = new Set([
   'context_length_exceeded',
   'exceed_context_size_error',
@@ -14,9 +17,9 @@ const WORDS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Vendors' own sentences from their beginning, with figures where they tell them. Sources, in this
- * order: Anthropic, "Errors" and "Context windows"; OpenAI, also DeepSeek, OpenRouter and vLLM
- * (four forms); OpenAI's newer two; xAI; Gemini and Vertex AI; Alibaba Cloud Model Studio, "Error
+ * Beginnings of vendors' messages, with numbers if they contain them. Sources, in this order:
+ * Anthropic, "Errors" and "Context windows"; OpenAI, also DeepSeek, OpenRouter and vLLM (four
+ * forms); OpenAI's newer two; xAI; Gemini and Vertex AI; Alibaba Cloud Model Studio, "Error
  * messages"; Moonshot; Mistral; Groq; Amazon Bedrock; llama.cpp; SGLang (two); SiliconFlow;
  * MiniMax; Fireworks; Together; Volcano Ark (two); Cloudflare; Cohere.
  */
@@ -51,13 +54,10 @@ const SENTENCES: readonly RegExp[] = [
   /^too many tokens: (?:total number of tokens|size limit exceeded)/,
 ]
 
-/** Characters in which a sentence has said it. */
+/** Maximum length of the part of a message that is matched, in characters. */
 const SENTENCE_MAX = 400
 
-/**
- * What is too long, by words that mean it at every vendor; null if the error is about something
- * else.
- */
+/** Returns which part of the request is too long; null if the error has another cause. */
 export function tooLongIn({ code, type, message }: SaidRefusal): TooLong | null {
   const said = message.slice(0, SENTENCE_MAX)
   for (const sentence of SENTENCES) {

@@ -66,7 +66,7 @@ interface SparkKey {
   key: string
 }
 
-/** The secret comes before the key. */
+/** Parses a channel key: application id, secret, key, in this order. */
 export function sparkKey({ type, key: stored }: ProviderChannel): SparkKey | null {
   const [appId, secret, key] = splitKey(type, stored) ?? []
   if (appId === undefined || secret === undefined || key === undefined) return null

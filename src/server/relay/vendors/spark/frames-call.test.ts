@@ -23,7 +23,7 @@ import { aProviderCall } from '../../../test/provider-call.ts'
 
 const { spark } = upstreamDialects
 
-/** Calls over a WebSocket, without the relay around them. */
+/** Calls over a WebSocket, without the rest of the relay. */
 
 let upstream: FakeUpstream
 let egress: Egress
@@ -39,11 +39,11 @@ interface Over {
   base?: string
   isStream?: boolean
   request?: Partial<UpstreamRequest>
-  /** Takes nothing after the first piece until it is told to. */
+  /** Pauses reading after the first piece until it is resumed. */
   isPaused?: boolean
 }
 
-/** The request as the relay would make it. */
+/** The relay's request. */
 function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Over) {
   const channel: ProviderChannel = {
     type: 18,
@@ -75,7 +75,7 @@ function requestFor({ model = 'Spark-Max', base, isStream = true, request }: Ove
   return readyToSend(provider, sent, plain, { nowSeconds: () => NOW })
 }
 
-/** Makes the call; answers control over it and what comes of it. */
+/** Starts the call; returns its controls and its result. */
 function start(over: Over, by = egress) {
   const { promise, resolve } = Promise.withResolvers<string>()
   const heard = { status: 0, type: '', text: '' }
@@ -103,7 +103,7 @@ const textsIn = (events: string): string =>
     .map((event) => (event.kind === 'text' ? event.text : ''))
     .join('')
 
-test('a stream is told as events, a whole answer as one text', async () => {
+test('reports a stream as events and a whole response as one text', async () => {
   const streamed = start({})
   expect(await streamed.ended).toBe('end')
   expect(streamed.heard).toMatchObject({ status: 200, type: 'text/event-stream' })
@@ -123,7 +123,7 @@ test('a stream is told as events, a whole answer as one text', async () => {
   )
 })
 
-test('the upstream understands another client as well', async () => {
+test('the fake upstream also works with another client', async () => {
   const host = new URL(upstream.url).host
   const query = signedQuery({ host, path: '/v3.5/chat' }, { secret, key }, NOW)
   const socket = new WebSocket(`ws://${host}/v3.5/chat?${query}`)
@@ -136,7 +136,7 @@ test('the upstream understands another client as well', async () => {
   expect(await promise).toBe(5)
 })
 
-describe('deadlines and ends', () => {
+describe('timeouts and aborts', () => {
   test.each([
     ['silence', 'hang', 'timeout', 0],
     ['silence in the middle', 'hang-mid-stream', 'timeout', 200],
@@ -144,7 +144,8 @@ describe('deadlines and ends', () => {
     ['one that closes in the middle', 'cut-after-2', 'cut', 200],
     ['an orderly close without a last frame', 'end-without-done', 'cut', 200],
   ])('%s', async (_what, words, failure, status) => {
-    // Short only where silence is meant, so that a slow machine changes nothing.
+    // Timeouts are short only where silence is tested, so that a slow machine does not affect the
+    // result.
     const request = {
       firstByteTimeoutMs: words === 'hang' ? 60 : AMPLE_MS,
       idleTimeoutMs: words === 'hang-mid-stream' ? 60 : AMPLE_MS,
@@ -167,18 +168,18 @@ describe('deadlines and ends', () => {
     expect(heard.text).toContain(text)
   })
 
-  test('one that says nothing at all is waited for no longer than for a frame', async () => {
+  test('times out a silent server after the timeout of a frame', async () => {
     const request = { firstByteTimeoutMs: 60 }
     expect(await start({ base: `${upstream.url}/~hang`, request }).ended).toBe('timeout')
   })
 
-  test('one that agrees without having understood is not believed', async () => {
+  test('rejects an invalid handshake response', async () => {
     const { heard, ended } = start({ base: `${upstream.url}/~redirect` })
     expect(await ended).toBe('unreachable')
     expect(heard.status).toBe(0)
   })
 
-  test('given up before the question was asked, and afterwards', async () => {
+  test('can be aborted before and after the request is sent', async () => {
     const early = start({})
     early.call.abort()
     expect(await early.ended).toBe('unsent')
@@ -226,7 +227,9 @@ describe('deadlines and ends', () => {
 
 const AGREES = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n'
 
-/** A server that agrees to everybody, or says something else, and then does this. */
+/**
+ * A server that accepts every handshake, or sends another response, and then runs this function.
+ */
 async function startSockets(onSocket: (socket: Duplex) => void, says = AGREES) {
   const server = http.createServer()
   const sockets: Duplex[] = []
@@ -252,12 +255,12 @@ async function startSockets(onSocket: (socket: Duplex) => void, says = AGREES) {
   }
 }
 
-/** A short text from a server, unmasked. */
+/** A short unmasked text frame of a server. */
 const frameOf = (text: string): Buffer =>
   Buffer.concat([Buffer.from([0x81, text.length]), Buffer.from(text)])
 
-describe('a server that means no good', () => {
-  test('sends frames that say nothing, without end: the answer is too long', async () => {
+describe('a malicious server', () => {
+  test('sends empty frames endlessly: the response is too long', async () => {
     const server = await startSockets((socket) => {
       socket.write(Buffer.alloc(70_000 * 4, frameOf('{}')))
     })
@@ -266,7 +269,7 @@ describe('a server that means no good', () => {
     server.close()
   })
 
-  test('asks whether we are there, and does not hear: it is not told for ever', async () => {
+  test('sends pings and does not read: the pongs are limited', async () => {
     const ping = Buffer.concat([Buffer.from([0x89, 125]), Buffer.alloc(125)])
     const pings = Buffer.alloc(240_000 * ping.length, ping)
     let heard = 0
@@ -284,7 +287,7 @@ describe('a server that means no good', () => {
   })
 })
 
-/** A server of the library, which refuses clients that do not keep to the protocol. */
+/** A server of the `ws` library, which rejects clients that violate the protocol. */
 async function startLibraryServer(onQuestion: (socket: WebSocketOfLibrary, text: string) => void) {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   const faults: Error[] = []
@@ -298,14 +301,14 @@ async function startLibraryServer(onQuestion: (socket: WebSocketOfLibrary, text:
   return { base: `http://127.0.0.1:${port}`, faults, close: () => server.close() }
 }
 
-describe('a server of another make', () => {
+describe('another server implementation', () => {
   const frame = (content: string, status: number) =>
     JSON.stringify({
       header: { code: 0, sid: 'x', status },
       payload: { choices: { status, text: [{ content }] } },
     })
 
-  test('gets the question masked and whole, and may answer in parts', async () => {
+  test('receives the masked request whole, and may respond in fragments', async () => {
     const questions: unknown[] = []
     const server = await startLibraryServer((socket, text) => {
       questions.push(parseJson(text))
@@ -338,11 +341,11 @@ describe('a server of another make', () => {
   })
 })
 
-test('whoever listens may stumble: the call fails, and nothing else', async () => {
+test('an exception in a listener fails only the call', async () => {
   expect(await endOfStumbling(egress, requestFor({}))).toBe('cut')
 })
 
-describe('the rules for outgoing calls', () => {
+describe('egress rules', () => {
   test.each(['http://169.254.169.254', 'http://[fd00:ec2::254]', 'https://0.0.0.0'])(
     '%s is never called',
     async (base) => {
@@ -350,7 +353,7 @@ describe('the rules for outgoing calls', () => {
     },
   )
 
-  test('nor are private addresses and names of them where they are closed', async () => {
+  test('block private addresses and their names', async () => {
     const strict = createEgress({ allowPrivate: false })
     const { port } = new URL(upstream.url)
     for (const base of [upstream.url, `http://localhost:${port}`]) {
@@ -360,7 +363,7 @@ describe('the rules for outgoing calls', () => {
     expect(upstream.seen()).toEqual([])
   })
 
-  test('a channel’s proxy is taken', async () => {
+  test('use the channel’s proxy', async () => {
     const asked: string[] = []
     const proxy = http.createServer()
     proxy.on('connect', (request, socket) => {

@@ -13,9 +13,9 @@ import type {
 import { isLastFrame, joinedFrames } from './read-answer.ts'
 
 /**
- * A call of Spark: a socket, one frame for the request, frames for the answer. The relay sees an
- * HTTP call: a stream becomes server-sent events, a whole answer one JSON text. Timeouts run from
- * the start to the first frame and from frame to frame; aborting closes the socket.
+ * WebSocket call of Spark: one frame for the request, several for the response. The relay treats it
+ * as an HTTP call: a stream becomes server-sent events, a whole response one JSON text. Timeouts
+ * run from the start to the first frame and from frame to frame; aborting closes the socket.
  */
 export const sparkVia: Via = (egress, request, listener) => {
   const call = new FramesCall(request, listener)
@@ -29,9 +29,9 @@ const errorOf = (error: unknown): Error =>
 const SILENT = new Error('no frame in time')
 const BAD_FRAME = new Error('a frame that is no JSON object')
 const TOO_MUCH = new Error('the answer is too long')
-/** Maximum size of a whole answer, including everything around its pieces. */
+/** Maximum size of a whole response in bytes, including the overhead of its frames. */
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024
-/** Memory of a frame beside its text. */
+/** Memory overhead of a frame in bytes, in addition to its text. */
 const FRAME_BYTES = 512
 const NORMAL_CLOSURE = 1000
 
@@ -85,7 +85,7 @@ class FramesCall implements UpstreamCall {
       this.isAsked = true
       socket.send((body ?? NOTHING).toString())
     })
-    // A message is one buffer by default; the types name other forms, too.
+    // The type also allows other forms, but by default a message is a single buffer.
     socket.on('message', (text: Buffer, isBinary) =>
       this.guarded(() => !isBinary && this.onFrame(text)),
     )

@@ -16,7 +16,7 @@ import { statedError } from '../../protocols/dialect/error-body.ts'
 import { sparkStatuses } from './statuses.ts'
 
 /**
- * Reads Spark's frames. The frames of a whole answer are joined to one (`joinedFrames`). Source:
+ * Reads Spark's frames. The frames of a whole response are joined to one (`joinedFrames`). Source:
  * iFlytek Open Platform, Spark "Web API", with its list of errors.
  */
 const LAST = 2
@@ -25,7 +25,7 @@ const choicesOf = (frame: JsonRecord): JsonRecord => recordOr(recordOr(frame.pay
 
 const itemsOf = (frame: JsonRecord): JsonRecord[] => arrayOr(choicesOf(frame).text).map(recordOr)
 
-/** Whether this frame is the last, or an error. */
+/** Whether this frame is the last one, or an error. */
 export function isLastFrame(frame: JsonRecord): boolean {
   const header = recordOr(frame.header)
   return header.status === LAST || choicesOf(frame).status === LAST || !isFine(header.code)
@@ -33,7 +33,7 @@ export function isLastFrame(frame: JsonRecord): boolean {
 
 const isFine = (code: unknown): boolean => code === 0 || code === undefined || code === null
 
-/** Joins all frames of an answer to one. */
+/** Joins all frames of a response to one. */
 export function joinedFrames(frames: readonly JsonRecord[]): JsonRecord {
   const last = frames.at(-1) ?? {}
   const { usage, choices } = recordOr(last.payload)
@@ -58,7 +58,7 @@ export function sparkStream(): StreamReader {
         text: items.map(({ content }) => textOr(content)).join(''),
         thought: items.map(({ reasoning_content: thought }) => textOr(thought)).join(''),
         call: name === '' ? null : { name, argumentsJson: objectText(called.arguments) },
-        // Spark does not report when an answer reached its limit.
+        // Spark does not report when a response reached its limit.
         finish: isEnd ? 'stop' : null,
       })
       const report = { id: textOr(recordOr(frame.header).sid), events }

@@ -11,7 +11,7 @@ import { joinedFrames } from './read-answer.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
- * Words of Spark, by examples in the shapes that iFlytek's reference shows: "Web API", "General URL
+ * Requests and responses of Spark, in the shapes of iFlytek's reference: "Web API", "General URL
  * authentication", and the list of errors.
  */
 const { spark } = upstreamDialects
@@ -57,7 +57,7 @@ test.each<[model: string, version: string, path: string | null, domain: string]>
   })
 })
 
-test('an address of one’s own is called by WebSocket too; a key must have three parts', () => {
+test('calls a custom URL by WebSocket, too; requires a key with three parts', () => {
   const provider = providerOf(18, 'SparkDesk', 'chat')
   const urlOf = (over: Partial<ProviderChannel>) => provider?.url({ ...CHANNEL, ...over }, CALL)
   expect(urlOf({ baseUrl: 'https://proxy.example' })).toBe('wss://proxy.example/v3.5/chat')
@@ -67,7 +67,7 @@ test('an address of one’s own is called by WebSocket too; a key must have thre
   expect(provider?.url(CHANNEL, { ...CALL, task: 'embeddings' })).toBeNull()
 })
 
-test('the signature of a minute, checked against a second way to make it', () => {
+test('the signature matches a second implementation', () => {
   const query = signedQuery(
     { host: 'spark-api.xf-yun.com', path: '/v1.1/chat' },
     { secret: 'secretsecret', key: 'keykey' },
@@ -96,7 +96,7 @@ const TOOL = { type: 'function', function: { name: 'f', description: 'd', parame
 const CALLED = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{"city":"x"}' } }
 
 describe('a request', () => {
-  test('is one frame, which tells calls and results as what was said', () => {
+  test('is one frame with tool calls and results as text', () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       { role: 'user', content: 'Use it' },
@@ -121,7 +121,7 @@ describe('a request', () => {
     })
   })
 
-  test('leaves out an answer without words', () => {
+  test('omits empty replies', () => {
     const messages = ['a', '', 'b'].map((content, index) => ({
       role: index === 1 ? 'assistant' : 'user',
       content,
@@ -131,7 +131,7 @@ describe('a request', () => {
     })
   })
 
-  test('to a model without a system says it at the beginning', () => {
+  test('puts instructions first for a model without a system role', () => {
     const provider = providerOf(18, 'SparkDesk', 'chat')
     if (provider === null) throw new Error('no provider')
     const messages = [
@@ -191,8 +191,8 @@ function stream(frames: readonly JsonRecord[]) {
   return { seen, outcome, used }
 }
 
-describe('an answer', () => {
-  test('is the same in frames and put together', () => {
+describe('a response', () => {
+  test('is the same in frames and joined', () => {
     const { seen, outcome, used } = stream(FRAMES)
     expect(seen).toEqual([
       { kind: 'start', id: 'cht1' },
@@ -220,7 +220,7 @@ describe('an answer', () => {
     })
   })
 
-  test('calls a function, in frames and put together', () => {
+  test('contains a function call, in frames and joined', () => {
     const called = frame(
       2,
       { content: '', function_call: { name: 'f', arguments: '{"city":"x"}' } },
@@ -255,7 +255,7 @@ describe('an answer', () => {
     expect(stream([frame(0, { content: 'Hi' }), failed(code)]).outcome).toBe('error-chunk')
   })
 
-  test('without its last frame is cut short', () => {
+  test('is incomplete without its last frame', () => {
     expect(stream(FRAMES.slice(0, 2)).outcome).toBe('truncated')
   })
 })

@@ -19,7 +19,7 @@ const ACTIONS: Readonly<Partial<Record<Task, string>>> = {
 const VERSION = '2023-09-01'
 const SERVICE = 'hunyuan'
 const HOST = 'hunyuan.tencentcloudapi.com'
-/** Regions and the international site have hosts of their own. */
+/** Hosts of regions and of the international site. */
 const OWN_HOST = /\.tencentcloudapi\.com$/
 
 /** The first part of a key is an application id, which this API version no longer needs. */
@@ -44,7 +44,7 @@ export const tencentHeaders = (
 export const tencentVia = (_channel: ProviderChannel, { task }: ProviderCall): Via | null =>
   ACTIONS[task] === ACTIONS.embeddings ? inSteps(embeddingWalk) : null
 
-/** Behind a reverse proxy Tencent still expects its own host name in the signature. */
+/** Tencent requires its own host name in the signature, even behind a reverse proxy. */
 function signedHost(url: string): string {
   const { host } = new URL(url)
   return OWN_HOST.test(host) ? host : HOST

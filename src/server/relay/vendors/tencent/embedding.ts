@@ -19,7 +19,7 @@ export const tencentEmbedding: Embedding = {
 
 const responseIn = (answer: JsonRecord): JsonRecord => recordOr(answer.Response ?? answer)
 
-/** Its SDKs state 50 or, lately, 200. */
+/** Maximum texts per request; Tencent's SDKs state 50 or, in later versions, 200. */
 const TEXTS_MAX = 50
 
 export const embeddingWalk = textsInParts({

@@ -15,15 +15,15 @@ import type { JsonRecord } from '../../json/json-value.ts'
 import { aProviderCall } from '../../../test/provider-call.ts'
 
 /**
- * Words of Hunyuan, by examples in the shapes that Tencent Cloud's reference shows:
- * "ChatCompletions" and its data types, "Error codes".
+ * Requests and responses of Hunyuan, in the shapes of Tencent Cloud's reference: "ChatCompletions"
+ * and its data types, "Error codes".
  */
 const { tencent } = upstreamDialects
 
 const CHANNEL: ProviderChannel = { type: 23, key: 'app|id|secret', baseUrl: '', apiVersion: '' }
 const CALL = aProviderCall({ model: 'hunyuan-turbo' })
 
-test('one address for everything there is, and none for the rest', () => {
+test('has one URL for all supported tasks, and no URL for others', () => {
   const provider = providerOf(23, 'hunyuan-turbo', 'chat')
   const url = (over: Partial<ProviderCall>, channel: Partial<ProviderChannel> = {}) =>
     provider?.url({ ...CHANNEL, ...channel }, { ...CALL, ...over })
@@ -60,7 +60,7 @@ test.each([
   const sealed = await seal?.(egress, request)
   await egress.close()
   expect(sealed).toMatchObject({ kind: 'sealed', headers: { 'x-tc-timestamp': '1800000000' } })
-  // Made by another program.
+  // Written by another program.
   const usual = 'Signature=a28669d3e5e9540b32a16bd47234b8e441b4da6640dc588bb53a9c4495fb8dc7'
   const { authorization = '' } = sealed?.kind === 'sealed' ? sealed.headers : {}
   expect(authorization.startsWith('TC3-HMAC-SHA256 Credential=id/2027-01-15/hunyuan/')).toBe(true)
@@ -92,7 +92,7 @@ const written = (body: JsonRecord, isStrict = false): JsonRecord =>
   )
 
 describe('a request', () => {
-  test('leaves out an answer without words: users and assistants take turns', () => {
+  test('omits empty replies, so that users and assistants alternate', () => {
     const messages = ['a', '', 'b'].map((content, index) => ({
       role: index === 1 ? 'assistant' : 'user',
       content,
@@ -100,7 +100,7 @@ describe('a request', () => {
     expect(written({ messages })).toMatchObject({ Messages: [{ Role: 'user', Content: 'a\n\nb' }] })
   })
 
-  test('is written with capitals, schemas as texts', () => {
+  test('has PascalCase keys, and schemas as texts', () => {
     const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
     const messages = [
       { role: 'system', content: 'Be brief.' },
@@ -183,8 +183,8 @@ describe('a request', () => {
 const Usage = { PromptTokens: 3, CompletionTokens: 5, TotalTokens: 8 }
 const look = (answer: unknown) => readingOf(tencent, answer)
 
-describe('an answer', () => {
-  test('stands within Response, with thoughts and calls', () => {
+describe('a response', () => {
+  test('is in Response, with reasoning and tool calls', () => {
     const Message = {
       Role: 'assistant',
       Content: 'Well.',
@@ -258,7 +258,7 @@ const event = (Delta: JsonRecord, FinishReason = '', over: JsonRecord = {}) => (
 })
 
 describe('a stream', () => {
-  test('ends with a reason, and has its figures in every event', () => {
+  test('ends with a finish reason, and has usage in every event', () => {
     const { seen, outcome, used } = stream([
       event({ ReasoningContent: 'Hm.' }),
       event({ Content: 'Hi' }),

@@ -8,7 +8,7 @@ import { readUsage } from '../../protocols/openai-chat/usage.ts'
 import { statedError } from '../../protocols/dialect/error-body.ts'
 
 /**
- * Hunyuan uses OpenAI's schema with PascalCase keys; a whole answer is in `Response`. Source:
+ * Hunyuan uses OpenAI's schema with PascalCase keys; a whole response is in `Response`. Source:
  * Tencent Cloud API documentation, Hunyuan, "ChatCompletions" and "Error codes".
  */
 const unwrapped = (answer: JsonRecord): JsonRecord =>
@@ -16,7 +16,10 @@ const unwrapped = (answer: JsonRecord): JsonRecord =>
 
 const DEPTH_MAX = 8
 
-/** `FinishReason` → `finish_reason`, all the way down; what is deeper is no part of an answer. */
+/**
+ * Converts keys at all levels, such as `FinishReason` to `finish_reason`; levels deeper than a
+ * response has are dropped.
+ */
 function renamed(value: unknown, depth = 0): unknown {
   if (depth > DEPTH_MAX) return null
   if (Array.isArray(value)) return value.map((item) => renamed(item, depth + 1))
@@ -34,7 +37,7 @@ const inOpenai = ({ Id, Choices }: JsonRecord): JsonRecord => recordOr(renamed({
 export const readTencentAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new TencentStreamReader())
 
-/** Reads a stream event by event; each has the usage so far. */
+/** Reads a stream event by event; each event has the usage so far. */
 export class TencentStreamReader implements StreamReader {
   private readonly reader = new OpenaiStreamReader()
 
@@ -86,8 +89,8 @@ const statusOf = (code: string): number =>
   STATUSES.find(([start]) => code.startsWith(start))?.[1] ?? OTHER_STATUS
 
 /**
- * Error of an answer; undefined if there is none. In a stream it has another name, and a number as
- * its code.
+ * Error of a response; undefined if there is no error. In a stream, the error has another name and
+ * a numeric code.
  */
 function errorIn({ Error: told, ErrorMsg: toldInStream }: JsonRecord): unknown {
   if (isRecord(told)) {

@@ -6,7 +6,7 @@ const KEY = {
   secretKey: 'Gu5t9xGARNpq86cd98joQYCN3*******',
 }
 
-test('the example of the documentation, whose keys end in asterisks, byte for byte', () => {
+test('signs the example of the documentation byte for byte', () => {
   const body = Buffer.from(
     String.raw`{"Limit": 1, "Filters": [{"Values": ["\u672a\u547d\u540d"], "Name": "instance-name"}]}`,
   )
@@ -28,7 +28,7 @@ test('the example of the documentation, whose keys end in asterisks, byte for by
   )
 })
 
-test('a call of another gateway, as it was recorded', () => {
+test('signs a recorded call of another gateway', () => {
   const body = Buffer.from(
     '{"Model":"m-23-stream","Messages":[{"Role":"user","Content":"What is the answer?"}],' +
       '"Stream":true}',

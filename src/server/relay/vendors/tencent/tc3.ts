@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto'
 
 /**
- * Tencent Cloud's third signature, TC3-HMAC-SHA256, over the action, the host and the body of a
+ * Tencent Cloud's signature version 3, TC3-HMAC-SHA256, over the action, the host and the body of a
  * POST to `/`. Source: Tencent Cloud API documentation, "Signature v3".
  */
 export interface Tc3Key {

@@ -32,8 +32,8 @@ const SEED_MAX = 10_000
 
 /**
  * Writes the request for Hunyuan. Source: Tencent Cloud API documentation, Hunyuan,
- * "ChatCompletions" and its data types. It has no limit on the answer's length, so that is dropped:
- * models end at their own limits.
+ * "ChatCompletions" and its data types. Hunyuan has no completion limit, so the client's limit is
+ * dropped: models end at their own limits.
  */
 export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, TENCENT_LACKS))
@@ -48,7 +48,7 @@ export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
       TopP: request.topP,
       Seed: seedOf(request),
       Stop: request.stop.length === 0 ? null : request.stop,
-      // Reasoning is only on or off.
+      // Hunyuan can only turn reasoning on or off.
       EnableThinking: request.thinking === null ? null : request.thinking.kind !== 'off',
     }),
   }

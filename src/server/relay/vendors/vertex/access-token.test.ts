@@ -12,7 +12,7 @@ useUpstream((now) => ({ upstream, egress } = now))
 
 const NOW = 1_800_000_000
 let made = 0
-/** Credentials that nothing is kept for yet. */
+/** Credentials without a cached token. */
 function credentials(over: Record<string, unknown> = {}): string {
   made += 1
   // The upstream writes a JSON object.
@@ -26,7 +26,7 @@ const words = (token: Awaited<ReturnType<typeof ask>>): string =>
   token.kind === 'refused' ? token.body.toString() : ''
 
 describe('a service account', () => {
-  test('is asked for once by a burst of calls, and again five minutes before its token ends', async () => {
+  test('gets one token for a burst of calls, and another five minutes before it expires', async () => {
     const text = credentials()
     expect(await Promise.all([ask(text), ask(text), ask(text)])).toEqual([TOKEN, TOKEN, TOKEN])
     expect(await ask(text, NOW + 3599 - 301)).toEqual(TOKEN)
@@ -35,7 +35,7 @@ describe('a service account', () => {
     expect(upstream.seen()).toHaveLength(1)
   })
 
-  test('that is not known there is refused, and may try again', async () => {
+  test('that is unknown is rejected, and may try again', async () => {
     const text = credentials({ private_key_id: 'other' })
     const token = await ask(text)
     expect(token).toMatchObject({ kind: 'refused', status: 401 })
@@ -55,7 +55,7 @@ describe('a service account', () => {
   })
 })
 
-test('a user’s credentials ask with their refresh token', async () => {
+test('a user’s credentials send their refresh token', async () => {
   const server = await startScriptedUpstream((_request, response) => {
     response.writeHead(200).end('{"access_token":"of-a-user","expires_in":3599}')
   })
@@ -87,12 +87,12 @@ test.each([
   await server.close()
 })
 
-test('a token server that is not there, or must not be called, is a failure', async () => {
+test('fails if the token server is unreachable or blocked', async () => {
   const failed = { kind: 'failed', reason: 'unreachable' }
   expect(await ask(credentials({ token_uri: 'http://127.0.0.1:9/token' }))).toEqual(failed)
   const strict = createEgress({ allowPrivate: false })
   expect(await ask(credentials(), NOW, strict)).toEqual(failed)
-  // Metadata servers hand out other tokens than these.
+  // Metadata servers issue tokens for other purposes.
   const metadata = 'http://169.254.169.254/token'
   expect(await ask(credentials({ token_uri: metadata }))).toEqual(failed)
   await strict.close()

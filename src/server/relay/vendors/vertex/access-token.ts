@@ -12,10 +12,9 @@ import {
 
 /*
  * Access tokens for Google's APIs, from application default credentials: a service account signs a
- * claim with its key, a user's credentials hold a refresh token. Source: Google's OAuth 2.0
- * documentation, "Using OAuth 2.0 for server to server applications" and "Refreshing an access
- * token".
- * They live an hour.
+ * claim with its key, a user's credentials contain a refresh token. Tokens are valid for an hour.
+ * Source: Google's OAuth 2.0 documentation, "Using OAuth 2.0 for server to server applications" and
+ * "Refreshing an access token".
  */
 
 interface Means {
@@ -33,7 +32,7 @@ const kept = new KeptTokens(EARLY_SECONDS)
 export const accessToken = (credentials: string, means: Means): Promise<AccessToken> =>
   kept.take(credentials, means.nowSeconds, () => fetchFor(credentials, means))
 
-/** Google's own words for what is wrong with the credentials, as one that signs in would get them. */
+/** Builds the error in Google's format. */
 const refusal = (status: number, message: string): JsonRecord => ({
   error: { code: status, message, ...(status === UNAUTHENTICATED ? NAMED : {}) },
 })
@@ -55,7 +54,7 @@ async function fetchFor(credentials: string, { egress, nowSeconds }: Means): Pro
   })
 }
 
-/** What to ask of whom; null: credentials of another kind, or broken ones. */
+/** Token request for these credentials; null if they are malformed or of another kind. */
 function questionOf(
   members: JsonRecord,
   nowSeconds: number,
@@ -90,7 +89,7 @@ function signedClaim(members: JsonRecord, audience: string, nowSeconds: number):
     const signature = createSign('RSA-SHA256').update(signed).sign(textOr(members.private_key))
     return `${signed}.${signature.toString('base64url')}`
   } catch {
-    // No private key in PEM.
+    // The private key is not valid PEM.
     return null
   }
 }

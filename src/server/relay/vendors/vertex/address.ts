@@ -12,12 +12,12 @@ import { accessToken } from './access-token.ts'
 import { embeddingAction, vertexEmbeddingWalk } from './embedding.ts'
 
 /**
- * Where models of Vertex AI are, and in whose words they answer. Sources: Vertex AI REST reference,
+ * URLs of models on Vertex AI, and their dialects. Sources: Vertex AI REST reference,
  * "publishers.models"; "Use Anthropic's Claude models"; "Mistral AI models"; "Call MaaS APIs for
  * open models".
  */
 
-/** Regions and projects are parts of hosts' names and paths: nothing else may come out of them. */
+/** Regions and projects become parts of host names and paths, so the patterns are strict. */
 const NAME = /^[a-z][a-z0-9-]{0,62}$/
 const PROJECT = /^[a-z0-9][a-z0-9.:-]{0,62}$/
 
@@ -38,7 +38,7 @@ export const isVertexClaude = (model: string): boolean => /^(?:anthropic\/)?clau
 export const isVertexMistral = (model: string): boolean =>
   /^(?:mistralai\/|(?:mistral|ministral|magistral|codestral|devstral|pixtral)-)/.test(model)
 
-/** Models of other makers are named after them. */
+/** Models of other makers have names that begin with the maker. */
 export const isShared = (model: string): boolean =>
   model.includes('/') && !/^(?:models|google|anthropic|mistralai)\//.test(model)
 
@@ -60,14 +60,14 @@ function publisherOf(model: string): string {
   return isVertexMistral(model) ? 'mistralai' : 'google'
 }
 
-/** Some places are no region, and have hosts of their own. */
+/** Multi-region locations have their own host names. */
 function hostOf(region: string): string {
   if (region === 'global') return 'aiplatform.googleapis.com'
   if (region === 'us' || region === 'eu') return `aiplatform.${region}.rep.googleapis.com`
   return `${region}-aiplatform.googleapis.com`
 }
 
-/** Null: this model has no such call. */
+/** Null if the model does not have this task. */
 function actionOf({ task, model, isStream }: ProviderCall): string | null {
   if (googlesMedia(model, task) !== null) {
     return isRaw(model) || isShared(model) ? null : mediaAction(model, task)
@@ -80,21 +80,21 @@ function actionOf({ task, model, isStream }: ProviderCall): string | null {
   return isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'
 }
 
-/** Whether its maker's own words are passed on as they are. */
+/** Whether the maker's own format is passed on unchanged. */
 const isRaw = (model: string): boolean => isVertexClaude(model) || isVertexMistral(model)
 
 export const isEmbedding = (task: Task): boolean =>
   task === 'embeddings' || task === 'embedContent' || task === 'batchEmbedContents'
 
-/** Vectors are asked for, and answered, in OpenAI's words. */
+/** Embedding requests and responses are in OpenAI's format; the walk converts them. */
 export const vertexVia = (_channel: ProviderChannel, call: ProviderCall): Via =>
   inSteps(vertexEmbeddingWalk(call))
 
 const DATED_CLAUDE = /^(claude-.+)-(\d{8})$/
-/** Two versions of one name. */
+/** Vertex distinguishes the two versions of this name by a `-v2`. */
 const SECOND_VERSION = 'claude-3-5-sonnet-20241022'
 
-/** Vertex parts a model's name and its date by an at sign. */
+/** Vertex separates a model's name and its date by `@`. */
 function bareName(model: string): string {
   const name = model.replace(/^(?:models|google|anthropic|mistralai)\//, '')
   if (name === SECOND_VERSION) return 'claude-3-5-sonnet-v2@20241022'
@@ -103,22 +103,22 @@ function bareName(model: string): string {
 
 const CLAUDE_VERSION = 'vertex-2023-10-16'
 
-/** The address names the model; the version stands in the body. */
+/** The URL contains the model; the body contains the version of the API. */
 export const vertexClaudeEdits = (body: ScannedBody, call: ProviderCall): MemberEdit[] => [
   { remove: 'model' },
   { set: 'anthropic_version', json: JSON.stringify(CLAUDE_VERSION) },
   ...cloudEdits(body, { ...call, cloud: 'google' }),
 ]
 
-/** The address names the model and its version, the body the model alone. */
+/** The URL contains the model and its version, the body only the model. */
 export const vertexMistralEdits = (body: ScannedBody, call: ProviderCall): MemberEdit[] => [
   ...mistralEdits(body, call),
   { set: 'model', json: JSON.stringify(bareName(call.model).split('@', 1)[0]) },
 ]
 
 /**
- * Betas are read from the head alone, as Anthropic has them. Sources: Claude Code documentation,
- * "LLM gateway protocol reference", "API formats"; BerriAI/litellm#22321, which has tried both.
+ * Vertex reads betas only from Anthropic's header. Sources: Claude Code documentation, "LLM gateway
+ * protocol reference", "API formats"; BerriAI/litellm#22321, whose author tried header and body.
  */
 export function vertexClaudeHeaders(
   _channel: ProviderChannel,
@@ -138,7 +138,7 @@ export function vertexSeal(
 ): Seal {
   return async (egress) => {
     const key = keyOf(channel)
-    // `vertexUrl` has found it whole.
+    // `vertexUrl` has already checked the key.
     if (key === null) return { kind: 'failed', reason: 'unreachable' }
     const token = await accessToken(key.credentials, { egress, nowSeconds: nowSeconds() })
     if (token.kind !== 'token') return token

@@ -10,14 +10,14 @@ import { inParts, sumOfCounts } from '../shared/embedding-parts.ts'
 import { membersOf, rewritten, takenOut } from '../shared/rewritten-body.ts'
 
 /**
- * Embedding by Vertex AI, asked for as OpenAI's clients do. Sources: Generative AI on Vertex AI,
- * "Text embeddings API" (`predict`; `gemini-embedding-001` takes one instance a request); Vertex AI
- * REST reference, "models.embedContent", by which the later models are called.
+ * Embeddings by Vertex AI in OpenAI's format. Sources: Generative AI on Vertex AI, "Text embeddings
+ * API" (`predict`; `gemini-embedding-001` accepts one instance per request); Vertex AI REST
+ * reference, "models.embedContent", which later models use.
  */
 
-/** How the client wants its vectors: for the walk, and not sent. */
+/** Encoding of the vectors: the walk reads it and does not send it. */
 const FORMAT = 'encoding_format'
-/** Of the older models. */
+/** Maximum texts per request of the older models. */
 const INSTANCES_MAX = 250
 
 const isByContent = (model: string): boolean =>

@@ -34,7 +34,10 @@ const claude: Provider = {
   edits: vertexClaudeEdits,
 }
 
-/** Rejects members that it does not know, and reports the usage of every stream unasked. */
+/**
+ * Mistral's models on Vertex reject unknown members, and report the usage of every stream without a
+ * request for it.
+ */
 const mistral: Provider = {
   ...gemini,
   dialect: 'openai',
@@ -45,7 +48,10 @@ const mistral: Provider = {
 /** Models of other makers, under names like `meta/llama-3.3-70b-instruct-maas`. */
 const shared: Provider = { ...gemini, dialect: 'openai', asksForUsage: () => true }
 
-/** In OpenAI's dialect; edits and a walk convert it to Vertex AI's. */
+/**
+ * Embeddings: requests are in OpenAI's format; edits and a walk convert them to Vertex
+ * AI's.
+ */
 const embedding: Provider = {
   ...gemini,
   dialect: 'openai',

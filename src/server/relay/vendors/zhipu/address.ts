@@ -9,9 +9,9 @@ import { messageEdits, systemRole } from '../../protocols/openai-chat/message-ed
 import { answerWalk } from './finish.ts'
 
 /**
- * Zhipu's fourth API is OpenAI's dialect at an address of its own, and takes the key as it is.
- * Source: Zhipu's API reference, "Chat completion", "Embeddings",
- * "Rerank", "Images", "Text to speech" and "Speech to text".
+ * Version 4 of Zhipu's API uses OpenAI's dialect at its own URL, with the unchanged key. Source:
+ * Zhipu's API reference, "Chat completion", "Embeddings", "Rerank", "Images", "Text to speech" and
+ * "Speech to text".
  */
 const PATHS: Readonly<Partial<Record<Task, string>>> = {
   chat: '/chat/completions',
@@ -24,7 +24,7 @@ const PATHS: Readonly<Partial<Record<Task, string>>> = {
   transcriptions: '/audio/transcriptions',
 }
 
-/** An address that names a version is whole: plans for coding have one of their own. */
+/** A base URL with a version needs no path prefix: coding plans have a base URL of their own. */
 export function zhipuUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
   const path = PATHS[task]
   const base = channel.baseUrl || channelType(channel.type).baseUrl
@@ -32,10 +32,10 @@ export function zhipuUrl(channel: ProviderChannel, { task }: ProviderCall): stri
   return (/\/v\d+$/.test(base) ? base : `${base}/api/paas/v4`) + path
 }
 
-/** Source: Zhipu's API reference, "Embeddings", `input`. */
+/** Maximum texts per request. Source: Zhipu's API reference, "Embeddings", `input`. */
 const embeddingWalk = embeddedInParts(() => 64)
 
-/** Streams are put into OpenAI's words by their wire. */
+/** The wire converts finish reasons in streams; this walk converts those of whole responses. */
 export function zhipuVia(_channel: ProviderChannel, { task, isStream }: ProviderCall): Via | null {
   switch (task) {
     case 'chat':
@@ -52,10 +52,10 @@ export function zhipuVia(_channel: ProviderChannel, { task, isStream }: Provider
 const TOP_P_MIN = 0.01
 
 /**
- * Zhipu's figures end at 1, which is one of them and the default of newer models, and it says
- * "always the likeliest" by a word. It has one name for the limit, and refuses the role developer.
- * Source: Zhipu's API reference, "Chat completion", `temperature`, `top_p`, `do_sample`,
- * `max_tokens`, `role`.
+ * Adapts sampling parameters and roles to Zhipu. `temperature` is at most 1, which is also the
+ * default of newer models, and greedy sampling is `do_sample: false`. Zhipu has one name for the
+ * completion limit and rejects the role `developer`. Source: Zhipu's API reference, "Chat
+ * completion", `temperature`, `top_p`, `do_sample`, `max_tokens`, `role`.
  */
 export function zhipuEdits(body: ScannedBody, { task }: ProviderCall): MemberEdit[] {
   if (task !== 'chat') return []

@@ -18,7 +18,7 @@ import {
 } from '../../../test/relay-setup.ts'
 import { useRelay } from '../../../test/use-relay.ts'
 
-/** Answers as Zhipu's API reference has them, "Chat completion", by why the model stopped. */
+/** Responses as in Zhipu's API reference, "Chat completion", by finish reason. */
 
 let setup: RelaySetup
 let client: RelayClient
@@ -28,7 +28,7 @@ afterEach(() => upstream.close())
 
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 }
 
-/** A model of a channel whose upstream says this and stops for that reason. */
+/** A model of a channel whose upstream responds with this text and this finish reason. */
 async function aStopped(finish: string, content: string, model = aModel()): Promise<string> {
   const choice = (said: object) => ({ choices: [{ index: 0, ...said }] })
   const whole = { ...choice({ message: { content }, finish_reason: finish }), usage: USAGE }
@@ -50,7 +50,7 @@ describe.each([
   ['model_context_window_exceeded', 'length'],
   ['stop', 'stop'],
 ])('%s', (finish, known) => {
-  test('is told in words that clients know', async () => {
+  test('is converted to OpenAI’s finish reasons', async () => {
     const model = await aStopped(finish, 'So "sensitive".')
     const whole = await post(setup, client, chatBody(model))
     expect(whole.json).toMatchObject({
@@ -68,21 +68,21 @@ describe.each([
 })
 
 describe('network_error', () => {
-  test('is no answer: another channel is asked', async () => {
+  test('is an error: another channel is tried', async () => {
     const model = await aStopped('network_error', '', await aServedModel(setup))
     const whole = await post(setup, client, chatBody(model))
     expect(whole.json).toMatchObject({ choices: [{ finish_reason: 'stop' }] })
     expect((await stream(setup, client, chatBody(model))).text()).toContain('"stop"')
   })
 
-  test('costs nothing where nobody else is asked', async () => {
+  test('costs nothing if there is no other channel', async () => {
     const model = await aStopped('network_error', '')
     expect((await post(setup, client, chatBody(model))).status).toBe(502)
     expect((await stream(setup, client, chatBody(model))).status).toBe(502)
     await expectNothingCharged(setup, client)
   })
 
-  test('in the middle of a stream is told as an error, and what came is charged', async () => {
+  test('within a stream is reported as an error, and what was received is charged', async () => {
     const model = await aStopped('network_error', 'Forty')
     const answer = await stream(setup, client, chatBody(model))
     expect(answer.text()).toContain('Forty')

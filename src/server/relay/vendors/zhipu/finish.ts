@@ -3,15 +3,14 @@ import { arrayOr, isRecord, parseJson } from '../../json/json-value.ts'
 import type { Walk } from '../../transport/upstream-steps.ts'
 
 /**
- * Zhipu's own words for why a model stopped, and those that clients of OpenAI's dialect know. Its
- * third, `network_error`, is an error (`errorOf`). Source: Zhipu's API reference, "Chat
- * completion", `finish_reason`.
+ * Maps Zhipu's own finish reasons to OpenAI's. A third one, `network_error`, is an error
+ * (`errorOf`). Source: Zhipu's API reference, "Chat completion", `finish_reason`.
  */
 const KNOWN: ReadonlyMap<unknown, string> = new Map([
   ['sensitive', 'content_filter'],
   ['model_context_window_exceeded', 'length'],
 ])
-/** Inside a text their quotes would be escaped. */
+/** Byte patterns of these reasons; inside a text their quotes would be escaped. */
 const OWN_WORDS = [...KNOWN.keys()].map((word) => `"${String(word)}"`)
 
 export const zhipuWire: Wire = changedEvents(serverSentEvents, (event) => {
@@ -19,13 +18,13 @@ export const zhipuWire: Wire = changedEvents(serverSentEvents, (event) => {
   return data === null ? event : eventOf(data, event.name, event.isTerminated)
 })
 
-/** A whole answer. */
+/** Converts a whole response. */
 export const answerWalk: Walk = async (steps, request) => {
   const answer = await steps.fetch(request)
   return { ...answer, body: inKnownWords(answer.body) ?? answer.body }
 }
 
-/** Null: there is none of its own words in it. */
+/** Null if the response contains only OpenAI's finish reasons. */
 function inKnownWords(bytes: Buffer): Buffer | null {
   if (!OWN_WORDS.some((word) => bytes.includes(word))) return null
   const answer = parseJson(bytes.toString('utf8'))

@@ -44,7 +44,7 @@ export const zhipu = nativeVendor({
   traits: { streamsArguments: true, reasoningSwitch: byObject },
   refusals: {
     hosts: /(?:^|\.)(?:bigmodel\.cn|z\.ai)$/,
-    // Source: docs.z.ai, "Errors". 429 is also its status for accounts.
+    // Zhipu also uses status 429 for account errors. Source: docs.z.ai, "Errors".
     meaning: (said) =>
       said.code === '1261' ? { status: 400, tooLong: TOO_LONG } : statusByCode(said),
   },

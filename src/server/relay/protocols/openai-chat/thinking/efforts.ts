@@ -17,7 +17,7 @@ import { dropThinking } from '../../dialect/steering.ts'
 const DEFAULT = 'default'
 
 /**
- * Returns `reasoning_effort`; null to leave it out. A model with unknown efforts gets the client's
+ * Returns `reasoning_effort`; null to omit it. A model with unknown efforts gets the client's
  * value.
  */
 export function openaiEffort(request: ChatRequest, to: AskedModel): string | null {

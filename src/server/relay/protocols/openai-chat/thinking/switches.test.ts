@@ -3,7 +3,10 @@ import type { DialectName } from '../../canonical/chat-request.ts'
 import { dialects } from '../../../conversion/dialects.ts'
 import { traitsOf } from '../../../vendors/registry.ts'
 
-/** What each vendor's reference calls it, and what it is silent about where it would refuse. */
+/**
+ * Each vendor's name of the reasoning switch, and the models for which it is omitted because they
+ * reject it.
+ */
 
 const ASKING: Record<DialectName, object> = {
   anthropic: { max_tokens: 64_000, messages: [{ role: 'user', content: 'Hi' }] },
@@ -94,7 +97,7 @@ test.each([
   [16, 'glm-5.3', 6000, { reasoning_effort: 'high' }],
   [40, 'doubao-seed-2-0-pro-260215', 4000, { ...THINKS, reasoning_effort: 'low' }],
   [49, 'qwen3-32b', 4000, { enable_thinking: true, thinking_budget: 4000 }],
-  // More than the smallest of them can think: then as much as each can.
+  // Above the maximum of the smallest model: each model gets its own maximum.
   [17, 'qwen3-8b', 60_000, { enable_thinking: true }],
   [49, 'deepseek-v3.2', 4000, { enable_thinking: true, reasoning_effort: 'low' }],
   [44, 'Qwen/Qwen3-8B', 60_000, { enable_thinking: true, thinking_budget: 32_768 }],
@@ -109,7 +112,7 @@ test.each([
   expect(budget(type, model, tokens)).toEqual(expected)
 })
 
-test('an effort becomes tokens where there is no word for it, and one that is known elsewhere', () => {
+test('an effort becomes a token budget for vendors without efforts', () => {
   const effort = (type: number, model: string, word: string) =>
     said(type, model, 'anthropic', {
       thinking: { type: 'adaptive' },
@@ -127,7 +130,7 @@ test('an effort becomes tokens where there is no word for it, and one that is kn
   expect(effort(16, 'glm-5.3', 'medium')).toEqual({ reasoning_effort: 'high' })
 })
 
-/** What the models take of an effort, from the least to the greatest that clients know. */
+/** Efforts that the models accept, from the lowest to the highest that clients send. */
 test.each([
   [45, 'grok-3-mini', 'low', 'high', 'high'],
   [45, 'grok-4.20-multi-agent-0309', 'low', 'medium', 'xhigh'],
@@ -155,14 +158,14 @@ test.each([
 ])('type %i, %s, is told %s for minimal, %s for medium, %s for max', (type, model, ...words) => {
   const told = ['minimal', 'medium', 'max'].map((effort) => {
     const thinking = { thinking: { type: 'adaptive' }, output_config: { effort } }
-    // Anthropic has no such word; it is what its smallest budget stands for.
+    // Anthropic has no such effort; it corresponds to Anthropic's minimum budget.
     const least = { thinking: { type: 'enabled', budget_tokens: 1024 } }
     return said(type, model, 'anthropic', effort === 'minimal' ? least : thinking)
   })
   expect(told).toEqual(words.map((word) => (word === null ? {} : { reasoning_effort: word })))
 })
 
-test('who always wants to be told so is, whatever the client says', () => {
+test('sends the switch to vendors that always require it', () => {
   expect(said(27, 'MiniMax-M3', 'anthropic', {})).toEqual({ reasoning_split: true })
   expect(said(27, 'MiniMax-Text-01', 'anthropic', {})).toEqual({})
   const adaptive = { thinking: { type: 'adaptive' } }
@@ -171,7 +174,7 @@ test('who always wants to be told so is, whatever the client says', () => {
   })
 })
 
-describe('where a tool must be called', () => {
+describe('with a mandatory tool call', () => {
   const tool = (name: string) => ({ name, input_schema: { type: 'object', properties: {} } })
   const named = { tools: [tool('f'), tool('g')], tool_choice: { type: 'tool', name: 'g' } }
   const choice = { type: 'function', function: { name: 'g' } }
@@ -192,19 +195,19 @@ describe('where a tool must be called', () => {
     expect(said(type, model, 'anthropic', free)).toEqual({})
   })
 
-  test('Kimi K3, which always thinks, is shown that tool alone', () => {
+  test('Kimi K3, which always reasons, receives that tool alone', () => {
     const { tools, tool_choice: sent } = sentTo(25, 'kimi-k3', 'anthropic', named)
     expect(sent).toBe('required')
     expect(tools).toMatchObject([{ function: { name: 'g' } }])
   })
 
-  test('others are told as the client has it', () => {
+  test('other models receive the client’s tool choice', () => {
     const { thinking, tool_choice: sent } = sentTo(16, 'glm-5', 'anthropic', named)
     expect([thinking, sent]).toEqual([undefined, choice])
   })
 })
 
-test('figures for sampling stay away from models whose own are fixed', () => {
+test('drops sampling parameters for models with fixed ones', () => {
   const figures = { temperature: 0.2, top_p: 0.9 }
   for (const model of ['kimi-k3', 'kimi-k3.1-pro', 'kimi-k2.6', 'kimi-for-coding']) {
     expect(sentTo(25, model, 'anthropic', figures)).not.toHaveProperty('temperature')
@@ -215,7 +218,7 @@ test('figures for sampling stay away from models whose own are fixed', () => {
   }
 })
 
-test('MiniMax is given its thoughts back as it gave them', () => {
+test('MiniMax receives its reasoning back unchanged', () => {
   const messages = [
     { role: 'user', content: 'Hi' },
     { role: 'assistant', content: [{ type: 'thinking', thinking: 'Hm.', signature: '' }] },
@@ -227,7 +230,7 @@ test('MiniMax is given its thoughts back as it gave them', () => {
   expect(thoughtAt(50)).toMatchObject([{}, { reasoning_content: 'Hm.' }, {}])
 })
 
-test('who says nothing leaves it to the vendor', () => {
+test('sends nothing if the client sets nothing', () => {
   for (const [type, model] of [
     [36, 'deepseek-flash'],
     [49, 'qwen3-max'],

@@ -7,23 +7,23 @@ import { present, type JsonRecord } from '../../../json/json-value.ts'
 
 /** Forms of the vendors' members that turn reasoning on or off. */
 
-/** An object, with the effort beside it. */
+/** Sends `thinking` as an object, with the effort in a member of its own. */
 export const byObject: ReasoningSwitch = ({ kind }, effort) =>
   present({
     thinking: { type: kind === 'off' ? 'disabled' : 'enabled' },
     reasoning_effort: effort,
   })
 
-/** An object, without an effort. */
+/** Sends `thinking` as an object, without an effort. */
 export const byObjectAlone: ReasoningSwitch = ({ kind }) => ({
   thinking: { type: kind === 'off' ? 'disabled' : 'enabled' },
 })
 
-/** A flag, with the effort beside it. */
+/** Sends a boolean, with the effort in a member of its own. */
 export const byFlag: ReasoningSwitch = ({ kind }, effort) =>
   present({ enable_thinking: kind !== 'off', reasoning_effort: effort })
 
-/** A flag, and a token budget instead of an effort, if `fit` allows it. */
+/** Sends a boolean, and a token budget instead of an effort if `fit` returns one. */
 export const byBudget =
   (fit: (tokens: number, limits: BudgetOption) => number | null): ReasoningSwitch =>
   (thinking, _effort, model) => {

@@ -12,7 +12,7 @@ import { useRelay } from '../../../../test/use-relay.ts'
 import { arrayOr, recordOr, type JsonRecord } from '../../../json/json-value.ts'
 import { readResponsesRequest } from '../read-request.ts'
 
-/** Tools that the client runs, and calls of them, as Codex 0.159 sends them. */
+/** Tools that the client runs, and calls of them, as sent by Codex 0.159. */
 
 const path = '/v1/responses'
 const TASK = { type: 'object', properties: { message: { type: 'string' } } }
@@ -85,8 +85,8 @@ const HISTORY = [
 const read = (members: object) => readResponsesRequest({ input: 'x', ...members })
 const namesOf = (members: object) => read(members).tools.map(({ name }) => name)
 
-describe('the model is given functions', () => {
-  test('for tools of namespaces, tools that take bare texts, and the search for further ones', () => {
+describe('the model receives functions', () => {
+  test('for tools of namespaces, custom tools and client tool search', () => {
     const { tools } = read({ tools: TOOLS })
     expect(tools.map(({ name, description }) => [name, description])).toEqual([
       ['exec', null],
@@ -102,11 +102,11 @@ describe('the model is given functions', () => {
       ['input'],
       ['query'],
     ])
-    // Nobody but OpenAI seals what one agent tells another.
+    // Only OpenAI encrypts messages between agents.
     expect(tools[1]?.schema).toEqual(TASK)
   })
 
-  test('also for tools that come in the conversation, each once', () => {
+  test('also for tools that are added in the conversation, each once', () => {
     const tools = [{ type: 'namespace', name: 'functions', tools: [PATCH] }]
     const late = { type: 'additional_tools', role: 'developer', tools }
     expect(namesOf({ tools: TOOLS, input: [late, ...HISTORY] })).toEqual([
@@ -120,7 +120,7 @@ describe('the model is given functions', () => {
     ])
   })
 
-  test('by names that any provider takes, and that are not another’s', () => {
+  test('with unique names that every provider accepts', () => {
     const inner = (name: string) => ({ type: 'function', name, parameters: TASK })
     const names = namesOf({
       tools: [
@@ -138,7 +138,7 @@ describe('the model is given functions', () => {
   })
 })
 
-test('what was called and found before is read', () => {
+test('earlier calls and found tools are read', () => {
   const { messages } = read({ tools: TOOLS, input: HISTORY })
   expect(messages).toMatchObject([
     { role: 'user' },
@@ -184,7 +184,7 @@ describe('over HTTP', () => {
     { type: 'custom_tool_call', name: 'apply_patch', input: 'forty-two' },
     { type: 'tool_search_call', execution: 'client', arguments: { query: 'forty-two' } },
   ]
-  /** Without ids, and without what Gemini has sealed. */
+  /** Without ids, and without Gemini's signatures. */
   const calls = (items: readonly unknown[]) =>
     items
       .map(recordOr)
@@ -227,7 +227,7 @@ describe('over HTTP', () => {
       expect(deltas.join('')).toBe('forty-two')
       expect(of('custom_tool_call_input.done')).toMatchObject([{ input: 'forty-two' }])
 
-      // What the client does next: it answers the calls, and says everything again.
+      // The client's next request: it sends the results and repeats the conversation.
       const answers = output
         .map(recordOr)
         .filter(({ type: called }) => called !== 'reasoning')
@@ -244,7 +244,7 @@ describe('over HTTP', () => {
     },
   )
 
-  /** What Codex sends besides to whoever is called OpenAI. */
+  /** Additional members that Codex sends to every provider named OpenAI. */
   const access_programs = { cyber: 'standard' }
   const noted = (items: readonly object[]) =>
     items.map((item, index) =>
@@ -277,10 +277,13 @@ describe('over HTTP', () => {
     },
   )
 
-  test.each([14, 24, 36])('notes are nothing to a channel of type %i', async (type) => {
-    const model = aModel()
-    await aRoute(setup, model, { type })
-    const body = { model, ...ask, access_programs, input: noted([...HISTORY, user('hi')]) }
-    expect((await post(setup, client, body, { path })).status).toBe(200)
-  })
+  test.each([14, 24, 36])(
+    'Codex’s own members are not sent to a channel of type %i',
+    async (type) => {
+      const model = aModel()
+      await aRoute(setup, model, { type })
+      const body = { model, ...ask, access_programs, input: noted([...HISTORY, user('hi')]) }
+      expect((await post(setup, client, body, { path })).status).toBe(200)
+    },
+  )
 })

@@ -7,7 +7,7 @@ const streamed = (pieces: readonly string[]): string => {
   return [...pieces.map((piece) => input.push(piece)), input.rest()].join('')
 }
 
-test('a text is the same however its arguments are cut', () => {
+test('extracts the same text for any chunks of the arguments', () => {
   const ends = fc.array(fc.nat({ max: 400 }))
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), ends, fc.boolean(), (text, cuts, isAscii) => {
@@ -44,7 +44,7 @@ test.each([
   expect(streamed([...json])).toBe('half')
 })
 
-test('a sign that comes in two escapes comes whole', () => {
+test('a character of two escapes is sent whole', () => {
   const input = new StreamedInput()
   const pieces = ['{"input":"a\\ud83d', '\\ud', 'e00b"}']
   expect(pieces.map((piece) => input.push(piece))).toEqual(['a', '', '😀b'])
@@ -57,7 +57,7 @@ test.each([
   const count = 4_000_000
   const input = new StreamedInput()
   const read = input.push(`{"input":"${json.repeat(count)}"`)
-  // Not by toBe, which would show both.
+  // `toBe` would print both texts.
   expect(read === text.repeat(count)).toBe(true)
   expect(input.rest()).toBe('')
 })

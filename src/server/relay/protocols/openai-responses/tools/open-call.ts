@@ -75,8 +75,8 @@ export class OpenCall {
   item(id: string, status: string): JsonRecord {
     const { name, namespace, isSealed = false } = this.tool
     const named = { name, ...(namespace === null ? {} : { namespace }) }
-    // An empty list tells Codex that the arguments are plain text; without it, Codex treats them as
-    // encrypted.
+    // Codex treats the arguments as plain text if this list is empty, and as encrypted if it is
+    // missing.
     const unsealed = isSealed ? { encrypted_function_args: [] } : {}
     const common = { id, status, call_id: this.callId }
     switch (this.tool.type) {

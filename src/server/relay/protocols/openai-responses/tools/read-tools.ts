@@ -17,7 +17,7 @@ export const readTools = (declaring: Members, names: ToolNames): Tool[] =>
     .filter((tool) => !isSearch(tool))
     .flatMap((tool) => readTool(tool, names))
 
-/** Reads OpenAI's web search; undefined if there is none. */
+/** Reads OpenAI's web search; undefined if not requested. */
 export function readWebSearch(request: Members): WebSearch | undefined {
   const usesMax = { value: request.count('max_tool_calls'), at: 'max_tool_calls' }
   const tool = request.objects('tools').find(isSearch)

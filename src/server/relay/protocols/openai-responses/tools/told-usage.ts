@@ -43,7 +43,7 @@ function cachedImages(told: JsonRecord, { imagePromptTokens = 0 }: UsedExtras): 
   return typeof figures === 'string' ? 0 : (figures.cached ?? 0)
 }
 
-/** More than a response can have. */
+/** Implausibly high count of a tool's uses in one response. */
 const COUNT_MAX = 10_000
 
 /**

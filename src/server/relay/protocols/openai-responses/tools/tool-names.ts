@@ -9,13 +9,15 @@ import { arrayOr, recordOr, wordOf, type JsonRecord } from '../../../json/json-v
 export interface ClientTool {
   type: 'function' | 'custom' | 'tool_search'
   name: string
-  /** Null if it has no namespace. */
+  /** Namespace; null if not set. */
   namespace: string | null
-  /** OpenAI encrypts some of its arguments, such as messages between Codex agents. */
+  /**
+   * Whether OpenAI encrypts some of the tool's arguments, such as messages between Codex agents.
+   */
   isSealed?: boolean
 }
 
-/** Tool search has no name of its own. */
+/** The tool search, which has no name of its own. */
 export const SEARCH: ClientTool = { type: 'tool_search', name: 'tool_search', namespace: null }
 
 /** Tools of one request, by their own names and by their function names. */
@@ -60,7 +62,7 @@ export class ToolNames {
 const keyOf = ({ type, name, namespace }: ClientTool): string =>
   JSON.stringify([type === 'tool_search', namespace, name])
 
-/** Some clients' namespaces already end with the separator. */
+/** Joins namespace and name; some clients' namespaces already end with the separator. */
 function functionName({ name, namespace }: ClientTool): string {
   if (namespace === null) return name
   return plainName(namespace.endsWith('__') ? namespace + name : `${namespace}__${name}`)

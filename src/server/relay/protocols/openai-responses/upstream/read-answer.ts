@@ -106,8 +106,8 @@ const BEGINNINGS: ReadonlySet<unknown> = new Set([
 
 /**
  * Reads a stream event by event. Items are identified by their index in the output. Some servers
- * leave out the pieces of an item, its beginning or everything but the last event: whatever an
- * item's end, or that event, contains for the first time is reported then.
+ * leave out the pieces of an item, its beginning or everything but the last event: content that
+ * first appears in an item's end, or in that event, is reported then.
  */
 export class ResponsesStreamReader implements StreamReader {
   private readonly assembly = new CallAssembly()

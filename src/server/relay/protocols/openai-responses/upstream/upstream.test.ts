@@ -15,8 +15,8 @@ import { SseReader } from '../../../transport/wire.ts'
 import { hiddenStatus } from '../../../errors/upstream-error.ts'
 
 /**
- * Requests and answers of the Responses API as OpenAI's API reference and its guides "Function
- * calling", "Reasoning models" and "Structured model outputs" show them.
+ * Requests and responses of the Responses API as in OpenAI's API reference and its guides "Function
+ * calling", "Reasoning models" and "Structured model outputs".
  */
 const { responses } = upstreamDialects
 const asAsked = () => toolsAsAsked(responses, plainRequest([]), 'request-1')
@@ -51,7 +51,7 @@ const plain = {
 }
 
 describe('a request', () => {
-  test('of a client of Anthropic, with all that it can hold', () => {
+  test('of a client of Anthropic, with all members', () => {
     const image = { type: 'base64', media_type: 'image/png', data: 'iVBO' }
     const pdf = { type: 'url', url: 'https://example.org/a.pdf' }
     const use = (id: string, city: string) => ({ type: 'tool_use', id, name: 'w', input: { city } })
@@ -159,7 +159,7 @@ describe('a request', () => {
     })
   })
 
-  test('schemas that Claude takes and OpenAI does not are not called strict', () => {
+  test('schemas that Claude accepts and OpenAI does not are not strict', () => {
     const { tools, text } = ofAnthropic({
       messages: [{ role: 'user', content: 'x' }],
       tools: [{ name: 'w', input_schema: WEATHER, strict: true }],
@@ -169,7 +169,7 @@ describe('a request', () => {
     expect(text).toMatchObject({ format: { schema: WEATHER, strict: false } })
   })
 
-  test('ids of calls that are too long are others, the same for call and result', () => {
+  test('long call ids are replaced, in calls and results alike', () => {
     const id = `call_${'x'.repeat(80)}`
     const { input } = ofAnthropic({
       messages: [
@@ -231,7 +231,7 @@ describe('a request', () => {
     ).toEqual({ ...plain, ...expected })
   })
 
-  test('of a client of Gemini, whose calls bear the seals of their thoughts', () => {
+  test('of a client of Gemini, whose calls have signatures', () => {
     const call = { name: 'w', args: { city: 'Paris' }, id: 'call_1' }
     const seal = wrapSignature({ by: 'openai', value: `rs_1 ${SEAL}` }, 'gemini')
     const asked = dialects.gemini.readRequest({
@@ -283,7 +283,7 @@ describe('a request', () => {
     expect(JSON.stringify(ofAnthropic({ messages }))).not.toContain('"reasoning"')
   })
 
-  test('without a thought of which nothing came', () => {
+  test('without reasoning that has no following item', () => {
     const alone = { type: 'thinking', thinking: 'Hm.', signature: sealed }
     const messages = [
       { role: 'user', content: 'Hi' },
@@ -356,8 +356,8 @@ const response = (output: JsonRecord[], over: JsonRecord = {}) => ({
 const look = (answer: unknown) => readingOf(responses, answer)
 const cutFor = (reason: string) => ({ status: 'incomplete', incomplete_details: { reason } })
 
-describe('a whole answer', () => {
-  test('thinks, speaks and calls', () => {
+describe('a whole response', () => {
+  test('has reasoning, text and calls', () => {
     const answer = response([
       { ...thought, summary: [...thought.summary, { type: 'summary_text', text: 'So.' }] },
       message(text('I ask.')),
@@ -446,7 +446,7 @@ describe('a whole answer', () => {
     expect(found.error).toMatchObject({ message: error?.message ?? 'server_error' })
   })
 
-  test('that is something else is malformed', () => {
+  test('of another format is malformed', () => {
     expect(look({ choices: [] }).kind).toBe('malformed')
     expect(look([]).kind).toBe('malformed')
     expect(look({ error: { message: 'No.' } }).kind).toBe('error')
@@ -471,7 +471,7 @@ const argument = (delta: string) => event('response.function_call_arguments.delt
 const streamText = (events: readonly JsonRecord[]): string =>
   events.map((one) => `event: ${String(one.type)}\ndata: ${JSON.stringify(one)}\n\n`).join('')
 
-/** Reads a stream that comes in pieces of so many bytes, as a client of this dialect sees it. */
+/** Reads a stream in pieces of this many bytes, as a client of this dialect sees it. */
 function streamed(name: 'anthropic' | 'gemini', sent: string, size: number) {
   const follower = new FollowedStream(responses.readStream(), true)
   const head = { id: 'id-1', model: 'asked', nowSeconds: 1, wantsUsage: true }
@@ -537,7 +537,7 @@ describe('a stream', () => {
     event('response.output_text.delta', { delta: 'Once' }),
   ])
 
-  test('that declines', () => {
+  test('with a refusal', () => {
     const refused = items(0, message({ type: 'refusal', refusal: 'No.' }), [
       event('response.refusal.delta', { delta: 'No.' }),
     ])
@@ -556,8 +556,8 @@ describe('a stream', () => {
     expect(follower.outcome('end')).toBe('clean')
   })
 
-  test('with members that are no figures', () => {
-    // What JavaScript itself asks objects for must not be asked of somebody's JSON.
+  test('with members that are not numbers', () => {
+    // Names that JavaScript itself looks up on objects must not be looked up in JSON.
     const odd = { toString: 1, valueOf: 1 }
     const part = event('response.reasoning_summary_part.added', { summary_index: odd })
     const end = event('response.completed', { response: response([]) })

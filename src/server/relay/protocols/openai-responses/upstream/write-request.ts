@@ -80,8 +80,8 @@ function instructionsOf({ system }: ChatRequest): JsonRecord {
 }
 
 /**
- * A client that requests reasoning wants to see it, so the summary that the API offers is
- * requested.
+ * Requests the summary of the reasoning, which is all that the API returns, if the client requests
+ * reasoning.
  */
 function reasoningOf({ thinking }: ChatRequest, effort: string | null): JsonRecord | null {
   if (thinking === null) return null

@@ -45,7 +45,7 @@ test.each<[string, { header: string; model: string; body: string }, string[]]>([
   }
 })
 
-test('a beta of efforts is known to Amazon alone, and none is told to who names none', () => {
+test('sends the effort beta to Amazon only, and no betas for a client that names none', () => {
   const call = { model: 'm', clientHeaders: { 'anthropic-beta': 'effort-2025-11-24' } }
   const body = Buffer.from('{"output_config":{"effort":"low"}}')
   expect(betasFor(AMAZONS_BETAS, call, body)).toEqual(['effort-2025-11-24'])

@@ -3,15 +3,15 @@ import { hasFeature } from '../../../../model/capabilities.ts'
 import { capabilitiesOf, type AskedModel } from '../../../../model/model-table.ts'
 
 /**
- * Which of Anthropic's betas Claude takes at Amazon and at Google. Both refuse the whole request
- * for one that they do not know ("invalid beta flag", "Unexpected value(s) … for the
- * `anthropic-beta` header"), and clients name all that Anthropic's own API has, wherever their
- * request goes: "Bridging that difference is your gateway's job" (Claude Code documentation, "LLM
- * gateway protocol reference").
+ * Anthropic's betas that Claude accepts at Amazon and at Google. Both reject a request that names
+ * an unknown beta ("invalid beta flag", "Unexpected value(s) … for the `anthropic-beta` header"),
+ * and clients name every beta of Anthropic's own API for any upstream. So the gateway filters
+ * them, as Claude Code's documentation, "LLM gateway protocol reference", requires: "Bridging that
+ * difference is your gateway's job".
  *
  * Sources for both lists: Anthropic's documentation of each feature, "supported platforms";
- * LiteLLM's `anthropic_beta_headers_config.json`. For Amazon besides: Amazon Bedrock user guide,
- * "Anthropic Claude Messages API", and what envoyproxy/ai-gateway#2512 found by asking.
+ * LiteLLM's `anthropic_beta_headers_config.json`. For Amazon also: Amazon Bedrock user guide,
+ * "Anthropic Claude Messages API", and the experiments in envoyproxy/ai-gateway#2512.
  */
 export const AMAZONS_BETAS: ReadonlySet<string> = new Set([
   'compact-2026-01-12',
@@ -35,7 +35,7 @@ export const AMAZONS_BETAS: ReadonlySet<string> = new Set([
   'tool-search-tool-2025-10-19',
 ])
 
-/** An effort needs none at Google, which refuses its beta (anthropics/claude-code#34802). */
+/** Google needs no beta for an effort and rejects that beta (anthropics/claude-code#34802). */
 export const GOOGLES_BETAS: ReadonlySet<string> = new Set([
   'compact-2026-01-12',
   'compact-2026-09-04',
@@ -54,8 +54,8 @@ export const GOOGLES_BETAS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Betas that have other names there. Source: Anthropic's documentation, "Tool search tool" and
- * "Mid-conversation system messages and tool changes".
+ * Betas that Amazon and Google know by other names. Source: Anthropic's documentation, "Tool search
+ * tool" and "Mid-conversation system messages and tool changes".
  */
 const OTHER_NAMES: ReadonlyMap<string, readonly string[]> = new Map([
   ['advanced-tool-use-2025-11-20', ['tool-search-tool-2025-10-19', 'tool-examples-2025-10-29']],
@@ -63,8 +63,8 @@ const OTHER_NAMES: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * What stands in a body that makes use of a beta. Older models there refuse some of them even so:
- * one that serves nothing is left out.
+ * Member of the body that uses each beta. Older models in these clouds reject some betas even if
+ * they are known, so a beta without its member is dropped.
  */
 const SIGNS: ReadonlyMap<string, readonly string[]> = new Map([
   ['compact-2026-01-12', ['"compact_20260112"']],
@@ -79,11 +79,11 @@ const SIGNS: ReadonlyMap<string, readonly string[]> = new Map([
 ])
 
 /**
- * Whether a model has the feature. "On partner-operated platforms, if you pass
- * `interleaved-thinking-2025-05-14` to any model aside from …, your request will fail": those that
- * think by a budget need it. System messages stand in conversations since 4.8. Sources:
- * Anthropic's documentation, "Extended thinking" and "Mid-conversation system messages and tool
- * changes".
+ * Whether a model has the feature. Models that reason by a budget need the beta, others reject it:
+ * "On partner-operated platforms, if you pass `interleaved-thinking-2025-05-14` to any model aside
+ * from …, your request will fail". Models since 4.8 accept system messages within a conversation.
+ * Sources: Anthropic's documentation, "Extended thinking" and "Mid-conversation system messages and
+ * tool changes".
  */
 function isHadBy(to: AskedModel, beta: string): boolean {
   const model = capabilitiesOf(to)
@@ -93,7 +93,7 @@ function isHadBy(to: AskedModel, beta: string): boolean {
   return !beta.startsWith('mid-conversation-') || hasFeature(model, 'mid_conversation')
 }
 
-/** Of the betas that a client names those that a cloud knows and this request makes use of. */
+/** Returns the client's betas that the cloud supports and that the request uses. */
 export function betasFor(
   known: ReadonlySet<string>,
   to: Pick<ProviderCall, 'clientHeaders' | 'model' | 'type' | 'capabilities'>,

@@ -12,18 +12,19 @@ import { capabilitiesOf, type AskedModel } from '../../../../model/model-table.t
 import { hasEffort } from '../../../protocols/anthropic/thinking.ts'
 
 /**
- * What Claude takes of a request at Amazon and at Google: "Extra inputs are not permitted" is their
- * answer to members that only Anthropic's own API knows. Hints that change neither the answer nor
- * its price are left out; for what matters another channel is asked, and the client told in the
- * end. Sources: Claude Code documentation, "LLM gateway protocol reference", "Feature
- * pass-through"; Anthropic's documentation of each feature, "supported platforms"; LiteLLM's
+ * Adapts a request to the members that Claude accepts at Amazon and at Google, which reject members
+ * of Anthropic's own API with "Extra inputs are not permitted". Members that change neither the
+ * response nor its price are dropped. Any other unsupported member is an error for this channel:
+ * the relay tries another channel before it reports the error to the client. Sources: Claude Code
+ * documentation, "LLM gateway protocol reference", "Feature pass-through"; Anthropic's
+ * documentation of each feature, "supported platforms"; LiteLLM's
  * `BedrockInvokeAnthropicMessagesRequest`.
  */
 const REFUSED = ['mcp_servers', 'container'] as const
 
 /**
- * They ask why a cache was missed, and for what is usual there: their other values are refused
- * before a channel is chosen (`routing/unpriced.ts`).
+ * Requests for the reason of a cache miss, and default values. `routing/unpriced.ts` rejects all
+ * other values before a channel is chosen.
  */
 const HINTS = ['diagnostics', 'speed', 'service_tier', 'inference_geo'] as const
 
@@ -31,7 +32,7 @@ export interface CloudModel extends AskedModel {
   cloud: 'amazon' | 'google'
 }
 
-/** What must change of a request; throws the refusal of what has no word there. */
+/** Returns the edits of a request; throws if a member has no equivalent in the cloud. */
 export function cloudEdits(body: ScannedBody, to: CloudModel): MemberEdit[] {
   refuseTheUnknown(body)
   const marks = plainMarks(to)
@@ -63,7 +64,7 @@ function refuseTheUnknown(body: ScannedBody): void {
 
 const DEFINITION = '"tool_definition"'
 
-/** Tools are added there by their names, not by what they are. */
+/** In these clouds a message can add a tool by name only, not by its definition. */
 function refuseDefinitions(body: ScannedBody): void {
   for (const [at, message] of arrayOr(memberValue(body, 'messages')).entries()) {
     for (const [place, block] of arrayOr(recordOr(message).content).entries()) {
@@ -75,8 +76,8 @@ function refuseDefinitions(body: ScannedBody): void {
 }
 
 /**
- * Claude Code asks with every request that no thought be cleared. Amazon knows no edit of thoughts
- * (BerriAI/litellm#27532), and clears none by itself of the models since Opus 4.5.
+ * Claude Code sends an edit that keeps all reasoning with every request. Amazon supports no edits
+ * of reasoning (BerriAI/litellm#27532), and keeps all reasoning anyway for models since Opus 4.5.
  */
 function thoughtEdits(body: ScannedBody): MemberEdit[] {
   const name = 'context_management'
@@ -92,7 +93,7 @@ function thoughtEdits(body: ScannedBody): MemberEdit[] {
 const keepsAll = ({ type, keep }: JsonRecord): boolean =>
   type === 'clear_thinking_20251015' && (keep === 'all' || recordOr(keep).type === 'all')
 
-/** Claude Code sends an effort with every name that it does not know. */
+/** Claude Code sends an effort with every model name that it does not know. */
 function effortEdits(body: ScannedBody, to: AskedModel): MemberEdit[] {
   const name = 'output_config'
   const sent = memberToWrite(body, name)
@@ -102,24 +103,27 @@ function effortEdits(body: ScannedBody, to: AskedModel): MemberEdit[] {
   return [{ set: name, json: JSON.stringify(config) }]
 }
 
-/** That a tool's arguments are to come as they are written. */
+/** Member of a tool that requests its arguments as they are generated. */
 const EAGER = '"eager_input_streaming"'
 
-/** Whether any tool's are: at Amazon that is a beta. */
+/** Whether any tool has `eager_input_streaming`; Amazon expects a beta instead. */
 export const isEager = (body: ScannedBody): boolean =>
   memberBytes(body, 'tools')?.includes(EAGER) === true &&
   arrayOr(memberValue(body, 'tools')).some((tool) => recordOr(tool).eager_input_streaming === true)
 
-/** What may have to change in a list, and how an element of it does; one that stays is itself. */
+/**
+ * A list of which elements may change, and the change of one element; unchanged elements are
+ * returned by reference.
+ */
 interface ListChange {
   signs: readonly string[]
   change(element: JsonRecord): JsonRecord
 }
 
 /**
- * Cache marks without what is not known there: for whom else a prompt is kept and, at Amazon and of
- * models before 4.5, that it is kept for an hour. Source: Amazon Bedrock user guide, "Prompt
- * caching". What is charged is what the answer says was kept.
+ * Removes unsupported members from cache marks: the scope, and at Amazon for models before 4.5 a
+ * lifetime of an hour. The charge follows the usage in the response. Source: Amazon Bedrock user
+ * guide, "Prompt caching".
  */
 function plainMarks(to: CloudModel): ListChange {
   const isForMinutes = to.cloud === 'amazon' && !hasFeature(capabilitiesOf(to), 'cache_1h')
@@ -130,7 +134,7 @@ function plainMarks(to: CloudModel): ListChange {
   }
 }
 
-/** A block with its cache mark without these members, and those of the blocks in it. */
+/** Returns a block without these members in its cache mark, and in the blocks that it contains. */
 function withMarks(block: JsonRecord, unknown: readonly string[]): JsonRecord {
   const { cache_control: mark, content } = block
   const inner = Array.isArray(content)
@@ -143,7 +147,7 @@ function withMarks(block: JsonRecord, unknown: readonly string[]): JsonRecord {
   return inner === content ? changed : { ...changed, content: inner }
 }
 
-/** The list itself where all of its elements stay. */
+/** Returns the same list if no element changes. */
 function changedOf(list: readonly unknown[], change: ListChange['change']): readonly unknown[] {
   const changed = list.map((element) => (isRecord(element) ? change(element) : element))
   return changed.every((element, at) => element === list[at]) ? list : changed

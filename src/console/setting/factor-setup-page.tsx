@@ -1,0 +1,33 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useTranslation } from 'react-i18next'
+import { selfQuery } from '../app/self.ts'
+import { sessionUser, setSessionUser } from '../app/session.ts'
+import { paths } from '../paths.ts'
+import { PasskeyPanel } from './personal/passkey-panel.tsx'
+import styles from './personal/personal.module.css'
+import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
+
+/** Where an account must set up a second factor before it can do anything else. */
+export function FactorSetupPage() {
+  const { t } = useTranslation()
+  const navigate = useNavigate()
+  const client = useQueryClient()
+  async function goOn() {
+    const user = sessionUser()
+    if (user !== null) setSessionUser({ ...user, must_set_up_second_factor: false })
+    await client.invalidateQueries({ queryKey: selfQuery.queryKey })
+    await navigate({ to: paths.token, replace: true })
+  }
+  return (
+    <div className={styles['panels']}>
+      <p role="note" className={styles['required']}>
+        {t(
+          '管理员要求您的账户启用两步验证。请启用身份验证器应用或添加通行密钥，之后即可使用控制台',
+        )}
+      </p>
+      <SecondFactorPanel onEnabled={() => void goOn()} />
+      <PasskeyPanel onAdded={() => void goOn()} />
+    </div>
+  )
+}

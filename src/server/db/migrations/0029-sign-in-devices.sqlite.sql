@@ -1,0 +1,9 @@
+-- Browsers and systems from which accounts have signed in, for the notice of a new one.
+CREATE TABLE sign_in_devices (
+  user_id integer NOT NULL,
+  -- Browser and system without versions: Chrome · Windows.
+  device text NOT NULL,
+  -- Last sign-in, seconds.
+  seen_at integer NOT NULL,
+  PRIMARY KEY (user_id, device)
+);
