@@ -18,6 +18,18 @@ test('an empty environment gives every default', () => {
   expect(notes).toEqual([])
 })
 
+test('pairs of OpenTelemetry are decoded, and refused without showing a secret', () => {
+  const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Basic%20YTpi, x-scope = a=b,'
+  expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS }).config).toMatchObject({
+    OTEL_EXPORTER_OTLP_HEADERS: { authorization: 'Basic YTpi', 'x-scope': 'a=b' },
+  })
+  for (const wrong of ['key', '=value', 'a=%zz']) {
+    expect(() => parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: wrong })).toThrow(
+      /^OTEL_EXPORTER_OTLP_HEADERS: got a value, expected a comma list/,
+    )
+  }
+})
+
 test('an empty variable counts as absent', () => {
   expect(parseConfig({ PORT: '', SQL_DSN: '' }).config).toMatchObject({
     PORT: 3000,

@@ -47,6 +47,31 @@ const commaSeparated = z
   )
   .meta({ wants: 'a comma list' })
 
+/** Pairs as OpenTelemetry writes them: `name=value,name=value`, values percent-encoded. */
+const pairs = z
+  .string()
+  .transform((list, context) => {
+    const parsed = pairsIn(list)
+    if (parsed === null) context.addIssue({ code: 'custom' })
+    return parsed ?? {}
+  })
+  .meta({ wants: 'a comma list of name=value, with special characters percent-encoded' })
+
+function pairsIn(list: string): Record<string, string> | null {
+  const parsed: Record<string, string> = {}
+  for (const item of list.split(',')) {
+    if (item.trim() === '') continue
+    const sign = item.indexOf('=')
+    if (sign < 1) return null
+    try {
+      parsed[item.slice(0, sign).trim()] = decodeURIComponent(item.slice(sign + 1).trim())
+    } catch {
+      return null
+    }
+  }
+  return parsed
+}
+
 interface Setting<S extends z.ZodType = z.ZodType> {
   schema: S
   /** As in the environment; `undefined` without a default. */
@@ -327,6 +352,64 @@ export const settings = {
     z.string().min(16).meta({ wants: 'at least 16 characters' }),
     'bearer token for `/metrics` from addresses other than loopback',
   ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(
+    url,
+    'OpenTelemetry collector that receives traces and metrics of relayed calls, such as ' +
+      '`http://localhost:4318` (default: nothing is sent)',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(
+    url,
+    'the whole address for traces (default: `/v1/traces` at `OTEL_EXPORTER_OTLP_ENDPOINT`)',
+  ),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: setting(
+    url,
+    'the whole address for metrics (default: `/v1/metrics` at `OTEL_EXPORTER_OTLP_ENDPOINT`)',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(
+    pairs,
+    'headers of requests to the collector: `name=value` pairs separated by commas',
+    '',
+  ),
+  OTEL_EXPORTER_OTLP_PROTOCOL: setting(
+    oneOf(['http/protobuf', 'http/json']),
+    'encoding of the data; gRPC is not supported',
+    'http/protobuf',
+  ),
+  OTEL_SERVICE_NAME: setting(text, 'name of this service at the collector (default: `gatehouse`)'),
+  OTEL_RESOURCE_ATTRIBUTES: setting(
+    pairs,
+    'further attributes of this process: `name=value` pairs separated by commas',
+    '',
+  ),
+  OTEL_TRACES_SAMPLER: setting(
+    oneOf([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ]),
+    'which calls are traced; `parentbased_…` follows the `traceparent` of the client if it sends one',
+    'parentbased_always_on',
+  ),
+  OTEL_TRACES_SAMPLER_ARG: setting(
+    z
+      .string()
+      .regex(/^(?:0?\.\d+|[01](?:\.0*)?)$/)
+      .transform(Number)
+      .meta({ wants: 'a number from 0 to 1' }),
+    'share of the calls that `…traceidratio` traces, from 0 to 1',
+    '1',
+  ),
+  OTEL_TRACES_EXPORTER: setting(oneOf(['otlp', 'none']), '`none` sends no traces', 'otlp'),
+  OTEL_METRICS_EXPORTER: setting(oneOf(['otlp', 'none']), '`none` sends no metrics', 'otlp'),
+  OTEL_SDK_DISABLED: setting(flag, 'sends nothing, whatever the other `OTEL_…` settings', 'false'),
+  RELAY_TRACEPARENT: setting(
+    flag,
+    'whether upstreams receive the `traceparent` of their attempt, so that their spans join the trace',
+    'false',
+  ),
   BASE_PATH: setting(
     z
       .string()
@@ -523,7 +606,7 @@ function logDsnOf(
 }
 
 /** A proxy address may contain a password. */
-const SECRET = /SECRET|PASSWORD|TOKEN|DSN|RELAY_PROXY/
+const SECRET = /SECRET|PASSWORD|TOKEN|DSN|RELAY_PROXY|OTLP_HEADERS/
 
 function wrongValue(name: string, given: string, schema: z.ZodType): string {
   const wants = schema.meta()?.['wants']

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createMetrics } from './metrics.ts'
@@ -111,6 +113,24 @@ test('the event loop lag is zero for an idle server and positive for a blocked o
   await sleep(300)
   expect(await lag('p99')).toBeGreaterThan(0.2)
 })
+
+test.each(['deploy/grafana/gatehouse.json', 'deploy/prometheus/alerts.yaml'])(
+  'every metric in %s exists',
+  (file) => {
+    const replica = { lagSeconds: () => 0, counts: { replica: 0, primary: 0 } }
+    const metrics = createMetrics({ ...SOURCES, replica })
+    metrics.watchAdmission({ waiting: 0, refused: 0 })
+    metrics.watchTelemetry({ queueFull: 0, notSent: 0, failedExports: 0 })
+    const known = new Set(metrics.registry.getMetricsAsArray().map(({ name }) => name))
+    const text = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+    const named = new Set(text.match(/\b(?:gatehouse|nodejs|process)_[a-z0-9_]+/g))
+    const missing = [...named].filter(
+      (name) => !known.has(name.replace(/_(?:bucket|count|sum)$/, '')),
+    )
+    expect(named.size).toBeGreaterThan(9)
+    expect(missing).toEqual([])
+  },
+)
 
 test('counts what waits for the log store and what was dropped', async () => {
   const metrics = createMetrics(SOURCES)

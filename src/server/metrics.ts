@@ -2,6 +2,7 @@ import { ChannelStatus } from '../contract/channel.ts'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { ReadReplica } from './db/read-replica.ts'
 import type { ConnectionCounts } from './http/connections.ts'
+import type { TelemetryLosses } from './telemetry/telemetry.ts'
 
 /** Figures of the server in Prometheus format. */
 export interface Metrics {
@@ -18,6 +19,8 @@ export interface Metrics {
   watchBudget(kind: string, budget: BudgetFigures): void
   /** Registers the figures of calls that wait or are refused under overload. */
   watchAdmission(figures: AdmissionFigures): void
+  /** Registers what the export to OpenTelemetry has lost. */
+  watchTelemetry(losses: Readonly<TelemetryLosses>): void
 }
 
 /** Calls that wait for their reservation, and the number of refusals since the start. */
@@ -279,6 +282,34 @@ const addAdmission =
     registry.registerMetric(refused)
   }
 
+/** Returns a function that adds what the export to OpenTelemetry has lost. */
+const addTelemetry =
+  (registry: Registry): Metrics['watchTelemetry'] =>
+  (losses) => {
+    const spans = new Counter({
+      name: 'gatehouse_otel_spans_dropped_total',
+      help: 'Spans that the OpenTelemetry collector has not received, by reason',
+      labelNames: ['reason'],
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc({ reason: 'queue_full' }, losses.queueFull)
+        this.inc({ reason: 'not_sent' }, losses.notSent)
+      },
+    })
+    const exports = new Counter({
+      name: 'gatehouse_otel_exports_failed_total',
+      help: 'Requests to the OpenTelemetry collector that failed',
+      registers: [],
+      collect() {
+        this.reset()
+        this.inc(losses.failedExports)
+      },
+    })
+    registry.registerMetric(spans)
+    registry.registerMetric(exports)
+  }
+
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LAG_SAMPLE_MS })
@@ -361,5 +392,6 @@ export function createMetrics(sources: MetricSources): Metrics {
     managed: (status) => managed.inc({ status }),
     watchBudget,
     watchAdmission: addAdmission(registry),
+    watchTelemetry: addTelemetry(registry),
   }
 }

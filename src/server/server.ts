@@ -97,6 +97,7 @@ import { statusRoutes } from './status/status-routes.ts'
 import { startExpiryReminders } from './token/expiry-reminder.ts'
 import { tokenKeys } from './token/token-key.ts'
 import { tokenHashSecret } from './token/token-key-store.ts'
+import { startTelemetry } from './telemetry/telemetry.ts'
 import { tokenRoutes } from './token/token-routes.ts'
 import { sessionRoutes } from './sign-in/session-routes.ts'
 import { passkeyRoutes } from './passkey/passkey-routes.ts'
@@ -219,7 +220,9 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     connections: () => connections.counts(),
   })
   ledger.onSettled((_userId, { debt }) => metrics.unpaid(debt))
-  const relay = await createRelay(app, metrics)
+  const telemetry = await startTelemetry(app, metrics.registry)
+  if (telemetry !== null) metrics.watchTelemetry(telemetry.losses)
+  const relay = await createRelay(app, metrics, telemetry)
   const stopper = new AbortController()
   const isOwnHost = createHostCheck({
     config,
@@ -319,6 +322,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
       await Promise.all([relay.close(limit), untilEmpty(answering, limit)])
       connections.closeAll()
       await closed
+      await telemetry?.close()
       // A database that stays down must not block the exit; open calls are recovered later.
       await Promise.race([ledger.drain(), delay(LEDGER_LIMIT_MS)])
       await Promise.race([stopUpkeep(), delay(UPKEEP_LIMIT_MS)])

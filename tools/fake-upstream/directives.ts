@@ -68,6 +68,7 @@ const troubles = [
   'hang-mid-stream',
   'end-without-done',
   'error-mid-stream',
+  'quota-mid-stream',
   'redirect',
   'html-200',
   'error-200',

@@ -22,6 +22,10 @@ export function eventsToSend(
       const error = layout?.error('The upstream failed in the middle') ?? errorLike(events)
       return [...events.slice(0, half), error]
     }
+    case 'quota-mid-stream': {
+      const error = { message: 'You exceeded your current quota', code: 'insufficient_quota' }
+      return [...events.slice(0, half), { data: JSON.stringify({ error }) }]
+    }
     default:
       return directives.cutAfter === null ? events : events.slice(0, directives.cutAfter)
   }

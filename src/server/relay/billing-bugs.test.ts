@@ -51,7 +51,7 @@ forEachDatabase('money is safe', (open) => {
   const ask = (key: string, model: string, over: Record<string, unknown> = {}) =>
     post(setup, { key }, chatBody(model, { max_tokens: 7, ...over }))
 
-  test('B1: of 200 calls at once on quota for ten, at most ten are served', async () => {
+  test('B1: of 200 concurrent calls on quota for ten, at most ten are served', async () => {
     const model = await aServedModel(setup, 'slow-50')
     const client = await aClient(setup, { quota: 10 * COST })
     const answers = await Promise.all(Array.from({ length: 200 }, () => ask(client.key, model)))
@@ -73,7 +73,7 @@ forEachDatabase('money is safe', (open) => {
     const model = await aServedModel(setup)
     const client = await aClient(setup)
     expect((await ask(client.key, model)).status).toBe(200)
-    // Behind everybody's back: no process is told.
+    // A direct change in the database, which no process is notified of.
     const { write } = setup.database
     const account = write.updateTable('users').where('id', '=', client.userId)
     const { quota } = await write
@@ -87,7 +87,7 @@ forEachDatabase('money is safe', (open) => {
     expect((await ask(client.key, model)).status).toBe(200)
   })
 
-  test('B4, B5: whatever fails, wherever, the balance is what it was', async () => {
+  test('B4, B5: the balance is unchanged after any failure', async () => {
     const client = await aClient(setup, { quota: 5000 })
     const words = [
       'fail-500',
@@ -177,7 +177,7 @@ forEachDatabase('money is safe', (open) => {
     expect(await quotaOf(setup, client.userId)).toBe(6000 - COST)
   })
 
-  test('B10: of fifty that redeem one code at once, one has it', async () => {
+  test('B10: of fifty concurrent redemptions of one code, one succeeds', async () => {
     const root = await aUser(setup, { role: Role.root })
     const made = await setup.call('POST', '/api/redemption/', {
       as: root,
@@ -203,7 +203,7 @@ forEachDatabase('money is safe', (open) => {
     }
   })
 
-  test('B20: a model that nobody has priced is refused, not guessed', async () => {
+  test('B20: a model without a price is rejected', async () => {
     await setup.app.options.set('DefaultModelRatio', '')
     const client = await aClient(setup)
     const model = await aServedModel(setup)
@@ -216,7 +216,7 @@ forEachDatabase('money is safe', (open) => {
     await expectNothingCharged(setup, client)
   })
 
-  test('B21: what a client has read is in the database, whatever happens next', async () => {
+  test('B21: the charge is in the database before the client has the last byte', async () => {
     const client = await aClient(setup)
     const answer = await ask(client.key, await aServedModel(setup))
     const row = await setup.database.heavy

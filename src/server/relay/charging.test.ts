@@ -31,7 +31,7 @@ const PROMPT_ESTIMATE = approximateTokens(JSON.stringify(QUESTION).length)
 /** The same prompt, counted. */
 const PROMPT_TOKENS = 12
 const UNKNOWN_REPLY_TOKENS = 131_072
-/** What the usual answer costs at a ratio of 1. */
+/** Cost of the usual response at a ratio of 1. */
 const COST = 18
 
 forEachDatabase('a call is charged', (open) => {
@@ -99,7 +99,7 @@ forEachDatabase('a call is charged', (open) => {
       expect(mapped.quota).toBe(90)
     })
 
-    test('nothing for a free model, also to somebody who has nothing', async () => {
+    test('nothing for a free model, also without any quota', async () => {
       const model = await aServedModel(setup)
       await setup.app.options.set('ModelRatio', JSON.stringify({ [model]: 0 }))
       const poor = await aClient(setup, { quota: 0 })
@@ -329,7 +329,7 @@ forEachDatabase('a call is charged', (open) => {
         return points > 0 ? points : null
       }, 'the hold')
       call.destroy()
-      // What is read is little.
+      // The prompt tokens are few in comparison.
       expect(Math.floor(held / 1000)).toBe(count)
     })
 
@@ -408,7 +408,7 @@ forEachDatabase('a call is charged', (open) => {
       })
     })
 
-    test('and no more, by 500 calls at once against the price of ten', async () => {
+    test('and no more, by 500 concurrent calls with quota for ten', async () => {
       const model = await aServedModel(setup, 'slow-30')
       const rich = 1_000_000
       const cases: [string, RelayClient][] = [

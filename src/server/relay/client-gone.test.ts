@@ -93,7 +93,7 @@ onSqlite('a client that goes away', (open) => {
       const delivered = textOf(completeEvents(answer.text())).split('word').length - 1
       expect(row?.prompt_tokens).toBe(PROMPT_TOKENS)
       expect(row?.completion_tokens).toBeGreaterThanOrEqual(delivered)
-      // What was on its way when the client left is at most a few chunks.
+      // At most a few chunks were in transit when the client left.
       expect(row?.completion_tokens).toBeLessThanOrEqual(delivered + 16 * WORDS_PER_CHUNK)
       expect(row?.user_amount).toBe(-(PROMPT_TOKENS + (row?.completion_tokens ?? 0)))
     }
@@ -233,7 +233,7 @@ describe('clients that go away', () => {
     expect(performance.now() - stoppingMs).toBeLessThan(10_000)
   })
 
-  test('500 at once are all noticed, settled once, and nobody else is held up', async () => {
+  test('500 together are all detected and settled once, and delay no other call', async () => {
     const setup = await startRelay()
     const client = await aClient(setup, { quota: 100_000_000 })
     const model = await aServedModel(setup, 'chunks-600+tokens-600+slow-chunk-100+no-usage')

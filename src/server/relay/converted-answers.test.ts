@@ -33,7 +33,7 @@ async function aModelAt(type: number, name = aModel()): Promise<string> {
   return name
 }
 
-test('a converted chat stream begins with null where no text follows at once', async () => {
+test('a converted chat stream begins with null unless text follows immediately', async () => {
   const usage = { input_tokens: 11, output_tokens: 7 }
   const streamOf = (block: object): PlayedAnswer => ({
     events: [
@@ -57,7 +57,7 @@ test('a converted chat stream begins with null where no text follows at once', a
   }
 })
 
-test('a client of Anthropic has an estimate of its prompt at once', async () => {
+test('a client of Anthropic receives an estimate of its prompt in the first event', async () => {
   upstream.play = () => chatStream([{ content: 'Hi.' }])
   const question = { model: await aModelAt(50), isStream: true }
   const words = 'word '.repeat(200)
@@ -69,7 +69,7 @@ test('a client of Anthropic has an estimate of its prompt at once', async () => 
   expect(estimate).toBeLessThan(1000)
 })
 
-test('GLM is told to stream the arguments of calls', async () => {
+test('requests streamed tool arguments from GLM', async () => {
   upstream.play = ({ body }) =>
     body.stream === true ? chatStream([{ content: 'Hi.' }]) : chatAnswer({ content: 'Hi.' })
   for (const [type, model, isStream, told] of [

@@ -28,7 +28,7 @@ import { useRelaySetup } from '../test/use-relay.ts'
 
 const TIMED_OUT = { code: 'upstream_timeout', status: 504 } as const
 
-/** Half a recording: nobody takes it for the whole, and its text is charged. */
+/** Half of an audio response: it is marked as incomplete, and its text is charged. */
 async function expectHalfRecording(setup: RelaySetup): Promise<void> {
   const model = await aServedModel(setup, 'hang-mid-stream')
   const body = { model, input: 'hello, you', voice: 'a' }
@@ -161,7 +161,7 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
     },
   )
 
-  test('is not one that speaks slowly but steadily', async () => {
+  test('is not one that sends slowly but steadily', async () => {
     const model = await aServedModel(setup, 'slow-chunk-300')
     const answer = await stream(setup, await aClient(setup), chatBody(model))
     expect(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
@@ -183,7 +183,7 @@ describe.concurrent('of an answer in one piece nothing comes before all of it is
     expect(answer.status).toBe(status)
   })
 
-  test('a raw call does, of which nobody knows what it is', async () => {
+  test('a raw call does, since its format is unknown', async () => {
     const channel = await aChannel(setup, {
       type: ChannelTypeNumber.proxy,
       base_url: `${setup.upstream.url}/~slow-2000`,

@@ -30,7 +30,9 @@ import {
 import { responsesSpeaker } from '../test/responses-client.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 
-/** What a client of a stream hears before there is an answer. Its tests wait side by side. */
+/**
+ * Keep-alives that a client of a stream receives before the response. The tests run concurrently.
+ */
 
 const ANSWER = 'The answer is forty-two.'
 const KEEP_ALIVE_MS = 1000
@@ -68,7 +70,7 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
     return { model, ids }
   }
 
-  /** Asks an upstream that is told when the client has heard something. */
+  /** Calls an upstream that is notified when the client has received data. */
   async function askedOf(
     answerWith: (response: ServerResponse, heard: Promise<void>) => Promise<void>,
   ) {
@@ -95,7 +97,7 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
     expect({ quota, channel: log.channel_id }).toEqual({ quota: 18, channel })
   }
 
-  test('hears that its call was taken, whatever else the upstream says', async () => {
+  test('receives a keep-alive after the upstream has accepted its call', async () => {
     const began = performance.now()
     const answer = await askedOf(async (response, heard) => {
       beginEvents(response)
@@ -107,14 +109,14 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
       response.end(chunk('a') + END)
     })
     expect(answer.headers['content-type']).toBe('text/event-stream; charset=utf-8')
-    // Nobody knew by then who would answer, and at which price.
+    // Channel and price were unknown at that time.
     expect(answer.headers).not.toHaveProperty('x-gatehouse-quota')
     expect(answer.text()).toMatch(/^(: ping\n\n){2,}data: /)
     expect(textOf(answer.text())).toBe('a')
     expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(12)
   })
 
-  test('hears it at once when the upstream has been late to say so', async () => {
+  test('receives it immediately if the upstream accepts the call late', async () => {
     let waitedMs = Infinity
     const answer = await askedOf(async (response, heard) => {
       await sleep(KEEP_ALIVE_MS * 1.5)
@@ -138,7 +140,7 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
     expect(JSON.parse(answer.text())).toMatchObject({ error: { code: 'x' } })
   })
 
-  test('hears nothing while no upstream has taken its call', async () => {
+  test('receives nothing before an upstream has accepted its call', async () => {
     const { model } = await aModelOf('hang')
     const answer = await post(setup, await aClient(setup), chatBody(model, { stream: true }))
     expectRefusal(answer, { code: 'upstream_timeout', status: 504 })
@@ -185,7 +187,7 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
     const error = expect.stringContaining(requestIdOf(answer))
     expect(read(answer.text())).toMatchObject({ isComplete: false, error })
     await expectNothingCharged(setup, client)
-    // It is refused for those who watch, whatever its status.
+    // Metrics count the call as refused, with any status.
     const { text } = await setup.call('GET', '/metrics')
     expect(text).toContain(`calls_total{outcome="status",channel="${ids[1]}"} 1`)
     const failed = () =>
@@ -220,20 +222,23 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
       },
     ],
   ]
-  test.each(officials)('who uses the client of %s reads on, or hears why not', async (_of, ask) => {
-    const { key } = await aClient(setup)
-    const late = await aModelOf('stall', 'slow-100')
-    const never = await aModelOf('stall')
-    const [answered, refused] = await Promise.allSettled([
-      ask(late.model, `sk-${key}`),
-      ask(never.model, `sk-${key}`),
-    ])
-    expect(answered).toMatchObject({ value: ANSWER })
-    const message = expect.stringContaining(errorText('upstream_timeout', 'zh'))
-    expect(refused).toMatchObject({ reason: { message } })
-  })
+  test.each(officials)(
+    'using the client of %s reads on or receives the error',
+    async (_of, ask) => {
+      const { key } = await aClient(setup)
+      const late = await aModelOf('stall', 'slow-100')
+      const never = await aModelOf('stall')
+      const [answered, refused] = await Promise.allSettled([
+        ask(late.model, `sk-${key}`),
+        ask(never.model, `sk-${key}`),
+      ])
+      expect(answered).toMatchObject({ value: ANSWER })
+      const message = expect.stringContaining(errorText('upstream_timeout', 'zh'))
+      expect(refused).toMatchObject({ reason: { message } })
+    },
+  )
 
-  test('of Gemini’s knows no sign of life, and keeps its status', async () => {
+  test('of Gemini receives no keep-alive, and keeps its status', async () => {
     const { model } = await aModelOf('stall')
     const client = await aClient(setup)
     expect((await called('gemini', model, client)).status).toBe(504)
@@ -248,7 +253,7 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
   const limits = { RELAY_KEEP_ALIVE: '1', RELAY_TIMEOUT: '2' }
   useRelaySetup((started) => (setup = started), { settings: limits })
 
-  test('is told so in the stream that holds signs of life and nothing else', async () => {
+  test('gets the error in a stream that contains only keep-alives', async () => {
     const model = await aServedModel(setup, 'stall')
     const client = await aClient(setup)
     const answer = await stream(setup, client, chatBody(model))
@@ -258,7 +263,7 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
   })
 })
 
-/** What a response has failed by, which its stream says in the end. */
+/** The error of a failed response, at the end of its stream. */
 function failedResponse(text: string): { isComplete: boolean; error: string } {
   const said = events(text)
   expect(said.map(({ name }) => name)).toEqual([

@@ -55,7 +55,7 @@ forEachDatabase('models that only the operator knows', (open) => {
     for (const name of ['temperature', 'top_p', 'max_tokens']) expect(sent).not.toHaveProperty(name)
   })
 
-  test('reasoning is sent back in the member that the model wants', async () => {
+  test('reasoning is sent back in the member that the model requires', async () => {
     const model = `boreas-${aModel()}`
     await aRoute(setup, model, { type: 50 })
     const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
@@ -100,7 +100,7 @@ forEachDatabase('models that only the operator knows', (open) => {
     expect(setup.app.options.text('ModelCapabilities')).toBe('{"a":{"reasoning":true}}')
   })
 
-  test('a preview tells what entries would do to served models', async () => {
+  test('a preview shows the effect of entries on served models', async () => {
     const model = `eurus-${aModel()}`
     await aRoute(setup, model, { type: 1 })
     const preview = (entries: string) =>

@@ -187,7 +187,7 @@ describe.each(clients)('openai %s', (_version, Client) => {
       expect(after).toBe('9')
     })
 
-    test('503: InternalServerError when nobody serves the model', async () => {
+    test('503: InternalServerError if no channel serves the model', async () => {
       const failing = sdk().chat.completions.create(ask('nobody-has-it'))
       await expect(failing).rejects.toBeInstanceOf(Client.InternalServerError)
     })

@@ -80,7 +80,7 @@ describe('the list of models', () => {
     })
   })
 
-  test('wants a valid token, and no money', async () => {
+  test('requires a valid token, but no quota', async () => {
     expectRefusal(await get(null, '/v1/models'), { code: 'token_missing', status: 401 })
     expectRefusal(await get({ key: 'x'.repeat(48) }, '/v1/models'), {
       code: 'token_unknown',
@@ -123,7 +123,7 @@ describe('one model', () => {
     },
   )
 
-  test('that nobody knows is an error object with status 200, as on the wire', async () => {
+  test('that is unknown is an error object with status 200, as on the wire', async () => {
     const client = await aClient(setup)
     const { status, json } = await get(client, '/v1/models/nothing')
     expect(status).toBe(200)
@@ -147,7 +147,7 @@ describe('one model', () => {
 describe('the balance', () => {
   let client: RelayClient
   let model: string
-  /** What is left and used: of the token, then of its owner, after one call of 18 points. */
+  /** Remaining and used amounts: of the token, then of its owner, after one call of 18 points. */
   const TOKEN = { remain: 1000 - 18, used: 18 }
   const USER = { remain: 50_000 - 18, used: 18 }
   beforeAll(async () => {
@@ -338,7 +338,7 @@ describe('other addresses', () => {
     expect((await setup.call('HEAD', '/v1/models')).status).toBe(401)
   })
 
-  test('a WebSocket for responses: 426, so that its client asks over HTTP at once', async () => {
+  test('a WebSocket for responses: 426, so that its client uses HTTP immediately', async () => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' }
     const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
       http.get(`${setup.url}/v1/responses`, { headers }, resolve).on('error', reject)
@@ -423,7 +423,7 @@ describe('a page of another origin', () => {
     expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
   })
 
-  test('may read the answer, its errors and the headers that tell of it', async () => {
+  test('may read the response, its errors and its headers', async () => {
     const { headers } = await setup.call('POST', '/v1/chat/completions', { body: {} })
     expect(headers['access-control-allow-origin']).toBe('*')
     const exposed = String(headers['access-control-expose-headers'])

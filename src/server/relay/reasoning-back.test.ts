@@ -74,7 +74,7 @@ describe('a turn without reasoning gets a placeholder on every channel type', ()
     }
   })
 
-  test('but not with another model, nor where it is told not to think', async () => {
+  test('but not with another model, nor with reasoning off', async () => {
     upstream.play = () => DONE
     for (const [model, over] of [
       ['gpt-4o', {}],
@@ -180,7 +180,7 @@ describe('refused for want of reasoning, a call is sent once more with it', () =
   })
 })
 
-describe('thoughts of other models stay behind where Claude goes on', () => {
+describe('reasoning of other models is not sent to Claude', () => {
   const wrapped = Buffer.from('gatehouse:openai:rs_1 seal').toString('base64')
   const text = { type: 'text', text: 'a' }
 
@@ -207,7 +207,7 @@ describe('thoughts of other models stay behind where Claude goes on', () => {
     ])
   })
 
-  test('and a model with a budget goes on without thinking while its call is answered', async () => {
+  test('and a model with a budget does not reason while its call is pending', async () => {
     upstream.play = () => MESSAGE
     const turns = [question, { role: 'assistant', content: [thinking('x'), use] }, used]
     const budget = { thinking: { type: 'enabled', budget_tokens: 2000 } }

@@ -25,9 +25,8 @@ import { responsesClient } from './protocols/openai-responses/client.ts'
 import { serverSentEvents } from './transport/wire.ts'
 
 /**
- * What the readers make of answers recorded of real providers, beside what an independent reader
- * found in them, and what clients of every dialect are told of them. `RECORDED_ANSWERS` names
- * another folder of recordings to play.
+ * Checks what the readers extract from recorded vendor responses against an independent reader, and
+ * what clients of every dialect receive. `RECORDED_ANSWERS` names another folder of recordings.
  */
 const folder = process.env['RECORDED_ANSWERS'] || undefined
 const isOtherFolder = folder !== undefined
@@ -42,10 +41,10 @@ const SPOKEN: Readonly<Partial<Record<RecordedApi, UpstreamName>>> = {
   cohere: 'cohere',
 }
 
-/** Reasons of Gemini's to end without an answer, which is told as an error. */
+/** Gemini's finish reasons without a response, which become an error. */
 const NO_ANSWER = /^\?(?:MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL|OTHER)/
 
-/** What is not compared, and why. */
+/** Comparisons that are skipped, and why. */
 const EXCEPTIONS: readonly [why: string, applies: (recorded: RecordedAnswer) => boolean][] = [
   ['no answer of a model', ({ meta }) => meta === null || meta.choices.length === 0],
   ['the SDK cannot read it either', ({ meta }) => Boolean(meta?.unreadable ?? meta?.problems)],
@@ -143,8 +142,8 @@ function meantBy({ parts, finish }: ChatAnswer['choices'][number]): MeantChoice 
 }
 
 /**
- * A choice as both sides tell it: without blanks between thoughts, which a client joins as it
- * likes, without the fences of code that Gemini has run, and without a reason that was not told.
+ * Normalizes a choice for the comparison: without whitespace between thoughts, which clients join
+ * differently, without code fences of Gemini's executed code, and without a missing finish reason.
  */
 function comparable(choice: MeantChoice, recorded: RecordedAnswer): MeantChoice {
   const expected = recorded.meta?.choices[0]?.finish ?? '?'
@@ -155,7 +154,7 @@ function comparable(choice: MeantChoice, recorded: RecordedAnswer): MeantChoice 
     ...choice,
     text: isCode ? choice.text.replaceAll(fence, '') : choice.text,
     reasoning: choice.reasoning.replaceAll(/\s+/g, ''),
-    // Some say `stop` after calls, or nothing; clients are told of the calls.
+    // Some upstreams report `stop` or no reason after calls; clients receive the reason for calls.
     finish: expected.startsWith('?') || (expected === 'stop' && hasCalls) ? '' : choice.finish,
   }
 }
@@ -198,7 +197,7 @@ function failing(provider: string, check: (recorded: RecordedAnswer) => void): s
   })
 }
 
-/** What differs, where that is known. */
+/** Known differences. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { message, actual, expected }: Error & { actual?: unknown; expected?: unknown } = error
@@ -222,7 +221,7 @@ describe.each(providers)('answers of %s', (provider) => {
     expect(failing(provider, check)).toEqual([])
   })
 
-  test('are told to clients of every dialect, whole and streamed', () => {
+  test('are sent to clients of every dialect, with and without streaming', () => {
     expect(failing(provider, expectTold)).toEqual([])
   })
 })
@@ -245,7 +244,7 @@ function expectGathered(recorded: RecordedAnswer): void {
   expectMeant(readWhole(upstream, Buffer.from(JSON.stringify(gathered.json))), recorded)
 }
 
-/** As a client has it that speaks the upstream's own dialect. */
+/** The response as a client of the upstream's dialect receives it. */
 function gathererOf(recorded: RecordedAnswer): StreamGatherer | null {
   const { name } = upstreamOf(recorded)
   if (name === 'responses') return responsesClient({}).gatherer()
@@ -298,7 +297,7 @@ const clients = (): [string, ClientDialect, (typeof speakers)['openai']][] => [
 
 const SAID = { stop: 'stop', length: 'length', tool: 'tools', filter: 'filtered' } as const
 
-/** What a client that hears the first choice is told. */
+/** The first choice as a client receives it. */
 function saidOf(recorded: RecordedAnswer) {
   const [first] = recorded.meta?.choices ?? []
   const { text, reasoning, tools, finish } = comparable(first ?? NO_CHOICE, recorded)
@@ -347,7 +346,7 @@ function falsified(recorded: RecordedAnswer, way: number): RecordedAnswer {
 
 const NEVER_USED = { prompt: 1, completion: 1, total: 2, cached: -1, cacheWrite: 0, reasoning: 0 }
 
-test('a recording that is told wrongly is noticed', () => {
+test('a wrong reading of a recording is detected', () => {
   const unnoticed = answered.filter((recorded, index) => {
     const wrong = falsified(recorded, index)
     try {
@@ -367,14 +366,14 @@ test('what ended without an answer is an error', () => {
   }
 })
 
-/** Files of `gatehouse record`: until somebody adds `meta`, they must agree with themselves. */
+/** Files of `gatehouse record`: without `meta`, they are only checked for consistency. */
 const unjudged = recordings.filter(
   ({ exchange, meta, status, api }) =>
     exchange !== undefined && meta === null && status === 200 && SPOKEN[api] !== undefined,
 )
 
 test.each(unjudged.map((recorded): [string, RecordedAnswer] => [recorded.name, recorded]))(
-  '%s is read, and is told alike to clients of every dialect',
+  '%s is read, and is the same for clients of every dialect',
   (_name, recorded) => {
     const { answer, reading } = read(recorded)
     const choices = answer.choices.map(meantBy)

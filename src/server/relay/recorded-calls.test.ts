@@ -155,7 +155,10 @@ test.each(chosen.map((recorded): [string, RecordedAnswer] => [recorded.name, rec
   },
 )
 
-/** Files of `gatehouse record` in another folder: each must come to what its client got then. */
+/**
+ * Files of `gatehouse record` in another folder: each must give the response that its client
+ * received.
+ */
 const folder = process.env['RECORDED_ANSWERS'] || undefined
 const exchanges = folder === undefined ? [] : recordedAnswers(folder)
 
@@ -163,7 +166,7 @@ test.each(
   exchanges
     .filter(({ exchange }) => exchange !== undefined)
     .map((recorded): [string, RecordedAnswer] => [recorded.name, recorded]),
-)('%s comes to what its client got', async (_name, recorded) => {
+)('%s gives the response that its client received', async (_name, recorded) => {
   const { requests, answer: got, recorded: wanted } = await playExchange(setup, recorded)
   expect(requests).toEqual([])
   expect(got).toEqual(wanted)

@@ -11,7 +11,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startRelay } from '../test/relay-setup.ts'
 import { ROOT_PASSWORD } from '../test/test-app.ts'
 
-/** What a real One API server answered, and what its upstream received, against ours. */
+/** Responses and upstream requests of a real One API server, compared with this server's. */
 
 const SETTINGS = { OPTIONS_MIN_ROLE: '100' }
 

@@ -88,7 +88,7 @@ onSqlite('a call is refused', (open) => {
       },
     )
 
-    test('exhausted (4): 401, before an expiry and whatever it has now', async () => {
+    test('exhausted (4): 401, before an expiry, and with any quota', async () => {
       const token = { status: TokenStatus.exhausted, expired_time: 1, remain_quota: 5 }
       const client = await aClient(setup, { token: { unlimited_quota: false, ...token } })
       await expectRefused(setup, client, chatBody(model), {
@@ -191,7 +191,7 @@ onSqlite('a call is refused', (open) => {
         headers: { 'x-forwarded-for': address },
       })
       if (isAllowed) expect(answer.status).toBe(200)
-      // The sentence tells neither the networks nor the address that was seen.
+      // The message contains neither the networks nor the client's address.
       else expectRefusal(answer, { code: 'token_address_not_allowed', status: 403 })
     })
 
@@ -206,7 +206,7 @@ onSqlite('a call is refused', (open) => {
     })
 
     // The connection that announcements come by was lost, and that one with it.
-    test('also when the networks were changed and nobody heard which token that was', async () => {
+    test('also if the announcement of changed networks was lost', async () => {
       const client = await aClient(setup)
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
       await setup.database.write
@@ -249,7 +249,7 @@ onSqlite('a call is refused', (open) => {
       }
     })
 
-    test('at once when the owner is disabled between two calls', async () => {
+    test('immediately after the owner is disabled between two calls', async () => {
       const client = await aClient(setup)
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
       await setup.database.write
@@ -257,7 +257,7 @@ onSqlite('a call is refused', (open) => {
         .set({ status: UserStatus.disabled })
         .where('id', '=', client.userId)
         .execute()
-      // Even where nobody announced it: money is held back where the status is stored.
+      // This holds without an announcement, since the reservation reads the stored status.
       await expectRefused(setup, client, chatBody(model), {
         code: 'token_owner_disabled',
         status: 403,
@@ -311,13 +311,13 @@ onSqlite('a call is refused', (open) => {
       }
     })
 
-    test('a model nobody serves: 503 that names group and model', async () => {
+    test('a model without a channel: 503 that names group and model', async () => {
       const client = await aClient(setup)
       const params = { group: 'default', model: 'nobody-has-it' }
       const refusal = { code: 'no_channel', status: 503, params } as const
       await expectRefused(setup, client, chatBody('nobody-has-it'), refusal)
       await expectNothingCharged(setup, client)
-      // Clients that ask again by themselves would do so in vain.
+      // Automatic retries would be useless.
       const { headers } = await post(setup, client, chatBody('nobody-has-it'))
       expect(headers['x-should-retry']).toBe('false')
     })
@@ -360,7 +360,7 @@ onSqlite('a call is refused', (open) => {
       })
     })
 
-    test('but neither for its group nor its models, and further parts say nothing', async () => {
+    test('but neither for its group nor its models, and further parts are ignored', async () => {
       const id = await aRoute(setup, aModel(), { group: 'vip' })
       const admin = await aClient(setup, { role: Role.admin })
       const other = aModel()
@@ -408,7 +408,7 @@ onSqlite('a call is refused', (open) => {
     })
   })
 
-  test('a token that nobody told us of being deleted stops working with its next reservation', async () => {
+  test('a token whose deletion was not announced stops working with its next reservation', async () => {
     const client = await aClient(setup)
     expect((await post(setup, client, chatBody(model))).status).toBe(200)
     await setup.database.write.deleteFrom('tokens').where('id', '=', client.tokenId).execute()
@@ -418,7 +418,7 @@ onSqlite('a call is refused', (open) => {
     })
   })
 
-  test('many refused tokens at once are each told their own reason', async () => {
+  test('many concurrent refused tokens each get their own reason', async () => {
     const tokens = await Promise.all(
       Array.from({ length: 20 }, async (_, index) => {
         const { userId } = await aClient(setup)

@@ -21,6 +21,7 @@ import { createFailureCounts, type ToldFailure } from '../dashboard/failures.ts'
 import { createCaptures } from '../log/body/capture.ts'
 import { createTraces } from '../log/trace/traces.ts'
 import type { Metrics } from '../metrics.ts'
+import type { Telemetry } from '../telemetry/telemetry.ts'
 import { Slots, untilEmpty } from '../slots.ts'
 import type { DialectName } from './protocols/canonical/chat-request.ts'
 import { createAbortQueue } from './transport/abort-queue.ts'
@@ -43,6 +44,7 @@ import { createRecorder } from './record/recorder.ts'
 import { relayProxy } from './other-calls/proxy-call.ts'
 import { proxyCallOf } from './other-calls/proxy-place.ts'
 import { authenticate } from './call/authenticate.ts'
+import { beginSpan, endSpan } from './call/call-span.ts'
 import { Call, refuseCall, UNENDED, type RelayParts } from './call/call.ts'
 import { sendError, sendText, sendWhole } from './call/respond.ts'
 import { ownError, shown } from './protocols/dialect/relay-error.ts'
@@ -117,10 +119,15 @@ const HTTP_REFUSED = 400
 /** Time that calls have to settle after they were broken off, in milliseconds. */
 const SETTLE_LIMIT_MS = 5000
 
-export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
+export async function createRelay(
+  app: App,
+  metrics: Metrics,
+  telemetry: Telemetry | null,
+): Promise<Relay> {
   const parts: RelayParts = {
     app,
     metrics,
+    telemetry,
     callers: createCallers(app),
     channels: createChannelMap(app.database, () => app.clock.monotonicMs()),
     health: createChannelHealth(app.clock),
@@ -188,7 +195,9 @@ export async function createRelay(app: App, metrics: Metrics): Promise<Relay> {
       const isRefused = call.response.statusCode >= HTTP_REFUSED || call.isRefusedInStream
       if (call.attempted !== null && isRefused) failures.add(call.attempted, toldBy(call))
       if (call.end !== null) {
-        metrics.relayed({ ...call.end, elapsedMs: app.clock.monotonicMs() - call.startedMs })
+        const elapsedMs = app.clock.monotonicMs() - call.startedMs
+        metrics.relayed({ ...call.end, elapsedMs })
+        if (call.span !== null) endSpan(call, call.span, { ...call.end, elapsedMs })
       }
     }
   }
@@ -343,12 +352,12 @@ async function answer(parts: RelayParts, call: Call, isClosing: boolean): Promis
   const asked = method === 'POST' ? surfaceOf(call.path, call.query) : null
   if (asked !== null) {
     const isFree = asked.surface.task === 'countTokens'
-    if (!isFree) call.end = UNENDED
+    if (!isFree) beginMetered(parts, call)
     if (isClosing) throw new AppError('busy')
     return isFree ? countTokens(parts, call, asked) : runCall(parts, call, asked)
   }
   const target = proxyCallOf(call.request.url ?? '')
-  if (target !== null) call.end = UNENDED
+  if (target !== null) beginMetered(parts, call)
   if (isClosing) throw new AppError('busy')
   if (target !== null) return relayProxy(parts, call, target)
   const stored = responseCallOf(method, call.path)
@@ -363,6 +372,12 @@ async function answer(parts: RelayParts, call: Call, isClosing: boolean): Promis
     throw new AppError('not_implemented')
   }
   sendUnknownPath(call)
+}
+
+/** From here on, the call is counted and, if configured, traced. */
+function beginMetered({ telemetry }: RelayParts, call: Call): void {
+  call.end = UNENDED
+  if (telemetry !== null) beginSpan(telemetry, call)
 }
 
 /** HEAD is handled as GET; Node omits the body. */

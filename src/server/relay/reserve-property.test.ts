@@ -12,7 +12,7 @@ const PROMPT_ERROR = 8
 interface Call {
   /** Tokens that the model would write. */
   size: number
-  /** What the client allows; null: it says nothing. */
+  /** The client's output limit; null if not set. */
   limit: number | null
   choices: number
   isStream: boolean
@@ -68,7 +68,7 @@ forEachDatabase('any sequence of parallel calls and credits', (open) => {
         return (await (isStream ? stream : post)(setup, client, body)).status
       }),
     )
-    // Whatever happens, a client hears one of these.
+    // A client receives one of these in every case.
     expect(statuses.filter((status) => ![200, 401, 403, 429].includes(status))).toEqual([])
     return statuses.filter((status) => status === 200).length
   }

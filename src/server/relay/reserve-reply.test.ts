@@ -174,7 +174,7 @@ forEachDatabase('a reply that the balance does not cover', (open) => {
       holding.destroy()
     })
 
-    test('twenty at once on a balance that covers what they cost are all served, none cut', async () => {
+    test('twenty concurrent calls on a balance that covers their cost are all served in full', async () => {
       const cost = TOLD + 100
       const client = await aClient(setup, { quota: 20 * cost })
       const model = await aServedModel(setup, 'tokens-100+obey-max+slow-10')
@@ -186,7 +186,7 @@ forEachDatabase('a reply that the balance does not cover', (open) => {
       expect(await quotaOf(setup, client.userId)).toBe(0)
     })
 
-    test('is refused at once where the balance cannot pay it even after they end', async () => {
+    test('is refused immediately if the balance cannot pay it even after they end', async () => {
       const token = { unlimited_quota: false, remain_quota: 5 }
       const client = await aClient(setup, { quota: 700, token })
       expectRefusal(await post(setup, client, chatBody(await aServedModel(setup))), {
@@ -196,7 +196,7 @@ forEachDatabase('a reply that the balance does not cover', (open) => {
       })
     })
 
-    test('runs alone where the upstream cannot be told a limit', async () => {
+    test('runs alone if the upstream has no output limit', async () => {
       const model = aModel()
       await aRoute(setup, model, { type: 34, words: 'hang' })
       const client = await aClient(setup, { quota: 5000 })
@@ -223,13 +223,13 @@ forEachDatabase('a reply that the balance does not cover', (open) => {
       const { ledger } = await bookedCall(setup, requestIdOf(answer))
       expect(-ledger.user_amount).toBeGreaterThan(300)
       expect(-ledger.user_amount).toBeLessThan(2500)
-      // A fast one has sent everything before it hears of that.
+      // A fast upstream has sent everything before the abort arrives.
       if (pace === 'fast') return
       await eventually(() => setup.upstream.seen()[0]?.outcome === 'client-gone', 'the abort')
     },
   )
 
-  test('what is owed is paid by the next credit, and nobody who owes can call', async () => {
+  test('the next credit pays a debt, and a user with a debt cannot call', async () => {
     const client = await aClient(setup, { quota: 100 })
     const model = await aServedModel(setup, 'tokens-500')
     await post(setup, client, chatBody(model))

@@ -135,13 +135,13 @@ onSqlite('trying another channel', (open) => {
       for (let call = 1; call <= FAILURES_TO_OPEN + 1; call += 1) {
         const answer = await post(setup, client, { model, input }, { path })
         const { log } = await bookedCall(setup, requestIdOf(answer))
-        // The channel is well, and goes on being asked.
+        // The channel is healthy and stays in use.
         expect({ asked, channel: log.channel_id }).toEqual({ asked: call, channel: working })
       }
       await upstream.close()
     })
 
-    test('when nobody listens at an address, or the address cannot be used', async () => {
+    test('if an address is unreachable or unusable', async () => {
       for (const base_url of ['http://127.0.0.1:9', 'http://169.254.169.254', 'http://0.0.0.0:1']) {
         const { model, failing, client } = await failingFirst('')
         await moveTo(failing, base_url)
@@ -149,13 +149,13 @@ onSqlite('trying another channel', (open) => {
       }
     })
 
-    test('when an adopted channel has an address that is none', async () => {
+    test('if an adopted channel has an invalid address', async () => {
       const { model, failing, client } = await failingFirst('')
       await moveTo(failing, 'http://[::1%25lo]')
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
 
-    test('when a channel’s type is of a protocol that is not spoken', async () => {
+    test('if a channel’s type has an unsupported protocol', async () => {
       const { model, client } = await failingFirst('', { type: 43 })
       expect((await post(setup, client, chatBody(model))).status).toBe(200)
     })
@@ -224,7 +224,7 @@ onSqlite('trying another channel', (open) => {
       await expectNothingCharged(setup, admin)
     })
 
-    test('when the operator wants none', async () => {
+    test('if retries are off', async () => {
       await setup.app.options.set('RetryTimes', '0')
       const { model, client } = await failingFirst('fail-500')
       expect((await post(setup, client, chatBody(model))).status).toBe(500)
@@ -232,7 +232,7 @@ onSqlite('trying another channel', (open) => {
       await expectNothingCharged(setup, client)
     })
 
-    test('more often than the operator wants', async () => {
+    test('more often than configured', async () => {
       const model = aModel()
       for (let index = 0; index < 5; index += 1) await aRoute(setup, model, { words: 'fail-500' })
       await aRoute(setup, model, { priority: -1 })
@@ -255,7 +255,7 @@ onSqlite('trying another channel', (open) => {
       setup.upstream.seen()
       const client = await aClient(setup)
       const answer = await post(setup, client, chatBody(model))
-      // From the highest priority down; the last failure is what the client hears of.
+      // From the highest priority down; the client receives the last failure.
       expect(addressesSeen()).toEqual(['~fail-503', '~fail-502', '~fail-500'])
       expect(answer.status).toBe(500)
       await expectNothingCharged(setup, client)

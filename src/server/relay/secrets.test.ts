@@ -14,11 +14,11 @@ import {
 } from '../test/relay-setup.ts'
 import { upstreamError } from './errors/upstream-error.ts'
 
-/** The operator's secrets, which an upstream knows and may repeat. */
+/** The operator's secrets, which an upstream has and may repeat. */
 const KEY = 'sk-the-operators-key-0123456789'
 const PLAIN_KEY = 'no-prefix-key-9876543210'
 
-describe('an upstream that repeats what it knows', () => {
+describe('an upstream that repeats secrets', () => {
   let setup: RelaySetup
   let client: RelayClient
   let upstream: ScriptedUpstream
@@ -80,7 +80,7 @@ describe('an upstream that repeats what it knows', () => {
     ],
   ]
 
-  test.each(cases)('%s tells neither the client nor the trace', async (_what, make) => {
+  test.each(cases)('%s reveals nothing to the client or in the trace', async (_what, make) => {
     for (const key of [KEY, PLAIN_KEY]) {
       script = make(key)
       const model = aModel()

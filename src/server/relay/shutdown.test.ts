@@ -91,7 +91,7 @@ forEachDatabase('a server that stops', (open) => {
     return { ended, text: () => text, askAgain: () => void socket.write(call) }
   }
 
-  test('breaks off what takes too long, tells the client, and charges what came', async () => {
+  test('breaks off slow calls, reports it to the client, and charges the received part', async () => {
     const setup = await startRelay(remembered, { SHUTDOWN_TIMEOUT: '0' })
     const client = await aClient(setup)
     const endless = await aServedModel(setup, 'chunks-900+tokens-900+slow-chunk-50+no-usage')
@@ -118,7 +118,7 @@ forEachDatabase('a server that stops', (open) => {
     expect(rows[0]?.completion_tokens).toBeGreaterThanOrEqual(delivered)
   })
 
-  /** What another process makes of the open calls of one that it takes for dead. */
+  /** Another process settles the open calls of a process that it assumes dead. */
   async function recoverAsAnother({ clock }: RelaySetup) {
     const other = await openDatabase(location)
     await other.write.deleteFrom('nodes').execute()

@@ -16,8 +16,8 @@ import {
 import { useRelay } from '../test/use-relay.ts'
 
 /**
- * Texts that end an answer and that the upstream cannot be told, here those of the Responses API:
- * the answer is cut by the gateway, and a stream is read no further.
+ * Stop texts that the upstream does not accept, here those of the Responses API: the gateway cuts
+ * the response, and does not read a stream further.
  */
 
 const PIECES = ['One. ', 'Two. E', 'N', 'D Three.', ' Four.']
@@ -57,7 +57,7 @@ beforeEach(() => {
 })
 afterAll(() => upstream.close())
 
-/** A model that only the Responses API knows. */
+/** A model that only the Responses API has. */
 async function aServedModel(): Promise<string> {
   const model = `o1-pro-${aModel()}`
   await aRoute(setup, model, { type: 1, base_url: upstream.url })

@@ -19,7 +19,7 @@ import {
   type RelaySetup,
 } from '../test/relay-setup.ts'
 
-/** What clients notice of a database that cannot write, and what is booked when it can again. */
+/** Effects of a database that cannot write on clients, and the charges when it can again. */
 
 let setup: RelaySetup
 let failures: { kinds: LedgerOperation['kind'][]; left: number }
@@ -49,7 +49,7 @@ test('nothing can be reserved: 503, the upstream is not asked, and nothing stays
   expect((await post(setup, client, chatBody(model))).status).toBe(200)
 })
 
-test('nor does a raw call go out that cannot be reserved', async () => {
+test('nor is a raw call sent without a reservation', async () => {
   const client = await aClient(setup, { role: Role.admin })
   const base_url = setup.upstream.url
   const channel = await aChannel(setup, { type: ChannelTypeNumber.proxy, base_url, models: '' })

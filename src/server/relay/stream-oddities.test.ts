@@ -41,7 +41,7 @@ let script: {
   headers?: Record<string, string | string[]>
   status?: number
   isHeld?: boolean
-  /** What comes a moment after `bytes`. */
+  /** Data that arrives shortly after `bytes`. */
   rest?: string
 }
 beforeAll(async () => {
@@ -260,7 +260,7 @@ test('fields other than data, and events with names, pass as they are', async ()
   expect(answer.text().startsWith(bytes)).toBe(true)
 })
 
-test('no header of the upstream’s goes on', async () => {
+test('no header of the upstream is passed on', async () => {
   const { answer } = await streamed(chunk('a') + FINISH + DONE, {
     headers: {
       'set-cookie': ['session=theirs'],

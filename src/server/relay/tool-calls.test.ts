@@ -337,7 +337,7 @@ describe('an upstream that uses one id again', () => {
     expect(last.flatMap(({ tool_call_id: own }) => own ?? [])).toEqual(called)
   })
 
-  test('and whose conversation goes on with Claude has others there', async () => {
+  test('and gets other ids in a conversation that continues with Claude', async () => {
     upstream.play = () => message([{ type: 'text', text: 'Hi.' }], 'end_turn')
     const model = await aModelAt(14, `our-claude-sonnet-4-5-${aModel()}`)
     const turn = [

@@ -23,19 +23,21 @@ import {
 import { TEST_CERTIFICATE, TEST_CERTIFICATE_KEY } from '../test/test-certificate.ts'
 
 /**
- * The catalogue of what upstreams do wrong, row by row: what the client hears, what the channel is
- * blamed for, and that every call ends in exactly one way in the books. Rows about the server's own
- * surroundings are elsewhere: storage-trouble.test.ts (disk full, database gone),
- * client-gone.test.ts (slow and vanishing clients), bench/crash.test.ts (SIGKILL),
- * shutdown.test.ts, and, for addresses that may not be called, ../egress/egress.test.ts.
+ * The catalogue of upstream faults, row by row: the client's response, the effect on the channel's
+ * health, and exactly one outcome per call in the ledger. Faults of the server's environment are
+ * elsewhere: storage-trouble.test.ts (disk full, database gone), client-gone.test.ts (slow and
+ * vanishing clients), bench/crash.test.ts (SIGKILL), shutdown.test.ts, and, for blocked addresses,
+ * ../egress/egress.test.ts.
  */
 interface Row {
   fault: string
   /** Makes the upstream misbehave; a base address where the fake upstream cannot. */
   words: string
-  /** What a client without a stream hears. */
+  /** The response for a client without streaming. */
   whole: number
-  /** What a client of a stream hears: a status before the answer, or how its stream ends. */
+  /**
+   * The result for a client of a stream: a status before the response, or the end of the stream.
+   */
   streamed: number | 'whole' | 'error'
   /** Why the call failed or how its stream ended, as the metrics count it. */
   counted: string
@@ -272,7 +274,7 @@ onSqlite('an upstream that', (open) => {
     return { model, channel }
   }
 
-  /** What became of one call: for its client, in the books, and for its channel. */
+  /** The result of one call for its client, the ledger and the channel. */
   async function outcomeOf({ words }: Row, isStream: boolean) {
     const client = await aClient(setup)
     const { model, channel } = await aFaulty(words)
@@ -309,7 +311,7 @@ onSqlite('an upstream that', (open) => {
     return [...lines].flatMap(([, outcome = '', at]) => (Number(at) === channel ? [outcome] : []))
   }
 
-  // All at once, because those that are silent take a second each.
+  // All concurrently, because silent upstreams take a second each.
   type Outcome = Awaited<ReturnType<typeof outcomeOf>>
   const outcomes = new Map<string, { whole: Outcome; streamed: Outcome }>()
   beforeAll(async () => {

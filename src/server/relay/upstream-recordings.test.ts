@@ -14,7 +14,7 @@ import { ROOT_PASSWORD } from '../test/test-app.ts'
 let setup: RelaySetup
 let ran: RanStep[]
 beforeAll(async () => {
-  // As the recorded server has it when nobody says otherwise.
+  // The default of the recorded server.
   const settings = { OPTIONS_MIN_ROLE: '100', GEMINI_SAFETY_SETTING: 'BLOCK_NONE' }
   setup = await startRelay(undefined, settings)
   // The recorded server booked a moment after its answer; ours has booked when it answers.
@@ -70,7 +70,7 @@ test('every reason has its difference, in each type that it names', () => {
   expect(unused).toEqual([])
 })
 
-test('Gemini is told from where on to hold answers back', () => {
+test('Gemini receives the safety threshold', () => {
   const step = ran.find(({ name }) => name === 'type 24, plain')
   const threshold = 'BLOCK_NONE'
   expect(callsIn(step?.got.upstream)[0]?.body).toHaveProperty('safetySettings[0]', {
@@ -79,7 +79,7 @@ test('Gemini is told from where on to hold answers back', () => {
   })
 })
 
-/** Our fake Cloudflare knows no account of the recorded name. */
+/** The fake Cloudflare does not have the recorded account. */
 const OTHER_UPSTREAM = 'type 37'
 
 test('what the recorded server got answered is answered here', () => {

@@ -64,7 +64,7 @@ test('B14: what Gemini’s tools gave it to read is prompt, not output', () => {
   })
 })
 
-test('B15: thoughts are charged, whoever leaves them out of the completion', () => {
+test('B15: reasoning is charged even if a vendor excludes it from the completion', () => {
   const gemini = {
     promptTokenCount: 10,
     candidatesTokenCount: 5,
@@ -304,14 +304,14 @@ describe('a refusal by Anthropic before anything was written', () => {
 
   interface Refusal {
     category?: string | null
-    /** What was written before. */
+    /** Text before the refusal. */
     said?: string
     type?: number
   }
   const CHAT = '/v1/chat/completions'
   const MESSAGES = '/v1/messages'
 
-  /** What is booked for the call. */
+  /** Returns the quota charged for the call. */
   async function quotaOf(
     path: string,
     isStream: boolean,

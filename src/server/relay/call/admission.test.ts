@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { Admission } from './admission.ts'
 
 /**
- * A ledger that takes `msOf(running)` for a reservation, on a clock of its own. `callAt` begins a
- * call; `run` lets all reservations end in their order.
+ * A ledger whose reservations take `msOf(running)` on a fake clock. `callAt` begins a call; `run`
+ * ends all reservations in order.
  */
 function simulation(msOf: (running: number) => number) {
   let nowMs = 0

@@ -1,13 +1,13 @@
 import { AppError } from '../../app-error.ts'
 import type { Clock } from '../../clock.ts'
 
-/** Length of a measurement, in milliseconds. */
+/** Length of a measurement window, in milliseconds. */
 const WINDOW_MS = 100
-/** Reservations that a window needs to say anything. */
+/** Minimum number of reservations in a window for a decision. */
 const SAMPLES_MIN = 4
 /**
- * A reservation takes a few milliseconds. If even the fastest one of a window takes longer than
- * this, or than so many times the usual, calls are queuing.
+ * A reservation takes a few milliseconds. Calls are queuing if even the fastest one of a window
+ * takes longer than this, or longer than this multiple of the usual time.
  */
 const SLOW_MS = 25
 const SLOW_TIMES = 5
@@ -30,9 +30,10 @@ interface Waiter {
 /**
  * Protects the process against more calls than it can serve. Each call reserves points before it is
  * sent, through the ledger's queue, so the time of a reservation shows the load of process and
- * database. When reservations become slow, the number that may run at once is limited, as many wait
- * in a queue, and further calls are refused before their body is read. Tokens take turns, and the
- * token with the most waiting calls is refused first. Without overload nothing is limited.
+ * database. When reservations become slow, the number of concurrent reservations is limited, as
+ * many calls wait in a queue, and further calls are refused before their body is read. Tokens take
+ * turns, and the token with the most waiting calls is refused first. Without overload nothing is
+ * limited.
  */
 export class Admission {
   /** Number of refused calls. */
@@ -56,7 +57,9 @@ export class Admission {
     this.clock = clock
   }
 
-  /** Throws `busy` if a call of the token would find no room now, so that it need not be read. */
+  /**
+   * Throws `busy` if a call of the token would be refused now, so that its body need not be read.
+   */
   refuseIfFull(tokenId: number): void {
     if (!this.isFull || this.isShorter(tokenId)) return
     this.refused += 1
@@ -143,7 +146,7 @@ export class Admission {
       const factor = Math.min(SHRINK_MAX, Math.max(SHRINK_MIN, slowMs / fastestMs))
       this.limit = Math.max(LIMIT_MIN, Math.floor(Math.min(this.limit, this.runningMost) * factor))
       this.windowsAtLeast = this.limit === LIMIT_MIN ? this.windowsAtLeast + 1 : 0
-      // Fewer calls at once do not help: it is the database that has become slower.
+      // Fewer concurrent calls do not help: the database itself has become slower.
       if (this.windowsAtLeast > WINDOWS_TO_LEARN) this.usualMs = fastestMs
       return
     }
@@ -155,7 +158,7 @@ export class Admission {
     }
     const isUsed = this.runningMost >= this.limit
     if (isUsed) this.limit = Math.ceil(this.limit * GROW)
-    // The load has fallen to a fraction of what is possible.
+    // The load has fallen to a fraction of the capacity.
     else if (this.runningMost < this.limit / 2) this.limit = Infinity
   }
 }

@@ -12,6 +12,7 @@ import type { Egress } from '../../egress/egress.ts'
 import type { CallCapture, Captures } from '../../log/body/capture.ts'
 import type { Traces } from '../../log/trace/traces.ts'
 import type { Metrics } from '../../metrics.ts'
+import type { CallSpan, Telemetry } from '../../telemetry/telemetry.ts'
 import type { Affinity } from '../routing/conversation/affinity.ts'
 import type { Caller, Callers } from '../routing/caller.ts'
 import type { LiveChannelMap } from '../routing/live-channel-map.ts'
@@ -35,6 +36,8 @@ import type { ByteBudget, Lease } from '../transport/byte-budget.ts'
 export interface RelayParts {
   app: App
   metrics: Metrics
+  /** Exports traces and metrics to a collector; null if none is configured. */
+  telemetry: Telemetry | null
   callers: Callers
   channels: LiveChannelMap
   health: ChannelHealth
@@ -101,6 +104,8 @@ export class Call {
   trail: Trail | null = null
   /** The call's outcome for the metrics so far; null if calls of this kind are not counted. */
   end: CallEnd | null = null
+  /** The call's span for the OpenTelemetry collector; null if none is configured. */
+  span: CallSpan | null = null
   /** The stream whose head was sent before the upstream answered; null if none was opened. */
   opened: StreamOutput | null = null
   /** The call was refused after a success status had been sent. */
@@ -152,6 +157,11 @@ export class Call {
     this.results.input = input
   }
 
+  /** The client's request; null before it is read. */
+  get knownInput(): CallInput | null {
+    return this.results.input ?? null
+  }
+
   /**
    * The request members that determine the price and the response format. Stage: `read-request.ts`.
    */
@@ -160,6 +170,10 @@ export class Call {
   }
   set figures(figures: RequestFigures) {
     this.results.figures = figures
+  }
+  /** The client has requested a stream; false before the request is read. */
+  get isStreamed(): boolean {
+    return this.results.figures?.isStream ?? false
   }
 
   /** The channels that may serve the call. Stage: `route.ts`. */

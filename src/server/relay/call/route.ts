@@ -60,7 +60,7 @@ async function destinationOf(
   model: string,
 ): Promise<Destination> {
   const current = channels.current()
-  // A promise only after a change: other calls continue without a turn of the event loop.
+  // The map is a promise only after a change; without one, the call continues synchronously.
   const map = current instanceof Promise ? await current : current
   if (caller.pinnedChannel !== null) {
     const channel = /^\d{1,15}$/.test(caller.pinnedChannel)

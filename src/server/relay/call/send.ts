@@ -1,9 +1,10 @@
-import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
+import { isWell, type AttemptOutcome } from '../errors/attempt-outcome.ts'
 import { convertedError } from '../errors/client-error.ts'
 import { resultOf } from '../routing/health.ts'
 import { relayStream } from './respond-stream.ts'
 import { relayWhole } from './respond-whole.ts'
 import type { Call, RelayParts } from './call.ts'
+import { beginAttemptSpan, endAttemptSpan, sendTraceContext } from './call-span.ts'
 import { relayRecording } from './respond-sound.ts'
 import { mayHaveSecondForm, sendSecondForm } from './second-form.ts'
 import { noteAnswer, noteAttempt, noteBroken } from './watch.ts'
@@ -14,11 +15,14 @@ export async function sendAttempt(parts: RelayParts, call: Call): Promise<Attemp
   const { channel, modelName, isTrial } = attempt
   const beganMs = parts.app.clock.monotonicMs()
   const tell = parts.health.begin(channel, modelName, beganMs)
+  if (call.span !== null) beginAttemptSpan(call.span, attempt)
   const onBegin = (): void => tell({ kind: 'well' })
   const recorded = parts.recorder.isOn ? withRecording(parts, call) : parts
   const outcome = await answered(recorded, call, onBegin)
   tell(resultOf(outcome))
-  if (isTrial || call.trail !== null || outcome.kind === 'failed') {
+  if (call.span !== null) endAttemptSpan(call.span, outcome)
+  const isTold = outcome.kind !== 'abandoned' && !isWell(outcome)
+  if (isTrial || call.trail !== null || isTold) {
     noteAttempt(parts, call, { outcome, beganMs })
   }
   if (outcome.kind === 'answered') {
@@ -62,6 +66,7 @@ async function respond(
 ): Promise<AttemptOutcome> {
   const { attempt, figures, input } = call
   call.notes = attempt.notes
+  if (call.span !== null && parts.app.config.RELAY_TRACEPARENT) sendTraceContext(call, call.span)
   if (figures.isRecording === true) return relayRecording(parts, call, onBegin)
   const outcome = figures.isStream
     ? await relayStream(parts, call, onBegin)

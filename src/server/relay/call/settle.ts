@@ -117,6 +117,7 @@ export async function settleCall(
   attempt: Attempt,
   measured: { used: TokenUsage; source: UsageSource; ending: Ending },
 ): Promise<SettledCall | null> {
+  if (call.span !== null) call.span.usage = { model: attempt.modelName, ...measured.used }
   if (isGivenAway(parts.app.config, measured)) {
     await Promise.all([parts.app.ledger.release(call.requestId), remembered(parts, call)])
     return GIVEN_AWAY

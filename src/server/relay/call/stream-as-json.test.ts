@@ -86,7 +86,7 @@ describe.each(pairs)('a client of $name with a channel of $label', ({ name, type
   })
 })
 
-// Usage and headers are the same with and without an upstream stream.
+// The response has the same members whether the upstream streams it or not.
 test.each<[SpokenName, number, Wish]>([
   ['openai', 1, {}],
   ['openai', 1, { tools: ['weather', 'clock'], choice: 'required' }],

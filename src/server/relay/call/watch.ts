@@ -51,6 +51,8 @@ export function noteBroken(
   call: Call,
   { broken, said }: { broken: BrokenBy; said: RelayError | null },
 ): void {
+  // An account that is found to be spent only now is spent for other calls too.
+  if (said !== null) parts.liveStatus.refused(call.attempt.channel, said, byOf(call))
   logFailure(parts, call, { cause: broken, error: said })
 }
 

@@ -15,9 +15,11 @@ const imitatorStatuses: Readonly<Record<number, number>> = {
 }
 
 /**
- * Codes that OpenAI sends with `invalid_request_error` although they concern the key or the model.
+ * Codes that concern the key, the account or the model, with the status that OpenAI sends them
+ * with. Some have the type `invalid_request_error`, and in a stream none has a status.
  */
-const UNBLAMED: ReadonlyMap<string, number> = new Map([
+const CODE_STATUSES: ReadonlyMap<string, number> = new Map([
+  ['insufficient_quota', 429],
   ['invalid_api_key', 401],
   ['account_deactivated', 401],
   ['model_not_found', 404],
@@ -30,8 +32,8 @@ const UNBLAMED: ReadonlyMap<string, number> = new Map([
 export function openaiStatus(error: JsonRecord): number | undefined {
   const { code, type, status_code: numbered } = error
   const status = statusInCode(error) ?? (isErrorStatus(numbered) ? numbered : knownStatus(error))
-  if (status !== undefined || type !== 'invalid_request_error') return status
-  return UNBLAMED.get(wordOf(code)) ?? 400
+  if (status !== undefined) return status
+  return CODE_STATUSES.get(wordOf(code)) ?? (type === 'invalid_request_error' ? 400 : undefined)
 }
 
 /** `status_code` is an HTTP status at Groq and MiniMax's own number at MiniMax. */

@@ -85,6 +85,17 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       },
     )
 
+    test('when the upstream names its account in the middle of a stream', async () => {
+      const { failing, model } = await failingFirst('quota-mid-stream')
+      const client = await aClient(setup)
+      const answer = await post(setup, client, chatBody(model, { stream: true }))
+      expect(answer.status).toBe(200)
+      await eventually(
+        async () => (await statusOf(failing)) === autoDisabled,
+        'the channel to be disabled',
+      )
+    })
+
     test('even the last channel of a model if the reason is named', async () => {
       const model = aModel()
       const id = await aRoute(setup, model, { words: 'fail-key' })

@@ -1,6 +1,7 @@
 import type { RouteAttempt, RouteState, RouteTrace } from '../../../contract/route-api.ts'
 import { keyTail } from '../../../contract/channel-keys.ts'
 import { isWell, type AttemptOutcome, type FailedAttempt } from '../errors/attempt-outcome.ts'
+import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import type { RoutableChannel } from './choose-channel.ts'
 
 /**
@@ -31,6 +32,7 @@ export class Trail {
   attempt({ channel, outcome, isTrial, stays, elapsedMs }: Attempted): void {
     const { id: channel_id, name, keyId, key } = channel
     const isFailed = outcome.kind === 'failed'
+    const error = errorOf(outcome)
     if (outcome.kind === 'answered') this.outcome = 'answered'
     if (keyId !== '') this.usedKeys.push(channel)
     this.attempts.push({
@@ -40,9 +42,10 @@ export class Trail {
       is_trial: isTrial,
       ...(stays ? { stays } : {}),
       result: isFailed ? outcome.cause : resultOf(outcome),
-      status: isFailed && outcome.cause === 'status' ? outcome.error.status : 0,
-      code: isFailed && outcome.cause === 'status' ? codeOf(outcome) : '',
-      ...(isFailed ? wordsOf(outcome) : {}),
+      status: error?.status ?? 0,
+      code: error === null ? '' : codeOf(error),
+      ...(isFailed ? wordsOf(outcome.error) : {}),
+      ...(error === null ? {} : wordsOf(error)),
       elapsed_ms: Math.max(0, Math.round(elapsedMs)),
     })
   }
@@ -73,13 +76,18 @@ const resultOf = (outcome: Exclude<AttemptOutcome, FailedAttempt>) =>
 /** Maximum stored characters of an upstream's error code. */
 const CODE_MAX = 100
 
-const codeOf = ({ error }: FailedAttempt): string =>
-  (String(error.code) || error.type).slice(0, CODE_MAX)
+const codeOf = ({ code, type }: RelayError): string => (String(code) || type).slice(0, CODE_MAX)
+
+/** Returns the upstream's own error: its refusal, or the one in the middle of its response. */
+function errorOf(outcome: AttemptOutcome): RelayError | null {
+  if (outcome.kind === 'failed') return outcome.cause === 'status' ? outcome.error : null
+  return outcome.kind === 'answered' ? (outcome.said ?? null) : null
+}
 
 /** Maximum stored characters of an upstream's message. */
 const WORDS_MAX = 500
 
-const wordsOf = ({ error: { ownWords = '' } }: FailedAttempt) =>
+const wordsOf = ({ ownWords = '' }: RelayError) =>
   ownWords === '' ? {} : { message: ownWords.slice(0, WORDS_MAX) }
 
 /** Returns the call's trail and creates it if missing. */

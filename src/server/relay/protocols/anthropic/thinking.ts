@@ -192,7 +192,7 @@ function lacksReasoning(messages: readonly Message[], model: Capabilities): bool
 }
 
 /**
- * Whether a thought goes back to this model of Anthropic's dialect: Claude accepts only its own;
+ * Whether reasoning is sent back to this model of Anthropic's dialect: Claude accepts only its own;
  * other models need theirs, which are not signed.
  */
 export const isThoughtTaken = (part: AssistantPart, to: AskedModel): boolean =>

@@ -135,7 +135,7 @@ export class AnthropicStreamWriter implements StreamWriter {
   private openArguments = new ArgumentsText()
   /** Calls that began while another was open. */
   private readonly waiting = new Map<number, WaitingCall>()
-  /** How many of these calls have incomplete arguments. */
+  /** Number of waiting calls with incomplete arguments. */
   private halfWaiting = 0
   /** Events that came between the pieces of calls. */
   private readonly said: ChatEvent[] = []

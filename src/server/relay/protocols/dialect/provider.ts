@@ -92,7 +92,7 @@ export const PAID_BY_THE_PIECE: ReadonlySet<Task> = new Set([
 export interface ProviderChannel {
   type: number
   key: string
-  /** Without a trailing slash; empty: the type's default. */
+  /** Base URL without a trailing slash; empty for the type's default. */
   baseUrl: string
   /** API version, if the channel's form has that field; empty: the provider's default. */
   apiVersion: string

@@ -72,7 +72,7 @@ const streamedPrediction: Walk = async (steps, request) => {
 const isLast = ({ data }: { data: Buffer | null }): boolean =>
   data !== null && namedEvent(parseJson(data.toString('utf8'))).name === 'done'
 
-/** Maximum time that a client with its whole text waits for the usage, in ms. */
+/** Maximum time in ms to wait for the usage after the client has received the whole text. */
 const FIGURES_MS = 5000
 
 /** Adds the usage. A stream that is complete stays complete even without its usage. */

@@ -40,7 +40,10 @@ const USUAL_NAMES: InputNames = {
   isList: false,
 }
 
-/** By the owner of the model, as each copies the names of its own API, or by the model itself. */
+/**
+ * Input names by the model's owner, since each owner uses the names of its own API, or by the model
+ * itself.
+ */
 const NAMES: ReadonlyMap<string, InputNames> = new Map([
   [
     'openai',
