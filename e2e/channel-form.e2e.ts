@@ -91,7 +91,7 @@ async function addModel(name: string): Promise<void> {
   await button('填入').click()
 }
 
-/** What decides which rows the form shows and what it sends; names and hints are data. */
+/** Returns the members that decide which rows the form shows and what it sends. */
 const formShape = (row: ChannelType): string =>
   JSON.stringify([
     row.baseUrlField.mode,

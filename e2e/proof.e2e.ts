@@ -76,7 +76,7 @@ describe.each(['zh', 'en'] as const)('a proof of identity (%s)', (language) => {
   })
 })
 
-test('after it, a form of settings with several guarded options is saved at once', async () => {
+test('after it, a form of settings with several guarded options is saved by one click', async () => {
   expireProofs()
   const { page } = await visit.open('/setting?tab=system', visit.root)
   await page.getByLabel('SMTP 服务器').fill('smtp.example.com')

@@ -52,7 +52,7 @@ export interface VisitedPage {
 
 /** A window between two visits. */
 interface Window extends VisitedPage {
-  /** What it was opened at last. */
+  /** The path that it last opened. */
   path: string
 }
 

@@ -140,7 +140,7 @@ const must_set_up_second_factor = z
   .boolean()
   .optional()
   .describe(
-    'True if the account must have a second factor and has none: most other calls are rejected until it is set up. Gatehouse only.',
+    'True if the account must have a second factor and lacks it: most other calls are rejected until it is set up. Gatehouse only.',
   )
 
 export const SignedIn = z
@@ -341,7 +341,7 @@ export const userApi = {
     summary:
       'Changes the caller’s name or password; a new password ends the other sessions and the access token.',
     access: 'user',
-    // Else a session could set a password, and prove with it whatever it likes.
+    // Otherwise a session could set a password and then prove its identity with it.
     needsProof: ({ body }) => Boolean(body['password']) && !body['old_password'],
     body: SelfUpdate,
     duringPasswordChange: true,

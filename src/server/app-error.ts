@@ -22,7 +22,7 @@ export class AppError extends Error {
     this.detail = detail
   }
 
-  /** The account that somebody tried to use, for the audit. */
+  /** The account that the caller tried to use, for the audit. */
   account: { id: number; username: string } | null = null
 
   about(account: { id: number; username: string } | null | undefined): this {

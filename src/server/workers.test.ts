@@ -67,7 +67,7 @@ test('workers share a port and their metrics, and are replaced without a failed 
   const metrics = await fetch(`${server.address}metrics`)
   const text = await metrics.text()
   expect(metrics.status).toBe(200)
-  // Each worker served a share; whichever reports, all calls are counted.
+  // Each worker served a share; the one that reports counts the calls of all.
   expect(text).toContain('gatehouse_api_calls_total{status="200"} 20')
   expect(text).toMatch(/gatehouse_build_info\{version="[^"]+"\} 1/)
 

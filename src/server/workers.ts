@@ -38,7 +38,7 @@ export function superviseWorkers(count: number, trace: Logger): (reason: string)
   // moment would be lost, and its client would wait forever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
   const metrics = new AggregatorRegistry()
-  /** Workers that were told to stop. */
+  /** Workers that are stopping. */
   const retired = new WeakSet<Worker>()
   const now = { isStopping: false, isReplacing: false }
 

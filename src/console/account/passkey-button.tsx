@@ -6,7 +6,7 @@ import { hasPasskeys, signInWithPasskey } from '../app/passkey.ts'
 import { useHasFeature } from '../app/status.ts'
 import styles from './account.module.css'
 
-/** Signs in with a passkey; nothing where the browser or the server has none. */
+/** Signs in with a passkey; absent if browser or server does not support passkeys. */
 export function PasskeyButton({ onSignedIn }: { onSignedIn: (user: SignedIn) => Promise<void> }) {
   const { t } = useTranslation()
   const hasFeature = useHasFeature()

@@ -16,7 +16,7 @@ let answer: (response: ServerResponse) => void = (response) => response.end()
 let reported: CallFailure[] = []
 let signedOut: boolean[] = []
 let factorsRequired = 0
-/** What the user answers when asked for a proof of identity. */
+/** The user's reaction to the request for a proof of identity. */
 let prove: () => Promise<boolean> = async () => false
 
 async function listen(request: IncomingMessage, response: ServerResponse) {

@@ -26,7 +26,7 @@ export function OperationSettings() {
           sections={groupsOn('operation')
             // A One API server does not have these.
             .filter(({ id }) => id !== 'price' || options.has('ModelPrice'))
-            // Only root has these, and only with a server that knows them.
+            // Only root has these, and only with a server that supports them.
             .filter(({ id }) => id !== 'audit' || options.has('AuditSink'))
             .map((group) => ({
               id: group.id,

@@ -36,7 +36,7 @@ export function TokenKeyDialog({ token, onClose }: TokenKeyDialogProps) {
 /** Hours for which the previous key can work. */
 const graces = [
   { hours: 24, label: mark('再用一天') },
-  { hours: 0, label: mark('立即停用') },
+  { hours: 0, label: mark('立即失效') },
   { hours: 1, label: mark('再用一小时') },
   { hours: 168, label: mark('再用七天') },
   { hours: 720, label: mark('再用三十天') },
@@ -102,7 +102,7 @@ export function RotateDialog({ token, nowSeconds, onChanged, onClose }: RotateDi
               isBusy={isBusy}
               onClick={() => void endPrevious()}
             >
-              {t('立即停用旧密钥')}
+              {t('让旧密钥立即失效')}
             </BusyButton>
           </p>
         )}

@@ -203,7 +203,7 @@ forEachDatabase('the audit', (open) => {
       // The server's own timer may be faster.
       await deliverAudit(server.app).catch(() => {})
       await expect.poll(() => received.length).toBe(1)
-      // Nobody tries again at once.
+      // No process tries again immediately.
       await deliverAudit(other.app)
       expect(received).toHaveLength(1)
       status = 204
@@ -255,7 +255,7 @@ forEachDatabase('the audit', (open) => {
       expect(String((await packet)[0])).toMatch(/^<109>1 /)
     })
 
-    test('an address that is none is refused', async () => {
+    test('an invalid address is refused', async () => {
       const answer = await setOption('AuditSink', 'syslog://host')
       expect(answer.message).toContain('syslog+udp')
     })

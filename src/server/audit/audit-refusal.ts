@@ -5,7 +5,7 @@ import { appendToChain } from './audit-chain-store.ts'
 /** A failed sign-in or a refused call. */
 export interface AuditedRefusal {
   action: 'sign_in.fail' | 'call.refuse'
-  /** Account that called, or that somebody tried to sign in to; null if not known. */
+  /** Account that called, or of the attempted sign-in; null if not known. */
   account: { id: number; username: string } | null
   address: string
   requestId: string
@@ -20,7 +20,7 @@ const ALL = 'all'
 
 /**
  * Records a refusal in the background. Those of an address, of an account and of all together are
- * limited per hour, so that nobody can fill the table; the rest is in the program's output.
+ * limited per hour, so that no client can fill the table; the rest is in the program's output.
  */
 export function recordRefusal(app: App, refusal: AuditedRefusal): void {
   const { account, address } = refusal
@@ -39,10 +39,10 @@ function contentOf(
   nowSeconds: number,
 ) {
   const who = { id: account?.id ?? 0, name: account?.username ?? '' }
-  const nobody = { id: 0, name: '' }
-  // Who signs in is not known yet: the account is what somebody tried to enter.
+  const unknown = { id: 0, name: '' }
+  // The caller of a sign-in is not known yet: the account is the one that it tried to enter.
   const [actor, target] =
-    action === 'sign_in.fail' ? [nobody, who] : [who, { id: 0, name: `${method} ${path}` }]
+    action === 'sign_in.fail' ? [unknown, who] : [who, { id: 0, name: `${method} ${path}` }]
   return {
     created_at: nowSeconds,
     actor_id: actor.id,

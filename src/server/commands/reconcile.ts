@@ -6,7 +6,7 @@ import { openOurs } from './open-ours.ts'
 
 /**
  * Prints every difference between the ledger and the stored figures, and every break of the audit's
- * chain of hashes. Returns whether there is none. Throws `ConfigError` if the database fails
+ * chain of hashes. Returns true if it finds neither. Throws `ConfigError` if the database fails
  * meanwhile.
  */
 export async function reconcileCommand(config: Config): Promise<boolean> {

@@ -8,7 +8,7 @@ import { secretsKeyId, serversWithout } from '../secrets/secret-store.ts'
 import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
-/** What a command makes of the stored secrets. */
+/** Action of a command on the stored secrets. */
 export type SecretsWish = 'encrypt' | 'decrypt' | 'rotate'
 
 /**

@@ -67,7 +67,7 @@ forEachDatabase('proof of identity', (open) => {
     expect((await ask(method, path, named)).json).not.toHaveProperty('code')
   })
 
-  test('what is not secret goes on without one', async () => {
+  test('settings that are not secret need no proof', async () => {
     for (const [method, path, body] of [
       ['GET', '/api/option/', undefined],
       ['PUT', '/api/option/', { key: 'RetryTimes', value: '2' }],

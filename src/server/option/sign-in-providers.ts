@@ -21,7 +21,7 @@ export function readSignInProviders(text: string): SignInProviders {
 }
 
 /**
- * Fills in the stored secret where the new text has none. A secret is only kept for the host that
+ * Fills in the stored secret where the new text lacks it. A secret is only kept for the host that
  * it was entered for. An invalid text is returned unchanged, to be rejected.
  */
 function withKeptSecrets(text: string, before: string): string {

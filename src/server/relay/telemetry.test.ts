@@ -212,7 +212,7 @@ describe('an OpenTelemetry collector', () => {
     ])
   })
 
-  test('that refuses data is counted, and calls go on', async () => {
+  test('that refuses data is counted, and calls are served', async () => {
     receiver.status = 400
     const relay = await start()
     const model = aModel()

@@ -81,7 +81,7 @@ forEachDatabase('a required second factor', (open) => {
     expect((await logIn(user)).data).toMatchObject({ second_factor_methods: ['passkey'] })
   })
 
-  test('system access tokens go on working', async () => {
+  test('system access tokens keep working', async () => {
     await server.app.options.set('SecondFactorRequired', 'everybody')
     const accessToken = await anAccessToken(server, user.id)
     expect(await tokens({ accessToken })).toMatchObject({ success: true })

@@ -18,7 +18,7 @@ export interface Asked {
   options: { publicKey: { challenge: string; rpId?: string; rp?: { id: string } } }
 }
 
-/** What differs from an honest browser and authenticator. */
+/** Members that differ from an honest browser and authenticator. */
 interface Over {
   origin?: string
   rpId?: string

@@ -70,7 +70,7 @@ export function endSpan(call: Call, span: CallSpan, end: CallEnd & { elapsedMs: 
   span.end(ended)
 }
 
-/** `gen_ai.operation.name`; names of our own where the conventions have none. */
+/** `gen_ai.operation.name`; names of our own where the conventions lack one. */
 const OPERATIONS: Readonly<Record<Task, string>> = {
   chat: 'chat',
   responses: 'chat',

@@ -45,7 +45,7 @@ export function createRedirectProviders(app: App): RedirectProviders {
   }
 }
 
-/** Returns the entry of a provider in the option; null if there is none. */
+/** Returns the entry of a provider in the option; null if it is not listed. */
 export const listedOne = (
   options: App['options'],
   provider: ListedProvider,
