@@ -30,6 +30,10 @@ const destinations: ReadonlySet<string> = new Set(
 /** Whether a session needs a proof of identity to change the option. */
 export const isProvenOption = (key: string): boolean =>
   isOptionKey(key) &&
-  (isSecretOption(key) || destinations.has(key) || optionRows[key].needsProof === true)
+  (holdsSecrets(key) || destinations.has(key) || optionRows[key].needsProof === true)
+
+/** Whether the whole text or a part of it is a secret. */
+export const holdsSecrets = (key: OptionKey): boolean =>
+  isSecretOption(key) || optionRows[key].kind === 'signInProviders'
 
 export const isSecretOption = (key: OptionKey): boolean => optionRows[key].kind === 'secret'

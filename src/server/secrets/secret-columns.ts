@@ -1,4 +1,4 @@
-import { isOptionKey, isSecretOption } from '../../contract/option/options.ts'
+import { holdsSecrets, isOptionKey } from '../../contract/option/options.ts'
 import { parseConfigObject, secretsSet } from '../channel/channel-config.ts'
 import { TOKEN_HASH_KEY } from '../db/setting-names.ts'
 
@@ -33,7 +33,7 @@ export const secretColumns = {
     table: 'options',
     column: 'value',
     id: 'key',
-    isSecret: (key) => isOptionKey(key) && isSecretOption(key),
+    isSecret: (key) => isOptionKey(key) && holdsSecrets(key),
   },
   'second_factors.secret': {
     table: 'second_factors',

@@ -10,6 +10,7 @@ import {
 } from '../../../tools/sign-in-providers/oidc-provider.ts'
 import { Role } from '../../contract/user.ts'
 import { randomText } from '../secrets.ts'
+import { secretColumns } from '../secrets/secret-columns.ts'
 import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
@@ -245,6 +246,11 @@ forEachDatabase('providers of the option SignInProviders', (open) => {
       expect((await put(value, root, 'en')).message).toContain(en)
       expect(await listedOptions(root)).toBe(before)
     })
+  })
+
+  test('a text with its secrets counts as a secret at rest', () => {
+    expect(secretColumns['options.value'].isSecret('SignInProviders')).toBe(true)
+    expect(secretColumns['options.value'].isSecret('SystemName')).toBe(false)
   })
 
   describe('rules', () => {
