@@ -4,6 +4,7 @@ import { useTranslation } from 'react-i18next'
 import { selfQuery } from '../app/self.ts'
 import { sessionUser, setSessionUser } from '../app/session.ts'
 import { paths } from '../paths.ts'
+import { Page } from '../ui/page.tsx'
 import { PasskeyPanel } from './personal/passkey-panel.tsx'
 import styles from './personal/personal.module.css'
 import { SecondFactorPanel } from './personal/second-factor-panel.tsx'
@@ -20,14 +21,16 @@ export function FactorSetupPage() {
     await navigate({ to: paths.token, replace: true })
   }
   return (
-    <div className={styles['panels']}>
-      <p role="note" className={styles['required']}>
-        {t(
-          '管理员要求您的账户启用两步验证。请启用身份验证器应用或添加通行密钥，之后即可使用控制台',
-        )}
-      </p>
-      <SecondFactorPanel onEnabled={() => void goOn()} />
-      <PasskeyPanel onAdded={() => void goOn()} />
-    </div>
+    <Page title={t('启用两步验证')}>
+      <div className={styles['panels']}>
+        <p role="note" className={styles['required']}>
+          {t(
+            '管理员要求您的账户启用两步验证。请启用身份验证器应用或添加通行密钥，之后即可使用控制台',
+          )}
+        </p>
+        <SecondFactorPanel onEnabled={() => void goOn()} />
+        <PasskeyPanel onAdded={() => void goOn()} />
+      </div>
+    </Page>
   )
 }
