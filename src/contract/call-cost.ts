@@ -4,7 +4,9 @@ import { QUOTA_MAX } from './quota.ts'
 /**
  * Computes what a call costs, in integers of any size. Only the result is rounded, once, up to a
  * whole point. The ledger charges with it, `reconcile` verifies with it, and the console explains
- * with it.
+ * with it. The ledger charges plain text calls with `textCost`, a faster form that must agree.
+ * Because `reconcile` recomputes old calls too, other arithmetic needs a new member among the
+ * booked factors.
  */
 
 /** One term of a call's cost: `count × ratios ÷ per` points, before the group's ratio. */
