@@ -19,14 +19,17 @@ test('an empty environment gives every default', () => {
 })
 
 test('pairs of OpenTelemetry are decoded, and refused without showing a secret', () => {
+  const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318'
   const OTEL_EXPORTER_OTLP_HEADERS = 'authorization=Basic%20YTpi, x-scope = a=b,'
-  expect(parseConfig({ OTEL_EXPORTER_OTLP_HEADERS }).config).toMatchObject({
+  expect(
+    parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS }).config,
+  ).toMatchObject({
     OTEL_EXPORTER_OTLP_HEADERS: { authorization: 'Basic YTpi', 'x-scope': 'a=b' },
   })
   for (const wrong of ['key', '=value', 'a=%zz']) {
-    expect(() => parseConfig({ OTEL_EXPORTER_OTLP_HEADERS: wrong })).toThrow(
-      /^OTEL_EXPORTER_OTLP_HEADERS: got a value, expected a comma list/,
-    )
+    expect(() =>
+      parseConfig({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS: wrong }),
+    ).toThrow(/^OTEL_EXPORTER_OTLP_HEADERS: got a value, expected a comma list/)
   }
 })
 
@@ -205,6 +208,17 @@ test('an ignored proxy is reported unless RELAY_PROXY is set', () => {
     'Not used here: HTTPS_PROXY; set the proxy for upstreams in RELAY_PROXY',
   ])
   expect(parseConfig({ HTTPS_PROXY, RELAY_PROXY: 'http://proxy:3128' }).notes).toEqual([])
+})
+
+test('OpenTelemetry variables without an address of a collector are meant for other programs', () => {
+  const OTEL_EXPORTER_OTLP_PROTOCOL = 'grpc'
+  expect(() => parseConfig({ OTEL_EXPORTER_OTLP_PROTOCOL })).not.toThrow()
+  expect(() =>
+    parseConfig({
+      OTEL_EXPORTER_OTLP_PROTOCOL,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318',
+    }),
+  ).toThrow(/^OTEL_EXPORTER_OTLP_PROTOCOL: got "grpc"/)
 })
 
 test('DEBUG only increases the log level', () => {

@@ -517,6 +517,17 @@ export interface ParsedConfig {
   notes: string[]
 }
 
+/**
+ * Hosts set `OTEL_…` variables for other programs, with values that are not supported here. They
+ * count once a collector is named.
+ */
+const isOfOthers = (
+  name: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): boolean =>
+  name.startsWith('OTEL_') &&
+  !Object.keys(environment).some((one) => /^OTEL_EXPORTER_OTLP_(\w+_)?ENDPOINT$/.test(one))
+
 /** Parses an environment. Throws `ConfigError` at the first invalid value. */
 export function parseConfig(
   environment: Readonly<Record<string, string | undefined>>,
@@ -532,7 +543,8 @@ export function parseConfig(
   const values: Record<string, unknown> = {}
   for (const [name, { schema, default: otherwise }] of Object.entries<Setting>(settings)) {
     const raw = name === 'LOG_DSN' ? logDsn : environment[name]
-    const given = raw === undefined || raw === '' ? otherwise : raw
+    const isUnset = raw === undefined || raw === '' || isOfOthers(name, environment)
+    const given = isUnset ? otherwise : raw
     if (given === undefined) {
       values[name] = undefined
       continue
