@@ -125,7 +125,7 @@ export function AuditPage() {
   return (
     <Page
       title={t('审计')}
-      facts={t('管理员所做的每一处修改')}
+      facts={t('修改、失败的登录和被拒绝的请求')}
       actions={<AuditExport query={auditQuery(filters)} />}
     >
       <Filters state={state} filters={filters} />
