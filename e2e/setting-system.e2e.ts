@@ -172,6 +172,7 @@ test('every group is present and linked from the list at the side', async () => 
     '飞书 OAuth',
     '微信服务器',
     'OIDC',
+    '更多登录服务',
     '消息推送',
     'Turnstile',
   ])
