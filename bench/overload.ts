@@ -36,7 +36,7 @@ export async function main(args: string[]): Promise<void> {
   const clock = machineClock()
   const database: DatabaseKind = values.database === 'postgres' ? 'postgres' : 'sqlite'
   const upstream = await startUpstream()
-  const gatehouse = await createGatehouse({ database, core: SERVER_CORE })
+  const gatehouse = await createGatehouse({ database, core: SERVER_CORE, openFilesMin: 20_000 })
   const server = await gatehouse.start()
   try {
     const root = await signIn({ url: gatehouse.url, username: 'root', password: ROOT_PASSWORD })

@@ -294,7 +294,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
     logOutbox,
     newRoot,
     async listen() {
-      await web.listen({ port: config.PORT, host: config.HOST })
+      await web.listen({ port: config.PORT, host: config.HOST, backlog: BACKLOG })
       // A server that listens on a port has an address of this type.
       const { port } = web.server.address() as AddressInfo
       const host = config.HOST.includes(':') ? `[${config.HOST}]` : config.HOST
@@ -385,6 +385,12 @@ function allRoutes(
     ...auditRoutes(app, sendFile),
   ]
 }
+
+/**
+ * Connections that may wait to be accepted. With Node's default of 511, clients that connect at the
+ * same time are not answered and try again after a second or more.
+ */
+const BACKLOG = 4096
 
 /** Time in ms for which a worker that stops serves on, and closes connections with a response. */
 const LEAVING_MS = 1000
