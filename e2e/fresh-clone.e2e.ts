@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -7,13 +7,12 @@ import { afterAll, expect, test } from 'vitest'
 
 /**
  * A newcomer's path: an empty folder with only the project's files, and the README's first command.
- * Finds files that exist only in a working tree, and a lockfile that does not match. Packages are
- * not unpacked a second time: this run's own `npm ci` has installed them (`.ci/run`).
+ * Finds missing install steps that stay hidden on machines with everything installed.
  */
 
 const run = promisify(execFile)
 const ROOT = resolve(import.meta.dirname, '..')
-/** Enough for checking the packages and building on a slow machine. */
+/** Enough for installing and building on a slow machine. */
 const INSTALL_LIMIT_MS = 300_000
 const START_LIMIT_MS = 120_000
 
@@ -56,7 +55,7 @@ function plainEnvironment(home: string): NodeJS.ProcessEnv {
 }
 
 test(
-  'a clone with the installed packages builds its console, starts and responds',
+  'a clone installs, builds its console, starts and responds',
   { timeout: INSTALL_LIMIT_MS + START_LIMIT_MS },
   async () => {
     const home = await mkdtemp(join(tmpdir(), 'gatehouse-clone-'))
@@ -64,10 +63,7 @@ test(
     const clone = join(home, 'gatehouse')
     await cloneInto(clone)
     const env = plainEnvironment(home)
-    // Fails if the lockfile does not belong to package.json.
-    const check = ['ci', '--dry-run', '--prefer-offline']
-    await run('npm', check, { cwd: clone, env, timeout: INSTALL_LIMIT_MS })
-    await symlink(join(ROOT, 'node_modules'), join(clone, 'node_modules'))
+    await run('npm', ['ci', '--prefer-offline'], { cwd: clone, env, timeout: INSTALL_LIMIT_MS })
 
     const told = { ...env, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' }
     const server = spawn('npm', ['start'], { cwd: clone, env: told })
