@@ -204,6 +204,7 @@ function addOutbox(registry: Registry, outbox: OutboxFigures): void {
 function addReplica(registry: Registry, replica: NonNullable<MetricSources['replica']>): void {
   const lag = new Gauge({
     name: 'gatehouse_replica_lag_seconds',
+    aggregator: 'max',
     help: 'Seconds that the read replica is behind; +Inf if it has never responded',
     registers: [],
     collect() {

@@ -37,6 +37,8 @@ export function superviseWorkers(count: number, trace: Logger): (reason: string)
   // Workers accept connections themselves: one that is handed over to a worker that ends at that
   // moment would be lost, and its client would wait forever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
+  // JSON, the default, would turn a metric that is infinite into null.
+  cluster.setupPrimary({ serialization: 'advanced' })
   const metrics = new AggregatorRegistry()
   /** Workers that are stopping. */
   const retired = new WeakSet<Worker>()
