@@ -33,6 +33,7 @@ type Method = (typeof METHODS)[number]
 export async function relayProxy(parts: RelayParts, call: Call, target: ProxyCall): Promise<void> {
   const { app } = parts
   const caller = await authenticate(parts, call)
+  parts.admission.refuseIfFull(caller.token.id)
   const channel = await channelOf(parts, caller, target)
   const method = METHODS.find((name) => name === call.request.method)
   if (method === undefined) throw new AppError('not_implemented')
