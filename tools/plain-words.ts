@@ -22,7 +22,7 @@ const TITLE = /\b(?:test|it|describe)(?:\.\w+)*(?:\([^'"`]*\))?\(\s*(['"`])(.+?)
 const ENGLISH = /^\s*(?:en:|"[^"]+":)\s*['"](.+)['"],?$/
 
 const SOURCES = '{src,tools,bench,e2e}/**/*.{ts,tsx}'
-const DOCUMENTS = '{README.md,CONTRIBUTING.md,docs/*.md}'
+const DOCUMENTS = '{README.md,CONTRIBUTING.md,docs/*.md,docs/decisions/*.md,docs/manual/en/*.md}'
 const TEXTS = /^src\/(contract\/[^/]*errors[^/]*|console\/app\/en\.json)$/
 
 /** Findings of the project at `root` in files whose path begins with one of `prefixes`. */

@@ -404,7 +404,7 @@ export const settings = {
   ),
   OTEL_TRACES_EXPORTER: setting(oneOf(['otlp', 'none']), '`none` sends no traces', 'otlp'),
   OTEL_METRICS_EXPORTER: setting(oneOf(['otlp', 'none']), '`none` sends no metrics', 'otlp'),
-  OTEL_SDK_DISABLED: setting(flag, 'sends nothing, whatever the other `OTEL_…` settings', 'false'),
+  OTEL_SDK_DISABLED: setting(flag, 'sends nothing, with any other `OTEL_…` settings', 'false'),
   RELAY_TRACEPARENT: setting(
     flag,
     'whether upstreams receive the `traceparent` of their attempt, so that their spans join the trace',

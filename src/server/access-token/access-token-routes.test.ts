@@ -154,7 +154,7 @@ forEachDatabase('system access tokens', (open) => {
     })
   })
 
-  test('a ban, a demotion and a new password take effect at once', async () => {
+  test('a ban, a demotion and a new password take effect immediately', async () => {
     const { token } = await made({}, admin)
     const manage = (action: string) =>
       server.call('POST', '/api/user/manage', {

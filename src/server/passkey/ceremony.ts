@@ -71,7 +71,7 @@ export async function startChallenge(
   setCookie(app, call, { name: CHALLENGE_COOKIE, value, maxAge: CHALLENGE_LIFE_SECONDS })
 }
 
-/** Uses up the challenge of the browser, whatever comes of it. Throws `passkey_expired`. */
+/** Uses up the challenge of the browser, whether or not it is met. Throws `passkey_expired`. */
 export async function takeChallenge(
   app: App,
   call: Exchange,

@@ -111,7 +111,7 @@ export async function notePasskeyUse(
   return changed.numUpdatedRows === 1n
 }
 
-/** Renames a passkey of a user. Returns false if the user has none with this id. */
+/** Renames a passkey of a user. Returns false if the user has no passkey with this id. */
 export async function renamePasskey(
   db: Queries,
   { userId, credentialId, name }: { userId: number; credentialId: string; name: string },
@@ -125,7 +125,10 @@ export async function renamePasskey(
   return changed.numUpdatedRows === 1n
 }
 
-/** Deletes a passkey of a user and returns its name; undefined if the user has none with this id. */
+/**
+ * Deletes a passkey of a user and returns its name; undefined if the user has no passkey with this
+ * id.
+ */
 export async function deletePasskey(
   trx: Queries,
   userId: number,
@@ -146,7 +149,7 @@ export async function deletePasskeysOf(trx: Queries, userId: number): Promise<bo
   return deleted.numDeletedRows > 0n
 }
 
-/** What a challenge is for. */
+/** The use of a challenge. */
 export type ChallengePurpose = 'register' | 'login' | 'verify'
 
 /** A challenge that a browser is to sign. */
