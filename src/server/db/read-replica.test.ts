@@ -11,7 +11,7 @@ import { Role, UserStatus } from '../../contract/user.ts'
 import { aLogRow, aUser, type TestUser } from '../test/factories.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { updateUser } from '../user/user-store.ts'
-import type { ReadReplica } from './read-replica.ts'
+import { openReplica, type ReadReplica } from './read-replica.ts'
 
 const LAG_MAX_SECONDS = 3
 
@@ -141,6 +141,31 @@ test('a replica that is too far behind is not read', async () => {
   expect(counts).toMatchObject({ replica: 0 })
   await resume()
   await caughtUp()
+})
+
+test('a replica that lacks an unwritten commit from before it was opened is not read', async () => {
+  await untilReplayed(primary, replica)
+  const onPrimary = new pg.Client({ connectionString: primary.url })
+  await onPrimary.connect()
+  // Commits are asynchronous here, and this process is what writes and sends them.
+  const { rows } = await onPrimary.query<{ pid: number }>(
+    "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'",
+  )
+  const [writer = { pid: 0 }] = rows
+  process.kill(writer.pid, 'SIGSTOP')
+  try {
+    await onPrimary.query('CREATE TABLE migrated ()')
+    const settings = { url: replica.url, lagMaxSeconds: LAG_MAX_SECONDS }
+    const opened = await openReplica(settings, { write: server.database.write, silenceMs: 1000 })
+    expect(opened.reads.lagSeconds()).toBe(Infinity)
+    process.kill(writer.pid, 'SIGCONT')
+    await vi.waitFor(() => expect(opened.reads.lagSeconds()).toBeLessThan(LAG_MAX_SECONDS), 10_000)
+    await onReplica.query('SELECT FROM migrated')
+    await opened.close()
+  } finally {
+    process.kill(writer.pid, 'SIGCONT')
+    await onPrimary.end()
+  }
 })
 
 test('a replica that goes away during a read is replaced by the primary', async () => {

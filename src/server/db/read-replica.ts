@@ -137,10 +137,14 @@ export async function openReplica(
   }
 }
 
-/** Bytes of WAL since the beginning, as a number that both servers count alike. */
+/**
+ * Bytes of WAL since the beginning, as a number that both servers count alike. What is written
+ * comes later than what is inserted and, with `synchronous_commit` off, than commits: a replica
+ * would be read that lacks the migration this process has just made.
+ */
 async function positionOf(primary: Kysely<Schema>): Promise<number> {
   const { rows } = await sql<{ position: number }>`
-    SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint AS position`.execute(primary)
+    SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint AS position`.execute(primary)
   const position = rows[0]?.position
   if (position === undefined) throw new Error('the primary reported no position')
   return position
@@ -148,7 +152,7 @@ async function positionOf(primary: Kysely<Schema>): Promise<number> {
 
 /** A promoted replica has everything that it wrote itself. */
 const REPLAYED = `SELECT pg_wal_lsn_diff(CASE WHEN pg_is_in_recovery()
-  THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END, '0/0')::bigint AS position`
+  THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END, '0/0')::bigint AS position`
 
 /**
  * Connections to the replica for permitted requests, else to the primary. If the replica fails, the
