@@ -33,11 +33,13 @@ export const sessionApi = {
     name: 'endOtherSessions',
     summary: 'Ends all sessions of the own account except the one of this call.',
     access: 'user',
+    needsProof: true,
   }),
   end: del('/api/user/sessions/:session', {
     name: 'endSession',
     summary: 'Ends one session of the own account.',
     access: 'user',
+    needsProof: true,
     params: z.object({
       session: z
         .string()

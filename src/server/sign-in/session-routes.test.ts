@@ -65,6 +65,20 @@ forEachDatabase('sessions of the own account', (open) => {
     expect(await list()).toHaveLength(1)
   })
 
+  test('ending sessions needs a recent proof of identity', async () => {
+    const other = await signIn('a')
+    server.clock.advanceSeconds(301)
+    const [theirs] = (await list()).filter(({ is_own }) => !is_own)
+    for (const path of [`/${theirs?.id}`, '']) {
+      expect((await end(path)).json).toMatchObject({ code: 'VERIFICATION_REQUIRED' })
+    }
+    expect(await opens(other)).toBe(true)
+    const body = { password: PASSWORD }
+    await server.call('POST', '/api/verify', { as: { cookie: user.cookie }, body })
+    expect((await end('')).json).toMatchObject({ success: true })
+    expect(await opens(other)).toBe(false)
+  })
+
   test('sessions of other users are neither listed nor ended', async () => {
     const other = await aUser(server)
     const [theirs] = await list(other.cookie)
