@@ -38,15 +38,15 @@ test('documents name files that exist', () => {
   expect(brokenPaths(cwd)).toEqual([])
 })
 
-/** Modules whose imports are uses of cryptography. */
+/** Imports and globals that are uses of cryptography. */
 const CRYPTOGRAPHY =
-  /from '(?:node:crypto|otpauth|openid-client|jose|@simplewebauthn\/server|@node-rs\/bcrypt)'/
+  /from '(?:node:crypto|otpauth|openid-client|jose|@simplewebauthn\/\w+|@node-rs\/bcrypt)'|import\('@simplewebauthn|\bcrypto\.(?:getRandomValues|randomUUID|subtle)/
 
 test('the page of security requirements lists every use of cryptography', () => {
   const page = readFileSync(join(cwd, 'docs/security.md'), 'utf8')
   const algorithms = page.split('\n## ').find((section) => section.startsWith('Algorithms')) ?? ''
-  const uses = globSync('src/{server,contract}/**/*.ts', { cwd })
-    .filter((path) => !/\.test\.ts$|\/test\//.test(path))
+  const uses = globSync('src/**/*.{ts,tsx}', { cwd })
+    .filter((path) => !/\.test\.tsx?$|\/test\//.test(path))
     .filter((path) => CRYPTOGRAPHY.test(readFileSync(join(cwd, path), 'utf8')))
   const listed = [...algorithms.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path)
   expect(listed.toSorted()).toEqual(uses.toSorted())
