@@ -23,6 +23,8 @@ export type SoakLoad = {
   completeStreams: number
   /** Streams that the client ended before their last byte. */
   aborted: number
+  /** Calls refused with 503 and `Retry-After`, because other programs kept the machine busy. */
+  refused: number
   unexpected: string[]
   /** Of each minute. */
   minutes: { calls: number; p50Ms: number; p99Ms: number }[]
@@ -47,6 +49,7 @@ async function drive({ url, keys, perSecond, minutes }: SoakLoadOptions): Promis
     complete: 0,
     completeStreams: 0,
     aborted: 0,
+    refused: 0,
     unexpected: [],
     minutes: [],
   }
@@ -57,6 +60,10 @@ async function drive({ url, keys, perSecond, minutes }: SoakLoadOptions): Promis
   }
 
   function ended(response: RawResponse): void {
+    if (response.status === 503 && /\r\nretry-after:/i.test(response.head)) {
+      result.refused += 1
+      return
+    }
     // A map of its own for each response: an hour's request ids would fill the memory.
     const round: Round = { complete: new Map(), interrupted: 0, unexpected: [] }
     note(round, response)
