@@ -45,6 +45,11 @@ export const isFactorTable = (table: string): boolean => FACTOR_NAME.test(table)
 /** Whether a column of `users` may belong to a second factor. */
 export const isFactorColumn = (name: string): boolean => FACTOR_NAME.test(name)
 
+const SECRET_COLUMNS = [
+  ['two_fas', 'secret'],
+  ['users', 'totp_secret'],
+] as const
+
 /** Tables whose rows are taken over. */
 const KNOWN_TABLES = ['two_fas', 'two_fa_backup_codes', 'passkey_credentials']
 
@@ -122,6 +127,25 @@ async function readFactors(db: Queries, tables: FoundTables): Promise<Factors> {
     passkeys: hosts === null ? readable : [],
     findings: findings.filter(({ count }) => count > 0),
   }
+}
+
+/**
+ * Returns the columns of the program that used this database before in which secrets of
+ * authenticator apps remain, with their number. They are kept for a return to that program.
+ */
+export async function leftSecrets(
+  db: Queries,
+  tables: FoundTables,
+): Promise<{ column: string; count: number }[]> {
+  const left: { column: string; count: number }[] = []
+  for (const [table, name] of SECRET_COLUMNS) {
+    if (tables.get(table)?.has(name) !== true) continue
+    const { rows } = await sql<{ count: number }>`
+      SELECT count(*) AS count FROM ${sql.table(table)}
+      WHERE coalesce(CAST(${sql.ref(name)} AS text), '') <> ''`.execute(db)
+    left.push({ column: `${table}.${name}`, count: Number(rows[0]?.count ?? 0) })
+  }
+  return left.filter(({ count }) => count > 0)
 }
 
 type Has = (table: string, ...names: string[]) => boolean
