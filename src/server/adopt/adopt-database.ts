@@ -33,6 +33,7 @@ import { findObstacles } from './postgres/obstacle-store.ts'
 import { carryPrices, readPrices } from './relative/price-store.ts'
 import { carryChannels } from './relative/relative-channel-store.ts'
 import { carryFactors, factorFindings } from './relative/factor-store.ts'
+import { carryAccounts } from './relative/linked-account-store.ts'
 import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carry-over-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
@@ -131,6 +132,7 @@ export async function adoptWithin(
     ...(await carryChannels(trx, { tables, nowSeconds: seconds })),
     ...(await carryPrices(trx, await readPrices(trx, tables))),
     ...(await carryFactors(trx, { tables, nowSeconds: seconds })).map(sentenceOf),
+    ...(await carryAccounts(trx, tables)).map(sentenceOf),
   ]
   for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))

@@ -9,6 +9,7 @@ import type { FoundTables } from '../found-tables.ts'
 import type { OneApiTable } from '../one-api-tables.ts'
 import { subnetsOf } from './subnets.ts'
 import { MARK_COLUMNS } from './channel-type.ts'
+import { ACCOUNT_COLUMNS } from './linked-account-store.ts'
 import { readJson } from './json-column.ts'
 
 /**
@@ -20,7 +21,7 @@ import { readJson } from './json-column.ts'
 
 /** Converted columns by table. A dump contains them as texts. */
 export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
-  users: ['deleted_at'],
+  users: ['deleted_at', ...ACCOUNT_COLUMNS],
   tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group', 'setting'],
   channels: ['deleted_at', ...MARK_COLUMNS],
   redemptions: ['deleted_at', 'expired_time'],

@@ -237,6 +237,38 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     await adopt(database, { acceptsLosses: true })
   })
 
+  test('accounts at LinuxDO and Discord are taken over, and others are reported', async () => {
+    const database = await open()
+    await database.run(`ALTER TABLE users ADD COLUMN linux_do_id varchar(191) DEFAULT '';
+      ALTER TABLE users ADD COLUMN discord_id varchar(191);
+      ALTER TABLE users ADD COLUMN telegram_id varchar(191);
+      UPDATE users SET linux_do_id = '77', discord_id = '80351110224678912' WHERE id = 2;
+      UPDATE users SET linux_do_id = '78' WHERE id IN (3, 4);
+      UPDATE users SET telegram_id = 'tg' WHERE id = 3;
+      CREATE TABLE user_oauth_bindings (id integer, user_id integer, provider_id integer,
+        provider_user_id varchar(256));
+      INSERT INTO user_oauth_bindings VALUES (1, 4, 1, 'x')`)
+    const report = await reportOf(database)
+    for (const found of [
+      /1 users have an account at LinuxDO, which is taken over.* \(2\)/,
+      /2 users have an account at LinuxDO that is invalid or belongs to several.* \(3, 4\)/,
+      /1 users have an account at Discord, which is taken over.* \(2\)/,
+      /2 users have an account at Telegram or a custom provider.* \(3, 4\)/,
+    ]) {
+      expect(report).toMatch(found)
+    }
+    expect(await adopt(database)).toContain(
+      '1 users have an account at Discord, which is taken over',
+    )
+    expect(
+      await database.rows(`SELECT provider, 'id ' || subject AS subject, user_id
+        FROM external_identities ORDER BY provider`),
+    ).toMatchObject([
+      { provider: 'discord', subject: 'id 80351110224678912', user_id: 2 },
+      { provider: 'linuxdo', subject: 'id 77', user_id: 2 },
+    ])
+  })
+
   test('keys that New API has switched off are set aside', async () => {
     const database = await open()
     await database.run(NEW_API)
