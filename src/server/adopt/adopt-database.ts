@@ -17,7 +17,7 @@ import {
   saveFacts,
 } from './adopt-store.ts'
 import { cutWrongFigures } from './figure-store.ts'
-import { findShared, sentenceOf } from './finding-store.ts'
+import { findShared, SAMPLES, sentenceOf } from './finding-store.ts'
 import { replaceWrongIds } from './id-store.ts'
 import type { FoundTables } from './found-tables.ts'
 import {
@@ -93,8 +93,11 @@ export async function adoptIfOneApi(
 export async function refuseLosses(trx: Transaction<Schema>, tables: FoundTables): Promise<void> {
   const losses = (await factorFindings(trx, tables)).filter(({ isLoss }) => isLoss === true)
   if (losses.length === 0) return
+  const sentences = losses.map(({ samples, ...loss }) =>
+    sentenceOf({ ...loss, samples: samples.slice(0, SAMPLES) }),
+  )
   throw new AdoptionError(
-    `users would lose a second factor or passkey: ${losses.map(sentenceOf).join('. ')}. ` +
+    `users would lose a second factor or passkey: ${sentences.join('. ')}. ` +
       'To continue, run gatehouse adopt, or import, with --accept-losses',
   )
 }

@@ -13,6 +13,7 @@ import {
 } from './one-api-tables.ts'
 import { RELATIVE_COLUMNS } from './relative/carry-over-store.ts'
 import { isFactorColumn } from './relative/factor-store.ts'
+import { ACCOUNT_COLUMNS } from './relative/linked-account-store.ts'
 
 /** Returns the columns of a dumped table that One API has, with the positions of their values. */
 function wantedColumns(
@@ -36,7 +37,7 @@ function wantedColumns(
 const relativeColumns = (table: OneApiTable, columns: readonly string[]): OneApiColumn[] =>
   [
     ...(RELATIVE_COLUMNS[table] ?? []),
-    ...(table === 'users' ? columns.filter(isFactorColumn) : []),
+    ...(table === 'users' ? [...ACCOUNT_COLUMNS, ...columns.filter(isFactorColumn)] : []),
   ].map((name) => ({ name, kind: 'text' }))
 
 /** Adds the columns of a related program that adoption reads. */

@@ -9,7 +9,6 @@ import type { FoundTables } from '../found-tables.ts'
 import type { OneApiTable } from '../one-api-tables.ts'
 import { subnetsOf } from './subnets.ts'
 import { MARK_COLUMNS } from './channel-type.ts'
-import { ACCOUNT_COLUMNS } from './linked-account-store.ts'
 import { readJson } from './json-column.ts'
 
 /**
@@ -21,7 +20,7 @@ import { readJson } from './json-column.ts'
 
 /** Converted columns by table. A dump contains them as texts. */
 export const RELATIVE_COLUMNS: Partial<Record<OneApiTable, readonly string[]>> = {
-  users: ['deleted_at', ...ACCOUNT_COLUMNS],
+  users: ['deleted_at'],
   tokens: ['deleted_at', 'model_limits_enabled', 'model_limits', 'allow_ips', 'group', 'setting'],
   channels: ['deleted_at', ...MARK_COLUMNS],
   redemptions: ['deleted_at', 'expired_time'],
@@ -39,6 +38,11 @@ const deletedAt = sql`coalesce(CAST(deleted_at AS text), '')`
 /** A time in any form. NULL, 0 and the earliest dates of databases mean not deleted. */
 export const isMarkedDeleted = sql<boolean>`(${deletedAt} NOT IN ('', '0')
   AND ${deletedAt} NOT LIKE '0000-%' AND ${deletedAt} NOT LIKE '0001-%')`
+
+/** Users whom adoption does not turn into deleted ones. */
+export const isUsableUser = (tables: FoundTables) => sql<boolean>`(
+  coalesce(status, 0) <> ${sql.lit(UserStatus.deleted)}
+  AND ${tables.get('users')?.has('deleted_at') === true ? sql`NOT ${isMarkedDeleted}` : sql`true`})`
 
 /** In seconds; dates are not parsed. */
 const expiry = sql<number>`CASE

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import { z } from 'zod'
-import { UserStatus } from '../../../contract/user.ts'
 import type { Queries } from '../../db/database.ts'
 import { insertPasskey, type StoredPasskey } from '../../passkey/passkey-store.ts'
 import { about, aboutLoss, type Finding } from '../finding-store.ts'
 import type { FoundTables } from '../found-tables.ts'
+import { isUsableUser } from './carry-over-store.ts'
 import { readJson } from './json-column.ts'
 
 /**
@@ -91,20 +91,23 @@ export async function carryFactors(
 }
 
 async function readFactors(db: Queries, tables: FoundTables): Promise<Factors> {
-  const has: Has = (table, ...names) => names.every((name) => tables.get(table)?.has(name) === true)
-  const found = await readApps(db, has)
+  const found = await readApps(db, tables)
   const apps = found.filter(({ secret }) => BASE32.test(secret))
   const owners = new Set(apps.map(({ userId }) => userId))
   const flagged = await usersWithFlag(db, tables)
   const withoutApp = new Set(
     [...found.map(({ userId }) => userId), ...flagged].filter((userId) => !owners.has(userId)),
   )
-  const allCodes = has('two_fa_backup_codes', 'user_id', 'is_used') ? await readCodes(db, has) : []
+  const allCodes = hasColumns(tables, 'two_fa_backup_codes', 'user_id', 'is_used')
+    ? await readCodes(db, tables)
+    : []
   const ownedCodes = allCodes.filter(({ userId }) => owners.has(userId))
   const codes = ownedCodes.filter(({ hash }) => BCRYPT.test(hash))
-  const rows = has('passkey_credentials', 'user_id') ? await readPasskeys(db, has) : []
+  const rows = hasColumns(tables, 'passkey_credentials', 'user_id')
+    ? await readPasskeys(db, tables)
+    : []
   const readable = rows.map(adoptedPasskey).filter((passkey) => passkey !== null)
-  const hosts = has('options', 'key', 'value') ? await passkeyHosts(db) : null
+  const hosts = hasColumns(tables, 'options', 'key', 'value') ? await passkeyHosts(db) : null
   const namesOf = (users: readonly { userId: number }[]): string[] =>
     users.map(({ userId }) => String(userId))
   const findings = [
@@ -148,32 +151,34 @@ export async function leftSecrets(
   return left.filter(({ count }) => count > 0)
 }
 
-type Has = (table: string, ...names: string[]) => boolean
+const hasColumns = (tables: FoundTables, table: string, ...names: string[]): boolean =>
+  names.every((name) => tables.get(table)?.has(name) === true)
 
 const isTrue = (column: string) => sql`CAST(${sql.ref(column)} AS text) IN ('1', 't', 'true')`
-const isLiveUser = sql`coalesce(status, 0) <> ${sql.lit(UserStatus.deleted)}`
 /** Rows of users that are usable here; GORM only marks deleted rows. */
-const isLive = (has: Has, table: string) => sql`
-  user_id IN (SELECT id FROM users WHERE ${isLiveUser})
-  AND ${has(table, 'deleted_at') ? sql`deleted_at IS NULL` : sql`true`}`
+const isLive = (tables: FoundTables, table: string) => sql`
+  user_id IN (SELECT id FROM users WHERE ${isUsableUser(tables)})
+  AND ${hasColumns(tables, table, 'deleted_at') ? sql`deleted_at IS NULL` : sql`true`}`
 
 /** Returns the column as a text, empty if it or its value is missing. */
-const textOf = (has: Has, table: string, name: string) =>
-  has(table, name) ? sql`coalesce(CAST(${sql.ref(name)} AS text), '')` : sql`''`
+const textOf = (tables: FoundTables, table: string, name: string) =>
+  hasColumns(tables, table, name) ? sql`coalesce(CAST(${sql.ref(name)} AS text), '')` : sql`''`
 
 /** Returns the enabled authenticator apps, one for each user. */
-async function readApps(db: Queries, has: Has): Promise<Factors['apps']> {
+async function readApps(db: Queries, tables: FoundTables): Promise<Factors['apps']> {
   const secrets = new Map<number, string>()
-  if (has('users', 'totp_secret')) {
+  if (hasColumns(tables, 'users', 'totp_secret')) {
     const { rows } = await sql<{ id: number; secret: string }>`
       SELECT id, CAST(totp_secret AS text) AS secret FROM users
-      WHERE coalesce(CAST(totp_secret AS text), '') <> '' AND ${isLiveUser} ORDER BY id`.execute(db)
+      WHERE coalesce(CAST(totp_secret AS text), '') <> '' AND ${isUsableUser(tables)} ORDER BY id`.execute(
+      db,
+    )
     for (const { id, secret } of rows) secrets.set(Number(id), secret.trim())
   }
-  if (has('two_fas', 'user_id', 'is_enabled')) {
+  if (hasColumns(tables, 'two_fas', 'user_id', 'is_enabled')) {
     const { rows } = await sql<{ user_id: number; secret: string }>`
-      SELECT user_id, max(${textOf(has, 'two_fas', 'secret')}) AS secret FROM two_fas
-      WHERE ${isTrue('is_enabled')} AND ${isLive(has, 'two_fas')}
+      SELECT user_id, max(${textOf(tables, 'two_fas', 'secret')}) AS secret FROM two_fas
+      WHERE ${isTrue('is_enabled')} AND ${isLive(tables, 'two_fas')}
       GROUP BY user_id ORDER BY user_id`.execute(db)
     for (const row of rows) secrets.set(Number(row.user_id), row.secret.trim())
   }
@@ -191,7 +196,7 @@ async function usersWithFlag(db: Queries, tables: FoundTables): Promise<number[]
       ('', '0', 'f', 'false', 'null', '[]', '{}')`,
   )
   const { rows } = await sql<{ id: number }>`
-    SELECT id FROM users WHERE ${isLiveUser} AND (${sql.join(isSet, sql` OR `)})
+    SELECT id FROM users WHERE ${isUsableUser(tables)} AND (${sql.join(isSet, sql` OR `)})
     ORDER BY id`.execute(db)
   return rows.map(({ id }) => Number(id))
 }
@@ -204,7 +209,7 @@ async function otherTables(db: Queries, tables: FoundTables): Promise<Finding[]>
     const [name, where] = columns.has('user_id')
       ? [
           sql`CAST(user_id AS text)`,
-          sql`CAST(user_id AS text) IN (SELECT CAST(id AS text) FROM users WHERE ${isLiveUser})`,
+          sql`CAST(user_id AS text) IN (SELECT CAST(id AS text) FROM users WHERE ${isUsableUser(tables)})`,
         ]
       : [sql`''`, sql`true`]
     const { rows } = await sql<{ name: string }>`
@@ -229,11 +234,11 @@ async function passkeyHosts(db: Queries): Promise<{ host: string; here: string }
   return host === '' || here === '' || host === here ? null : { host, here }
 }
 
-async function readCodes(db: Queries, has: Has): Promise<Factors['codes']> {
+async function readCodes(db: Queries, tables: FoundTables): Promise<Factors['codes']> {
   const { rows } = await sql<{ user_id: number; code_hash: string }>`
-    SELECT DISTINCT user_id, ${textOf(has, 'two_fa_backup_codes', 'code_hash')} AS code_hash
+    SELECT DISTINCT user_id, ${textOf(tables, 'two_fa_backup_codes', 'code_hash')} AS code_hash
     FROM two_fa_backup_codes
-    WHERE NOT ${isTrue('is_used')} AND ${isLive(has, 'two_fa_backup_codes')}
+    WHERE NOT ${isTrue('is_used')} AND ${isLive(tables, 'two_fa_backup_codes')}
     ORDER BY user_id`.execute(db)
   return rows.map((row) => ({ userId: Number(row.user_id), hash: row.code_hash }))
 }
@@ -249,14 +254,16 @@ interface FoundPasskey {
   last_used_at: string
 }
 
-async function readPasskeys(db: Queries, has: Has): Promise<FoundPasskey[]> {
+async function readPasskeys(db: Queries, tables: FoundTables): Promise<FoundPasskey[]> {
   const text = (name: string) =>
-    sql`${textOf(has, 'passkey_credentials', name)} AS ${sql.ref(name)}`
-  const signCount = has('passkey_credentials', 'sign_count') ? sql`coalesce(sign_count, 0)` : sql`0`
+    sql`${textOf(tables, 'passkey_credentials', name)} AS ${sql.ref(name)}`
+  const signCount = hasColumns(tables, 'passkey_credentials', 'sign_count')
+    ? sql`coalesce(sign_count, 0)`
+    : sql`0`
   const { rows } = await sql<FoundPasskey>`
     SELECT user_id, ${text('credential_id')}, ${text('public_key')}, ${signCount} AS sign_count,
       ${text('transports')}, ${text('created_at')}, ${text('last_used_at')}
-    FROM passkey_credentials WHERE ${isLive(has, 'passkey_credentials')}
+    FROM passkey_credentials WHERE ${isLive(tables, 'passkey_credentials')}
     ORDER BY user_id`.execute(db)
   return rows
 }

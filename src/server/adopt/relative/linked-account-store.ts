@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
-import { UserStatus } from '../../../contract/user.ts'
 import type { Queries } from '../../db/database.ts'
 import { bindIdentity, type Identity } from '../../sign-in/identity-store.ts'
 import { about, type Finding } from '../finding-store.ts'
 import type { FoundTables } from '../found-tables.ts'
+import { isUsableUser } from './carry-over-store.ts'
 
 /**
  * Takes over external accounts of New API that One API has no column for. Its `linux_do_id` and
@@ -30,8 +30,6 @@ const TEXTS = {
 
 /** As providers write them. */
 const ID = /^[1-9]\d{0,19}$/
-
-const isLive = sql`coalesce(status, 0) <> ${sql.lit(UserStatus.deleted)}`
 
 interface Accounts {
   identities: (Identity & { userId: number })[]
@@ -80,7 +78,7 @@ async function usersWith(
   if (tables.get('users')?.has(column) !== true) return []
   const { rows } = await sql<{ id: number; account: string }>`
     SELECT id, CAST(${sql.ref(column)} AS text) AS account FROM users
-    WHERE coalesce(CAST(${sql.ref(column)} AS text), '') <> '' AND ${isLive}
+    WHERE coalesce(CAST(${sql.ref(column)} AS text), '') <> '' AND ${isUsableUser(tables)}
     ORDER BY id`.execute(db)
   return rows.map(({ id, account }) => ({ userId: Number(id), account: account.trim() }))
 }
@@ -89,7 +87,8 @@ async function usersWith(
 async function boundUsers(db: Queries, tables: FoundTables): Promise<number[]> {
   if (tables.get('user_oauth_bindings')?.has('user_id') !== true) return []
   const { rows } = await sql<{ id: number }>`
-    SELECT id FROM users WHERE ${isLive} AND id IN (SELECT user_id FROM user_oauth_bindings)
+    SELECT id FROM users WHERE ${isUsableUser(tables)}
+      AND id IN (SELECT user_id FROM user_oauth_bindings)
     ORDER BY id`.execute(db)
   return rows.map(({ id }) => Number(id))
 }

@@ -230,7 +230,9 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
   test('a table of second factors that is not read is a loss', async () => {
     const database = await open()
     await database.run(`CREATE TABLE user_totps (user_id integer, otp_key varchar(64));
-      INSERT INTO user_totps VALUES (4, 'secret'), (999, 'of nobody')`)
+      ALTER TABLE users ADD COLUMN deleted_at timestamp;
+      UPDATE users SET deleted_at = '2026-01-02 03:04:05' WHERE id = 3;
+      INSERT INTO user_totps VALUES (3, 'of a deleted user'), (4, 'secret'), (999, 'of nobody')`)
     await expect(adopt(database)).rejects.toThrow(
       /1 rows of the table user_totps look like second factors.* \(4\)/,
     )
