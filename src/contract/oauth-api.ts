@@ -187,6 +187,7 @@ export const oauthApi = {
     name: 'removeBinding',
     summary: 'Unlinks an external account, unless it is the only sign-in method.',
     access: 'user',
+    needsProof: true,
     params: z.object({
       provider: z
         .enum([...EXTERNAL_PROVIDERS, ...PRESET_PROVIDERS])
@@ -197,6 +198,7 @@ export const oauthApi = {
     name: 'removeNamedBinding',
     summary: 'The same for another OpenID Connect provider.',
     access: 'user',
+    needsProof: true,
     params: z.object({ name: Name }),
   }),
   identitiesOf: get('/api/user/:id/identities', {

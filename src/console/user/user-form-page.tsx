@@ -37,6 +37,7 @@ import {
 import { AccessTokenRow } from './access-token-row.tsx'
 import { IdentityRows, useManagesIdentities } from './identity-rows.tsx'
 import { SecondFactorRow } from './second-factor-row.tsx'
+import { SessionRow } from './session-row.tsx'
 import styles from './user.module.css'
 
 type UserFormApi = UseFormReturnType<UserForm>
@@ -242,6 +243,7 @@ function UserFormPage({ before }: { before: User | null }) {
           <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
           <BoundRows user={before} />
           {before.second_factor === true && <SecondFactorRow user={before} />}
+          <SessionRow user={before} />
           <AccessTokenRow user={before} />
         </>
       )}
