@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startOidcProvider, type OidcProvider } from '../tools/sign-in-providers/oidc-provider.ts'
@@ -19,6 +20,14 @@ afterAll(async () => {
   await visit.stop()
   await corp.close()
 })
+
+/** Folder for screenshots; without it no screenshots are taken. */
+const SHOTS = process.env['SIGN_IN_PROVIDERS_SHOTS']
+async function picture(page: Page, name: string): Promise<void> {
+  if (SHOTS === undefined) return
+  await mkdir(SHOTS, { recursive: true })
+  await page.screenshot({ path: `${SHOTS}/${name}.png` })
+}
 
 /** Clicks a button that opens the provider in a new window, and makes a choice there. */
 async function goTo(page: Page, button: string, choice: string): Promise<Page> {
@@ -81,3 +90,39 @@ test('a user links and unlinks an account', async () => {
   await expectSeen(row.getByText('未绑定'))
   await page.context().close()
 })
+
+const WORDS = {
+  zh: { unlink: '解除绑定', confirm: '解除', since: '绑定于', done: '已解除绑定' },
+  en: { unlink: 'Unlink', confirm: 'Unlink', since: 'Linked', done: 'Account unlinked' },
+} as const
+
+test.each(['zh', 'en'] as const)(
+  'an administrator sees a user’s account there and unlinks it (%s)',
+  async (language) => {
+    const words = WORDS[language]
+    const person = await visit.person(`of_dave_${language}`)
+    corp.people.set('dave', { name: 'Dave' })
+    const own = await visit.open('/setting?tab=personal', person)
+    const provider = await goTo(own.page, '绑定 公司 账户', 'dave')
+    await expectSeen(provider.getByText('绑定成功！'))
+    await own.page.context().close()
+    const path = `/user/edit/${person.user.id}`
+    const { page } = await visit.open(path, visit.root, { language })
+    await expectSeen(page.getByText('公司', { exact: true }))
+    await expectSeen(page.getByText('dave', { exact: true }))
+    await expectSeen(page.getByText(words.since))
+    const unlink = page.getByRole('button', { name: words.unlink, exact: true })
+    await picture(page, `identities-${language}`)
+    await unlink.click()
+    const dialog = page.getByRole('dialog')
+    await expectSeen(dialog.getByText(person.user.username))
+    await dialog.getByRole('button', { name: words.confirm, exact: true }).click()
+    await expectSeen(page.getByText(words.done))
+    await expect.poll(() => unlink.count()).toBe(0)
+    const { status } = await fetch(`${visit.gatehouse.url}/api/user/self`, {
+      headers: { cookie: person.cookie },
+    })
+    expect(status).toBe(401)
+    await page.context().close()
+  },
+)

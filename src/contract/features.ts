@@ -27,6 +27,7 @@ export const FEATURES = [
   'passkeys',
   'access-tokens',
   'audit-export',
+  'user-identities',
 ] as const
 
 export type Feature = (typeof FEATURES)[number]

@@ -7,7 +7,7 @@ import {
   SIGN_IN_INTENTS,
 } from './oauth.ts'
 import { SignedIn } from './user-api.ts'
-import { Text } from './wire.ts'
+import { byId, EpochSeconds, Text } from './wire.ts'
 
 /**
  * Sign-in through external providers. The paths and the `bind` message are One API's; `provider`,
@@ -32,6 +32,25 @@ const Listed = z.union([
   z.enum(PRESET_PROVIDERS),
   z.templateLiteral(['oidc/', z.string()]).meta({ example: 'oidc/corp' }),
 ])
+
+const AnyProvider = z.union([
+  z.enum([...EXTERNAL_PROVIDERS, ...PRESET_PROVIDERS]),
+  z.templateLiteral(['oidc/', z.string()]).meta({ example: 'oidc/corp' }),
+])
+
+const ExternalIdentity = z
+  .object({
+    provider: AnyProvider.describe('Provider, as in the paths of sign-in.'),
+    label: z.string().meta({
+      description: 'Name there; the subject with OpenID Connect, the id with Lark and WeChat.',
+      example: 'li.ming',
+    }),
+    linked_at: EpochSeconds.describe('Time of linking, epoch seconds; 0 if not known.'),
+  })
+  .meta({ id: 'ExternalIdentity', description: 'An external account that signs a user in.' })
+export type ExternalIdentity = z.infer<typeof ExternalIdentity>
+
+const OfUser = byId('Id of the user.', 12)
 
 const AnyRedirecting = z.union([
   z.enum([...REDIRECTING_PROVIDERS, ...PRESET_PROVIDERS]),
@@ -181,5 +200,21 @@ export const oauthApi = {
     access: 'user',
     needsProof: true,
     params: z.object({ name: Name }),
+  }),
+  identitiesOf: get('/api/user/:id/identities', {
+    name: 'listUserIdentities',
+    summary: 'External accounts of a user with a role below the caller’s.',
+    access: 'admin',
+    params: OfUser,
+    data: z.array(ExternalIdentity),
+  }),
+  unlinkOf: del('/api/user/:id/identities', {
+    name: 'removeUserIdentity',
+    summary:
+      'Unlinks an external account of a user with a role below the caller’s, and ends that user’s sessions.',
+    access: 'admin',
+    needsProof: true,
+    params: OfUser,
+    query: z.object({ provider: AnyProvider.describe('Provider of the account to unlink.') }),
   }),
 }

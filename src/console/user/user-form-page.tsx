@@ -35,6 +35,7 @@ import {
   type UserForm,
 } from './user-form.ts'
 import { AccessTokenRow } from './access-token-row.tsx'
+import { IdentityRows, useManagesIdentities } from './identity-rows.tsx'
 import { SecondFactorRow } from './second-factor-row.tsx'
 import { SessionRow } from './session-row.tsx'
 import styles from './user.module.css'
@@ -159,20 +160,26 @@ function StandingRows({ form }: { form: UserFormApi }) {
 /** The user's linked sign-in methods besides the password. */
 function BoundRows({ user }: { user: User }) {
   const { t } = useTranslation()
+  const isManaged = useManagesIdentities(user)
   const bound = [
     { label: t('邮箱'), value: user.email },
-    { label: 'GitHub', value: user.github_id },
-    { label: t('微信'), value: user.wechat_id },
-    { label: t('飞书'), value: user.lark_id },
-    { label: 'OIDC', value: user.oidc_id },
+    { label: 'GitHub', value: isManaged ? '' : user.github_id },
+    { label: t('微信'), value: isManaged ? '' : user.wechat_id },
+    { label: t('飞书'), value: isManaged ? '' : user.lark_id },
+    { label: 'OIDC', value: isManaged ? '' : user.oidc_id },
   ]
-  return bound
-    .filter(({ value }) => value !== '')
-    .map(({ label, value }) => (
-      <FactRow key={label} label={label}>
-        {value}
-      </FactRow>
-    ))
+  return (
+    <>
+      {bound
+        .filter(({ value }) => value !== '')
+        .map(({ label, value }) => (
+          <FactRow key={label} label={label}>
+            {value}
+          </FactRow>
+        ))}
+      {isManaged && <IdentityRows user={user} />}
+    </>
+  )
 }
 
 /** Differences from the stored user, for the save bar. */

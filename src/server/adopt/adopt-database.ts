@@ -17,7 +17,7 @@ import {
   saveFacts,
 } from './adopt-store.ts'
 import { cutWrongFigures } from './figure-store.ts'
-import { findShared, sentenceOf } from './finding-store.ts'
+import { findShared, SAMPLES, sentenceOf } from './finding-store.ts'
 import { replaceWrongIds } from './id-store.ts'
 import type { FoundTables } from './found-tables.ts'
 import {
@@ -32,7 +32,8 @@ import { correctTypes, oddColumns, typeChanges } from './postgres/column-type-st
 import { findObstacles } from './postgres/obstacle-store.ts'
 import { carryPrices, readPrices } from './relative/price-store.ts'
 import { carryChannels } from './relative/relative-channel-store.ts'
-import { carryFactors } from './relative/factor-store.ts'
+import { carryFactors, factorFindings } from './relative/factor-store.ts'
+import { carryAccounts } from './relative/linked-account-store.ts'
 import { carryTokenGroups, restrictTokens, retireDeleted } from './relative/carry-over-store.ts'
 import { readBytesAsTexts } from './text-store.ts'
 
@@ -45,16 +46,24 @@ import { readBytesAsTexts } from './text-store.ts'
 /** A reason not to use a database, for the operator. */
 export class AdoptionError extends Error {}
 
+/** What the operator has decided before the adoption. */
+export interface AdoptionChoice {
+  /** Whether users may lose what cannot be taken over, such as a second factor. */
+  acceptsLosses: boolean
+}
+
 /** Log rows summed up per statement. */
 const LOGS_PER_CHUNK = 100_000
 
 /**
  * Adopts the database if One API has written it and it is not adopted yet. Throws `AdoptionError`
- * if another program has tables with names of One API's or our tables.
+ * if another program has tables with names of One API's or our tables, or if users would lose
+ * something and the operator has not accepted it.
  */
 export async function adoptIfOneApi(
   database: UnpreparedDatabase,
   progress: Progress,
+  choice: AdoptionChoice,
 ): Promise<void> {
   const { db, engine } = database
   if (!isToBeAdopted((await readOrigin(db, engine)).origin)) return
@@ -68,6 +77,8 @@ export async function adoptIfOneApi(
     await lockAll(trx, engine, tables)
     const [shared] = await findShared(trx, tables)
     if (shared !== undefined) throw new AdoptionError(sentenceOf(shared))
+    // Before the file is copied, because a refused start may be repeated many times.
+    if (!choice.acceptsLosses) await refuseLosses(trx, tables)
     progress(`adopting a database of ${versionHint(tables)}`)
     const { stamp } = await readMoment(trx, engine)
     const copy = await database.backUp?.(stamp)
@@ -76,6 +87,19 @@ export async function adoptIfOneApi(
   })
   await endLargeWork(db, engine)
   progress('the database was adopted')
+}
+
+/** Throws `AdoptionError` if users would lose something. */
+export async function refuseLosses(trx: Transaction<Schema>, tables: FoundTables): Promise<void> {
+  const losses = (await factorFindings(trx, tables)).filter(({ isLoss }) => isLoss === true)
+  if (losses.length === 0) return
+  const sentences = losses.map(({ samples, ...loss }) =>
+    sentenceOf({ ...loss, samples: samples.slice(0, SAMPLES) }),
+  )
+  throw new AdoptionError(
+    `users would lose a second factor or passkey: ${sentences.join('. ')}. ` +
+      'To continue, run gatehouse adopt, or import, with --accept-losses',
+  )
 }
 
 async function lockAll(
@@ -110,9 +134,8 @@ export async function adoptWithin(
   const carried = [
     ...(await carryChannels(trx, { tables, nowSeconds: seconds })),
     ...(await carryPrices(trx, await readPrices(trx, tables))),
-    ...(await carryFactors(trx, { tables, nowSeconds: seconds })).map(
-      ({ what, count }) => `${count} ${what}`,
-    ),
+    ...(await carryFactors(trx, { tables, nowSeconds: seconds })).map(sentenceOf),
+    ...(await carryAccounts(trx, tables)).map(sentenceOf),
   ]
   for (const line of carried) progress(line)
   const grouped = await carryTokenGroups(trx, await readTables(trx, engine))

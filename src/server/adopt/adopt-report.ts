@@ -57,6 +57,8 @@ export async function reportAdoption({
     ...(tables.has('options') ? await oddOptions(db) : []),
   ]
   const types = engine === 'postgres' ? typeChanges(await oddColumns(db)) : []
+  const losses = findings.filter(({ isLoss }) => isLoss === true)
+  const others = findings.filter(({ isLoss }) => isLoss !== true)
   return {
     origin,
     lines: [
@@ -68,10 +70,18 @@ export async function reportAdoption({
       'Will change',
       ...changesOf(tables, { engine, types }).map((line) => `  ${line}`),
       '',
+      ...(losses.length === 0
+        ? []
+        : [
+            'Will be lost',
+            ...losses.map((finding) => `  ${sentenceOf(finding)}`),
+            '  The database is adopted only if you accept this: gatehouse adopt --accept-losses',
+            '',
+          ]),
       'Worth a look',
-      ...(findings.length === 0
+      ...(others.length === 0
         ? ['  nothing']
-        : findings.map((finding) => `  ${sentenceOf(finding)}`)),
+        : others.map((finding) => `  ${sentenceOf(finding)}`)),
     ],
   }
 }

@@ -19,6 +19,8 @@ export interface Finding {
   count: number
   /** The first rows, by id or name. */
   samples: string[]
+  /** Whether users lose something, so that adoption stops until the operator accepts it. */
+  isLoss?: true
 }
 
 interface Question {
@@ -38,6 +40,12 @@ export const about = (what: string, names: readonly string[], shown = SAMPLES): 
   what,
   count: names.length,
   samples: names.slice(0, shown),
+})
+
+/** Returns a finding about users who lose something; all of them are shown. */
+export const aboutLoss = (what: string, names: readonly string[]): Finding => ({
+  ...about(what, names, Infinity),
+  isLoss: true,
 })
 
 const idIn = (table: OneApiTable) => sql`SELECT id FROM ${sql.table(table)}`

@@ -2,15 +2,17 @@ import type { Transaction } from 'kysely'
 import type { BareDatabase, Progress } from '../db/database.ts'
 import { alone, migrations } from '../db/migrate.ts'
 import type { Schema } from '../db/schema.ts'
-import { adoptWithin, AdoptionError } from './adopt-database.ts'
+import { adoptWithin, AdoptionError, refuseLosses, type AdoptionChoice } from './adopt-database.ts'
 import { beginLargeWork, endLargeWork, readOrigin, readTables } from './adopt-store.ts'
 import { DumpError, type Repairs } from './dump/dump-value.ts'
 import { readDump } from './dump/read-dump.ts'
 import { addRelativeColumns, groupsByCapitals, insertDumped, widenTexts } from './import-store.ts'
 import { isOneApiTable } from './one-api-tables.ts'
 import { highestLogId, rowsBesideEarlier } from './dump/second-log-store.ts'
+import { addFactors, dropFactors } from './dump/dumped-factor-store.ts'
 import { addPrices } from './dump/dumped-prices.ts'
 import { relativeOf } from './relative/channel-type.ts'
+import { isFactorTable } from './relative/factor-store.ts'
 import { carryPrices, isPriceTable, type PriceRows } from './relative/price-store.ts'
 
 const ROWS_PER_LINE = 100_000
@@ -18,12 +20,14 @@ const ROWS_PER_LINE = 100_000
 /**
  * Loads MySQL or MariaDB dumps of One API into an empty database and adopts it, all in one
  * transaction. Most installations have one dump, those with a separate log database two. Throws
- * `DumpError` for an invalid dump, `AdoptionError` if the database is not empty.
+ * `DumpError` for an invalid dump, `AdoptionError` if the database is not empty or if users would
+ * lose something that `choice` does not accept.
  */
 export async function loadDumps(
   database: Omit<BareDatabase, 'close'>,
   dumps: readonly AsyncIterable<Buffer>[],
   progress: Progress,
+  choice: AdoptionChoice = { acceptsLosses: false },
 ): Promise<void> {
   const { db, engine, runScript } = database
   await beginLargeWork(db, engine)
@@ -41,10 +45,13 @@ export async function loadDumps(
     await runScript(oneApiScript.script, trx)
     await widenTexts(trx, engine)
     const prices: PriceRows = new Map()
-    const users = await loadRows(trx, { database, dumps, prices, progress })
+    const factorTables = new Set<string>()
+    const users = await loadRows(trx, { database, dumps, prices, factorTables, progress })
     if (users === 0) throw new DumpError('the dump contains no users of One API')
     const tables = await readTables(trx, engine)
+    if (!choice.acceptsLosses) await refuseLosses(trx, tables)
     await adoptWithin(trx, database, { tables, progress })
+    await dropFactors(trx, { tables, factorTables })
     if (relativeOf(tables) === 'One Hub') {
       for (const line of await carryPrices(trx, prices)) progress(line)
     } else for (const table of prices.keys()) progress(leftOut(table))
@@ -66,20 +73,23 @@ interface Loading {
   dumps: readonly AsyncIterable<Buffer>[]
   /** Receives prices of One Hub. */
   prices: PriceRows
+  /** Receives the names of the tables that `addFactors` creates. */
+  factorTables: Set<string>
   progress: Progress
 }
 
 /** Returns the number of users. */
 async function loadRows(
   trx: Transaction<Schema>,
-  { database, dumps, prices, progress }: Loading,
+  { database, dumps, prices, factorTables, progress }: Loading,
 ): Promise<number> {
   const repairs: Repairs = { undecodable: 0, nuls: 0, misfits: 0 }
   const counts = new Map<string, number>()
   const dropped = new Set<string>()
   const made = new Set<string>()
   const options = {
-    isWanted: (table: string) => isOneApiTable(table) || isPriceTable(table),
+    isWanted: (table: string) =>
+      isOneApiTable(table) || isPriceTable(table) || isFactorTable(table),
     onOtherTable: (table: string) => progress(leftOut(table)),
   }
   let twice = 0
@@ -88,6 +98,8 @@ async function loadRows(
     for await (const read of readDump(chunks, options)) {
       const { table, columns } = read
       if (isPriceTable(table)) addPrices(prices, table, read)
+      if (isFactorTable(table))
+        await addFactors(trx, database.engine, { dumped: read, factorTables })
       if (!isOneApiTable(table)) continue
       const isSecondLog = table === 'logs' && earlierLog > 0
       const dumped = isSecondLog ? await rowsBesideEarlier(trx, read, earlierLog) : read

@@ -12,6 +12,8 @@ import {
   type OneApiTable,
 } from './one-api-tables.ts'
 import { RELATIVE_COLUMNS } from './relative/carry-over-store.ts'
+import { isFactorColumn } from './relative/factor-store.ts'
+import { ACCOUNT_COLUMNS } from './relative/linked-account-store.ts'
 
 /** Returns the columns of a dumped table that One API has, with the positions of their values. */
 function wantedColumns(
@@ -26,14 +28,17 @@ function wantedColumns(
       `the dump is from another program: its table ${table} has no column ${lacking.name}`,
     )
   }
-  return [...oneApiTables[table], ...relativeColumns(table)].flatMap((column) => {
+  return [...oneApiTables[table], ...relativeColumns(table, columns)].flatMap((column) => {
     const at = columns.indexOf(column.name)
     return at < 0 ? [] : [{ column, at }]
   })
 }
 
-const relativeColumns = (table: OneApiTable): OneApiColumn[] =>
-  (RELATIVE_COLUMNS[table] ?? []).map((name) => ({ name, kind: 'text' }))
+const relativeColumns = (table: OneApiTable, columns: readonly string[]): OneApiColumn[] =>
+  [
+    ...(RELATIVE_COLUMNS[table] ?? []),
+    ...(table === 'users' ? [...ACCOUNT_COLUMNS, ...columns.filter(isFactorColumn)] : []),
+  ].map((name) => ({ name, kind: 'text' }))
 
 /** Adds the columns of a related program that adoption reads. */
 export async function addRelativeColumns(
@@ -41,7 +46,7 @@ export async function addRelativeColumns(
   engine: Engine,
   { table, columns, made }: { table: OneApiTable; columns: readonly string[]; made: Set<string> },
 ): Promise<void> {
-  for (const column of relativeColumns(table)) {
+  for (const column of relativeColumns(table, columns)) {
     const name = `${table}.${column.name}`
     if (!columns.includes(column.name) || made.has(name)) continue
     await addColumn(trx, engine, { table, column })

@@ -102,6 +102,28 @@ test('adopt reports each step, reconcile then finds no difference, and a second 
   expect(copies).toHaveLength(1)
 })
 
+test('adopt stops before a user loses a second factor, unless the operator accepts it', async () => {
+  const database = sqliteFixture()
+  await database.run(`ALTER TABLE users ADD COLUMN totp_secret varchar(64);
+    UPDATE users SET totp_secret = 'unreadable' WHERE id = 4`)
+  const env = { SQLITE_PATH: fileOf(database) }
+  const tables = () => database.rows('SELECT name FROM sqlite_master ORDER BY name')
+  const before = await tables()
+  const refused = await runCommand(['adopt'], env)
+  expect([refused.code, refused.err]).toEqual([
+    1,
+    expect.stringMatching(
+      /1 users have a second factor that cannot be read.* \(4\).*--accept-losses/,
+    ),
+  ])
+  expect(await tables()).toEqual(before)
+  const accepted = await runCommand(['adopt', '--accept-losses'], env)
+  expect([accepted.code, accepted.err]).toEqual([
+    0,
+    expect.stringMatching(/set one up again \(4\)[^]*the database was adopted/),
+  ])
+})
+
 test('the data folder of One API becomes ours as it is, and stays the database', async () => {
   const file = fileOf(sqliteFixture())
   const DATA_DIR = newFolder()

@@ -1,3 +1,4 @@
+import type { AdoptionChoice } from '../adopt/adopt-database.ts'
 import { reportAdoption } from '../adopt/adopt-report.ts'
 import type { Config } from '../config.ts'
 import { openBare, type DatabaseAddress } from '../db/database.ts'
@@ -7,7 +8,10 @@ import { cannotBeRead, configuredAddress, mustBeThere, openConfigured } from './
  * Prints a report of a One API database and of the changes that adoption makes; then adopts it,
  * unless only the report is wanted. Starting the server also adopts it, without the report.
  */
-export async function adopt(config: Config, { isDryRun }: { isDryRun: boolean }): Promise<void> {
+export async function adopt(
+  config: Config,
+  { isDryRun, ...choice }: AdoptionChoice & { isDryRun: boolean },
+): Promise<void> {
   const address = configuredAddress(config)
   mustBeThere(address)
   const { origin, lines } = await report(address)
@@ -18,7 +22,7 @@ export async function adopt(config: Config, { isDryRun }: { isDryRun: boolean })
     process.stdout.write('\nNothing was changed.\n')
     return
   }
-  const database = await openConfigured(config)
+  const database = await openConfigured(config, choice)
   await database.close()
 }
 

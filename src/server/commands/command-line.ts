@@ -109,6 +109,38 @@ function addBackup(program: Command, settings: ReadSettings, given: () => Enviro
     })
 }
 
+const ACCEPT_LOSSES = [
+  '--accept-losses',
+  'continue although users lose what cannot be taken over, such as a second factor',
+] as const
+
+function addAdopt(program: Command, settings: ReadSettings): void {
+  program
+    .command('adopt')
+    .description('adopt a database of One API; serve does it too')
+    .option('--dry-run', 'only report the contents and what would change')
+    .option(...ACCEPT_LOSSES)
+    .action(async (options: { dryRun?: boolean; acceptLosses?: boolean }) => {
+      const { adopt } = await import('./adopt.ts')
+      await adopt(settings(), {
+        isDryRun: options.dryRun === true,
+        acceptsLosses: options.acceptLosses === true,
+      })
+    })
+  program
+    .command('import')
+    .description('load a MySQL or MariaDB dump of One API into an empty database and adopt it')
+    .argument(
+      '<files...>',
+      'the dump, or the dumps of database and log, plain or compressed with gzip',
+    )
+    .option(...ACCEPT_LOSSES)
+    .action(async (files: string[], options: { acceptLosses?: boolean }) => {
+      const { importDumps } = await import('./import.ts')
+      await importDumps(settings(), files, { acceptsLosses: options.acceptLosses === true })
+    })
+}
+
 function addMove(program: Command, settings: ReadSettings): void {
   program
     .command('move')
@@ -223,25 +255,7 @@ export async function runCommandLine(
       const { health } = await import('./health.ts')
       await health(settings())
     })
-  program
-    .command('adopt')
-    .description('adopt a database of One API; serve does it too')
-    .option('--dry-run', 'only report the contents and what would change')
-    .action(async (options: { dryRun?: boolean }) => {
-      const { adopt } = await import('./adopt.ts')
-      await adopt(settings(), { isDryRun: options.dryRun === true })
-    })
-  program
-    .command('import')
-    .description('load a MySQL or MariaDB dump of One API into an empty database and adopt it')
-    .argument(
-      '<files...>',
-      'the dump, or the dumps of database and log, plain or compressed with gzip',
-    )
-    .action(async (files: string[]) => {
-      const { importDumps } = await import('./import.ts')
-      await importDumps(settings(), files)
-    })
+  addAdopt(program, settings)
   addMove(program, settings)
   addPartitionLogs(program, settings)
   addRecord(program, settings)

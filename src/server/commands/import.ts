@@ -1,17 +1,22 @@
 import fs from 'node:fs'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import type { AdoptionChoice } from '../adopt/adopt-database.ts'
 import { loadDumps } from '../adopt/import-dump.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { openBare, type BareDatabase, type DatabaseAddress } from '../db/database.ts'
 import { cannotBeOpened, configuredAddress, reasonOf } from './open.ts'
 
 /** Loads dumps into the configured database, which must be empty. */
-export async function importDumps(config: Config, files: readonly string[]): Promise<void> {
+export async function importDumps(
+  config: Config,
+  files: readonly string[],
+  choice: AdoptionChoice,
+): Promise<void> {
   const dumps = files.map(openDump)
   const database = await openEmpty(configuredAddress(config))
   try {
-    await loadDumps(database, dumps, (line) => process.stdout.write(`${line}\n`))
+    await loadDumps(database, dumps, (line) => process.stdout.write(`${line}\n`), choice)
   } catch (error) {
     throw new ConfigError(`${files.join(', ')}: ${reasonOf(error)}`)
   } finally {

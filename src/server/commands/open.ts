@@ -1,5 +1,6 @@
 import fs from 'node:fs'
 import pino, { type DestinationStream, type Logger } from 'pino'
+import type { AdoptionChoice } from '../adopt/adopt-database.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { configuredFile, unusedOneApiFile } from '../database-file.ts'
 import { openDatabase } from './open-database.ts'
@@ -76,11 +77,11 @@ export function taken(file: string, advice: string): () => void {
  * Opens the configured database; adopts a database of One API and prints a line per step. Throws
  * `ConfigError` if it cannot be opened.
  */
-export async function openConfigured(config: Config): Promise<Database> {
+export async function openConfigured(config: Config, choice?: AdoptionChoice): Promise<Database> {
   const address = configuredAddress(config)
   const keyring = readKeyring(config)
   try {
-    return await openDatabase(address, (line) => process.stderr.write(`${line}\n`), keyring)
+    return await openDatabase(address, (line) => process.stderr.write(`${line}\n`), keyring, choice)
   } catch (error) {
     throw cannotBeOpened(address, error)
   }

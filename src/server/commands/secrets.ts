@@ -1,3 +1,5 @@
+import { readTables } from '../adopt/adopt-store.ts'
+import { leftSecrets } from '../adopt/relative/factor-store.ts'
 import { ConfigError, type Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
 import { takeSqliteFile } from '../db/sqlite-file.ts'
@@ -55,6 +57,7 @@ async function convert(
   for (const [keyId, count] of counts) {
     say(`${count} ${keyId === '' ? 'unencrypted' : `encrypted with the key ${keyId}`}`)
   }
+  if (target !== '') await sayLeftSecrets(database)
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const left = total - (counts.get(target) ?? 0)
   const end = target === '' ? 'decrypted' : `encrypted with the key ${target}`
@@ -64,6 +67,16 @@ async function convert(
   }
   say(`${await convertSecrets(database, target)} of ${total} secrets were ${end}`)
   if (wish !== 'decrypt') say('Keep this key: without it these secrets cannot be read.')
+}
+
+/** The columns are too narrow for encrypted values, and the other program could not read those. */
+async function sayLeftSecrets({ read, engine }: Database): Promise<void> {
+  for (const { column, count } of await leftSecrets(read, await readTables(read, engine))) {
+    say(
+      `${column} holds ${count} unencrypted secrets of the program that used this database before; ` +
+        'empty it if you do not return to that program',
+    )
+  }
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`)

@@ -201,6 +201,8 @@ const REFUSED = new Set([
   'POST /api/user/2fa/disable',
   'POST /api/user/2fa/backup_codes',
   'DELETE /api/user/:id/2fa',
+  // Nor an external account.
+  'DELETE /api/user/:id/identities',
   // The test server has no domain name, and no test user a passkey.
   'POST /api/user/passkey/register/begin',
   'POST /api/user/passkey/register/finish',

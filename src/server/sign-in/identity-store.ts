@@ -179,6 +179,34 @@ export async function listedIdentities(
   return rows.map(({ provider, label }) => ({ provider: provider as ListedProvider, label }))
 }
 
+/** An identity as administrators see it; without the id at the provider. */
+export interface LinkedIdentity extends Pick<Identity, 'provider' | 'label'> {
+  /** Time of linking in epoch seconds; 0 for an adopted one that was not used here yet. */
+  linkedAt: number
+}
+
+/** Returns all identities of a user, including those that only One API's columns hold. */
+export async function identitiesOf(db: Queries, user: StoredUser): Promise<LinkedIdentity[]> {
+  const rows = await db
+    .selectFrom('external_identities')
+    .select(['provider', 'label', 'created_at'])
+    .where('user_id', '=', user.id)
+    .orderBy('created_at')
+    .orderBy('provider')
+    .execute()
+  const own = rows.map((row): LinkedIdentity => {
+    // Written by `bindIdentity` only.
+    const provider = row.provider as ExternalProvider
+    const column = columnOf(provider)
+    const label = column === null ? row.label : (user[column] ?? '')
+    return { provider, label, linkedAt: row.created_at }
+  })
+  const adopted = shownProviders(user)
+    .filter((provider) => !own.some((identity) => identity.provider === provider))
+    .map((provider) => ({ provider, label: user[COLUMNS[provider]] ?? '', linkedAt: 0 }))
+  return [...adopted, ...own]
+}
+
 /** Frees all identities of a deleted user. */
 export async function deleteIdentitiesOf(trx: Queries, userId: number): Promise<void> {
   await trx.deleteFrom('external_identities').where('user_id', '=', userId).execute()

@@ -16,6 +16,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import { agree, handleCallback, leave, type Visitor } from '../test/visitor.ts'
 import { findUser, updateUser } from '../user/user-store.ts'
+import { showIdentity } from './identity-store.ts'
 
 forEachDatabase('providers of the option SignInProviders', (open) => {
   let server: TestServer
@@ -181,6 +182,89 @@ forEachDatabase('providers of the option SignInProviders', (open) => {
     const cookie = String(answer.headers['set-cookie']).match(/session=[^;]+/)?.[0] ?? ''
     const kept = await server.call('DELETE', '/api/oauth/oidc/corp', { as: { cookie } })
     expect(kept.message).toContain('唯一的登录方式')
+  })
+
+  describe('an administrator', () => {
+    const identities = (as: TestUser, { id }: TestUser) =>
+      server.call('GET', `/api/user/${id}/identities`, { as })
+    const unlink = (as: TestUser, { id }: TestUser, provider: string) =>
+      server.call('DELETE', `/api/user/${id}/identities?provider=${encodeURIComponent(provider)}`, {
+        as,
+      })
+
+    async function linkedUser(): Promise<{ user: TestUser; sub: string }> {
+      const user = await aUser(server)
+      const sub = someone(corp)
+      await signIn('oidc/corp', sub, user)
+      linuxdo.people.set('switch', { id: 90_000 + user.id, username: 'switch', active: true })
+      await signIn('linuxdo', 'switch', user)
+      // Adopted from One API, and not used here yet.
+      await showIdentity(server.database.write, { provider: 'github', label: 'octo' }, user.id)
+      return { user, sub }
+    }
+
+    test('sees the external accounts of a user by their labels', async () => {
+      const { user, sub } = await linkedUser()
+      const { data } = await identities(await anAdmin(server), user)
+      const linked_at = expect.toSatisfy((seconds) => Number(seconds) > 1e9)
+      expect(data).toHaveLength(3)
+      expect(data).toEqual(
+        expect.arrayContaining([
+          { provider: 'github', label: 'octo', linked_at: 0 },
+          { provider: 'oidc/corp', label: sub, linked_at },
+          { provider: 'linuxdo', label: 'switch', linked_at },
+        ]),
+      )
+      // As in the own list; the stored ids are not sent.
+      expect(JSON.stringify(data)).not.toContain(corp.url)
+      expect(JSON.stringify(data)).not.toContain(String(90_000 + user.id))
+    })
+
+    test('unlinks one, which ends the sessions and cannot sign in again', async () => {
+      const { user, sub } = await linkedUser()
+      const admin = await anAdmin(server)
+      expect((await unlink(admin, user, 'oidc/corp')).json).toEqual({ success: true, message: '' })
+      expect((await server.call('GET', '/api/user/self', { as: user })).status).toBe(401)
+      const later = await signIn('oidc/corp', sub)
+      expect(Object(later.data).id).not.toBe(user.id)
+      expect((await unlink(admin, user, 'github')).json).toMatchObject({ success: true })
+      expect(await findUser(server.database.read, user.id)).toMatchObject({ github_id: '' })
+      expect((await identities(admin, user)).data).toMatchObject([{ provider: 'linuxdo' }])
+      expect((await unlink(admin, user, 'github')).message).toContain('没有找到该记录')
+      const { data } = await server.call('GET', '/api/audit/?action=user.unlink', { as: root })
+      expect(data).toContainEqual(
+        expect.objectContaining({
+          actor_id: admin.id,
+          target_id: user.id,
+          before: { provider: 'oidc/corp', account: sub },
+          after: null,
+        }),
+      )
+    })
+
+    test('needs a higher role and a recent proof of identity', async () => {
+      const { user } = await linkedUser()
+      const admin = await anAdmin(server)
+      const { write } = server.database
+      expect((await identities(await aUser(server), user)).json['success']).toBe(false)
+      expect((await unlink(await aUser(server), user, 'linuxdo')).json['success']).toBe(false)
+      await updateUser(write, user.id, { role: Role.admin })
+      for (const answer of [await identities(admin, user), await unlink(admin, user, 'linuxdo')]) {
+        expect(answer.json['success']).toBe(false)
+      }
+      await showIdentity(write, { provider: 'github', label: 'own' }, admin.id)
+      expect((await unlink(admin, admin, 'github')).json['success']).toBe(false)
+      await updateUser(write, user.id, { role: Role.user })
+      await write
+        .updateTable('sessions')
+        .set({ verified_at: 1 })
+        .where('user_id', '=', admin.id)
+        .execute()
+      expect((await unlink(admin, user, 'linuxdo')).json).toMatchObject({
+        code: 'VERIFICATION_REQUIRED',
+      })
+      expect((await identities(admin, user)).data).toHaveLength(3)
+    })
   })
 
   test('a provider that is off or removed rejects all requests', async () => {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { AdoptionChoice } from '../adopt/adopt-database.ts'
 import { reportAdoption } from '../adopt/adopt-report.ts'
 import { openDatabase } from '../commands/open-database.ts'
 import { openBare } from '../db/database.ts'
@@ -14,9 +15,12 @@ export async function reportOf({ location }: PlainDatabase): Promise<string> {
 }
 
 /** Adopts a database and checks that its ledger balances. Returns the progress lines. */
-export async function adopt({ location }: PlainDatabase): Promise<string> {
+export async function adopt(
+  { location }: PlainDatabase,
+  choice: AdoptionChoice = { acceptsLosses: false },
+): Promise<string> {
   const lines: string[] = []
-  const opened = await openDatabase(location, (line) => void lines.push(line))
+  const opened = await openDatabase(location, (line) => void lines.push(line), undefined, choice)
   expect(await reconcile(opened)).toMatchObject({ differences: [] })
   await opened.close()
   return lines.join('\n')

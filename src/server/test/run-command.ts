@@ -1,6 +1,11 @@
 import { runCommandLine } from '../commands/command-line.ts'
+import type { DatabaseLocation } from './for-each-database.ts'
 import { newFolder } from './one-api-databases.ts'
 import type { Ended } from './run-program.ts'
+
+/** Settings with which a command uses this database. */
+export const environmentOf = (location: DatabaseLocation): Record<string, string> =>
+  location.engine === 'sqlite' ? { SQLITE_PATH: location.path } : { SQL_DSN: location.url }
 
 class Exit extends Error {
   readonly code: number

@@ -15,7 +15,13 @@ import { wholeLimits } from '../limit/limit.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { insertLog } from '../log/log-store.ts'
 import { quotaLogText } from '../log/log-text.ts'
-import { removeEmptied, type ShownIdentities } from '../sign-in/identity-store.ts'
+import type { ExternalProvider } from '../../contract/oauth.ts'
+import {
+  identitiesOf,
+  removeEmptied,
+  removeIdentity,
+  type ShownIdentities,
+} from '../sign-in/identity-store.ts'
 import { changeUser, markUserDeleted } from './change-user.ts'
 import { hashingCaller } from './password.ts'
 import { requireSession } from './present-password.ts'
@@ -211,6 +217,40 @@ export async function deleteUserByAdmin(app: App, call: AdminCall, id: number): 
     if (target === undefined) throw new AppError('not_found')
     if (actor.role <= target.role) throw new AppError('cannot_change_peer')
     await deleteAndRecord(trx, app, call, target)
+  })
+  await app.database.announce(`user:${id}`)
+}
+
+/**
+ * Unlinks an external account of a user of a lower role and ends the user's sessions, which may
+ * have been started with it. The user may be left without a way to sign in until an administrator
+ * sets a password. Throws `not_found`, `cannot_change_peer`.
+ */
+export async function unlinkByAdmin(
+  app: App,
+  call: AdminCall,
+  { id, provider }: { id: number; provider: ExternalProvider },
+): Promise<void> {
+  await app.database.write.transaction().execute(async (trx) => {
+    const actor = await currentActor(trx, call)
+    const target = await lockUser(trx, id)
+    if (target === undefined) throw new AppError('not_found')
+    // Users unlink their own accounts in the settings, which keep one way to sign in.
+    if (target.id === actor.id || !mayChange(actor, target)) {
+      throw new AppError('cannot_change_peer')
+    }
+    const identities = await identitiesOf(trx, target)
+    const identity = identities.find((one) => one.provider === provider)
+    if (identity === undefined) throw new AppError('not_found')
+    await removeIdentity(trx, provider, target.id)
+    await deleteSessionsOf(trx, target.id)
+    await recordAudit(trx, call, {
+      nowSeconds: app.clock.nowSeconds(),
+      action: 'user.unlink',
+      target: { id: target.id, name: target.username },
+      before: { provider, account: identity.label },
+      after: null,
+    })
   })
   await app.database.announce(`user:${id}`)
 }

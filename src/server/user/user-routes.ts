@@ -1,3 +1,4 @@
+import { oauthApi } from '../../contract/oauth-api.ts'
 import { userApi } from '../../contract/user-api.ts'
 import { MANAGE_ACTIONS, type ManageAction } from '../../contract/user.ts'
 import { AppError, refuse } from '../app-error.ts'
@@ -6,7 +7,14 @@ import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { standingOf } from '../limit/standing.ts'
 import { hasAnyFactor } from '../second-factor/required-factor.ts'
-import { deleteUserByAdmin, manageUser, topUpUser, updateUserByAdmin } from './administration.ts'
+import { identitiesOf } from '../sign-in/identity-store.ts'
+import {
+  deleteUserByAdmin,
+  manageUser,
+  topUpUser,
+  unlinkByAdmin,
+  updateUserByAdmin,
+} from './administration.ts'
 import { createUser } from './create-user.ts'
 import { hashingCaller } from './password.ts'
 import {
@@ -42,6 +50,16 @@ function lookUpRoutes(app: App): Route[] {
         second_factor: await hasAnyFactor(database.read, params.id),
       },
     })),
+    serve(oauthApi.identitiesOf, async ({ actor, params }) => {
+      const identities = await identitiesOf(database.read, await visibleUser(app, actor, params.id))
+      return {
+        data: identities.map(({ provider, label, linkedAt }) => ({
+          provider,
+          label,
+          linked_at: linkedAt,
+        })),
+      }
+    }),
   ]
 }
 
@@ -91,6 +109,10 @@ function changeRoutes(app: App): Route[] {
     }),
     serve(userApi.remove, async (call) => {
       await deleteUserByAdmin(app, call, call.params.id)
+    }),
+    serve(oauthApi.unlinkOf, async (call) => {
+      const { id } = call.params
+      await unlinkByAdmin(app, call, { id, provider: call.query.provider })
     }),
     serve(userApi.topUp, async (call) => {
       const { user_id: userId = 0, quota, remark = '' } = call.body

@@ -39,6 +39,11 @@ const deletedAt = sql`coalesce(CAST(deleted_at AS text), '')`
 export const isMarkedDeleted = sql<boolean>`(${deletedAt} NOT IN ('', '0')
   AND ${deletedAt} NOT LIKE '0000-%' AND ${deletedAt} NOT LIKE '0001-%')`
 
+/** Users whom adoption does not turn into deleted ones. */
+export const isUsableUser = (tables: FoundTables) => sql<boolean>`(
+  coalesce(status, 0) <> ${sql.lit(UserStatus.deleted)}
+  AND ${tables.get('users')?.has('deleted_at') === true ? sql`NOT ${isMarkedDeleted}` : sql`true`})`
+
 /** In seconds; dates are not parsed. */
 const expiry = sql<number>`CASE
   WHEN coalesce(CAST(expired_time AS text), '') IN ('', '0') THEN 0

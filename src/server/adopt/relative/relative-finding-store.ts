@@ -12,6 +12,7 @@ import {
   UNTOLD_TYPES,
 } from './channel-type.ts'
 import { factorFindings } from './factor-store.ts'
+import { accountFindings } from './linked-account-store.ts'
 import { keySwitches, LISTED_KEYS, SWITCHED_OFF_KEYS } from './key-switch-store.ts'
 
 /**
@@ -29,6 +30,7 @@ export async function relativeFindings(
     ...typeFindings(tables, channels),
     ...(await keyFindings(db, tables)),
     ...(await factorFindings(db, tables)),
+    ...(await accountFindings(db, tables)),
     ...(await logFindings(db, tables)),
   ]
   return findings.filter(({ count }) => count > 0)

@@ -1,3 +1,5 @@
+import fs from 'node:fs'
+import path from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { NEVER_TRIED_SECONDS } from '../../channel/channel-pause-store.ts'
 import { openBare } from '../../db/database.ts'
@@ -10,6 +12,7 @@ import {
   type PlainDatabase,
 } from '../../test/one-api-databases.ts'
 import { createTestDatabase } from '../../test/postgres.ts'
+import type { AdoptionChoice } from '../adopt-database.ts'
 import { loadDumps } from '../import-dump.ts'
 import { relativeOf } from './channel-type.ts'
 
@@ -117,14 +120,20 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     )
     expect(before).toMatch(/2 channels have disabled keys/)
     expect(before).toContain('1 users have an authenticator app, which is taken over (2)')
-    expect(before).toMatch(/1 users have an authenticator app whose secret cannot be read.* \(4\)/)
     expect(before).toContain('1 unused backup codes are taken over (2)')
-    expect(before).toMatch(/1 unused backup codes are not bcrypt hashes and are dropped.* \(2\)/)
     expect(before).toMatch(/1 passkeys are taken over; they work only if the host name.* \(3\)/)
-    expect(before).toMatch(/1 passkeys cannot be read and are dropped.* \(3\)/)
+    const losses = [
+      /1 users have a second factor that cannot be read; .*set one up again \(4\)/,
+      /1 unused backup codes are not bcrypt hashes; .*new ones \(2\)/,
+      /1 passkeys cannot be read; .*add new ones \(3\)/,
+    ]
+    for (const loss of losses) {
+      expect(before).toMatch(new RegExp(`Will be lost\n[^]*${loss.source}[^]*--accept-losses`))
+    }
     expect(before).toMatch(/1 users have points for invitations .* \(3\)/)
     expect(before).toMatch(/1 log rows are errors .*\(11\)/)
-    const said = await adopt(database)
+    const said = await adopt(database, { acceptsLosses: true })
+    for (const loss of losses) expect(said).toMatch(loss)
     expect(said).toContain(
       'channels of New API’s type 36 have no counterpart here and are disabled: 3',
     )
@@ -170,21 +179,102 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (_engine, open) => {
     ])
   })
 
-  test('a second factor of any related program is reported', async () => {
+  test('adoption that would lose a second factor changes nothing until it is accepted', async () => {
+    const database = await open()
+    await database.run(NEW_API)
+    const before = await reportOf(database)
+    await expect(adopt(database)).rejects.toThrow(
+      /users would lose .*cannot be read.* \(4\)\. 1 unused backup codes.* --accept-losses$/,
+    )
+    expect(await reportOf(database)).toBe(before)
+    if (database.location.engine === 'sqlite') {
+      const folder = path.dirname(database.location.path)
+      expect(fs.readdirSync(folder).filter((name) => name.includes('before-'))).toEqual([])
+    }
+  })
+
+  test('passkeys of another host name than that of ServerAddress are lost', async () => {
+    const database = await open()
+    await database.run(`${NEW_API};
+      DELETE FROM two_fas WHERE id = 3; DELETE FROM two_fa_backup_codes WHERE id = 3;
+      DELETE FROM passkey_credentials WHERE id = 2;
+      DELETE FROM options WHERE "key" IN ('ServerAddress', 'passkey.rp_id');
+      INSERT INTO options ("key", value) VALUES ('ServerAddress', 'https://ai.example.com:8443/'),
+        ('passkey.rp_id', 'example.com')`)
+    const loss =
+      /1 passkeys belong to the host name example\.com, but ServerAddress has ai\.example\.com; .* \(3\)/
+    expect(await reportOf(database)).toMatch(loss)
+    await expect(adopt(database)).rejects.toThrow(loss)
+    await database.run(`UPDATE options SET value = 'ai.example.com' WHERE "key" = 'passkey.rp_id'`)
+    expect(await adopt(database)).toContain('1 passkeys are taken over')
+    expect(await database.rows('SELECT user_id FROM passkeys')).toHaveLength(1)
+  })
+
+  test('a second factor in a column of users is taken over if it is a secret, otherwise lost', async () => {
     const database = await open()
     await database.run(`ALTER TABLE users ADD COLUMN totp_secret varchar(64);
-      UPDATE users SET totp_secret = 'JBSWY3DPEHPK3PXP' WHERE id = 4;
-      UPDATE users SET totp_secret = '' WHERE id = 5`)
-    const sentence =
-      '1 users have a second factor, which is not adopted; until they enable it here, the password is enough'
-    expect(await reportOf(database)).toContain(`${sentence} (4)`)
-    expect(await adopt(database)).toContain(sentence)
+      ALTER TABLE users ADD COLUMN two_factor_enabled boolean;
+      UPDATE users SET totp_secret = 'JBSWY3DPEHPK3PXP', two_factor_enabled = true WHERE id = 4;
+      UPDATE users SET two_factor_enabled = true WHERE id = 3;
+      UPDATE users SET totp_secret = '', two_factor_enabled = false WHERE id = 2`)
+    const report = await reportOf(database)
+    expect(report).toContain('1 users have an authenticator app, which is taken over (4)')
+    expect(report).toMatch(/1 users have a second factor that cannot be read.* \(3\)/)
+    await expect(adopt(database)).rejects.toThrow(/\(3\).*--accept-losses/)
+    expect(await adopt(database, { acceptsLosses: true })).toMatch(/set one up again \(3\)/)
+    expect(
+      await database.rows('SELECT user_id, secret, last_step FROM second_factors'),
+    ).toMatchObject([{ user_id: 4, secret: 'JBSWY3DPEHPK3PXP' }])
+  })
+
+  test('a table of second factors that is not read is a loss', async () => {
+    const database = await open()
+    await database.run(`CREATE TABLE user_totps (user_id integer, otp_key varchar(64));
+      ALTER TABLE users ADD COLUMN deleted_at timestamp;
+      UPDATE users SET deleted_at = '2026-01-02 03:04:05' WHERE id = 3;
+      INSERT INTO user_totps VALUES (3, 'of a deleted user'), (4, 'secret'), (999, 'of nobody')`)
+    await expect(adopt(database)).rejects.toThrow(
+      /1 rows of the table user_totps look like second factors.* \(4\)/,
+    )
+    await adopt(database, { acceptsLosses: true })
+  })
+
+  test('accounts at LinuxDO and Discord are taken over, and others are reported', async () => {
+    const database = await open()
+    await database.run(`ALTER TABLE users ADD COLUMN linux_do_id varchar(191) DEFAULT '';
+      ALTER TABLE users ADD COLUMN discord_id varchar(191);
+      ALTER TABLE users ADD COLUMN telegram_id varchar(191);
+      UPDATE users SET linux_do_id = '77', discord_id = '80351110224678912' WHERE id = 2;
+      UPDATE users SET linux_do_id = '78' WHERE id IN (3, 4);
+      UPDATE users SET telegram_id = 'tg' WHERE id = 3;
+      CREATE TABLE user_oauth_bindings (id integer, user_id integer, provider_id integer,
+        provider_user_id varchar(256));
+      INSERT INTO user_oauth_bindings VALUES (1, 4, 1, 'x')`)
+    const report = await reportOf(database)
+    for (const found of [
+      /1 users have an account at LinuxDO, which is taken over.* \(2\)/,
+      /2 users have an account at LinuxDO that is invalid or belongs to several.* \(3, 4\)/,
+      /1 users have an account at Discord, which is taken over.* \(2\)/,
+      /2 users have an account at Telegram or a custom provider.* \(3, 4\)/,
+    ]) {
+      expect(report).toMatch(found)
+    }
+    expect(await adopt(database)).toContain(
+      '1 users have an account at Discord, which is taken over',
+    )
+    expect(
+      await database.rows(`SELECT provider, 'id ' || subject AS subject, user_id
+        FROM external_identities ORDER BY provider`),
+    ).toMatchObject([
+      { provider: 'discord', subject: 'id 80351110224678912', user_id: 2 },
+      { provider: 'linuxdo', subject: 'id 77', user_id: 2 },
+    ])
   })
 
   test('keys that New API has switched off are set aside', async () => {
     const database = await open()
     await database.run(NEW_API)
-    await adopt(database)
+    await adopt(database, { acceptsLosses: true })
     expect(
       await database.rows(`SELECT cause, next_trial_at = ${NEVER_TRIED_SECONDS} AS never
         FROM channel_key_pauses WHERE channel_id = 5 ORDER BY cause`),
@@ -249,14 +339,21 @@ const NEW_DATABASES: [string, () => PlainDatabase | Promise<PlainDatabase>][] = 
   ],
 ]
 
-async function load({ location }: PlainDatabase, dump: string): Promise<string> {
+async function load(
+  { location }: PlainDatabase,
+  dump: string,
+  choice?: AdoptionChoice,
+): Promise<string> {
   const lines: string[] = []
   const bare = await openBare(location)
   async function* bytes(): AsyncGenerator<Buffer> {
     yield Buffer.from(dump)
   }
-  await loadDumps(bare, [bytes()], (line) => void lines.push(line))
-  await bare.close()
+  try {
+    await loadDumps(bare, [bytes()], (line) => void lines.push(line), choice)
+  } finally {
+    await bare.close()
+  }
   return lines.join('\n')
 }
 
@@ -304,6 +401,39 @@ test.each(NEW_DATABASES)("New API's dump comes into %s with its types", async (_
     { type: 36, status: 1 },
     { type: 8, status: 2 },
   ])
+})
+
+const FACTOR_DUMP = `/*!40101 SET NAMES utf8mb4 */;
+${ROOT}
+INSERT INTO users (id, username, password, role, status, quota, totp_secret) VALUES
+  (2,'two','',1,1,5,NULL), (3,'three','',1,1,5,'JBSWY3DPEHPK3PXP');
+INSERT INTO two_fas (id, user_id, secret, is_enabled, created_at, deleted_at) VALUES
+  (1,1,'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',1,'2026-01-02 03:04:05.000',NULL);
+INSERT INTO two_fa_backup_codes (id, user_id, code_hash, is_used, deleted_at) VALUES
+  (1,1,'${BACKUP_HASH}',0,NULL);
+INSERT INTO passkey_credentials (id, user_id, credential_id, public_key, sign_count, transports,
+  deleted_at) VALUES (1,2,'+/8BAg==','pQECAw==',7,'["internal"]',NULL);
+INSERT INTO passkeys (id, user_id, body) VALUES (1,2,'of another program');`
+
+test.each(NEW_DATABASES)('second factors of a dump come into %s', async (_engine, open) => {
+  const database = await open()
+  await expect(load(database, FACTOR_DUMP)).rejects.toThrow(
+    /1 rows of the table dumped_passkeys look like second factors.* \(2\).*--accept-losses/,
+  )
+  await load(database, FACTOR_DUMP, { acceptsLosses: true })
+  expect(
+    await database.rows('SELECT user_id, secret FROM second_factors ORDER BY user_id'),
+  ).toMatchObject([{ secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }, { secret: 'JBSWY3DPEHPK3PXP' }])
+  expect(await database.rows('SELECT code_hash FROM recovery_codes')).toEqual([
+    { code_hash: BACKUP_HASH },
+  ])
+  expect(await database.rows('SELECT credential_id, counter FROM passkeys')).toMatchObject([
+    { credential_id: '-_8BAg' },
+  ])
+  // The dumped secrets are stored once only.
+  for (const sql of ['SELECT * FROM two_fas', 'SELECT totp_secret FROM users']) {
+    await expect((async () => database.rows(sql))()).rejects.toThrow(/two_fas|totp_secret/)
+  }
 })
 
 test.each([
