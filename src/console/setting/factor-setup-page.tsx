@@ -24,7 +24,7 @@ export function FactorSetupPage() {
     <Page title={t('启用两步验证')}>
       <p role="note" className={styles['required']}>
         {t(
-          '管理员要求您的账户启用两步验证。请启用身份验证器应用或添加通行密钥，之后即可使用控制台',
+          '管理员要求您的账户启用两步验证。请任选一种：启用身份验证器应用，或添加通行密钥。之后即可使用控制台',
         )}
       </p>
       <div className={styles['panels']}>

@@ -16,7 +16,7 @@ interface ToggleProps {
 export function Toggle({ field, label, isOn, onChange }: ToggleProps) {
   return (
     <Switch
-      {...(field === undefined ? {} : { id: field.id })}
+      {...(field === undefined ? {} : { id: field.id, className: styles['switch'] ?? '' })}
       aria-describedby={field?.['aria-describedby']}
       label={label}
       checked={isOn}
