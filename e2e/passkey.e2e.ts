@@ -151,16 +151,16 @@ describe.each(['zh', 'en'] as const)('passkeys (%s)', (language) => {
     await expectAt(page, '**/token')
   })
 
-  test('deleting the last one leads to the page that asks for a new one', async () => {
+  test('deleting the last one leads to the page that asks for a new one, and back', async () => {
     await page.goto(`${localhost()}/setting`)
     await press(words.remove)
     await page.getByRole('dialog').getByRole('button', { name: words.remove, exact: true }).click()
     await expectSeen(page.getByText(words.removed))
-    await page.goto(`${localhost()}/token`)
+    await page.goto(`${localhost()}/setting?tab=price`)
     await expectAt(page, '**/second-factor')
     await expectSeen(page.getByText(words.note))
     await press(words.add)
-    await expectAt(page, '**/token')
+    await expectAt(page, '**/setting?tab=price')
     await demandFactor('nobody')
   })
 })

@@ -49,7 +49,8 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
       id: 'action',
       head: t('动作'),
       cell: (entry) => <ActionButton entry={entry} texts={texts} />,
-      width: 184,
+      // Fits the longest action in English.
+      width: 212,
     },
     {
       id: 'target',

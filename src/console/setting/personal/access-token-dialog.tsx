@@ -61,6 +61,10 @@ export function AccessTokenDialog({ onClose, onMade }: AccessTokenDialogProps) {
   )
 }
 
+/** `all` includes every other scope, so it is chosen alone. */
+const withScope = (scopes: readonly AccessScope[], scope: AccessScope): AccessScope[] =>
+  scope === 'all' ? ['all'] : [...scopes.filter((one) => one !== 'all'), scope]
+
 function NewToken({ onToken }: { onToken: (token: string) => Promise<void> }) {
   const { t } = useTranslation()
   const id = useId()
@@ -104,13 +108,13 @@ function NewToken({ onToken }: { onToken: (token: string) => Promise<void> }) {
         }}
       />
       <fieldset className={styles['choices']}>
-        <legend>{t('权限范围')}</legend>
+        <legend>{t('权限范围（可多选，权限相加）')}</legend>
         {offered.map((scope) => (
           <label key={scope}>
             <CheckBox
               isOn={scopes.includes(scope)}
               onChange={(isOn) => {
-                setScopes(isOn ? [...scopes, scope] : scopes.filter((one) => one !== scope))
+                setScopes(isOn ? withScope(scopes, scope) : scopes.filter((one) => one !== scope))
                 setProblem('')
               }}
             />

@@ -43,6 +43,9 @@ function Passkeys({ onAdded }: { onAdded: (() => void) | undefined }) {
     queryFn: ({ signal }) => call('GET /api/user/passkey', {}, { signal }),
   })
   const [renamed, setRenamed] = useState<Passkey | null>(null)
+  const obstacle = hasPasskeys()
+    ? undefined
+    : t('通行密钥需要 HTTPS 和域名（本机可以用 localhost），以及支持它的浏览器')
   const refresh = () => client.invalidateQueries({ queryKey: LIST })
   async function add() {
     try {
@@ -84,11 +87,10 @@ function Passkeys({ onAdded }: { onAdded: (() => void) | undefined }) {
         <Action
           label={t('添加通行密钥')}
           onClick={add}
-          {...(hasPasskeys()
-            ? {}
-            : { why: t('通行密钥需要 HTTPS 和域名（本机可以用 localhost），以及支持它的浏览器') })}
+          {...(obstacle === undefined ? {} : { why: obstacle })}
         />
       </div>
+      {obstacle !== undefined && <p className={styles['hint']}>{obstacle}</p>}
       {renamed !== null && (
         <RenameDialog
           passkey={renamed}

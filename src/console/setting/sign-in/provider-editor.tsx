@@ -13,8 +13,8 @@ import {
 } from '../../../contract/option/sign-in-providers.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 import { mark } from '../../app/i18n.ts'
-import { toast } from '../../app/toast.ts'
 import { CopyButton } from '../../ui/copy/copy-button.tsx'
+import { isComposing } from '../../ui/field/composing.ts'
 import { SecretField } from '../../ui/field/secret-field.tsx'
 import { FactRow, FormRow } from '../../ui/form.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
@@ -116,9 +116,10 @@ interface AddProviderProps {
 function AddProvider({ names, onAdd }: AddProviderProps) {
   const { t } = useTranslation()
   const [name, setName] = useState('')
+  const [problem, setProblem] = useState('')
   function addNamed() {
     if (!/^[a-z][a-z0-9-]{0,15}$/.test(name) || names.includes(name)) {
-      toast.warning(t('名称只能用小写字母、数字和连字符，以字母开头，最多 16 个，且不能重复'))
+      setProblem(t('名称只能用小写字母、数字和连字符，以字母开头，最多 16 个，且不能重复'))
       return
     }
     onAdd(name, { ...emptyProvider, title: isPreset(name) ? '' : name })
@@ -132,7 +133,17 @@ function AddProvider({ names, onAdd }: AddProviderProps) {
         autoComplete="off"
         spellCheck={false}
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        error={problem}
+        onChange={(event) => {
+          setName(event.currentTarget.value)
+          setProblem('')
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || isComposing(event)) return
+          // It would save the form.
+          event.preventDefault()
+          addNamed()
+        }}
       />
       <Button variant="default" onClick={addNamed}>
         {t('添加 OIDC 服务')}
@@ -142,6 +153,7 @@ function AddProvider({ names, onAdd }: AddProviderProps) {
           {t('添加 {{name}}', { name: presetProviders[preset].title })}
         </Button>
       ))}
+      <p>{t('名称是回调地址的一部分，以后不能更改；用户看到的是「显示名称」')}</p>
     </div>
   )
 }
