@@ -17,7 +17,9 @@
  * upgrade from the previous version to this one under load, and back
  * overload more calls than the server can serve, at a fixed rate
  * fuzz random calls generated from the API description
+ * soak an hour at half of the peak: memory, open files and the books
  * failover a PostgreSQL replica promoted under load; the books must be right
+ * workers one and several workers on one PostgreSQL
  * hot-channel several processes that settle calls of one channel
  * clients real client programs run a task with tools, through every upstream protocol
  */
@@ -41,6 +43,8 @@ const benchmarks = new Map([
   ['upgrade', () => import('./upgrade/upgrade.ts')],
   ['overload', () => import('./overload.ts')],
   ['failover', () => import('./failover.ts')],
+  ['soak', () => import('./soak/soak.ts')],
+  ['workers', () => import('./workers.ts')],
   ['hot-channel', () => import('./hot-channel.ts')],
   ['fuzz', () => import('./fuzz.ts')],
   ['clients', () => import('./clients/clients.ts')],

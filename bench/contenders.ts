@@ -1,10 +1,18 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rename } from 'node:fs/promises'
+import http from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { createGatehouse, ROOT_PASSWORD, type DatabaseKind } from './gatehouse-server.ts'
+import {
+  createGatehouse,
+  ROOT_PASSWORD,
+  type DatabaseKind,
+  type GatehouseServer,
+} from './gatehouse-server.ts'
 import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
 import { freePort, startServer, type ServerProcess } from './server-process.ts'
 
@@ -34,7 +42,11 @@ export const contenderMakers = new Map<string, (upstream: string) => Promise<Con
   ['portkey', (upstream) => portkey(upstream)],
   ['sqlite', (upstream) => gatehouse('sqlite', upstream)],
   ['postgres', (upstream) => gatehouse('postgres', upstream)],
+  ['traced', traced],
+  ['encrypted', encrypted],
 ])
+/** Those that run without `--only`. */
+export const USUAL_CONTENDERS = 'proxy,portkey,sqlite,postgres'
 
 const noBooks = () => Promise.resolve(null)
 const nothing = () => Promise.resolve()
@@ -147,15 +159,61 @@ function relayServer(
   }
 }
 
-async function gatehouse(database: DatabaseKind, upstream: string): Promise<Contender> {
-  const own = await createGatehouse({ database, core: SERVER_CORE })
+/** Gatehouse that sends traces and metrics of every call to a collector that reads and drops them. */
+async function traced(upstream: string): Promise<Contender> {
+  const collector = http.createServer((request, response) => {
+    request.resume().on('end', () => response.end())
+  })
+  await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
+  // A server that listens on TCP has an address object.
+  const { port } = collector.address() as AddressInfo
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
+  const own = await gatehouse('sqlite', upstream, { suffix: ', traced', env })
+  return {
+    ...own,
+    async remove() {
+      await own.remove()
+      collector.closeAllConnections()
+      collector.close()
+    },
+  }
+}
+
+/** Gatehouse with encrypted secrets. */
+function encrypted(upstream: string): Promise<Contender> {
+  const env = { SECRETS_KEY: randomBytes(32).toString('hex') }
+  return gatehouse('sqlite', upstream, {
+    suffix: ', encrypted secrets',
+    env,
+    prepare: async (own) => {
+      const { exitCode, output } = await own.run('encrypt-secrets')
+      if (exitCode !== 0) throw new Error(output)
+    },
+  })
+}
+
+async function gatehouse(
+  database: DatabaseKind,
+  upstream: string,
+  {
+    suffix = '',
+    env = {},
+    prepare = nothing,
+  }: {
+    suffix?: string
+    env?: Record<string, string>
+    prepare?: (own: GatehouseServer) => Promise<void>
+  } = {},
+): Promise<Contender> {
+  const own = await createGatehouse({ database, core: SERVER_CORE, env })
   const server = await own.start()
   const root = await signIn({ url: own.url, username: 'root', password: ROOT_PASSWORD })
   await giveQuota(root, 'root', PLENTY_OF_QUOTA)
   await createChannel(root, { name: 'upstream', base_url: upstream, models: MODEL })
   const quota = { remain_quota: PLENTY_OF_QUOTA, unlimited_quota: false }
   const key = await createToken(root, { name: 'load', ...quota })
-  const name = `Gatehouse on ${database === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`
+  await prepare(own)
+  const name = `Gatehouse on ${database === 'sqlite' ? 'SQLite' : 'PostgreSQL'}${suffix}`
   return {
     ...relayServer(name, own.url, server, { authorization: `Bearer ${key}` }),
     remove: () => own.remove(),

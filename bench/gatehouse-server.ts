@@ -20,6 +20,8 @@ export type GatehouseServer = {
   /** URL of its database on PostgreSQL; empty on SQLite. */
   postgresUrl: string
   start(process?: OneProcess): Promise<ServerProcess>
+  /** Runs `gatehouse` with this command on its database. */
+  run(command: string): Promise<{ exitCode: number; output: string }>
   /** Runs `gatehouse reconcile` on its database. */
   reconcile(): Promise<{ exitCode: number; output: string }>
   /** Consumption rows with a higher log id, oldest first. */
@@ -96,7 +98,8 @@ export async function createGatehouse(options: GatehouseOptions): Promise<Gateho
         outputFile: path.join(directory, 'output.log'),
         ...(options.openFilesMin === undefined ? {} : { openFilesMin: options.openFilesMin }),
       }),
-    reconcile: () => runReconcile(env),
+    run: (command) => runCommand(command, env),
+    reconcile: () => runCommand('reconcile', env),
     sqlitePath,
     postgresUrl: booksUrl ?? '',
     billedCalls: (afterId = 0) =>
@@ -113,17 +116,12 @@ function durableCluster() {
   return startPostgresCluster({ isDurable: true, settings: { max_connections: '200' } })
 }
 
-function runReconcile(env: Record<string, string>) {
+function runCommand(command: string, env: Record<string, string>) {
   return new Promise<{ exitCode: number; output: string }>((resolve) => {
     const options = { env: { ...process.env, ...env }, maxBuffer: 16 * 1024 * 1024 }
-    const child = execFile(
-      process.execPath,
-      [PROGRAM, 'reconcile'],
-      options,
-      (_error, out, err) => {
-        resolve({ exitCode: child.exitCode ?? -1, output: `${out}${err}` })
-      },
-    )
+    const child = execFile(process.execPath, [PROGRAM, command], options, (_error, out, err) => {
+      resolve({ exitCode: child.exitCode ?? -1, output: `${out}${err}` })
+    })
   })
 }
 

@@ -14,6 +14,7 @@ import {
   MODEL,
   portkey,
   startUpstream,
+  USUAL_CONTENDERS,
   type Books,
   type Contender,
 } from './contenders.ts'
@@ -67,7 +68,7 @@ export async function main(args: string[]) {
     options: {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '5' },
-      only: { type: 'string', default: [...contenderMakers.keys()].join(',') },
+      only: { type: 'string', default: USUAL_CONTENDERS },
       'portkey-node': { type: 'string' },
       other: { type: 'string' },
     },

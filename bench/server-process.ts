@@ -106,7 +106,7 @@ function serverProcess(child: ChildProcess): ServerProcess {
   return {
     pid,
     rssMebibytes: () => sumOfTree(pid, rssKibibytes) / KIBIBYTES_PER_MEBIBYTE,
-    cpuSeconds: () => sumOfTree(pid, cpuTicks) / TICKS_PER_SECOND,
+    cpuSeconds: () => cpuSecondsOf(pid),
     stop: async (signal = 'SIGTERM') => {
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = new Promise((resolve) => child.once('exit', resolve))
@@ -117,6 +117,9 @@ function serverProcess(child: ChildProcess): ServerProcess {
     },
   }
 }
+
+/** Processor time of a process and its children in seconds. */
+export const cpuSecondsOf = (pid: number): number => sumOfTree(pid, cpuTicks) / TICKS_PER_SECOND
 
 async function untilReady(child: ChildProcess, { name, readyUrl, outputFile }: ServerOptions) {
   const giveUpAtMs = performance.now() + READY_TIMEOUT_MS

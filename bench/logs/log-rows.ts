@@ -4,6 +4,10 @@
  */
 import Sqlite from 'better-sqlite3'
 import pg from 'pg'
+import { systemClock } from '../../src/server/clock.ts'
+import { openDatabase } from '../../src/server/commands/open-database.ts'
+import type { StoredLog } from '../../src/server/log/log-store.ts'
+import { openLogStorage } from '../../src/server/log/storage/open-log-storage.ts'
 
 export type Filling = { rows: number; days: number; nowSeconds: number }
 
@@ -132,6 +136,32 @@ export async function fillPostgres(url: string, filling: Filling): Promise<void>
     await client.query('VACUUM ANALYZE')
   } finally {
     await client.end()
+  }
+}
+
+const MOVED_ROWS = 50_000
+
+/** Moves the log rows of a filled SQLite file to the store of `dsn`; the sums stay in the file. */
+export async function moveToClickhouse(file: string, dsn: string): Promise<void> {
+  const database = await openDatabase({ engine: 'sqlite', path: file })
+  const { remote } = openLogStorage({ LOG_DSN: dsn }, { database, clock: systemClock })
+  if (remote === null) throw new Error('there is no store')
+  const logs = new Sqlite(file)
+  try {
+    await remote.prepare()
+    const next = logs.prepare<[number, number], StoredLog>(
+      'SELECT * FROM logs WHERE id > ? ORDER BY id LIMIT ?',
+    )
+    let rows = next.all(0, MOVED_ROWS)
+    while (rows.length > 0) {
+      await remote.insertLogs(rows)
+      rows = next.all(rows.at(-1)?.id ?? 0, MOVED_ROWS)
+    }
+    logs.exec('DELETE FROM logs')
+  } finally {
+    logs.close()
+    await remote.close()
+    await database.close()
   }
 }
 

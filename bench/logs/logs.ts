@@ -3,14 +3,15 @@
  * requested over HTTP like a console does, while calls are relayed and logged.
  */
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm } from 'node:fs/promises'
 import os, { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openDatabase } from '../../src/server/commands/open-database.ts'
 import { startPostgresCluster } from '../../tools/postgres-cluster.ts'
+import { createClickhouseDatabase, startClickhouse } from '../clickhouse/engine.ts'
 import { createGatehouse, ROOT_PASSWORD } from '../gatehouse-server.ts'
-import { fillPostgres, fillSqlite, LOG_NAMES } from './log-rows.ts'
+import { fillPostgres, fillSqlite, LOG_NAMES, moveToClickhouse } from './log-rows.ts'
 import { signIn, type Session } from '../management-client.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
 import { relayedCalls, type RelayedCalls } from './relayed-calls.ts'
@@ -112,9 +113,16 @@ async function filledDatabase(kind: string, { rows, file, nowSeconds }: Wanted) 
     await database.close()
     await fillSqlite(target, filling)
   }
+  const remove = () => rm(folder, { recursive: true, force: true })
+  if (kind !== 'clickhouse') return { env: { SQLITE_PATH: target }, remove }
+  const withoutLogs = path.join(folder, 'main.db')
+  await copyFile(target, withoutLogs)
+  const engine = await startClickhouse()
+  const dsn = await createClickhouseDatabase(engine.url, 'log')
+  await moveToClickhouse(withoutLogs, dsn)
   return {
-    env: { SQLITE_PATH: target },
-    remove: () => rm(folder, { recursive: true, force: true }),
+    env: { SQLITE_PATH: withoutLogs, LOG_DSN: dsn },
+    remove: () => engine.stop().then(remove),
   }
 }
 

@@ -13,7 +13,7 @@ if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {
 
 // V8 otherwise allocates objects of calls in the old generation under load, where they outlive the
 // call: 260 to 340 MiB resident instead of 220 to 250, and longer collections
-// (docs/benchmarks.md, "Where the microseconds go").
+// (docs/benchmarks.md, "What a call costs").
 const { setFlagsFromString } = await import('node:v8')
 setFlagsFromString('--no-allocation-site-pretenuring')
 

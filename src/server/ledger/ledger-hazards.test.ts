@@ -75,6 +75,22 @@ forEachBooks('changes while a call is open', (shared) => {
     await books.database.write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
   })
 
+  test('a token below zero is charged what it covers of the call of a deleted user', async () => {
+    const { books, account, requestId } = await anOpenCall({
+      quota: 100,
+      tokenQuota: 100,
+      amount: 60,
+    })
+    const { write } = books.database
+    await write.deleteFrom('users').where('id', '=', account.userId).execute()
+    const token = write.updateTable('tokens').where('id', '=', account.tokenId)
+    await token.set({ remain_quota: -30 }).execute()
+    await runBatch(books, settle(settlement(account, { requestId, cost: 60 })))
+    const rows = write.selectFrom('tokens').where('id', '=', account.tokenId)
+    expect(await rows.select('remain_quota').execute()).toEqual([{ remain_quota: 0 }])
+    await write.deleteFrom('tokens').where('id', '=', account.tokenId).execute()
+  })
+
   test('releasing a call of a deleted user leaves nothing open', async () => {
     const { books, account, requestId } = await anOpenCall({ quota: 100, amount: 60 })
     await books.database.write.deleteFrom('users').where('id', '=', account.userId).execute()

@@ -14,7 +14,7 @@ import {
   type Books,
 } from '../test/books.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import { recoverReservations, startRecovery } from './recover.ts'
+import { closeLostCalls, recoverReservations, startRecovery } from './recover.ts'
 import { settleServed } from './ledger.ts'
 
 const DEAD = 'node-dead'
@@ -225,6 +225,36 @@ forEachBooks('a live process considered dead', (shared) => {
       expect(rows.map((row) => row.request_id).toSorted()).toEqual(ids.toSorted())
       expect(await openCalls(books)).toEqual([])
     }
+  })
+})
+
+forEachBooks('calls of this process whose settlement was lost', (shared) => {
+  test('are closed by their checkpoint, unless they run or are young', async () => {
+    const { books } = shared
+    const { database, ledger } = books
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 1000 })
+    const lost = await abandoned(books, account, { node: OURS, cost: 130 })
+    const empty = await abandoned(books, account, { node: OURS })
+    const running = await abandoned(books, account, { node: OURS, cost: 40 })
+    const young = await abandoned(books, account, { node: OURS })
+    const age = (requestId: string, seconds: number) =>
+      database.write
+        .updateTable('reservations')
+        .set({ created_at: LATER - seconds })
+        .where('request_id', '=', requestId)
+        .execute()
+    for (const requestId of [lost, empty, running]) await age(requestId, 301)
+    await age(young, 299)
+    const isRunning = (requestId: string) => requestId === running
+    const how = { node: OURS, nowSeconds: LATER, isRunning }
+    expect(await closeLostCalls(database, ledger, how)).toEqual({
+      settled: 1,
+      released: 1,
+      failed: [],
+    })
+    expect((await openCalls(books)).toSorted()).toEqual([running, young].toSorted())
+    expect(await figuresOf(books, account)).toMatchObject({ tokenRemain: 670, calls: 1 })
+    for (const requestId of [running, young]) await ledger.release(requestId)
   })
 })
 

@@ -7,9 +7,10 @@ import type { Ledger } from './ledger.ts'
 import type { Settlement } from './operations.ts'
 
 /**
- * Closes the calls of dead processes, which would otherwise stay open and hold points forever.
- * Recovery settles a call by its last checkpoint, or releases it if there is no checkpoint, because
- * the upstream had produced nothing then.
+ * Closes the calls of dead processes, and own calls whose settlement the database has lost, which
+ * would otherwise stay open and hold points forever. Recovery settles a call by its last
+ * checkpoint, or releases it if there is no checkpoint, because the upstream had produced nothing
+ * then.
  *
  * It closes calls through the ledger like any other caller. Several processes may recover at the
  * same time, and a process considered dead may only have been slow: each call is closed once.
@@ -29,6 +30,8 @@ const PAGE_SIZE = 256
  * interval, an idle process would query on a connection that is just being closed.
  */
 const RECOVERY_INTERVAL_MS = 45_000
+/** Age from which an open call that does not run here counts as lost. */
+const LOST_CALL_SECONDS = 300
 
 /**
  * Closes the calls of dead processes. On SQLite the file has one server, so calls opened by any
@@ -43,12 +46,53 @@ export async function recoverReservations(
   { node, nowSeconds }: { node: string; nowSeconds: number },
 ): Promise<Recovery> {
   const recovery: Recovery = { settled: 0, released: 0, failed: [] }
+  for await (const page of pages((after) => orphans(database, node, after))) {
+    await Promise.all(page.map((orphan) => close(ledger, orphan, { nowSeconds, recovery })))
+  }
+  return recovery
+}
+
+/**
+ * Closes calls of this process that are open in the database but no longer run here. They occur
+ * after a failover with asynchronous replication: the new primary has the reservation and lacks the
+ * settlement. Calls younger than `LOST_CALL_SECONDS` are left alone.
+ */
+export async function closeLostCalls(
+  database: Database,
+  ledger: Ledger,
+  {
+    node,
+    nowSeconds,
+    isRunning,
+  }: { node: string; nowSeconds: number; isRunning: (requestId: string) => boolean },
+): Promise<Recovery> {
+  const recovery: Recovery = { settled: 0, released: 0, failed: [] }
+  const own = (after: string) =>
+    database.write
+      .selectFrom('reservations')
+      .select(['request_id', 'checkpoint'])
+      .where('node', '=', node)
+      .where('created_at', '<', nowSeconds - LOST_CALL_SECONDS)
+      .where('request_id', '>', after)
+      .orderBy('request_id')
+      .limit(PAGE_SIZE)
+      .execute()
+  for await (const page of pages(own)) {
+    const lost = page.filter(({ request_id: requestId }) => !isRunning(requestId))
+    await Promise.all(lost.map((call) => close(ledger, call, { nowSeconds, recovery })))
+  }
+  return recovery
+}
+
+async function* pages(
+  pageAfter: (requestId: string) => Promise<Orphan[]>,
+): AsyncGenerator<Orphan[]> {
   let after = ''
   for (;;) {
-    const page = await orphans(database, node, after)
-    await Promise.all(page.map((orphan) => close(ledger, orphan, { nowSeconds, recovery })))
+    const page = await pageAfter(after)
+    yield page
     const last = page.at(-1)
-    if (last === undefined || page.length < PAGE_SIZE) return recovery
+    if (last === undefined || page.length < PAGE_SIZE) return
     after = last.request_id
   }
 }
@@ -101,25 +145,36 @@ async function close(
   }
 }
 
+export interface RunningRecovery {
+  /** From now on also closes own calls that are open and do not run. Nothing is lost on SQLite. */
+  closeLost(isRunning: (requestId: string) => boolean): void
+  stop(): Promise<void>
+}
+
 /**
  * Recovers before the first call is accepted. On PostgreSQL it then recovers at regular intervals,
  * and sends the heartbeat of this process.
  */
 export async function startRecovery(
   app: Pick<App, 'database' | 'ledger' | 'node' | 'clock' | 'trace'>,
-): Promise<{ stop(): Promise<void> }> {
+): Promise<RunningRecovery> {
   const { database, ledger, node, clock, trace } = app
+  let isRunning: ((requestId: string) => boolean) | null = null
+  function report({ failed, ...closed }: Recovery, whose: string): void {
+    if (closed.settled + closed.released > 0) trace.info(closed, `closed ${whose}`)
+    for (const call of failed) trace.error(call, `could not close ${whose}`)
+  }
   const recover = async () => {
-    const nowSeconds = clock.nowSeconds()
-    const { failed, ...closed } = await recoverReservations(database, ledger, { node, nowSeconds })
-    if (closed.settled + closed.released > 0)
-      trace.info(closed, 'closed the calls of a dead process')
-    for (const call of failed) trace.error(call, 'a call of a dead process cannot be closed')
+    const how = { node, nowSeconds: clock.nowSeconds() }
+    report(await recoverReservations(database, ledger, how), 'calls of a dead process')
+    if (isRunning === null) return
+    const lost = await closeLostCalls(database, ledger, { ...how, isRunning })
+    report(lost, 'own calls that the database had lost')
   }
   if (database.engine === 'sqlite') {
     await recover()
     await noteServersKeys(database.write, node, clock.nowSeconds())
-    return { stop: () => Promise.resolve() }
+    return { closeLost: () => {}, stop: () => Promise.resolve() }
   }
   const onFailure = (error: unknown) => trace.error(error, 'could not store the heartbeat')
   const heartbeat = await createHeartbeat({ database, node, onFailure })
@@ -130,6 +185,9 @@ export async function startRecovery(
   }, RECOVERY_INTERVAL_MS)
   timer.unref()
   return {
+    closeLost(runsHere) {
+      isRunning = runsHere
+    },
     async stop() {
       clearInterval(timer)
       await running

@@ -119,6 +119,25 @@ forEachBooks('calls that count against limits', (shared) => {
     await books.ledger.release(next)
   })
 
+  test('count by their checkpoint, also if tokens and points exceed the estimate equally', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1_000_000 })
+    await limit(books, account, {
+      subject: 'user',
+      tokens_per_minute: 1000,
+      quota_per_day: 500,
+    })
+    const requestId = newCallId()
+    await ask(books, account, requestId)
+    const beyond = { ...settlement(account, { requestId, cost: QUOTA + 5 }), completionTokens: 0 }
+    await books.ledger.checkpoint({ ...beyond, promptTokens: TOKENS + 5 })
+    expect(await usedOf(books, account, 'user')).toMatchObject({
+      tokens_per_minute: TOKENS + 5,
+      quota_per_day: QUOTA + 5,
+    })
+    await books.ledger.release(requestId)
+  })
+
   test('are still counted while limits are changed, removed and set again', async () => {
     const { books } = shared
     const account = await anAccount(books, { quota: 1_000_000 })
