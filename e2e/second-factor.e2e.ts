@@ -23,6 +23,8 @@ const WORDS = {
     elsewhere: '退出其他全部登录',
     out: '退出',
     alone: '其他登录已全部退出',
+    everywhere: '退出全部登录',
+    ended: '已退出该用户的全部登录',
     reset: '重置两步验证',
     confirm: '重置',
     done: '两步验证已重置',
@@ -40,6 +42,8 @@ const WORDS = {
     elsewhere: 'Sign out everywhere else',
     out: 'Sign out',
     alone: 'Signed out everywhere else',
+    everywhere: 'Sign out everywhere',
+    ended: 'The user was signed out everywhere',
     reset: 'Reset two-factor sign-in',
     confirm: 'Reset',
     done: 'Two-factor sign-in was reset',
@@ -124,9 +128,12 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     await expectSeen(page.getByText(words.alone))
   })
 
-  test('an administrator resets it, and the password alone signs in', async () => {
+  test('an administrator ends the sessions, resets it, and the password alone signs in', async () => {
     const admin = await visit.open(`/user/edit/${person.user.id}`, visit.root, { language })
     page = admin.page
+    await press(words.everywhere)
+    await page.getByRole('dialog').getByRole('button', { name: words.out, exact: true }).click()
+    await expectSeen(page.getByText(words.ended))
     await press(words.reset)
     await picture(page, `reset-${language}`)
     await page.getByRole('dialog').getByRole('button', { name: words.confirm, exact: true }).click()

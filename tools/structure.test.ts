@@ -38,6 +38,33 @@ test('documents name files that exist', () => {
   expect(brokenPaths(cwd)).toEqual([])
 })
 
+/** Imports and globals that are uses of cryptography. */
+const CRYPTOGRAPHY =
+  /from '(?:node:crypto|otpauth|openid-client|jose|@simplewebauthn\/\w+|@node-rs\/bcrypt)'|import\('@simplewebauthn|\bcrypto\.(?:getRandomValues|randomUUID|subtle)/
+
+test('the page of security requirements lists every use of cryptography', () => {
+  const page = readFileSync(join(cwd, 'docs/security.md'), 'utf8')
+  const algorithms = page.split('\n## ').find((section) => section.startsWith('Algorithms')) ?? ''
+  const uses = globSync('src/**/*.{ts,tsx}', { cwd })
+    .filter((path) => !/\.test\.tsx?$|\/test\//.test(path))
+    .filter((path) => CRYPTOGRAPHY.test(readFileSync(join(cwd, path), 'utf8')))
+  const listed = [...algorithms.matchAll(/`(src\/[^`]+)`/g)].map(([, path = '']) => path)
+  expect(listed.toSorted()).toEqual(uses.toSorted())
+})
+
+test('the page of security requirements counts its rows', () => {
+  const page = readFileSync(join(cwd, 'docs/security.md'), 'utf8')
+  const chapters = page.split('\n## ').filter((section) => /^V\d/.test(section))
+  expect(chapters).toHaveLength(5)
+  for (const chapter of chapters) {
+    const standings = chapter.split('\n').map((line) => line.split(' | ')[3])
+    const counts = ['held', 'held in part', 'not held', 'not applicable'].map(
+      (standing) => `${standings.filter((one) => one === standing).length} ${standing}`,
+    )
+    expect(chapter).toContain(`\n${counts.join(', ')}.\n`)
+  }
+})
+
 test('a path that does not exist is found in a document', () => {
   const root = mkdtempSync(join(tmpdir(), 'gatehouse-documents-'))
   mkdirSync(join(root, 'docs'))

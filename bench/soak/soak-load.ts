@@ -85,7 +85,7 @@ async function drive({ url, keys, perSecond, minutes }: SoakLoadOptions): Promis
             resolve()
             return
           }
-          // What could not be sent in time is not caught up with.
+          // A call that could not be sent in time is not sent later.
           dueAtMs = Math.max(dueAtMs + paceMs, nowMs)
           setTimeout(send, dueAtMs - nowMs)
         },

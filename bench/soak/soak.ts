@@ -138,7 +138,7 @@ async function sample(
   }
 }
 
-/** What an administrator does, one thing after the other. */
+/** Does the work of an administrator, one task after the other. */
 async function administer(
   url: string,
   upstream: string,

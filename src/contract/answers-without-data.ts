@@ -12,6 +12,7 @@ export const answersWithoutData: ReadonlySet<string> = new Set([
   'DELETE /api/token/:id',
   'DELETE /api/user/:id',
   'DELETE /api/user/:id/2fa',
+  'DELETE /api/user/:id/sessions',
   'DELETE /api/user/passkey/:passkey',
   'DELETE /api/user/:id/access_tokens/:token',
   'DELETE /api/user/access_tokens/:token',

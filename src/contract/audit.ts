@@ -12,6 +12,7 @@ export const AUDIT_ACTIONS = [
   'user.delete',
   'user.top_up',
   'user.second_factor',
+  'user.end_sessions',
   'access_token.create',
   'access_token.revoke',
   'token.limit',

@@ -23,6 +23,7 @@ export const FEATURES = [
   'second-factor',
   'sign-in-providers',
   'sessions',
+  'user-sessions',
   'passkeys',
   'access-tokens',
   'audit-export',

@@ -168,6 +168,7 @@ export const oauthApi = {
     name: 'removeBinding',
     summary: 'Unlinks an external account, unless it is the only sign-in method.',
     access: 'user',
+    needsProof: true,
     params: z.object({
       provider: z
         .enum([...EXTERNAL_PROVIDERS, ...PRESET_PROVIDERS])
@@ -178,6 +179,7 @@ export const oauthApi = {
     name: 'removeNamedBinding',
     summary: 'The same for another OpenID Connect provider.',
     access: 'user',
+    needsProof: true,
     params: z.object({ name: Name }),
   }),
 }

@@ -26,7 +26,7 @@ export type ProofMethod = z.infer<typeof ProofMethod>
 
 const RecoveryCodes = z.array(z.string()).meta({
   description: 'Ten recovery codes, shown this once. Each replaces the app for one sign-in.',
-  example: ['7f3k-0q2m-x8vd-11ab'],
+  example: ['7f3k-0q2m-x8vd-11ab-w5c9-4tnz'],
 })
 
 export const secondFactorApi = {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { del, get } from './endpoint.ts'
-import { EpochSeconds } from './wire.ts'
+import { byId, EpochSeconds } from './wire.ts'
 
 /** Where an account is signed in. Gatehouse only. */
 
@@ -33,16 +33,25 @@ export const sessionApi = {
     name: 'endOtherSessions',
     summary: 'Ends all sessions of the own account except the one of this call.',
     access: 'user',
+    needsProof: true,
   }),
   end: del('/api/user/sessions/:session', {
     name: 'endSession',
     summary: 'Ends one session of the own account.',
     access: 'user',
+    needsProof: true,
     params: z.object({
       session: z
         .string()
         .max(64)
         .meta({ description: '`id` of the list.', example: '9f86d081884c7d65' }),
     }),
+  }),
+  endOf: del('/api/user/:id/sessions', {
+    name: 'endUserSessions',
+    summary: 'Ends all sessions of a user with a role below the caller’s.',
+    access: 'admin',
+    needsProof: true,
+    params: byId('Id of the user.', 12),
   }),
 }

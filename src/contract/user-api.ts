@@ -406,7 +406,8 @@ export const userApi = {
     name: 'updateUser',
     summary: 'Changes a user with a role below the caller’s.',
     access: 'admin',
-    // The handler asks for it as well if the role changes: One API's consoles always send the role.
+    // The handler asks for it as well if role, email address or linked accounts change: One API's
+    // consoles always send them.
     needsProof: ({ body }) => Boolean(body['password']),
     body: UserUpdate,
   }),

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { ConfigError, parseConfig, settings } from './config.ts'
 
@@ -16,6 +18,15 @@ test('an empty environment gives every default', () => {
     BASE_PATH: '/',
   })
   expect(notes).toEqual([])
+})
+
+test('the example secret of Kubernetes does not start the server as it is', () => {
+  const file = join(import.meta.dirname, '../../deploy/kubernetes/secret.example.yaml')
+  const pairs = [...readFileSync(file, 'utf8').matchAll(/^ {2}(INITIAL_\w+|\w+_TOKEN): (\S+)$/gm)]
+  expect(pairs.length).toBeGreaterThan(1)
+  for (const [, name = '', value] of pairs) {
+    expect(() => parseConfig({ [name]: value })).toThrow(`${name}: got`)
+  }
 })
 
 test('pairs of OpenTelemetry are decoded, and refused without showing a secret', () => {

@@ -20,10 +20,11 @@ export const queryClient = new QueryClient({
   },
 })
 
-// The next user on the same screen must not see cached responses. The cache is cleared on sign-in
-// rather than sign-out, because pages that are about to close would send their requests again.
+// The next user on the same screen must not see cached responses. Sign-out keeps those of pages
+// that are about to close, because they would send their requests again; sign-in drops them.
 onSessionChange((user) => {
-  if (user !== null) queryClient.clear()
+  if (user === null) queryClient.removeQueries({ type: 'inactive' })
+  else queryClient.clear()
 })
 
 export function WithQueries() {

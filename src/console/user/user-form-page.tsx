@@ -36,6 +36,7 @@ import {
 } from './user-form.ts'
 import { AccessTokenRow } from './access-token-row.tsx'
 import { SecondFactorRow } from './second-factor-row.tsx'
+import { SessionRow } from './session-row.tsx'
 import styles from './user.module.css'
 
 type UserFormApi = UseFormReturnType<UserForm>
@@ -235,6 +236,7 @@ function UserFormPage({ before }: { before: User | null }) {
           <FactRow label={t('已用额度')}>{quotaText(before.used_quota)}</FactRow>
           <BoundRows user={before} />
           {before.second_factor === true && <SecondFactorRow user={before} />}
+          <SessionRow user={before} />
           <AccessTokenRow user={before} />
         </>
       )}

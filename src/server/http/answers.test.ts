@@ -211,6 +211,8 @@ const REFUSED = new Set([
   'PUT /api/user/passkey/:passkey',
   'DELETE /api/user/passkey/:passkey',
   'DELETE /api/user/sessions/:session',
+  // The user was deleted before.
+  'DELETE /api/user/:id/sessions',
   'DELETE /api/user/access_tokens/:token',
   'DELETE /api/user/:id/access_tokens/:token',
   'GET /api/oauth/email/bind',

@@ -13,6 +13,10 @@ import { retryAfter } from './rate-limit.ts'
 import { API_POLICY, consolePolicy, PREFLIGHT_HEADERS } from './security-headers.ts'
 
 const ASSETS = 'assets/'
+/** Kinds of files of the build. */
+const SERVED = /\.(?:css|ico|js|png|svg|txt|woff2)$/
+/** A path that names a file; no page of the console does. */
+const FILE_PATH = /\.[a-z\d]+$/i
 const NONCE_PLACE = '%GATEHOUSE_NONCE%'
 const BASE_PLACE = '%GATEHOUSE_BASE%'
 /** For files with hashed names, whose content never changes. */
@@ -73,7 +77,10 @@ const BEGINNING_BYTES = 100
 /** Sent as `Allow` for TRACE. Any other method gets the page, as with One API. */
 const PAGE_METHODS = 'GET, HEAD'
 
-/** Serves the built console. Every unknown path outside the API gets its page. */
+/**
+ * Serves the built console. Every unknown path outside the API gets its page, unless it names a
+ * file: a cache in front might take a page for a file that may be stored.
+ */
 export async function serveConsole(
   server: FastifyInstance,
   app: App,
@@ -126,8 +133,8 @@ export async function serveConsole(
         .send('The console has not been built: npm run build')
     }
     if (file !== null) return sendFile(reply, file)
-    // A file of another build: a page in place of a script would be confusing.
-    if (url.startsWith(`/${ASSETS}`))
+    // Also a file of another build: a page in place of a script would be confusing.
+    if (url.startsWith(`/${ASSETS}`) || (FILE_PATH.test(url) && url !== '/index.html'))
       return reply.code(404).header('Cache-Control', 'no-store').send('')
     return sendPage({ request, reply, app }, index)
   })
@@ -174,8 +181,7 @@ function refuseVisitor(request: FastifyRequest, reply: FastifyReply): FastifyRep
 
 /** Returns the console file for a path, relative to the folder, or null. */
 function fileOf(folder: string, url: string): string | null {
-  if (url === '/' || url === '/index.html' || !/^[\w./-]+$/.test(url) || url.includes('..'))
-    return null
+  if (!SERVED.test(url) || !/^[\w./-]+$/.test(url) || url.includes('..')) return null
   const file = path.join(folder, url)
   return fs.statSync(file, { throwIfNoEntry: false })?.isFile() === true ? url.slice(1) : null
 }

@@ -72,7 +72,8 @@ onSqlite('the manual', (open) => {
     expect(index.text).toBe('index')
     expect((await server.call('GET', '/docs/en/billing')).text).toBe('billing')
     expect((await server.call('HEAD', '/docs/en/billing.html')).status).toBe(200)
-    for (const path of ['/docs/nowhere', '/docs/..%2f..%2fsecret']) {
+    writeFileSync(join(server.app.manualFolder, 'notes.md'), 'not for visitors')
+    for (const path of ['/docs/nowhere', '/docs/notes.md', '/docs/..%2f..%2fsecret']) {
       const missing = await server.call('GET', path)
       expect([path, missing.status]).toEqual([path, 404])
     }

@@ -24,6 +24,8 @@ const TYPES: Readonly<Record<string, string>> = {
   '.webp': 'image/webp',
   '.png': 'image/png',
 }
+/** Kinds of files of the build. */
+const SERVED = /\.(?:css|html|ico|js|json|png|svg|txt|webp|woff2)$/
 const IS_TEXT = /^\.(?:html|js|css|json)$/
 /** The path that the manual was built for, where it stands in a text in quotes or brackets. */
 const BASE_IN_TEXT = /(?<=["'`(])\/docs\//g
@@ -81,6 +83,7 @@ function fileOf(folder: string, name: string): string | null {
   if (!/^[\w@./-]+$/.test(file) || file.includes('..')) return null
   const names = path.extname(file) === '' ? [file, `${file}.html`] : [file]
   const isFile = (one: string) =>
+    SERVED.test(one) &&
     fs.statSync(path.join(folder, one), { throwIfNoEntry: false })?.isFile() === true
   return names.find(isFile) ?? null
 }

@@ -48,6 +48,7 @@ forEachDatabase('proof of identity', (open) => {
     ['a deletion by name', 'POST', '/api/user/manage', { action: 'delete' }],
     ['a password of another user', 'PUT', '/api/user/', { password: 'another-password-1' }],
     ['a role', 'PUT', '/api/user/', { role: Role.admin }],
+    ['an email address of another user', 'PUT', '/api/user/', { email: 'other@example.test' }],
     ['an own password', 'PUT', '/api/user/self', { password: 'another-password-1' }],
     ['a secret', 'PUT', '/api/option/', { key: 'SMTPToken', value: 'x' }],
     ['where a secret goes', 'PUT', '/api/option/', { key: 'SMTPServer', value: 'a.example' }],
@@ -71,7 +72,11 @@ forEachDatabase('proof of identity', (open) => {
     for (const [method, path, body] of [
       ['GET', '/api/option/', undefined],
       ['PUT', '/api/option/', { key: 'RetryTimes', value: '2' }],
-      ['PUT', '/api/user/', { id: user.id, display_name: 'new', role: Role.user, password: '' }],
+      [
+        'PUT',
+        '/api/user/',
+        { id: user.id, display_name: 'new', role: Role.user, password: '', email: '' },
+      ],
       ['PUT', '/api/user/self', { display_name: 'new' }],
       ['POST', '/api/user/manage', { username: user.username, action: 'disable' }],
       ['GET', '/api/log/export/', undefined],
@@ -81,6 +86,19 @@ forEachDatabase('proof of identity', (open) => {
       expect([path, answer.text]).toEqual([path, expect.not.stringContaining('VERIFICATION')])
       expect([path, answer.text]).toEqual([path, expect.not.stringContaining('"success":false')])
     }
+  })
+
+  test('an administrator needs one to unlink an account of another user', async () => {
+    const { write } = server.database
+    await write.updateTable('users').set({ github_id: '4711' }).where('id', '=', user.id).execute()
+    const unlink = () => ask('PUT', '/api/user/', { id: user.id, github_id: '' })
+    expect(await unlink()).toMatchObject(REQUIRED)
+    const stored = () =>
+      write.selectFrom('users').select('github_id').where('id', '=', user.id).executeTakeFirst()
+    expect(await stored()).toEqual({ github_id: '4711' })
+    await prove()
+    expect((await unlink()).json).toMatchObject({ success: true })
+    expect(await stored()).toEqual({ github_id: '' })
   })
 
   test('the current password beside a new one is a proof', async () => {

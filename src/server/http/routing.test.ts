@@ -350,6 +350,27 @@ onSqlite('rate limits', (open) => {
     await server.close()
   })
 
+  test('a missing file is 404, not the page, and only kinds of files of a page are sent', async () => {
+    const server = await startTestServer(open)
+    const folder = server.app.config.DATA_DIR
+    writeFileSync(join(folder, 'logo.png'), 'image')
+    for (const name of ['notes.db', 'part.js.map', 'settings']) {
+      writeFileSync(join(folder, name), 'not for visitors')
+    }
+    const get = async (path: string) => {
+      const { status, text, headers } = await server.call('GET', path)
+      return [status, text.includes('console'), headers['cache-control']]
+    }
+    expect(await get('/logo.png')).toEqual([200, false, 'public, max-age=3600'])
+    for (const path of ['/part.js.map', '/user/self.css', '/token/x.js', '/notes.db']) {
+      expect([path, ...(await get(path))]).toEqual([path, 404, false, 'no-store'])
+    }
+    for (const path of ['/settings', '/index.html', '/token', '/oauth/oidc/corp']) {
+      expect([path, ...(await get(path))]).toEqual([path, 200, true, 'no-cache'])
+    }
+    await server.close()
+  })
+
   test('a page that a new build has replaced is the new one', async () => {
     const server = await startTestServer(open)
     const file = join(server.app.config.DATA_DIR, 'index.html')

@@ -9,11 +9,12 @@ import {
   type LarkProvider,
 } from '../../../tools/sign-in-providers/lark-provider.ts'
 import { walk } from '../../../tools/sign-in-providers/walk.ts'
+import { errorText } from '../../contract/errors.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { newSecret } from '../second-factor/one-time-password.ts'
 import { enable, insertPending } from '../second-factor/second-factor-store.ts'
 import { randomText } from '../secrets.ts'
-import { anAdmin, aUser, type TestUser } from '../test/factories.ts'
+import { anAccessToken, anAdmin, aUser, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestAnswer, type TestServer } from '../test/test-app.ts'
 import {
@@ -283,6 +284,9 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
     test('unbinding keeps a way to sign in', async () => {
       const user = await aUser(server)
       await wholeTrip(user)
+      const accessToken = await anAccessToken(server, user.id)
+      const refused = await server.call('DELETE', '/api/oauth/github', { as: { accessToken } })
+      expect(refused.message).toBe(errorText('session_needed', 'zh'))
       const gone = await server.call('DELETE', '/api/oauth/github', { as: user })
       expect(gone.json).toEqual({ success: true, message: '' })
       expect(Object((await wholeTrip()).data).id).not.toBe(user.id)

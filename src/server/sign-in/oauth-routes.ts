@@ -57,10 +57,14 @@ export function oauthRoutes(app: App): Route[] {
     serve(oauthApi.accounts, async ({ actor }) => ({
       data: await listedIdentities(app.database.read, actor.id),
     })),
-    serve(oauthApi.unbind, async ({ actor, params }) => unbind(app, params.provider, actor.id)),
-    serve(oauthApi.unbindListed, async ({ actor, params }) =>
-      unbind(app, `oidc/${params.name}`, actor.id),
-    ),
+    serve(oauthApi.unbind, async ({ actor, params }) => {
+      requireSession(actor)
+      await unbind(app, params.provider, actor.id)
+    }),
+    serve(oauthApi.unbindListed, async ({ actor, params }) => {
+      requireSession(actor)
+      await unbind(app, `oidc/${params.name}`, actor.id)
+    }),
   ]
 }
 

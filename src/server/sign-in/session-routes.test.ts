@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { Session } from '../../contract/session-api.ts'
 import { errorText } from '../../contract/errors.ts'
-import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
+import { Role } from '../../contract/user.ts'
+import { anAccessToken, anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { cookieOf } from '../test/visitor.ts'
@@ -65,6 +66,20 @@ forEachDatabase('sessions of the own account', (open) => {
     expect(await list()).toHaveLength(1)
   })
 
+  test('ending sessions needs a recent proof of identity', async () => {
+    const other = await signIn('a')
+    server.clock.advanceSeconds(301)
+    const [theirs] = (await list()).filter(({ is_own }) => !is_own)
+    for (const path of [`/${theirs?.id}`, '']) {
+      expect((await end(path)).json).toMatchObject({ code: 'VERIFICATION_REQUIRED' })
+    }
+    expect(await opens(other)).toBe(true)
+    const body = { password: PASSWORD }
+    await server.call('POST', '/api/verify', { as: { cookie: user.cookie }, body })
+    expect((await end('')).json).toMatchObject({ success: true })
+    expect(await opens(other)).toBe(false)
+  })
+
   test('sessions of other users are neither listed nor ended', async () => {
     const other = await aUser(server)
     const [theirs] = await list(other.cookie)
@@ -76,6 +91,29 @@ forEachDatabase('sessions of the own account', (open) => {
         success: false,
       })
     }
+  })
+
+  test('an administrator ends those of a user of lower role, with a proof, and on record', async () => {
+    const admin = await anAdmin(server)
+    const root = await aUser(server, { role: Role.root })
+    const other = await signIn('a')
+    const endOf = (target: TestUser, as: TestUser) =>
+      server.call('DELETE', `/api/user/${target.id}/sessions`, { as })
+    expect((await endOf(user, admin)).json).toEqual({ success: true, message: '' })
+    expect([await opens(other), await opens(user.cookie)]).toEqual([false, false])
+    expect(await opens(await signIn('b'))).toBe(true)
+    const { data } = await server.call('GET', '/api/audit/?action=user.end_sessions', { as: root })
+    expect([data].flat()[0]).toMatchObject({
+      actor_name: admin.username,
+      target_id: user.id,
+      before: { sessions: 2 },
+      after: { sessions: 0 },
+    })
+    for (const target of [admin, root]) {
+      expect((await endOf(target, admin)).message).toBe(errorText('cannot_change_peer', 'zh'))
+    }
+    server.clock.advanceSeconds(301)
+    expect((await endOf(user, admin)).json).toMatchObject({ code: 'VERIFICATION_REQUIRED' })
   })
 
   test('an access token lists, and ends none', async () => {

@@ -79,11 +79,12 @@ export async function updateUserByAdmin(
     const target = await lockUser(trx, wanted.id)
     if (target === undefined) throw new AppError('not_found')
     refuse(rankRefusal(actor, target, wanted))
-    if (changes.role !== undefined && changes.role !== target.role) requireProof(app, call.actor)
+    if (changesSignIn(target, changes)) requireProof(app, call.actor)
     await changeUser(trx, target.id, changes)
     const quota = await adjustQuota(trx, app, { call, target, wanted })
     const limits = await changeLimits(trx, target, wanted)
     const unbound = await removeEmptied(trx, target, wanted)
+    if (Object.keys(unbound).length > 0) requireProof(app, call.actor)
     await endOutdatedSessions(trx, call, { target, changes })
     await record(trx, app, call, {
       action: 'user.update',
@@ -102,6 +103,11 @@ function refuseOwnSignIn(actor: Actor, wanted: UserUpdate): void {
   if (wanted.password && actor.sessionHash === '') throw new AppError('old_password_needed')
   if (wanted.email !== undefined && wanted.email !== (actor.user.email ?? '')) requireSession(actor)
 }
+
+/** Whether the role changes, or the email address, to which links for a new password are mailed. */
+const changesSignIn = (target: StoredUser, { role, email }: UserChanges): boolean =>
+  (role !== undefined && role !== target.role) ||
+  (email !== undefined && email !== (target.email ?? ''))
 
 /** Books the difference to the quota that the admin saw. Returns the new balance. */
 async function adjustQuota(

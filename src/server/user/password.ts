@@ -16,6 +16,8 @@ export interface Passwords {
    * names exist.
    */
   verify(password: string, stored: string | null, caller?: string): Promise<boolean>
+  /** Whether a hash has a lower work factor than new ones. */
+  isOutdated(stored: string): boolean
 }
 
 /** Key for the turns of password hashing: the user, or the address if not signed in. */
@@ -56,6 +58,7 @@ export function createPasswords(cost = PASSWORD_COST): Passwords {
   return {
     hash: (password, caller = '') => turns.take(caller, () => hash(password, cost)),
     verify: (password, stored, caller = '') => turns.take(caller, () => fits(password, stored)),
+    isOutdated: (stored) => factorOf(stored) < cost,
   }
 }
 

@@ -9,6 +9,7 @@ import { SESSION_COOKIE } from '../http/sessions.ts'
 import { knownBrowser, rememberBrowser } from '../sign-in/known-browser.ts'
 import { signInOrAsk } from '../second-factor/second-step.ts'
 import { hashingCaller } from './password.ts'
+import { withRenewedHash } from './renew-hash.ts'
 import { findUserByLogin } from './user-store.ts'
 
 export const signInRoutes = (app: App): Route[] => {
@@ -33,8 +34,9 @@ export const signInRoutes = (app: App): Route[] => {
         }).about(user)
       }
       const stored = user?.password ?? null
+      const caller = hashingCaller(call)
       const fits = await passwords
-        .verify(password, stored, hashingCaller(call))
+        .verify(password, stored, caller)
         .catch(async (error: unknown) => {
           // No comparison took place, so it does not count as a guess.
           await rateLimits.signIn.giveBack(guesser)
@@ -53,8 +55,9 @@ export const signInRoutes = (app: App): Route[] => {
         )
       }
       await rateLimits.signIn.forget(guesser)
-      const data = await signInOrAsk(app, call, { user, mustChangePassword: isDefault })
-      if (!('require_2fa' in data)) rememberBrowser(app, call, user)
+      const current = await withRenewedHash(app, user, { password, caller })
+      const data = await signInOrAsk(app, call, { user: current, mustChangePassword: isDefault })
+      if (!('require_2fa' in data)) rememberBrowser(app, call, current)
       return { data }
     }),
     serve(userApi.logout, async (call) => {

@@ -6,6 +6,7 @@ import { forEachDatabase } from '../test/for-each-database.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { cookieOf } from '../test/visitor.ts'
 import { createPasswords } from './password.ts'
+import { findUser } from './user-store.ts'
 
 forEachDatabase('signing in', (open) => {
   let server: TestServer
@@ -314,6 +315,32 @@ forEachDatabase('guessing a password', (open) => {
     expect(busy.map(({ status }) => status)).toContain(503)
     expect(await Promise.all(others)).not.toContain(false)
     expect((await signIn(PASSWORD)).json['success']).toBe(true)
+    await server.close()
+  })
+
+  test('renews a hash of a lower work factor, also if two sign in at the same time', async () => {
+    const server = await startTestServer(open)
+    const user = await aUser(server)
+    // New hashes have a higher work factor from here on.
+    Object.assign(server.app.passwords, createPasswords(6))
+    const signIn = () =>
+      server.call('POST', '/api/user/login', {
+        body: { username: user.username, password: PASSWORD },
+      })
+    const stored = async () => (await findUser(server.database.read, user.id))?.password
+    const before = await stored()
+    await server.call('POST', '/api/user/login', {
+      body: { username: user.username, password: 'another-password' },
+    })
+    expect(await stored()).toBe(before)
+    const answers = await Promise.all([signIn(), signIn()])
+    expect(answers.map(({ json }) => json['success'])).toEqual([true, true])
+    const renewed = await stored()
+    expect(renewed).toMatch(/^\$2b\$06\$/)
+    expect((await signIn()).json['success']).toBe(true)
+    expect(await stored()).toBe(renewed)
+    const self = await server.call('GET', '/api/user/self', { as: user })
+    expect(self.json['success']).toBe(true)
     await server.close()
   })
 
