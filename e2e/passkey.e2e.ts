@@ -117,6 +117,22 @@ describe.each(['zh', 'en'] as const)('passkeys (%s)', (language) => {
     await expectSeen(page.getByText('MacBook', { exact: true }))
   })
 
+  test('on a phone, a long name does not widen the page', async () => {
+    await press(words.rename)
+    const dialog = page.getByRole('dialog', { name: words.renameTitle })
+    await dialog.getByLabel(words.label).fill('a'.repeat(60))
+    await page.keyboard.press('Enter')
+    await expectSeen(page.getByText('a'.repeat(60)))
+    await page.setViewportSize({ width: 390, height: 800 })
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth)
+    expect(await wide()).toBe(390)
+    await page.setViewportSize({ width: 1280, height: 1000 })
+    await press(words.rename)
+    await dialog.getByLabel(words.label).fill('MacBook')
+    await page.keyboard.press('Enter')
+    await expectSeen(page.getByText('MacBook', { exact: true }))
+  })
+
   test('it signs in without name and password', async () => {
     await signOut()
     await page.goto(`${localhost()}/login`)
@@ -135,16 +151,16 @@ describe.each(['zh', 'en'] as const)('passkeys (%s)', (language) => {
     await expectAt(page, '**/token')
   })
 
-  test('deleting the last one leads to the page that asks for a new one', async () => {
+  test('deleting the last one leads to the page that asks for a new one, and back', async () => {
     await page.goto(`${localhost()}/setting`)
     await press(words.remove)
     await page.getByRole('dialog').getByRole('button', { name: words.remove, exact: true }).click()
     await expectSeen(page.getByText(words.removed))
-    await page.goto(`${localhost()}/token`)
+    await page.goto(`${localhost()}/setting?tab=price`)
     await expectAt(page, '**/second-factor')
     await expectSeen(page.getByText(words.note))
     await press(words.add)
-    await expectAt(page, '**/token')
+    await expectAt(page, '**/setting?tab=price')
     await demandFactor('nobody')
   })
 })

@@ -284,7 +284,7 @@ describe('deleting the own account', () => {
     await expect.poll(() => button.isDisabled()).toBe(true)
     await expect.poll(() => button.getAttribute('title')).toBe('超级管理员不能删除自己的账户')
     const wechat = roots.getByRole('button', { name: '绑定微信账户', exact: true })
-    await expect.poll(() => wechat.getAttribute('title')).toBe('超级管理员只能用密码登录')
+    await expect.poll(() => wechat.getAttribute('title')).toBe('超级管理员不能绑定第三方账户')
     await roots.context().close()
   })
 })

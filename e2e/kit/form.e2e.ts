@@ -24,7 +24,7 @@ test('what is filled in is sent by Enter, with what changed beside the button', 
   await page.getByLabel('名称', { exact: false }).first().fill('梨')
   await page.getByText('1 处未保存：名称 空 → 梨').waitFor()
   await page.getByLabel('密钥').first().fill('sk-1')
-  await page.getByRole('switch').click()
+  await page.getByRole('switch').press('Space')
   await page.getByLabel('名称', { exact: false }).first().press('Enter')
   await expect.poll(reported).toBe('{"name":"梨","secret":"sk-1","tags":[],"isOn":true}')
 })

@@ -296,8 +296,8 @@ export const accountErrors = {
   },
   external_root: {
     status: 403,
-    zh: '超级管理员只能用密码登录，不能通过第三方账户登录或绑定',
-    en: 'The super admin can only sign in with a password, and cannot use or link an external account',
+    zh: '超级管理员不能通过第三方账户登录，也不能绑定',
+    en: 'The super admin cannot sign in with an external account or link one',
   },
   external_admin_unbound: {
     status: 403,

@@ -10,10 +10,15 @@ import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 
-/** Search member of the sign-in page that asks for the second factor. */
-export const secondStep = ({ second_factor_methods: methods }: SignedIn): { step: string } => ({
-  step: methods?.includes('code') === false ? 'passkey' : 'code',
-})
+/** What the second step of a sign-in offers, as a search member of the page. */
+export type SecondStep = 'code' | 'passkey' | 'either'
+
+export function secondStep({ second_factor_methods: methods = [] }: SignedIn): {
+  step: SecondStep
+} {
+  if (!methods.includes('passkey')) return { step: 'code' }
+  return { step: methods.includes('code') ? 'either' : 'passkey' }
+}
 
 /** The second step of a sign-in. A cookie of the server holds which one. */
 export function CodeForm({ onSignedIn }: { onSignedIn: (user: SignedIn) => Promise<void> }) {
@@ -44,7 +49,7 @@ export function CodeForm({ onSignedIn }: { onSignedIn: (user: SignedIn) => Promi
         {t('请输入身份验证器应用中的六位验证码；设备不在手边时，输入一个恢复码')}
       </p>
       <PlainField
-        label={t('验证码')}
+        label={t('验证码或恢复码')}
         name="code"
         autoComplete="one-time-code"
         ref={focusFirst}
@@ -65,7 +70,7 @@ export function OtherAccount() {
   const { t } = useTranslation()
   const navigate = useNavigate()
   return (
-    <p className={styles['aside']}>
+    <p className={styles['instead']}>
       <button
         type="button"
         className={styles['link']}

@@ -146,16 +146,16 @@ export function LoginPage() {
   useSignInElsewhere(from)
   useRedirectSignedIn(from)
   const signInAlone = (user: SignedIn) => signIn(user, { username: '', password: '' })
-  if (step === 'code' || step === 'passkey') {
+  if (step === 'code' || step === 'passkey' || step === 'either') {
     return (
       <section className={styles['card']}>
         <h1>{t('两步验证')}</h1>
-        {step === 'code' ? (
-          <CodeForm onSignedIn={signInAlone} />
-        ) : (
+        {step === 'passkey' ? (
           <p className={styles['aside']}>{t('请使用您的通行密钥完成登录')}</p>
+        ) : (
+          <CodeForm onSignedIn={signInAlone} />
         )}
-        <PasskeyButton onSignedIn={signInAlone} />
+        {step !== 'code' && <PasskeyButton onSignedIn={signInAlone} />}
         <OtherAccount />
       </section>
     )

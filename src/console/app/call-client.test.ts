@@ -136,7 +136,8 @@ describe('a proof of identity', () => {
 test('an account that must set up a second factor is led there', async () => {
   answers(200, { success: false, message: 'set it up', code: 'SECOND_FACTOR_REQUIRED' })
   const failure = await failureOf(call('GET /api/token/', { query: { p: 0, order: '' } }))
-  expect([failure.message, factorsRequired]).toEqual(['set it up', 1])
+  // The page says why, so there is no toast.
+  expect([failure.message, factorsRequired, reported]).toEqual(['set it up', 1, []])
 })
 
 describe('responses', () => {

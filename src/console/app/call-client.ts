@@ -213,8 +213,9 @@ export function createCalls(environment: CallEnvironment) {
       if (error instanceof DOMException && error.name === 'AbortError') throw error
       const failure = failureFrom(error)
       const background = options.background === true
+      // The page that opens then says why.
       if (failure.code === FACTOR_REQUIRED) environment.factorRequired()
-      if (failure.endsSession) environment.signedOut(background)
+      else if (failure.endsSession) environment.signedOut(background)
       else if (!background && options.quiet !== true) environment.report(failure)
       throw failure
     }

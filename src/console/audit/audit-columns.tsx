@@ -42,14 +42,15 @@ export function auditColumns(texts: AuditTexts): Column<AuditEntry>[] {
     {
       id: 'actor_name',
       head: t('操作者'),
-      cell: (entry) => <span title={entry.actor_name}>{entry.actor_name}</span>,
+      cell: (entry) => <span title={entry.actor_name}>{entry.actor_name || '—'}</span>,
       width: 130,
     },
     {
       id: 'action',
       head: t('动作'),
       cell: (entry) => <ActionButton entry={entry} texts={texts} />,
-      width: 184,
+      // Fits the longest action in English.
+      width: 212,
     },
     {
       id: 'target',
@@ -75,7 +76,8 @@ export function auditBlock(texts: AuditTexts): (entry: AuditEntry) => Block {
   return (entry) => ({
     title: <ActionButton entry={entry} texts={texts} />,
     titleEnd: <span className={styles['target']}>{targetText(entry)}</span>,
-    line: entry.actor_name,
+    line: entry.actor_name || '—',
     lineEnd: stampText(entry.created_at),
+    detail: <span className={styles['change']}>{summary(entry, texts.t)}</span>,
   })
 }

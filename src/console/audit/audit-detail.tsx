@@ -12,15 +12,21 @@ function Value({ text }: { text: string | undefined }) {
   return <code className={styles['value']}>{text}</code>
 }
 
-function Changes({ changes }: { changes: readonly MemberChange[] }) {
+interface ChangesProps {
+  changes: readonly MemberChange[]
+  /** The target existed before and exists after, so there are two values of a member. */
+  isChange: boolean
+}
+
+function Changes({ changes, isChange }: ChangesProps) {
   const { t } = useTranslation()
   return (
     <table className={styles['changes']}>
       <thead>
         <tr>
           <th scope="col">{t('字段')}</th>
-          <th scope="col">{t('修改前')}</th>
-          <th scope="col">{t('修改后')}</th>
+          {isChange && <th scope="col">{t('修改前')}</th>}
+          <th scope="col">{isChange ? t('修改后') : t('值')}</th>
         </tr>
       </thead>
       <tbody>
@@ -29,11 +35,13 @@ function Changes({ changes }: { changes: readonly MemberChange[] }) {
             <th scope="row" title={member}>
               {memberName(member, t)}
             </th>
+            {isChange && (
+              <td>
+                <Value text={before} />
+              </td>
+            )}
             <td>
-              <Value text={before} />
-            </td>
-            <td>
-              <Value text={after} />
+              <Value text={isChange ? after : (after ?? before)} />
             </td>
           </tr>
         ))}
@@ -42,11 +50,15 @@ function Changes({ changes }: { changes: readonly MemberChange[] }) {
   )
 }
 
+/** The actor of a failed sign-in is not known. */
+const actorText = ({ actor_name, actor_id }: AuditEntry): string =>
+  actor_id === 0 ? '—' : `${actor_name} #${actor_id}`
+
 export function AuditDetail({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const { t } = useTranslation()
   const facts = [
     { label: t('时间'), value: stampText(entry.created_at) },
-    { label: t('操作者'), value: `${entry.actor_name} #${entry.actor_id}` },
+    { label: t('操作者'), value: actorText(entry) },
     { label: t('对象'), value: targetText(entry) },
     { label: t('来源地址'), value: <code>{entry.address}</code> },
     { label: t('请求 ID'), value: <RequestId id={entry.request_id} /> },
@@ -55,7 +67,10 @@ export function AuditDetail({ entry, onClose }: { entry: AuditEntry; onClose: ()
     <SidePanel title={t(actionName(entry.action))} onClose={onClose}>
       <FactList facts={facts} />
       <PanelPart title={t('内容')}>
-        <Changes changes={memberChanges(entry, t)} />
+        <Changes
+          changes={memberChanges(entry, t)}
+          isChange={entry.before !== null && entry.after !== null}
+        />
       </PanelPart>
     </SidePanel>
   )

@@ -53,6 +53,29 @@ test('created and deleted members have one side', () => {
   )
 })
 
+test('names switches, choices, scopes and times as the pages do', () => {
+  const change = (action: AuditEntry['action'], sides: Pick<AuditEntry, 'before' | 'after'>) =>
+    summary({ ...entry(sides), action }, t)
+  expect(
+    change('option.update', {
+      before: { TokensShownOnce: 'false', SecondFactorRequired: 'nobody', Notice: 'true' },
+      after: { TokensShownOnce: 'true', SecondFactorRequired: 'administrators', Notice: '' },
+    }),
+  ).toBe(
+    '令牌密钥只显示一次 已关闭 → 已打开 · 要求两步验证 不要求 → 管理员 · 公告内容 true → （空）',
+  )
+  const created = { name: 'ci', scopes: ['read', 'logs', 'later'], expires_at: 0 }
+  expect(change('access_token.create', { before: null, after: created })).toBe(
+    '名称 ci · 权限范围 只读（不含密钥和兑换码）, 日志和统计, later · 过期时间 永不过期',
+  )
+})
+
+test('a refused call is not repeated beside its target', () => {
+  const refused = entry({ before: null, after: { code: 'role_too_low', path: 'GET /api/audit/' } })
+  const call = { action: 'call.refuse', target_name: 'GET /api/audit/' } as const
+  expect(summary({ ...refused, ...call }, t)).toBe('错误码 role_too_low')
+})
+
 test('names enumerated numbers as the lists do', () => {
   const change = (action: AuditEntry['action'], after: AuditEntry['after']) =>
     summary({ ...entry({ before: null, after }), action }, t)

@@ -1,12 +1,15 @@
 import type { TFunction } from 'i18next'
 import type { AuditEntry } from '../../contract/audit-api.ts'
+import { ACCESS_SCOPES } from '../../contract/access-token.ts'
 import { AUDIT_ACTIONS, type AuditAction } from '../../contract/audit.ts'
 import { channelType } from '../../contract/channel-types.ts'
 import { ChannelStatus } from '../../contract/channel.ts'
 import { RedemptionStatus } from '../../contract/redemption.ts'
 import { Role, UserStatus } from '../../contract/user.ts'
+import { SCOPE_TEXTS } from '../app/access-token/access-scope.ts'
 import { localText, mark } from '../app/i18n.ts'
-import { optionTitle } from '../app/label/option-title.ts'
+import { choiceTitle, isFlagOption, optionTitle } from '../app/label/option-title.ts'
+import { stampText } from '../app/time.ts'
 
 const actionNames: Record<AuditAction, string> = {
   'user.create': mark('添加用户'),
@@ -152,12 +155,38 @@ const valueNames = new Map<string, ReadonlyMap<unknown, string>>([
   ],
 ])
 
-function valueText(place: string, value: unknown, t: TFunction): string {
+/** A switch is off or on; those of options are texts. Null for another value. */
+function flagOf(member: string, value: unknown): boolean | null {
+  if (typeof value === 'boolean') return value
+  return isFlagOption(member) ? value === 'true' : null
+}
+
+function scopesText(value: unknown, t: TFunction): string {
+  if (!Array.isArray(value)) return JSON.stringify(value)
+  const names = value.map((item) => {
+    const scope = ACCESS_SCOPES.find((one) => one === item)
+    return scope === undefined ? String(item) : t(SCOPE_TEXTS[scope])
+  })
+  return names.join(', ')
+}
+
+function valueText(
+  { noun, member }: Record<'noun' | 'member', string>,
+  value: unknown,
+  t: TFunction,
+): string {
+  const place = `${noun}.${member}`
   const name = valueNames.get(place)?.get(value)
   if (name !== undefined) return t(name)
+  const choice = noun === 'option' ? choiceTitle(member, value) : null
+  if (choice !== null) return choice
+  const flag = flagOf(member, value)
+  if (flag !== null) return flag ? t('已打开') : t('已关闭')
   if (typeof value === 'string') return value === '' ? t('（空）') : value
+  if (place === 'access_token.scopes') return scopesText(value, t)
   if (place === 'redemption.ids' && Array.isArray(value)) return value.join(', ')
   if (typeof value !== 'number') return JSON.stringify(value)
+  if (place === 'access_token.expires_at') return value === 0 ? t('永不过期') : stampText(value)
   if (place === 'channel.type') return localText(channelType(value).label)
   return place.endsWith('.quota') ? value.toLocaleString('en-US') : String(value)
 }
@@ -166,9 +195,9 @@ function valueText(place: string, value: unknown, t: TFunction): string {
 export function memberChanges(entry: AuditEntry, t: TFunction): MemberChange[] {
   const before = entry.before ?? {}
   const after = entry.after ?? {}
-  const [noun] = entry.action.split('.')
+  const [noun = ''] = entry.action.split('.')
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].map((member) => {
-    const said = (value: unknown): string => valueText(`${noun}.${member}`, value, t)
+    const said = (value: unknown): string => valueText({ noun, member }, value, t)
     return {
       member,
       ...(Object.hasOwn(before, member) ? { before: said(before[member]) } : {}),
@@ -180,6 +209,8 @@ export function memberChanges(entry: AuditEntry, t: TFunction): MemberChange[] {
 /** The changes in one line. */
 export const summary = (entry: AuditEntry, t: TFunction): string =>
   memberChanges(entry, t)
+    // A refused call is itself the target.
+    .filter(({ after }) => entry.action !== 'call.refuse' || after !== entry.target_name)
     .map(({ member, before, after }) => {
       const name = memberName(member, t)
       return before !== undefined && after !== undefined

@@ -55,7 +55,7 @@ function Expiry({ token, texts }: { token: Token; texts: TokenTexts }) {
 function PreviousKey({ token, texts }: { token: Token; texts: TokenTexts }) {
   if (!isPreviousKeyValid(token, texts.nowSeconds)) return null
   const stamp = stampText(token.previous_key_until)
-  return <span className={styles['quiet']}>{texts.t('旧密钥可用到 {{stamp}}', { stamp })}</span>
+  return <p className={styles['previousKey']}>{texts.t('旧密钥可用到 {{stamp}}', { stamp })}</p>
 }
 
 /** When and from where the token was last used. */
@@ -77,14 +77,16 @@ export function tokenColumns(texts: TokenTexts): Column<Token>[] {
       id: 'name',
       head: t('名称'),
       cell: (token) => (
-        <span className={styles['named']}>
-          <span className={styles['name']} title={token.name}>
-            {token.name || t('未命名')}
+        <>
+          <span className={styles['named']}>
+            <span className={styles['name']} title={token.name}>
+              {token.name || t('未命名')}
+            </span>
+            {token.group && <GroupTag name={token.group} />}
+            <code className={styles['key']}>{maskedKey(token)}</code>
           </span>
-          {token.group && <GroupTag name={token.group} />}
-          <code className={styles['key']}>{maskedKey(token)}</code>
           <PreviousKey token={token} texts={texts} />
-        </span>
+        </>
       ),
       sortBy: (token) => token.name,
       width: 180,
@@ -167,10 +169,10 @@ export function tokenBlock(texts: TokenTexts): (token: Token) => Block {
     detail: (
       <>
         <code>{maskedKey(token)}</code>
-        <PreviousKey token={token} texts={texts} />
         {' · '}
         {t('创建于 {{stamp}}', { stamp: stampText(token.created_time) })}
         {token.last_ip && ` · ${lastUseText(token, t)}`}
+        <PreviousKey token={token} texts={texts} />
       </>
     ),
   })

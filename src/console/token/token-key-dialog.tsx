@@ -89,13 +89,25 @@ export function RotateDialog({ token, nowSeconds, onChanged, onClose }: RotateDi
     <PlainDialog title={t('更换密钥')} onClose={onClose}>
       <div className={styles['dialog']}>
         <p>
-          {t('「{{name}}」会得到新密钥，额度、限制和日志不变', {
-            name: token.name || maskedKey(token),
-          })}
+          {t(
+            '「{{name}}」会得到新密钥，额度、限制和日志不变。让现在的密钥再用一段时间，程序就不会中断',
+            {
+              name: token.name || maskedKey(token),
+            },
+          )}
         </p>
+        <NativeSelect
+          label={t('更换后，现在的密钥')}
+          value={String(hours)}
+          onChange={({ currentTarget }) => setHours(Number(currentTarget.value))}
+          data={graces.map((grace) => ({ value: String(grace.hours), label: t(grace.label) }))}
+          {...(problem === '' ? {} : { error: problem })}
+        />
         {isPreviousKeyValid(token, nowSeconds) && (
           <p className={styles['previous']}>
-            {t('旧密钥可用到 {{stamp}}', { stamp: stampText(token.previous_key_until) })}
+            {t('上次更换前的密钥可用到 {{stamp}}；再次更换时它立即失效', {
+              stamp: stampText(token.previous_key_until),
+            })}
             <BusyButton
               size="xs"
               variant="default"
@@ -106,13 +118,6 @@ export function RotateDialog({ token, nowSeconds, onChanged, onClose }: RotateDi
             </BusyButton>
           </p>
         )}
-        <NativeSelect
-          label={t('现在的密钥')}
-          value={String(hours)}
-          onChange={({ currentTarget }) => setHours(Number(currentTarget.value))}
-          data={graces.map((grace) => ({ value: String(grace.hours), label: t(grace.label) }))}
-          {...(problem === '' ? {} : { error: problem })}
-        />
         <div className={styles['dialogActs']}>
           <Button size="xs" variant="default" onClick={onClose}>
             {t('取消')}

@@ -14,7 +14,7 @@ interface ToggleProps {
 }
 
 export function Toggle({ field, label, isOn, onChange }: ToggleProps) {
-  return (
+  const control = (
     <Switch
       {...(field === undefined ? {} : { id: field.id })}
       aria-describedby={field?.['aria-describedby']}
@@ -25,4 +25,5 @@ export function Toggle({ field, label, isOn, onChange }: ToggleProps) {
       classNames={{ track: styles['track'] ?? '', label: styles['trackLabel'] ?? '' }}
     />
   )
+  return field === undefined ? control : <div className={styles['switch']}>{control}</div>
 }

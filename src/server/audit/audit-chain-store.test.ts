@@ -129,6 +129,15 @@ forEachDatabase('the audit', (open) => {
       ])
     })
 
+    test('has no row where the console only asks for a proof of identity', async () => {
+      await server.database.write.updateTable('sessions').set({ verified_at: 0 }).execute()
+      const answer = await server.call('POST', '/api/user/2fa/setup', { as: admin })
+      expect(answer.json).toMatchObject({ code: 'VERIFICATION_REQUIRED' })
+      await settled()
+      const refused = await entries('action=call.refuse')
+      expect(JSON.stringify(refused)).not.toContain('2fa/setup')
+    })
+
     test('does not grow beyond 20 of one address in an hour', async () => {
       for (let count = 0; count < 30; count += 1) await login(`nobody-${count}`)
       await settled()

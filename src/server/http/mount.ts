@@ -220,6 +220,7 @@ const PROMPTS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'password_change_required',
   'second_factor_needed',
   'verification_needed',
+  'proof_required',
 ])
 
 const HTTP_UNAUTHORIZED = 401

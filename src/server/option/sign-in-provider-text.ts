@@ -87,11 +87,26 @@ const wrongName = (name: string): Words => ({
   en: `the name “${name.slice(0, 50)}” must begin with a lower-case letter and have at most 16 lower-case letters, digits and hyphens`,
 })
 
+/** Labels of members in the form, where they differ from their names. */
+const LABELS: ReadonlyMap<string, Words> = new Map([
+  ['title', { zh: '显示名称', en: 'Display name' }],
+  ['icon', { zh: '图标', en: 'Icon' }],
+  ['issuer', { zh: '签发者地址', en: 'Issuer' }],
+  ['authorization_endpoint', { zh: '授权地址', en: 'Authorization endpoint' }],
+  ['token_endpoint', { zh: '令牌地址', en: 'Token endpoint' }],
+  ['userinfo_endpoint', { zh: '用户信息地址', en: 'Userinfo endpoint' }],
+])
+
 /** A fault of a member, with its place. */
-const fault = (name: string, member: string, { zh, en }: Words): Words => ({
-  zh: `「${name}」的 ${member} ${zh}`,
-  en: `${member} of “${name}” ${en}`,
-})
+function fault(name: string, member: string, { zh, en }: Words): Words {
+  const label = LABELS.get(member)
+  return label === undefined
+    ? { zh: `「${name}」的 ${member} ${zh}`, en: `${member} of “${name}” ${en}` }
+    : {
+        zh: `「${name}」的 ${member}（${label.zh}）${zh}`,
+        en: `${member} of “${name}” (${label.en}) ${en}`,
+      }
+}
 
 function providerOf(name: string, value: unknown): SignInProvider | Words {
   if (!isMembers(value)) {

@@ -12,6 +12,7 @@ export function Gate({ access, children }: { access: PageAccess; children: React
   const user = useSessionUser()
   const navigate = useNavigate()
   const pathname = useLocation({ select: (location) => location.pathname })
+  const href = useLocation({ select: (location) => location.href })
   // A user who was signed in when this page opened and no longer is has lost the session.
   const wasSignedIn = useRef(false)
   const lastUser = useRef(user)
@@ -30,8 +31,10 @@ export function Gate({ access, children }: { access: PageAccess; children: React
     if (user !== null) wasSignedIn.current = true
     if (needsSignIn) goToSignIn(wasSignedIn.current)
     if (needsPassword) void navigate({ to: paths.profile, replace: true })
-    if (needsFactor) void navigate({ to: paths.factorSetup, replace: true })
-  }, [user, needsSignIn, needsPassword, needsFactor, navigate])
+    if (needsFactor) {
+      void navigate({ to: paths.factorSetup, state: { from: href }, replace: true })
+    }
+  }, [user, needsSignIn, needsPassword, needsFactor, href, navigate])
 
   useEffect(() => {
     const isOther = user !== null && lastUser.current !== null && lastUser.current.id !== user.id

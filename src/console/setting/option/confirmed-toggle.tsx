@@ -4,7 +4,6 @@ import { localText } from '../../app/i18n.ts'
 import type { RowField } from '../../ui/field/row-field.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
 import { Asked } from './asked.tsx'
-import styles from './option.module.css'
 
 interface ConfirmedToggleProps {
   field: RowField
@@ -29,7 +28,7 @@ export function ConfirmedToggle({ field, isOn, onChange, confirm }: ConfirmedTog
       }}
       position="bottom-start"
     >
-      <div className={styles['toggle']}>
+      <div>
         <Toggle
           field={field}
           isOn={isOn}

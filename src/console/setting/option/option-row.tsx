@@ -92,9 +92,7 @@ function Control({ form, field, row }: ControlProps<OptionField>) {
     case 'flag': {
       const set = (next: boolean) => change(String(next))
       return field.confirmOff === undefined ? (
-        <div className={styles['toggle']}>
-          <Toggle field={row} isOn={isOn(value)} onChange={set} />
-        </div>
+        <Toggle field={row} isOn={isOn(value)} onChange={set} />
       ) : (
         <ConfirmedToggle field={row} isOn={isOn(value)} onChange={set} confirm={field.confirmOff} />
       )

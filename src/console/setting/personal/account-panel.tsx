@@ -5,7 +5,7 @@ import type { Self } from '../../../contract/user-api.ts'
 import { groupNames, isAdmin, isRoot } from '../../../contract/user.ts'
 import { call } from '../../app/call.ts'
 import { LinkButton } from '../../app/link-button.tsx'
-import { useQuotaText } from '../../app/status.ts'
+import { useHasFeature, useQuotaText } from '../../app/status.ts'
 import { toast } from '../../app/toast.ts'
 import { paths } from '../../paths.ts'
 import { selfQuery } from '../../app/self.ts'
@@ -47,6 +47,7 @@ const inviteLink = (code: string): string => {
 
 export function AccountPanel({ self }: { self: Self }) {
   const { t } = useTranslation()
+  const hasFeature = useHasFeature()
   const { made, show } = useMade()
   const [isDeleting, setIsDeleting] = useState(false)
   const client = useQueryClient()
@@ -85,7 +86,11 @@ export function AccountPanel({ self }: { self: Self }) {
       <MadeText label={t('系统访问令牌')} text={made.token} />
       <MadeText label={t('邀请链接')} text={made.link} />
       <p className={styles['hint']}>
-        {t('系统访问令牌用于调用管理接口；重新生成后，旧的随即失效')}
+        {hasFeature('access-tokens')
+          ? t(
+              '「生成系统访问令牌」与 One API 相同：只有一个，有全部权限，不过期，重新生成后旧的随即失效。新程序请在「系统访问令牌」面板中单独新建',
+            )
+          : t('系统访问令牌用于调用管理接口；重新生成后，旧的随即失效')}
       </p>
       {isDeleting && (
         <DeletionDialog username={self.username} onClose={() => setIsDeleting(false)} />

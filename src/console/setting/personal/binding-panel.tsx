@@ -41,7 +41,8 @@ export function BindingPanel({ self }: { self: Self }) {
   const refresh = useRefreshSelf()
   const listed = useListed(status)
   const [dialog, setDialog] = useState<Dialog>(null)
-  const why = isRoot(self.role) && !rootMayBind(status) ? t('超级管理员只能用密码登录') : undefined
+  const why =
+    isRoot(self.role) && !rootMayBind(status) ? t('超级管理员不能绑定第三方账户') : undefined
   const close = () => setDialog(null)
   async function bindWechat(code: string) {
     await call('GET /api/oauth/wechat/bind', { query: { code } })
@@ -88,6 +89,7 @@ export function BindingPanel({ self }: { self: Self }) {
           />
         </li>
       </ul>
+      {why !== undefined && <p className={styles['hint']}>{why}</p>}
       {dialog === 'wechat' && (
         <WechatDialog
           title={t('绑定微信账户')}

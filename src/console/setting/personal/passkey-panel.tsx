@@ -1,4 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { TFunction } from 'i18next'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { deviceName } from '../../../contract/device-name.ts'
@@ -13,11 +14,20 @@ import { toast } from '../../app/toast.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
 import { PlainDialog } from '../../ui/float/plain-dialog.tsx'
+import { Item, ItemList } from '../../ui/item-list.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
 import styles from './personal.module.css'
 
 const LIST = ['passkeys', 'self']
+
+/** When the passkey was added, unless an older version stored it, and last used. */
+function factsOf({ created_at, used_at }: Passkey, t: TFunction): string {
+  const used = used_at === 0 ? t('未使用过') : t('最近使用 {{time}}', { time: stampText(used_at) })
+  return created_at > 0
+    ? `${t('添加于 {{time}}', { time: stampText(created_at) })} · ${used}`
+    : used
+}
 
 /** Passkeys of the own account: add, rename, delete. */
 export function PasskeyPanel({ onAdded }: { onAdded?: () => void }) {
@@ -33,6 +43,9 @@ function Passkeys({ onAdded }: { onAdded: (() => void) | undefined }) {
     queryFn: ({ signal }) => call('GET /api/user/passkey', {}, { signal }),
   })
   const [renamed, setRenamed] = useState<Passkey | null>(null)
+  const obstacle = hasPasskeys()
+    ? undefined
+    : t('通行密钥需要 HTTPS 和域名（本机可以用 localhost），以及支持它的浏览器')
   const refresh = () => client.invalidateQueries({ queryKey: LIST })
   async function add() {
     try {
@@ -57,38 +70,27 @@ function Passkeys({ onAdded }: { onAdded: (() => void) | undefined }) {
       <p className={styles['hint']}>
         {t('用指纹、面容、设备密码或安全密钥登录，不需要密码和验证码')}
       </p>
-      <ul className={styles['sessions']}>
+      <ItemList>
         {data?.passkeys.map((passkey) => (
-          <li key={passkey.id}>
-            <span>{passkey.name}</span>
-            <span className={styles['unbound']}>
-              {passkey.created_at > 0 &&
-                t('添加于 {{time}}', { time: stampText(passkey.created_at) })}{' '}
-              {passkey.used_at === 0
-                ? t('未使用过')
-                : t('最近使用 {{time}}', { time: stampText(passkey.used_at) })}
-            </span>
-            <span className={styles['pair']}>
-              <Action label={t('重命名')} onClick={() => setRenamed(passkey)} />
-              <ConfirmAction
-                label={t('删除')}
-                question={t('删除通行密钥「{{name}}」？之后不能再用它登录', { name: passkey.name })}
-                confirmLabel={t('删除')}
-                onClick={() => remove(passkey.id)}
-              />
-            </span>
-          </li>
+          <Item key={passkey.id} title={passkey.name} facts={factsOf(passkey, t)}>
+            <Action label={t('重命名')} onClick={() => setRenamed(passkey)} />
+            <ConfirmAction
+              label={t('删除')}
+              question={t('删除通行密钥「{{name}}」？之后不能再用它登录', { name: passkey.name })}
+              confirmLabel={t('删除')}
+              onClick={() => remove(passkey.id)}
+            />
+          </Item>
         ))}
-      </ul>
+      </ItemList>
       <div className={styles['actions']}>
         <Action
           label={t('添加通行密钥')}
           onClick={add}
-          {...(hasPasskeys()
-            ? {}
-            : { why: t('通行密钥需要 HTTPS 和域名（本机可以用 localhost），以及支持它的浏览器') })}
+          {...(obstacle === undefined ? {} : { why: obstacle })}
         />
       </div>
+      {obstacle !== undefined && <p className={styles['hint']}>{obstacle}</p>}
       {renamed !== null && (
         <RenameDialog
           passkey={renamed}

@@ -4,7 +4,6 @@ import { encode } from 'uqr'
 import { call } from '../../app/call.ts'
 import { useSubmit } from '../../app/form/use-submit.ts'
 import { systemName, useStatus } from '../../app/status.ts'
-import { toast } from '../../app/toast.ts'
 import { Action } from '../../ui/actions.tsx'
 import { CopyButton } from '../../ui/copy/copy-button.tsx'
 import { PlainField, PlainSubmit } from '../../ui/field/plain-field.tsx'
@@ -28,25 +27,29 @@ interface CodeDialogProps {
 
 /** Asks for a code of the app, or a recovery code, before something is changed. */
 export function CodeDialog({ title, submitLabel, onCode, onClose }: CodeDialogProps) {
+  const { t } = useTranslation()
   return (
     <PlainDialog title={title} onClose={onClose}>
-      <CodeForm submitLabel={submitLabel} onCode={onCode} />
+      <CodeForm label={t('验证码或恢复码')} submitLabel={submitLabel} onCode={onCode} />
     </PlainDialog>
   )
 }
 
-function CodeForm({ submitLabel, onCode }: Pick<CodeDialogProps, 'submitLabel' | 'onCode'>) {
+interface CodeFormProps extends Pick<CodeDialogProps, 'submitLabel' | 'onCode'> {
+  label: string
+}
+
+function CodeForm({ label, submitLabel, onCode }: CodeFormProps) {
   const { t } = useTranslation()
   const [code, setCode] = useState('')
   const { problem, setProblem, isBusy, submit } = useSubmit(async (fail) => {
-    if (code.trim() !== '') return onCode(code.trim())
-    fail(t('请输入验证码'))
-    toast.warning(t('请输入验证码'))
+    if (code.trim() === '') return fail(t('请输入验证码'))
+    await onCode(code.trim())
   })
   return (
     <form className={styles['dialogForm']} onSubmit={submit} noValidate>
       <PlainField
-        label={t('验证码')}
+        label={label}
         name="code"
         autoComplete="one-time-code"
         value={code}
@@ -73,7 +76,7 @@ export function EnrolDialog({
 }) {
   const { t } = useTranslation()
   async function enable(code: string) {
-    await call('POST /api/user/2fa/enable', { body: { code } })
+    await call('POST /api/user/2fa/enable', { body: { code } }, { quiet: true })
     await onEnabled()
   }
   return (
@@ -82,18 +85,21 @@ export function EnrolDialog({
         <li>
           {t('用身份验证器应用扫描二维码，或手动输入密钥')}
           <QrCode text={setup.qr_code_data} />
+          <p className={styles['inApp']}>
+            <a href={setup.qr_code_data}>{t('应用在这台手机上？直接打开')}</a>
+          </p>
           <p className={styles['secretKey']}>
             <code>{setup.secret}</code>
             <CopyButton text={setup.secret} label={t('复制')} />
           </p>
         </li>
         <li>
-          {t('保存恢复码。手机丢失时，每个恢复码可以登录一次；关闭后不再显示')}
+          {t('保存恢复码。手机丢失时，用一个恢复码代替验证码登录，每个只能用一次；关闭后不再显示')}
           <RecoveryCodes codes={setup.backup_codes} />
         </li>
         <li>{t('输入应用显示的六位验证码')}</li>
       </ol>
-      <CodeForm submitLabel={t('启用')} onCode={enable} />
+      <CodeForm label={t('验证码')} submitLabel={t('启用')} onCode={enable} />
     </PlainDialog>
   )
 }

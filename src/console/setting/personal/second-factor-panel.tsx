@@ -43,13 +43,13 @@ function Offered({ onEnabled }: { onEnabled: (() => void) | undefined }) {
     setOpen(await call('POST /api/user/2fa/setup'))
   }
   async function disable(code: string) {
-    await call('POST /api/user/2fa/disable', { body: { code } })
+    await call('POST /api/user/2fa/disable', { body: { code } }, { quiet: true })
     close()
     toast.success(t('两步验证已关闭'))
     await refresh()
   }
   async function replaceCodes(code: string) {
-    const made = await call('POST /api/user/2fa/backup_codes', { body: { code } })
+    const made = await call('POST /api/user/2fa/backup_codes', { body: { code } }, { quiet: true })
     close()
     setFresh(made.backup_codes)
     await refresh()
@@ -63,10 +63,13 @@ function Offered({ onEnabled }: { onEnabled: (() => void) | undefined }) {
         {t('登录时除密码外，还需输入手机上身份验证器应用显示的验证码')}
       </p>
       {data?.enabled === true && (
-        <p className={styles['standing']}>
-          <Tag hue="green">{t('已启用')}</Tag>
-          {t('剩余恢复码：{{count}} 个', { count: data.backup_codes_remaining })}
-        </p>
+        <>
+          <p className={styles['standing']}>
+            <Tag hue="green">{t('已启用')}</Tag>
+            {t('剩余恢复码：{{count}} 个', { count: data.backup_codes_remaining })}
+          </p>
+          <p className={styles['hint']}>{t('换了手机：先关闭（可以用恢复码），再重新启用')}</p>
+        </>
       )}
       <div className={styles['actions']}>
         {data?.enabled === false && <Action label={t('启用两步验证')} onClick={setUp} />}
@@ -108,6 +111,7 @@ function Offered({ onEnabled }: { onEnabled: (() => void) | undefined }) {
         )}
         {fresh.length > 0 && (
           <PlainDialog title={t('新的恢复码')} onClose={() => setFresh([])}>
+            <p>{t('请保存这些恢复码，关闭后不再显示。以前的恢复码已经失效')}</p>
             <RecoveryCodes codes={fresh} />
           </PlainDialog>
         )}

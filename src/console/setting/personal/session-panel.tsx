@@ -6,6 +6,7 @@ import { useHasFeature } from '../../app/status.ts'
 import { stampText } from '../../app/time.ts'
 import { toast } from '../../app/toast.ts'
 import { Action, ConfirmAction } from '../../ui/actions.tsx'
+import { Item, ItemList } from '../../ui/item-list.tsx'
 import { Tag } from '../../ui/marks.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { LoadError } from '../../ui/states.tsx'
@@ -41,20 +42,24 @@ function Sessions() {
       {error !== null && data === undefined && (
         <LoadError what={t('登录设备')} error={error} onRetry={() => void refetch()} />
       )}
-      <ul className={styles['sessions']}>
+      <ItemList>
         {data?.map((session) => (
-          <li key={session.id}>
-            <span title={session.user_agent}>
-              {deviceName(session.user_agent) || t('未知设备')}{' '}
-              {session.is_own && <Tag hue="green">{t('本次登录')}</Tag>}
-            </span>
-            <span className={styles['unbound']}>
-              {session.address} {t('最近使用 {{time}}', { time: stampText(session.used_at) })}
-            </span>
+          <Item
+            key={session.id}
+            title={
+              <>
+                <span title={session.user_agent}>
+                  {deviceName(session.user_agent) || t('未知设备')}
+                </span>
+                {session.is_own && <Tag hue="green">{t('本次登录')}</Tag>}
+              </>
+            }
+            facts={`${session.address} · ${t('最近使用 {{time}}', { time: stampText(session.used_at) })}`}
+          >
             {!session.is_own && <Action label={t('退出')} onClick={() => end(session.id)} />}
-          </li>
+          </Item>
         ))}
-      </ul>
+      </ItemList>
       {data !== undefined && data.length > 1 && (
         <div className={styles['actions']}>
           <ConfirmAction

@@ -13,9 +13,10 @@ import {
 } from '../../../contract/option/sign-in-providers.ts'
 import { withoutTrailing } from '../../../contract/text.ts'
 import { mark } from '../../app/i18n.ts'
-import { toast } from '../../app/toast.ts'
+import { CopyButton } from '../../ui/copy/copy-button.tsx'
+import { isComposing } from '../../ui/field/composing.ts'
 import { SecretField } from '../../ui/field/secret-field.tsx'
-import { FormRow } from '../../ui/form.tsx'
+import { FactRow, FormRow } from '../../ui/form.tsx'
 import { Toggle } from '../../ui/toggle.tsx'
 import type { OptionForm } from '../option/option-form.ts'
 import { optionField } from '../option/option-field.ts'
@@ -32,7 +33,7 @@ export function ProviderEditor({ form }: { form: OptionForm }) {
   const entries = entriesOf(form.text(OPTION))
   const saved = entriesOf(form.options.value(OPTION.key)).map(({ name }) => name)
   const edit = (next: readonly ProviderEntry[]) => form.edit(OPTION.key, textOfEntries(next))
-  const address = withoutTrailing(form.options.value('ServerAddress'), '/')
+  const address = withoutTrailing(form.options.value('ServerAddress') || document.baseURI, '/')
   function add(name: string, provider: SignInProvider) {
     edit([...entries, { name, provider }])
     setOpened(name)
@@ -42,8 +43,7 @@ export function ProviderEditor({ form }: { form: OptionForm }) {
       <ul className={styles['providers']}>
         <li>
           <span className={styles['icon']}>ID</span>
-          <span className={styles['title']}>OIDC</span>
-          <span className={styles['note']}>{t('在上面的「OIDC」中设置')}</span>
+          <ProviderTitle title="OIDC" note={t('在上面的「OIDC」中设置')} />
         </li>
         {entries.map(({ name, provider }) => {
           const { title, icon, color } = shownAs(name, provider)
@@ -53,25 +53,26 @@ export function ProviderEditor({ form }: { form: OptionForm }) {
               <span className={styles['icon']} data-color={color}>
                 {icon}
               </span>
-              <span className={styles['title']}>{title}</span>
-              <span className={styles['note']}>{provider.enabled ? t('已启用') : t('已禁用')}</span>
-              <Button
-                size="xs"
-                variant="default"
-                aria-expanded={isOpened}
-                aria-label={t('编辑 {{name}}', { name: title })}
-                onClick={() => setOpened(isOpened ? null : name)}
-              >
-                {isOpened ? t('收起') : t('编辑')}
-              </Button>
-              <Button
-                size="xs"
-                variant="default"
-                aria-label={t('移除 {{name}}', { name: title })}
-                onClick={() => edit(entries.filter((entry) => entry.name !== name))}
-              >
-                {t('移除')}
-              </Button>
+              <ProviderTitle title={title} note={provider.enabled ? t('已启用') : t('已禁用')} />
+              <div className={styles['acts']}>
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-expanded={isOpened}
+                  aria-label={t('编辑 {{name}}', { name: title })}
+                  onClick={() => setOpened(isOpened ? null : name)}
+                >
+                  {isOpened ? t('收起') : t('编辑')}
+                </Button>
+                <Button
+                  size="xs"
+                  variant="default"
+                  aria-label={t('移除 {{name}}', { name: title })}
+                  onClick={() => edit(entries.filter((entry) => entry.name !== name))}
+                >
+                  {t('移除')}
+                </Button>
+              </div>
               {isOpened && (
                 <div className={styles['fields']}>
                   <ProviderFields
@@ -100,6 +101,13 @@ export function ProviderEditor({ form }: { form: OptionForm }) {
   )
 }
 
+const ProviderTitle = ({ title, note }: { title: string; note: string }) => (
+  <div className={styles['title']}>
+    {title}
+    <p>{note}</p>
+  </div>
+)
+
 interface AddProviderProps {
   names: readonly string[]
   onAdd: (name: string, provider: SignInProvider) => void
@@ -108,9 +116,10 @@ interface AddProviderProps {
 function AddProvider({ names, onAdd }: AddProviderProps) {
   const { t } = useTranslation()
   const [name, setName] = useState('')
+  const [problem, setProblem] = useState('')
   function addNamed() {
     if (!/^[a-z][a-z0-9-]{0,15}$/.test(name) || names.includes(name)) {
-      toast.warning(t('名称只能用小写字母、数字和连字符，以字母开头，最多 16 个，且不能重复'))
+      setProblem(t('名称只能用小写字母、数字和连字符，以字母开头，最多 16 个，且不能重复'))
       return
     }
     onAdd(name, { ...emptyProvider, title: isPreset(name) ? '' : name })
@@ -124,7 +133,17 @@ function AddProvider({ names, onAdd }: AddProviderProps) {
         autoComplete="off"
         spellCheck={false}
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        error={problem}
+        onChange={(event) => {
+          setName(event.currentTarget.value)
+          setProblem('')
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || isComposing(event)) return
+          // It would save the form.
+          event.preventDefault()
+          addNamed()
+        }}
       />
       <Button variant="default" onClick={addNamed}>
         {t('添加 OIDC 服务')}
@@ -134,6 +153,7 @@ function AddProvider({ names, onAdd }: AddProviderProps) {
           {t('添加 {{name}}', { name: presetProviders[preset].title })}
         </Button>
       ))}
+      <p>{t('名称是回调地址的一部分，以后不能更改；用户看到的是「显示名称」')}</p>
     </div>
   )
 }
@@ -211,9 +231,12 @@ function ProviderFields({ name, provider, isSaved, callback, onChange }: Provide
   }
   return (
     <>
-      <p className={styles['callback']}>
-        {t('回调地址')} <code>{callback}</code>
-      </p>
+      <FactRow label={t('回调地址')}>
+        <div className={styles['callback']}>
+          <code>{callback}</code>
+          <CopyButton text={callback} label={t('复制')} />
+        </div>
+      </FactRow>
       <FormRow label={t('启用')}>
         {(row) => (
           <Toggle

@@ -16,7 +16,11 @@ export function RuleList({ rules, onChange }: RuleListProps) {
   return (
     <fieldset className={styles['rules']}>
       <legend>{t('分组和角色')}</legend>
-      <p>{t('每次登录时，规则中的分组按用户的声明授予或收回，其他分组不变')}</p>
+      <p>
+        {t(
+          '声明是登录服务给出的用户资料，例如 groups。每次登录时，符合规则的用户得到该分组，不符合的失去它；规则没有提到的分组不变',
+        )}
+      </p>
       {rules.map((rule, index) => {
         const fields = ruleFields(rule)
         const change = (over: Partial<RuleFields>) =>
@@ -28,13 +32,13 @@ export function RuleList({ rules, onChange }: RuleListProps) {
             aria-label={t('规则 {{number}}', { number: index + 1 })}
           >
             <TextInput
-              aria-label={t('声明')}
+              label={t('声明')}
               placeholder="groups"
               value={fields.claim}
               onChange={(event) => change({ claim: event.currentTarget.value })}
             />
             <NativeSelect
-              aria-label={t('条件')}
+              label={t('条件')}
               value={fields.by}
               onChange={(event) =>
                 change({ by: event.currentTarget.value === 'equals' ? 'equals' : 'contains' })
@@ -45,13 +49,12 @@ export function RuleList({ rules, onChange }: RuleListProps) {
               ]}
             />
             <TextInput
-              aria-label={t('值')}
+              label={t('值')}
               value={fields.value}
               onChange={(event) => change({ value: event.currentTarget.value })}
             />
             <TextInput
-              aria-label={t('授予分组')}
-              placeholder={t('授予分组')}
+              label={t('授予分组')}
               value={fields.group}
               onChange={(event) => change({ group: event.currentTarget.value })}
             />

@@ -11,6 +11,8 @@ interface PlainDialogProps {
   children: ReactNode
 }
 
+const FIRST_CONTROL = ':not(header) > :is(input, select, textarea, button, a)'
+
 /** A native dialog: it traps and restores the focus, and closes with Escape. Open while mounted. */
 export function PlainDialog({ title, onClose, isWide = false, children }: PlainDialogProps) {
   const { t } = useTranslation()
@@ -20,8 +22,9 @@ export function PlainDialog({ title, onClose, isWide = false, children }: PlainD
   useLayoutEffect(() => {
     const ours = dialog.current
     if (ours?.open === false) ours.showModal()
-    // The browser would focus the first button, which closes the dialog.
-    ours?.querySelector('input')?.focus()
+    // The browser would focus the first button, which closes the dialog. A later control than the
+    // first one of the content could be out of view, so that the dialog would open at its end.
+    ours?.querySelector<HTMLElement>(FIRST_CONTROL)?.focus()
     const leaveTop = ours === null ? undefined : putOnTop(ours)
     return () => {
       leaveTop?.()
