@@ -42,7 +42,8 @@ export const contenderMakers = new Map<string, (upstream: string) => Promise<Con
   ['portkey', (upstream) => portkey(upstream)],
   ['sqlite', (upstream) => gatehouse('sqlite', upstream)],
   ['postgres', (upstream) => gatehouse('postgres', upstream)],
-  ['traced', traced],
+  ['traced', (upstream) => traced(upstream, 1)],
+  ['sampled', (upstream) => traced(upstream, 0.1)],
   ['encrypted', encrypted],
 ])
 /** Those that run without `--only`. */
@@ -159,16 +160,24 @@ function relayServer(
   }
 }
 
-/** Gatehouse that sends traces and metrics of every call to a collector that reads and drops them. */
-async function traced(upstream: string): Promise<Contender> {
+/**
+ * Gatehouse that sends metrics, and traces of this share of the calls, to a collector that drops
+ * them.
+ */
+async function traced(upstream: string, share: number): Promise<Contender> {
   const collector = http.createServer((request, response) => {
     request.resume().on('end', () => response.end())
   })
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve))
   // A server that listens on TCP has an address object.
   const { port } = collector.address() as AddressInfo
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}` }
-  const own = await gatehouse('sqlite', upstream, { suffix: ', traced', env })
+  const env = {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+    OTEL_TRACES_SAMPLER_ARG: String(share),
+  }
+  const suffix = `, ${share * 100} % of the calls traced`
+  const own = await gatehouse('sqlite', upstream, { suffix, env })
   return {
     ...own,
     async remove() {
