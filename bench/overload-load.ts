@@ -87,7 +87,7 @@ async function drive(options: OverloadOptions): Promise<OverloadResult> {
           pending -= 1
           const begunMs = due ?? 0
           due = null
-          idle.push(self)
+          if (!/\r\nconnection: close\r\n/i.test(head)) idle.push(self)
           if (begunMs < countFromMs) return
           if (status === 200 && body.includes(expected)) {
             counted.served += 1
