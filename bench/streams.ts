@@ -18,8 +18,8 @@ const CHUNK_EVERY_MS = 2000
 const OPENS_PER_SECOND = 1000
 const PLENTY_OF_QUOTA = 1_000_000_000_000
 const MEMORY_SAMPLE_MS = 250
-/** File descriptors besides the two per stream: database, listener, log. */
-const SPARE_FILES = 150
+/** File descriptors besides the two per stream; the server reserves 256 of them for itself. */
+const SPARE_FILES = 300
 const BODY = JSON.stringify({
   model: MODEL,
   stream: true,

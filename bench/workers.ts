@@ -26,7 +26,9 @@ import {
 } from './report.ts'
 import { cpuSecondsOf } from './server-process.ts'
 
-const CONNECTIONS = 64
+/** A token each: calls of one user wait for one another (docs/scaling.md, "Hot rows"). */
+const USERS = 4
+const CONNECTIONS_PER_USER = 16
 const WARMUP_SECONDS = 10
 const PLENTY = 1_000_000_000
 
@@ -81,35 +83,52 @@ async function measure(
   const result: Measured = { workers, rounds: [], mebibytes: 0, problems: [] }
   try {
     const root = await signIn({ url: gatehouse.url, username: 'root', password: ROOT_PASSWORD })
-    await giveQuota(root, 'root', PLENTY)
     await createChannel(root, { name: 'upstream', base_url: upstream.url, models: MODEL })
-    const quota = { remain_quota: PLENTY, unlimited_quota: false }
-    const key = await createToken(root, { name: 'load', ...quota })
+    const keys: string[] = []
+    for (let user = 1; user <= USERS; user += 1) {
+      const own = { username: `user-${user}`, password: 'password1' }
+      await root.call('POST', '/api/user/', { ...own, display_name: own.username })
+      await giveQuota(root, own.username, PLENTY)
+      const session = await signIn({ url: gatehouse.url, ...own })
+      const quota = { remain_quota: PLENTY, unlimited_quota: false }
+      keys.push(await createToken(session, { name: 'load', ...quota }))
+    }
     let answered = 0
     for (let round = 0; round < rounds; round += 1) {
       const before = { workers: server.cpuSeconds(), postgres: cpuSecondsOf(postmaster) }
-      const load = await runLoad(
-        {
-          url: `${gatehouse.url}/v1/chat/completions`,
-          headers: { authorization: `Bearer ${key}` },
-          body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hello' }] }),
-          connections: CONNECTIONS,
-          warmupSeconds: round === 0 ? WARMUP_SECONDS : 1,
-          seconds,
-          expect: 'choices',
-        },
-        LOAD_CORE,
+      const loads = await Promise.all(
+        keys.map((key) =>
+          runLoad(
+            {
+              url: `${gatehouse.url}/v1/chat/completions`,
+              headers: { authorization: `Bearer ${key}` },
+              body: JSON.stringify({
+                model: MODEL,
+                messages: [{ role: 'user', content: 'Hello' }],
+              }),
+              connections: CONNECTIONS_PER_USER,
+              warmupSeconds: round === 0 ? WARMUP_SECONDS : 1,
+              seconds,
+              expect: 'choices',
+            },
+            LOAD_CORE,
+          ),
+        ),
       )
-      answered += load.answered
-      if (load.firstFailure !== null) result.problems.push(load.firstFailure)
-      const microseconds = (from: number, to: number) => ((to - from) / load.answered) * 1e6
+      const ofRound = loads.reduce((sum, load) => sum + load.answered, 0)
+      answered += ofRound
+      for (const { firstFailure } of loads) {
+        if (firstFailure !== null) result.problems.push(firstFailure)
+      }
+      const microseconds = (from: number, to: number) => ((to - from) / ofRound) * 1e6
+      const perSecond = loads.reduce((sum, load) => sum + load.perSecond, 0)
       result.rounds.push({
-        perSecond: load.perSecond,
-        p99Ms: load.p99Ms,
+        perSecond,
+        p99Ms: median(loads.map((load) => load.p99Ms)),
         workers: microseconds(before.workers, server.cpuSeconds()),
         postgres: microseconds(before.postgres, cpuSecondsOf(postmaster)),
       })
-      process.stdout.write(`${workers} workers: ${Math.round(load.perSecond)} calls/s\n`)
+      process.stdout.write(`${workers} workers: ${Math.round(perSecond)} calls/s\n`)
     }
     result.mebibytes = server.rssMebibytes()
     await server.stop()
@@ -142,7 +161,7 @@ async function postmasterOf(url: string): Promise<number> {
 function describe(measured: Measured[], machine: string): string {
   const columns = [
     'workers',
-    `calls/s, ${CONNECTIONS} connections`,
+    `calls/s, ${USERS * CONNECTIONS_PER_USER} connections`,
     'p99 ms',
     'CPU µs a call: workers',
     'PostgreSQL',
