@@ -10,7 +10,7 @@ import { focusFirst } from '../ui/field/focus-first.ts'
 import { PlainField, PlainSubmit } from '../ui/field/plain-field.tsx'
 import styles from './account.module.css'
 
-/** What the second step of a sign-in offers, as a search member of the page. */
+/** Kinds of proof that the second step of a sign-in offers, as a search member of the page. */
 export type SecondStep = 'code' | 'passkey' | 'either'
 
 export function secondStep({ second_factor_methods: methods = [] }: SignedIn): {

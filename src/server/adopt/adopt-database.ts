@@ -46,7 +46,7 @@ import { readBytesAsTexts } from './text-store.ts'
 /** A reason not to use a database, for the operator. */
 export class AdoptionError extends Error {}
 
-/** What the operator has decided before the adoption. */
+/** Decisions of the operator before the adoption. */
 export interface AdoptionChoice {
   /** Whether users may lose what cannot be taken over, such as a second factor. */
   acceptsLosses: boolean

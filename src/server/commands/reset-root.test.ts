@@ -29,7 +29,7 @@ async function addFactors({ database }: TestServer, userId: number): Promise<voi
 }
 
 forEachDatabase('gatehouse reset-root', (open) => {
-  test('deletes second factor, recovery codes and passkeys of root, and of nobody else', async () => {
+  test('deletes second factor, recovery codes and passkeys of root only', async () => {
     const location = await open()
     const server = await startTestServer(() => Promise.resolve(location))
     const root = await findFirstRoot(server.database.read)
