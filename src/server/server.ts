@@ -223,7 +223,7 @@ export async function createServer(settings: ServerSettings): Promise<Server> {
   const telemetry = await startTelemetry(app, metrics.registry)
   if (telemetry !== null) metrics.watchTelemetry(telemetry.losses)
   const relay = await createRelay(app, metrics, telemetry)
-  recovery.closeLost(relay.isRunning)
+  recovery.closeLost(relay.runningIds)
   const stopper = new AbortController()
   const isOwnHost = createHostCheck({
     config,

@@ -161,13 +161,13 @@ function StandingRows({ form }: { form: UserFormApi }) {
 function BoundRows({ user }: { user: User }) {
   const { t } = useTranslation()
   const isManaged = useManagesIdentities(user)
-  const bound = [
-    { label: t('邮箱'), value: user.email },
-    { label: 'GitHub', value: isManaged ? '' : user.github_id },
-    { label: t('微信'), value: isManaged ? '' : user.wechat_id },
-    { label: t('飞书'), value: isManaged ? '' : user.lark_id },
-    { label: 'OIDC', value: isManaged ? '' : user.oidc_id },
+  const external = [
+    { label: 'GitHub', value: user.github_id },
+    { label: t('微信'), value: user.wechat_id },
+    { label: t('飞书'), value: user.lark_id },
+    { label: 'OIDC', value: user.oidc_id },
   ]
+  const bound = [{ label: t('邮箱'), value: user.email }, ...(isManaged ? [] : external)]
   return (
     <>
       {bound

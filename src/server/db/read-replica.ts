@@ -138,9 +138,9 @@ export async function openReplica(
 }
 
 /**
- * Bytes of WAL since the beginning, as a number that both servers count alike. What is written
- * comes later than what is inserted and, with `synchronous_commit` off, than commits: a replica
- * would be read that lacks the migration this process has just made.
+ * Bytes of WAL since the beginning, as a number that both servers count alike. This is the inserted
+ * position, not the written one: with `synchronous_commit` off a commit is written a moment later,
+ * and a replica that lacks the migration of this process would count as up to date.
  */
 async function positionOf(primary: Kysely<Schema>): Promise<number> {
   const { rows } = await sql<{ position: number }>`

@@ -245,8 +245,7 @@ forEachBooks('calls of this process whose settlement was lost', (shared) => {
         .execute()
     for (const requestId of [lost, empty, running]) await age(requestId, 301)
     await age(young, 299)
-    const isRunning = (requestId: string) => requestId === running
-    const how = { node: OURS, nowSeconds: LATER, isRunning }
+    const how = { node: OURS, nowSeconds: LATER, running: new Set([running]) }
     expect(await closeLostCalls(database, ledger, how)).toEqual({
       settled: 1,
       released: 1,

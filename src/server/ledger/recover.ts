@@ -63,8 +63,13 @@ export async function closeLostCalls(
   {
     node,
     nowSeconds,
-    isRunning,
-  }: { node: string; nowSeconds: number; isRunning: (requestId: string) => boolean },
+    running,
+  }: {
+    node: string
+    nowSeconds: number
+    /** Ids of the calls that run here. */
+    running: ReadonlySet<string>
+  },
 ): Promise<Recovery> {
   const recovery: Recovery = { settled: 0, released: 0, failed: [] }
   const own = (after: string) =>
@@ -78,7 +83,7 @@ export async function closeLostCalls(
       .limit(PAGE_SIZE)
       .execute()
   for await (const page of pages(own)) {
-    const lost = page.filter(({ request_id: requestId }) => !isRunning(requestId))
+    const lost = page.filter(({ request_id: requestId }) => !running.has(requestId))
     await Promise.all(lost.map((call) => close(ledger, call, { nowSeconds, recovery })))
   }
   return recovery
@@ -147,7 +152,7 @@ async function close(
 
 export interface RunningRecovery {
   /** From now on also closes own calls that are open and do not run. Nothing is lost on SQLite. */
-  closeLost(isRunning: (requestId: string) => boolean): void
+  closeLost(runningIds: () => ReadonlySet<string>): void
   stop(): Promise<void>
 }
 
@@ -159,7 +164,7 @@ export async function startRecovery(
   app: Pick<App, 'database' | 'ledger' | 'node' | 'clock' | 'trace'>,
 ): Promise<RunningRecovery> {
   const { database, ledger, node, clock, trace } = app
-  let isRunning: ((requestId: string) => boolean) | null = null
+  let runningIds: (() => ReadonlySet<string>) | null = null
   function report({ failed, ...closed }: Recovery, whose: string): void {
     if (closed.settled + closed.released > 0) trace.info(closed, `closed ${whose}`)
     for (const call of failed) trace.error(call, `could not close ${whose}`)
@@ -167,8 +172,8 @@ export async function startRecovery(
   const recover = async () => {
     const how = { node, nowSeconds: clock.nowSeconds() }
     report(await recoverReservations(database, ledger, how), 'calls of a dead process')
-    if (isRunning === null) return
-    const lost = await closeLostCalls(database, ledger, { ...how, isRunning })
+    if (runningIds === null) return
+    const lost = await closeLostCalls(database, ledger, { ...how, running: runningIds() })
     report(lost, 'own calls that the database had lost')
   }
   if (database.engine === 'sqlite') {
@@ -185,8 +190,8 @@ export async function startRecovery(
   }, RECOVERY_INTERVAL_MS)
   timer.unref()
   return {
-    closeLost(runsHere) {
-      isRunning = runsHere
+    closeLost(ids) {
+      runningIds = ids
     },
     async stop() {
       clearInterval(timer)

@@ -67,8 +67,8 @@ import type { Routing } from './forecast/routing.ts'
 export interface Relay {
   /** Serves one call. Never throws. */
   handle(request: IncomingMessage, response: ServerResponse): void
-  /** Whether a call is being served here. */
-  isRunning(requestId: string): boolean
+  /** Ids of the calls that are being served here. */
+  runningIds(): ReadonlySet<string>
   /** Sends one small question through a channel, for channel tests. */
   probe: Probe
   /** Forecasts and explains the channel choice of calls. */
@@ -206,7 +206,7 @@ export async function createRelay(
 
   return {
     handle,
-    isRunning: (requestId) => running.all().some((call) => call.requestId === requestId),
+    runningIds: () => new Set(running.all().map(({ requestId }) => requestId)),
     probe: createProbe(parts),
     routing: {
       forecast: (question, language) => forecastOf(parts, question, language),

@@ -1,12 +1,10 @@
 import { sessionApi } from '../../contract/session-api.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
-import { recordAudit } from '../audit/audit-store.ts'
 import { serve, type Route } from '../http/handler.ts'
 import { requireSession } from '../user/present-password.ts'
 import { deleteSessionNamed, deleteSessionsOf, sessionsOf } from '../user/session-store.ts'
-import { mayChange } from '../user/user.ts'
-import { lockUser } from '../user/user-store.ts'
+import { endSessionsByAdmin } from '../user/administration.ts'
 
 /** Number of hash characters that identify a session, unique within an account. */
 const NAME_LENGTH = 16
@@ -42,25 +40,6 @@ export function sessionRoutes(app: App): Route[] {
       const ended = isName ? await deleteSessionNamed(database.write, actor.id, params.session) : 0
       if (ended === 0) throw new AppError('session_gone')
     }),
-    serve(sessionApi.endOf, async (call) => {
-      const { actor, params } = call
-      const nowSeconds = clock.nowSeconds()
-      await database.write.transaction().execute(async (trx) => {
-        const target = await lockUser(trx, params.id)
-        if (target === undefined) throw new AppError('not_found')
-        if (target.id === actor.id || !mayChange(actor, target)) {
-          throw new AppError('cannot_change_peer')
-        }
-        const ended = await sessionsOf(trx, target.id, { nowSeconds, idleSeconds: 0 })
-        await deleteSessionsOf(trx, target.id)
-        await recordAudit(trx, call, {
-          nowSeconds,
-          action: 'user.end_sessions',
-          target: { id: target.id, name: target.username },
-          before: { sessions: ended.length },
-          after: { sessions: 0 },
-        })
-      })
-    }),
+    serve(sessionApi.endOf, (call) => endSessionsByAdmin(app, call, call.params.id)),
   ]
 }

@@ -25,7 +25,7 @@ import {
 import { changeUser, markUserDeleted } from './change-user.ts'
 import { hashingCaller } from './password.ts'
 import { requireSession } from './present-password.ts'
-import { deleteSessionsOf, passwordChanged } from './session-store.ts'
+import { deleteSessionsOf, passwordChanged, sessionsOf } from './session-store.ts'
 import { managedState, manageRefusal, mayChange, rankRefusal } from './user.ts'
 import {
   findUser,
@@ -222,6 +222,35 @@ export async function deleteUserByAdmin(app: App, call: AdminCall, id: number): 
 }
 
 /**
+ * Locks a user of a lower role. Users change their own sessions and external accounts in the
+ * settings, which keep one way to sign in. Throws `not_found`, `cannot_change_peer`.
+ */
+async function lockOther(trx: Queries, call: AdminCall, id: number): Promise<StoredUser> {
+  const actor = await currentActor(trx, call)
+  const target = await lockUser(trx, id)
+  if (target === undefined) throw new AppError('not_found')
+  if (target.id === actor.id || !mayChange(actor, target)) throw new AppError('cannot_change_peer')
+  return target
+}
+
+/** Ends all sessions of a user of a lower role. Throws `not_found`, `cannot_change_peer`. */
+export async function endSessionsByAdmin(app: App, call: AdminCall, id: number): Promise<void> {
+  const nowSeconds = app.clock.nowSeconds()
+  await app.database.write.transaction().execute(async (trx) => {
+    const target = await lockOther(trx, call, id)
+    const ended = await sessionsOf(trx, target.id, { nowSeconds, idleSeconds: 0 })
+    await deleteSessionsOf(trx, target.id)
+    await recordAudit(trx, call, {
+      nowSeconds,
+      action: 'user.end_sessions',
+      target: { id: target.id, name: target.username },
+      before: { sessions: ended.length },
+      after: { sessions: 0 },
+    })
+  })
+}
+
+/**
  * Unlinks an external account of a user of a lower role and ends the user's sessions, which may
  * have been started with it. The user may be left without a way to sign in until an administrator
  * sets a password. Throws `not_found`, `cannot_change_peer`.
@@ -232,13 +261,7 @@ export async function unlinkByAdmin(
   { id, provider }: { id: number; provider: ExternalProvider },
 ): Promise<void> {
   await app.database.write.transaction().execute(async (trx) => {
-    const actor = await currentActor(trx, call)
-    const target = await lockUser(trx, id)
-    if (target === undefined) throw new AppError('not_found')
-    // Users unlink their own accounts in the settings, which keep one way to sign in.
-    if (target.id === actor.id || !mayChange(actor, target)) {
-      throw new AppError('cannot_change_peer')
-    }
+    const target = await lockOther(trx, call, id)
     const identities = await identitiesOf(trx, target)
     const identity = identities.find((one) => one.provider === provider)
     if (identity === undefined) throw new AppError('not_found')

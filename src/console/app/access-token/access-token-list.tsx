@@ -53,7 +53,7 @@ export function AccessTokenList({ tokens, onRevoke }: AccessTokenListProps) {
 
 function ExpiryText({ at }: { at: number }) {
   const { t } = useTranslation()
-  if (at === 0) return t('不会过期')
+  if (at === 0) return t('永不过期')
   const time = stampText(at)
   return at <= nowSeconds() ? (
     <span className={styles['past']}>{t('已于 {{time}} 过期', { time })}</span>
