@@ -171,7 +171,12 @@ describe.each(LANGUAGES)('the audit log (%s)', (language) => {
   test('a failed sign-in has one value, and no actor', async () => {
     const login = { username: boss, password: 'not-the-password' }
     await visit.api('POST', '/api/user/login', login)
-    await page.goto(`${visit.gatehouse.url}/audit?action=sign_in&target=${boss}`)
+    const found = `action=sign_in&target=${boss}`
+    // Refusals are recorded after the response.
+    await expect
+      .poll(() => visit.ask<unknown[]>(visit.root, `GET /api/audit/?${found}`))
+      .toHaveLength(1)
+    await page.goto(`${visit.gatehouse.url}/audit?${found}`)
     await press(words.failed).click()
     const panel = page.getByRole('complementary')
     await expectSeen(panel.getByRole('row').filter({ hasText: words.code }))
