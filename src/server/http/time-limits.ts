@@ -1,4 +1,4 @@
-/** Time limits of connections and requests, in milliseconds. Tests pass shorter times. */
+/** Time limits of connections and requests, in milliseconds. Tests pass other times. */
 export interface TimeLimits {
   /** Until the head of a request has arrived. */
   headMs: number
@@ -21,6 +21,11 @@ export interface TimeLimits {
   proxyIdleMs: number
   /** Interval of the checks for head timeouts. */
   checkMs: number
+  /**
+   * Calls are queuing if even the fastest reservation of points takes longer. Usually one takes a
+   * few milliseconds.
+   */
+  slowReservationMs: number
 }
 
 export const TIME_LIMITS: TimeLimits = {
@@ -33,4 +38,5 @@ export const TIME_LIMITS: TimeLimits = {
   proxyIdleMs: 620_000,
   // Node's default of half a minute would triple the limit.
   checkMs: 5000,
+  slowReservationMs: 25,
 }

@@ -147,7 +147,7 @@ export async function createRelay(
     captures: await createCaptures(app),
     recorder: await createRecorder(app),
     traces: createTraces(app),
-    admission: new Admission(app.clock),
+    admission: new Admission(app.clock, app.timeLimits.slowReservationMs),
     waiting: new WaitingCalls(app.clock, app.config.RELAY_QUOTA_WAIT * 1000),
     ...memoryBudgets(app.config, metrics),
     abortLater: createAbortQueue(),

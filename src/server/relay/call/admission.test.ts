@@ -7,7 +7,7 @@ import { Admission } from './admission.ts'
  */
 function simulation(msOf: (running: number) => number) {
   let nowMs = 0
-  const admission = new Admission({ monotonicMs: () => nowMs })
+  const admission = new Admission({ monotonicMs: () => nowMs }, 25)
   const events: { atMs: number; resume(): void }[] = []
   let running = 0
   let runningMost = 0

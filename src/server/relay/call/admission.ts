@@ -5,11 +5,7 @@ import type { Clock } from '../../clock.ts'
 const WINDOW_MS = 100
 /** Minimum number of reservations in a window for a decision. */
 const SAMPLES_MIN = 4
-/**
- * A reservation takes a few milliseconds. Calls are queuing if even the fastest one of a window
- * takes longer than this, or longer than this multiple of the usual time.
- */
-const SLOW_MS = 25
+/** A reservation that takes longer than this multiple of the usual time is slow. */
 const SLOW_TIMES = 5
 const LIMIT_MIN = 16
 /** Factors by which a window lowers the limit, by how slow it was, or raises it. */
@@ -52,9 +48,12 @@ export class Admission {
   private runningMost = 0
   private windowsAtLeast = 0
   private readonly clock: Pick<Clock, 'monotonicMs'>
+  private readonly slowMs: number
 
-  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+  /** `slowMs`: reservations that take less than this are never slow. */
+  constructor(clock: Pick<Clock, 'monotonicMs'>, slowMs: number) {
     this.clock = clock
+    this.slowMs = slowMs
   }
 
   /**
@@ -141,7 +140,7 @@ export class Admission {
 
   private adapt(fastestMs: number): void {
     const usualMs = this.usualMs ?? fastestMs
-    const slowMs = Math.max(SLOW_MS, usualMs * SLOW_TIMES)
+    const slowMs = Math.max(this.slowMs, usualMs * SLOW_TIMES)
     if (fastestMs > slowMs) {
       const factor = Math.min(SHRINK_MAX, Math.max(SHRINK_MIN, slowMs / fastestMs))
       this.limit = Math.max(LIMIT_MIN, Math.floor(Math.min(this.limit, this.runningMost) * factor))
