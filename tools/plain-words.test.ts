@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { CONVERTED } from './plain-words-list.ts'
-import { findingsOf, plainWords } from './plain-words.ts'
+import { findingsOf } from './plain-words.ts'
 
 test('finds wording across line breaks, in titles and in error texts', () => {
   const source = [
@@ -24,13 +22,4 @@ test('code and quotations keep their words', () => {
   expect(
     findingsOf('src/a.ts', '// Sends `nobody` as "somebody".\nconst said = \'nobody\''),
   ).toEqual([])
-})
-
-test('folders in CONVERTED have plain comments and titles', () => {
-  const findings = plainWords(join(import.meta.dirname, '..'), CONVERTED)
-
-  const lines = findings.map(
-    ({ path, line, found, instead }) => `${path}:${line} "${found}" → ${instead}`,
-  )
-  expect(lines).toEqual([])
 })

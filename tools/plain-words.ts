@@ -1,16 +1,11 @@
 /**
  * Lists wording that readers have to decode, with what to write instead: in comments, test titles,
  * documents and the English texts of errors and console. `node tools/plain-words.ts src/server/db/`
- * checks a folder, without an argument the whole project.
+ * checks a folder, without an argument the whole project. Fails if it finds any.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EXEMPT, OPENING, WORDS } from './plain-words-list.ts'
-
-const isIn = (path: string, entry: string): boolean =>
-  entry.endsWith('*')
-    ? path.slice(0, path.lastIndexOf('/') + 1) === entry.slice(0, -1)
-    : path.startsWith(entry)
 
 type Finding = { path: string; line: number; found: string; instead: string }
 
@@ -25,11 +20,11 @@ const SOURCES = '{src,tools,bench,e2e}/**/*.{ts,tsx}'
 const DOCUMENTS = '{README.md,CONTRIBUTING.md,docs/*.md,docs/decisions/*.md,docs/manual/en/*.md}'
 const TEXTS = /^src\/(contract\/[^/]*errors[^/]*|console\/app\/en\.json)$/
 
-/** Findings of the project at `root` in files whose path begins with one of `prefixes`. */
-export function plainWords(root: string, prefixes: readonly string[]): Finding[] {
+/** Findings of the project at `root` in files whose path begins with `prefix`. */
+function plainWords(root: string, prefix: string): Finding[] {
   return globSync([SOURCES, DOCUMENTS, 'src/console/app/en.json'], { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
-    .filter((path) => path !== EXEMPT && prefixes.some((prefix) => isIn(path, prefix)))
+    .filter((path) => path !== EXEMPT && path.startsWith(prefix))
     .toSorted()
     .flatMap((path) => findingsOf(path, readFileSync(join(root, path), 'utf8')))
 }
@@ -88,8 +83,9 @@ function titles(source: string): Passage[] {
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, '..')
-  for (const finding of plainWords(root, process.argv.length > 2 ? process.argv.slice(2) : [''])) {
-    console.log(`${finding.path}:${finding.line} "${finding.found}" → ${finding.instead}`)
+  const findings = plainWords(join(import.meta.dirname, '..'), process.argv[2] ?? '')
+  for (const { path, line, found, instead } of findings) {
+    console.log(`${path}:${line} "${found}" → ${instead}`)
   }
+  process.exitCode = findings.length === 0 ? 0 : 1
 }

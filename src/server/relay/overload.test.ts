@@ -60,7 +60,7 @@ test('those above the capacity get 503 with Retry-After and cost nothing', async
   setup.clock.lapseSeconds(1)
   await asked(1)
 
-  // The database becomes slow: fewer reservations may run at once.
+  // The database becomes slow: fewer reservations may run at the same time.
   closeGate()
   const slow = asked(2 * LEAST)
   await eventually(() => reserving === 2 * LEAST, 'the slow calls')
