@@ -387,4 +387,4 @@ test('a demo on a port that the system picks says which', async () => {
   expect((await fetch(`${address}healthz`)).status).toBe(200)
   program.kill('SIGTERM')
   await ended
-}, 120_000)
+})

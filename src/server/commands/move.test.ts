@@ -64,7 +64,7 @@ test('sessions are kept; a file in use is refused until its server has ended', a
   expect(again.err).toBe(
     'nothing was moved: the database is not empty; data can only be moved into an empty database\n',
   )
-}, 120_000)
+})
 
 test('the secret is the one that the server signs with, and of another server none', async () => {
   const [beside, DATA_DIR] = [newFolder(), newFolder()]
@@ -82,7 +82,7 @@ test('the secret is the one that the server signs with, and of another server no
   const env = { DATA_DIR, SQLITE_PATH: file, SQL_DSN: url }
   expect(await runCommand(['move'], env)).toMatchObject({ code: 0 })
   expect(await secretOf(url)).toEqual([{ value: 'ours' }])
-}, 60_000)
+})
 
 test('a move that is killed leaves nothing', async () => {
   const file = path.join(newFolder(), 'gatehouse.db')
@@ -96,7 +96,7 @@ test('a move that is killed leaves nothing', async () => {
   program.kill('SIGKILL')
   expect((await ended).code).toBeNull()
   await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])
-}, 60_000)
+})
 
 test('wrong options are reported in one line, without the password', async () => {
   const folder = newFolder()
@@ -117,4 +117,4 @@ test('wrong options are reported in one line, without the password', async () =>
   expect(noServer).toMatchObject({ code: 1 })
   expect(noServer.err).toMatch(/^nothing was moved: .*ECONNREFUSED.*\n$/)
   expect(noServer.err).not.toContain('secret-word')
-}, 60_000)
+})

@@ -20,7 +20,7 @@ beforeAll(async () => {
   replica = await startPostgresReplica(primary)
   const { host } = new URL(replica.url)
   both = `${primary.url.replace('@', `@${host},`)}?target_session_attrs=read-write`
-}, 60_000)
+})
 afterAll(async () => {
   await replica.stop()
   await primary.stop()
@@ -74,4 +74,4 @@ test('after a failover all connections lead to the promoted host', async () => {
   await vi.waitFor(() => expect(heard).toContain('options'), 5000)
   await other.close()
   await database.close()
-}, 30_000)
+})

@@ -224,13 +224,13 @@ describe('a listening connection', () => {
     link.mute()
     await gapsAre(1)
     await pool.query("SELECT pg_notify('news', 'hello')")
-    await vi.waitFor(() => expect(heard).toEqual(['a gap', 'hello']))
+    await expect.poll(() => heard).toEqual(['a gap', 'hello'])
   })
 
   test('is closed if the server rejects LISTEN', async () => {
     const unheard = { silenceMs: 400, onMessage: () => {}, onGap: () => {} }
     await expect(listenTo(link.url, 'no name', unheard)).rejects.toThrow('syntax error')
-    await vi.waitFor(async () => expect(await listening()).toBe(1))
+    await expect.poll(listening).toBe(1)
   })
 })
 

@@ -39,7 +39,7 @@ beforeAll(async () => {
   reads = opened
   root = await aUser(server, { role: Role.root })
   other = await aUser(server, { role: Role.root })
-}, 60_000)
+})
 afterAll(async () => {
   await onReplica.end()
   await server.close()

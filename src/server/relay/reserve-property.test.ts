@@ -108,5 +108,5 @@ forEachDatabase('any sequence of parallel calls and credits', (open) => {
       ),
       { numRuns: 12 },
     )
-  }, 60_000)
+  })
 })
