@@ -7,7 +7,7 @@ const SERVER = ['src/contract/**/*.test.ts', 'src/server/**/*.test.ts']
 const TIMEOUTS = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  expect: { poll: { timeout: 15_000 } },
+  expect: { poll: { timeout: 60_000 } },
 }
 
 /** More workers than cores, because each waits for a database, a process or a page. */

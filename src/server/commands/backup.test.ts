@@ -20,7 +20,7 @@ const runIn = (cwd: string, args: string[], env: Record<string, string>) =>
 async function serve(env: Record<string, string>, cwd = newFolder()) {
   const server = runProgram(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env }, cwd)
   const address = /"address":"([^"]+)"/
-  await expect.poll(() => server.said.out, { timeout: 30_000 }).toMatch(address)
+  await expect.poll(() => server.said.out).toMatch(address)
   return { ...server, url: address.exec(server.said.out)?.[1] ?? '' }
 }
 

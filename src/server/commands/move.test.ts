@@ -10,7 +10,7 @@ import { runProgram } from '../test/run-program.ts'
 function run(args: string[], env: Record<string, string>) {
   const started = runProgram(args, { LOG_FORMAT: 'json', ...env }, newFolder())
   const told = async (pattern: RegExp): Promise<string> => {
-    await expect.poll(() => started.said.out, { timeout: 30_000 }).toMatch(pattern)
+    await expect.poll(() => started.said.out).toMatch(pattern)
     return pattern.exec(started.said.out)?.[1] ?? ''
   }
   return { ...started, told }
@@ -95,7 +95,7 @@ test('a move that is killed leaves nothing', async () => {
   await told(/(moved 100000 rows of logs)/)
   program.kill('SIGKILL')
   expect((await ended).code).toBeNull()
-  await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => tablesOf(url)).toEqual([])
 })
 
 test('wrong options are reported in one line, without the password', async () => {
