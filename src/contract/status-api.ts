@@ -67,7 +67,7 @@ export const Status = z
               icon: z.string().meta({ description: 'Icon: one or two characters.', example: 'C' }),
               color: z
                 .string()
-                .meta({ description: 'Name of a color, or empty.', example: 'blue' }),
+                .meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
             }),
           )
           .optional()
