@@ -96,6 +96,15 @@ describe.each([
   })
 })
 
+test('the API reference finds Chinese words', async () => {
+  const { page, problems } = await openPage('light', 1440)
+  await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
+  await page.getByPlaceholder('搜索').fill('兑换码')
+  await page.locator('[data-role="search:results"]').getByText('一个兑换码').waitFor()
+  expect(problems).toEqual([])
+  await page.context().close()
+})
+
 test.each([
   ['docs/api.html', '', 'Gatehouse 管理接口'],
   ['docs/en/api.html', '?language=en', 'Gatehouse management API'],

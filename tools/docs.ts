@@ -43,8 +43,8 @@ function install(): void {
 }
 
 /**
- * Changes to Redoc's bundle: it must not load an image from its vendor's server, and it reads the
- * nonce of its styles too early.
+ * Changes to Redoc's bundle: it must not load an image from its vendor's server, it reads the nonce
+ * of its styles too early, and its search drops characters that are not Latin.
  */
 const CHANGES: readonly [from: string, to: string][] = [
   [
@@ -52,6 +52,10 @@ const CHANGES: readonly [from: string, to: string][] = [
     'data:image/svg+xml,%3Csvg%20xmlns=%22http://www.w3.org/2000/svg%22/%3E',
   ],
   ['r.nc=void 0', 'r.nc=document.currentScript?.nonce'],
+  [
+    String.raw`e.replace(/^\\W+/,"").replace(/\\W+$/,"")`,
+    String.raw`e.replace(/^[^\\p{L}\\p{N}]+/u,"").replace(/[^\\p{L}\\p{N}]+$/u,"")`,
+  ],
 ]
 
 /** Places of Redoc's texts that its option `labels` does not cover; `reference.js` translates them. */

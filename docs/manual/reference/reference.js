@@ -107,6 +107,7 @@ async function show() {
     theme: isDark ? dark : light,
     expandResponses: '200',
     jsonSampleExpandLevel: 3,
+    minCharacterLengthToInitSearch: 2,
     downloadUrls: [{ url: place.dataset.description }],
     ...(language === 'zh' ? { labels } : {}),
   }
