@@ -110,7 +110,7 @@ export const replicate = nativeVendor({
       },
       {
         en: 'Members of an image request that OpenAI’s API does not have are passed to the model unchanged.',
-        zh: '图片请求里 OpenAI 接口没有的成员会原样发给模型。',
+        zh: '图片请求里 OpenAI 接口没有的字段会原样发给模型。',
       },
     ],
   },
