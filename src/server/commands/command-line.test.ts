@@ -201,7 +201,7 @@ test('on an address that others reach, root gets a random password that is print
   expect((await ended).out).not.toContain('shown once')
 })
 
-// That the next start leaves the new one alone: `bootstrap.test.ts`.
+// `bootstrap.test.ts` checks that the next start keeps the new password.
 test('the default password of a start on loopback ends when others can reach the server', async () => {
   const DATA_DIR = newFolder()
   const alone = await serve({ DATA_DIR })
