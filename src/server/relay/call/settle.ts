@@ -125,7 +125,7 @@ export async function settleCall(
   const settlement = settlementOf(parts, call, attempt, measured)
   const settling = settleServed(parts.app, settlement)
   const [settled] = await Promise.all([settling, remembered(parts, call)])
-  if (settled === null) void tellOfClosed(parts, settlement)
+  if (settled === null) void warnAlreadySettled(parts, settlement)
   else noteSpent(call.caller, settled.charged)
   return settled
 }
@@ -135,7 +135,10 @@ const remembered = (parts: RelayParts, call: Call): Promise<void> | null =>
   call.figures.seen === undefined ? null : rememberResponse(parts, call, call.attempt.channel)
 
 /** Logs what another process has booked, if it differs from the cost of the call. */
-async function tellOfClosed({ app }: RelayParts, { requestId, cost }: Settlement): Promise<void> {
+async function warnAlreadySettled(
+  { app }: RelayParts,
+  { requestId, cost }: Settlement,
+): Promise<void> {
   try {
     const booked = await bookedFor(app.database.read, requestId)
     if (booked === cost) return
