@@ -1,4 +1,3 @@
-import type { Attempt } from './plan.ts'
 import { isAdmin } from '../../../contract/user.ts'
 import { noteHeaders } from '../protocols/canonical/request-notes.ts'
 import { dialects } from '../conversion/dialects.ts'
@@ -51,14 +50,15 @@ const TEXT_BYTES_MAX = 16 * 1024
 export function costHeaders(
   { app }: RelayParts,
   call: Call,
-  { channel }: Pick<Attempt, 'channel'>,
   { quota, remaining }: { quota: number; remaining: number | null },
 ): string[] {
   const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
   const headers = ['X-Gatehouse-Quota', String(quota)]
   if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
   headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
-  if (isAdmin(call.caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
+  if (isAdmin(call.caller.user.role)) {
+    headers.push('X-Gatehouse-Channel', String(call.attempt.channel.id))
+  }
   return headers
 }
 
@@ -66,7 +66,6 @@ export function costHeaders(
 export function sendAnswer(
   parts: RelayParts,
   call: Call,
-  attempt: Attempt,
   answer: {
     contentType: string | string[] | undefined
     body: Buffer
@@ -82,7 +81,7 @@ export function sendAnswer(
     typeof contentType === 'string' ? contentType : 'application/json',
     'Content-Length',
     String(body.length),
-    ...costHeaders(parts, call, attempt, { quota: charged, remaining }),
+    ...costHeaders(parts, call, { quota: charged, remaining }),
   ])
   // A text is sent in one piece with the head; bytes need a second, slower system call.
   if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')

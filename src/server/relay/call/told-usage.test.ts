@@ -18,7 +18,7 @@ import { CompletionCounter } from '../count/count-tokens.ts'
 import { loadTokenizer } from '../count/tokenizer.ts'
 import { readGeminiUsage } from '../protocols/gemini/usage.ts'
 import { readUsage } from '../protocols/openai-chat/usage.ts'
-import { measureTold } from './settle.ts'
+import { measureTold } from './measure.ts'
 
 const TOKENS_MAX = 1_000_000
 

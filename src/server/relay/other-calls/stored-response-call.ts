@@ -69,7 +69,7 @@ export async function relayStoredResponse(
     return
   }
   if (!isGood(answer.status)) {
-    sendError(call, (await refusedAnswer(call, home, answer)).error)
+    sendError(call, (await refusedAnswer(call, answer, home.channel)).error)
     return
   }
   const body = await decodedBody(answer)
