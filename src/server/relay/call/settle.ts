@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import type { Measured } from './measure.ts'
+import type { Measured } from './respond/measure.ts'
 import type { Attempt } from './plan.ts'
 import { rememberResponse } from './stored-responses.ts'
 import { bookedFor } from '../../ledger/ledger-store.ts'

@@ -1,7 +1,11 @@
-import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
-import type { Task } from '../protocols/dialect/provider.ts'
-import type { Call, RelayParts } from './call.ts'
-import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
+import { capabilitiesOf, type AskedModel } from '../../../model/model-table.ts'
+import type { Task } from '../../protocols/dialect/provider.ts'
+import type { Call, RelayParts } from '../call.ts'
+import {
+  ERROR_BODY_BYTES_MAX,
+  type AnswerRoom,
+  type BodyFault,
+} from '../../transport/decoded-body.ts'
 
 /** Memory limits for upstream responses that are read whole. */
 

@@ -1,18 +1,18 @@
-import type { Attempt } from './plan.ts'
-import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
+import type { Attempt } from '../plan.ts'
+import { countedUsage, type TokenUsage } from '../../protocols/canonical/token-usage.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type BrokenBy,
-} from '../errors/attempt-outcome.ts'
+} from '../../errors/attempt-outcome.ts'
 import { ClientFlow, isGood } from './respond.ts'
-import type { Ending } from './settle.ts'
-import { checkpointCall, settleCall } from './settle.ts'
-import { endCall, type RelayParts, type Call } from './call.ts'
+import type { Ending } from '../settle.ts'
+import { checkpointCall, settleCall } from '../settle.ts'
+import { endCall, type RelayParts, type Call } from '../call.ts'
 import { costHeaders, writeHead } from './respond.ts'
 import { CollectedBody, openAnswerRoom } from './answer-room.ts'
-import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
+import type { UpstreamFailure, UpstreamListener } from '../../transport/upstream-call.ts'
 import { refusedAnswer, relayAnswer } from './respond-whole.ts'
 
 /**

@@ -1,17 +1,17 @@
-import { isAdmin } from '../../../contract/user.ts'
-import { noteHeaders } from '../protocols/canonical/request-notes.ts'
-import { dialects } from '../conversion/dialects.ts'
-import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
-import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
-import { dropRest, isBodyPending } from '../../http/unread-body.ts'
-import type { BreakReason } from '../errors/attempt-outcome.ts'
+import { isAdmin } from '../../../../contract/user.ts'
+import { noteHeaders } from '../../protocols/canonical/request-notes.ts'
+import { dialects } from '../../conversion/dialects.ts'
+import { onEarlyEnd, type Call, type RelayParts } from '../call.ts'
+import { toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../../protocols/dialect/stream-output.ts'
+import { dropRest, isBodyPending } from '../../../http/unread-body.ts'
+import type { BreakReason } from '../../errors/attempt-outcome.ts'
 import {
   callUpstream,
   type UpstreamCall,
   type UpstreamListener,
   type UpstreamRequest,
-} from '../transport/upstream-call.ts'
+} from '../../transport/upstream-call.ts'
 
 /** Headers of every streamed response; they also keep proxies from buffering it. */
 const streamHeaders = (contentType: string): string[] => [
@@ -221,4 +221,4 @@ export const wantsCost = ({ request }: Call): boolean => request.headers['x-gate
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
 /** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
-export const saysSomething = (status: number): boolean => status === 200 || status === 201
+export const isAnswerStatus = (status: number): boolean => status === 200 || status === 201

@@ -1,11 +1,11 @@
-import type { Language } from '../../../contract/errors.ts'
-import { AppError } from '../../app-error.ts'
-import type { BreakReason } from '../errors/attempt-outcome.ts'
-import type { StreamOutcome } from '../protocols/dialect/dialect.ts'
-import { ownError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import type { Ending } from './settle.ts'
+import type { Language } from '../../../../contract/errors.ts'
+import { AppError } from '../../../app-error.ts'
+import type { BreakReason } from '../../errors/attempt-outcome.ts'
+import type { StreamOutcome } from '../../protocols/dialect/dialect.ts'
+import { ownError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import type { Ending } from '../settle.ts'
 
-/** What the end of a stream means for its client and its charge. */
+/** The end of a stream: how it is charged, and which error its client receives. */
 
 interface Ended {
   /** The client has left. */

@@ -1,12 +1,12 @@
-import { costOf } from '../../ledger/price.ts'
-import type { CompletionCounter } from '../count/count-tokens.ts'
-import { estimatePromptTokens } from '../count/estimate.ts'
-import { textsOf, type ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import { countedUsage } from '../protocols/canonical/token-usage.ts'
-import type { Call, RelayParts } from './call.ts'
-import type { Attempt } from './plan.ts'
+import { costOf } from '../../../ledger/price.ts'
+import type { CompletionCounter } from '../../count/count-tokens.ts'
+import { estimatePromptTokens } from '../../count/estimate.ts'
+import { textsOf, type ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import { countedUsage } from '../../protocols/canonical/token-usage.ts'
+import type { Call, RelayParts } from '../call.ts'
+import type { Attempt } from '../plan.ts'
 import type { ClientFlow } from './respond.ts'
-import { checkpointCall } from './settle.ts'
+import { checkpointCall } from '../settle.ts'
 
 /** Longest time between checkpoints of the usage: a crash loses at most one interval. */
 const CHECKPOINT_INTERVAL_MS = 2000

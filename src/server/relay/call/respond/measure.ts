@@ -1,13 +1,13 @@
-import type { CompletionCounter } from '../count/count-tokens.ts'
+import type { CompletionCounter } from '../../count/count-tokens.ts'
 import {
   completionOf,
   countedUsage,
   type TokenUsage,
   type UsageReading,
-} from '../protocols/canonical/token-usage.ts'
-import type { StreamOutcome } from '../protocols/dialect/dialect.ts'
-import type { FollowedStream } from '../protocols/dialect/followed-stream.ts'
-import type { Attempt } from './plan.ts'
+} from '../../protocols/canonical/token-usage.ts'
+import type { StreamOutcome } from '../../protocols/dialect/dialect.ts'
+import type { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import type { Attempt } from '../plan.ts'
 
 /** Decides the usage that a call is charged for: the upstream's, if it is plausible. */
 

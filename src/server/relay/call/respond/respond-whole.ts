@@ -1,28 +1,32 @@
-import { costOf } from '../../ledger/price.ts'
-import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { RoutableChannel } from '../routing/choose-channel.ts'
-import type { Attempt } from './plan.ts'
+import { costOf } from '../../../ledger/price.ts'
+import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
+import type { RoutableChannel } from '../../routing/choose-channel.ts'
+import type { Attempt } from '../plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type FailedAttempt,
-} from '../errors/attempt-outcome.ts'
-import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import { withEveryFinish } from '../protocols/canonical/gathered-answer.ts'
-import { completionOf, countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
-import type { CompletionCounter } from '../count/count-tokens.ts'
-import type { AnswerReading } from '../protocols/dialect/dialect.ts'
+} from '../../errors/attempt-outcome.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import { withEveryFinish } from '../../protocols/canonical/gathered-answer.ts'
+import {
+  completionOf,
+  countedUsage,
+  type TokenUsage,
+} from '../../protocols/canonical/token-usage.ts'
+import type { CompletionCounter } from '../../count/count-tokens.ts'
+import type { AnswerReading } from '../../protocols/dialect/dialect.ts'
 import { answerFault, CollectedBody, openAnswerRoom } from './answer-room.ts'
-import { decodedBody, type Answer } from '../transport/decoded-body.ts'
-import type { WholeAnswer } from '../protocols/dialect/stream-output.ts'
+import { decodedBody, type Answer } from '../../transport/decoded-body.ts'
+import type { WholeAnswer } from '../../protocols/dialect/stream-output.ts'
 import { measureTold, type Measured, type UsageSource } from './measure.ts'
 import { isGood, sendAnswer } from './respond.ts'
-import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from './call.ts'
-import { settleCall } from './settle.ts'
-import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
+import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from '../call.ts'
+import { settleCall } from '../settle.ts'
+import { hiddenRefusal, refusedAttempt } from '../../errors/upstream-error.ts'
 import { streamAsJson } from './stream-as-json.ts'
-import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
+import { callUpstream, type UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
  * The steps that all responses share: fetching a whole response, reading its errors, measuring its

@@ -1,7 +1,7 @@
-import type { AttemptOutcome } from '../errors/attempt-outcome.ts'
-import type { Answer } from '../transport/decoded-body.ts'
-import { textsOf } from '../protocols/canonical/chat-answer.ts'
-import type { Call, RelayParts } from './call.ts'
+import type { AttemptOutcome } from '../../errors/attempt-outcome.ts'
+import type { Answer } from '../../transport/decoded-body.ts'
+import { textsOf } from '../../protocols/canonical/chat-answer.ts'
+import type { Call, RelayParts } from '../call.ts'
 import { beginStream, costHeaders, wantsCost } from './respond.ts'
 import { measureAnswer, settleWhole } from './respond-whole.ts'
 

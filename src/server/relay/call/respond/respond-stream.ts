@@ -2,33 +2,33 @@ import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
-} from '../errors/attempt-outcome.ts'
-import { withCodeAsText } from '../errors/client-error.ts'
-import { hiddenRefusal, refusedAttempt, upstreamError } from '../errors/upstream-error.ts'
-import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import type { TokenUsage } from '../protocols/canonical/token-usage.ts'
-import type { ReadEvent, StreamEnding, StreamOutcome } from '../protocols/dialect/dialect.ts'
-import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
-import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
-import { decodedBody } from '../transport/decoded-body.ts'
-import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
-import { beginAsEvents, type EventReader, type SseEvent } from '../transport/wire.ts'
+} from '../../errors/attempt-outcome.ts'
+import { withCodeAsText } from '../../errors/client-error.ts'
+import { hiddenRefusal, refusedAttempt, upstreamError } from '../../errors/upstream-error.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import type { TokenUsage } from '../../protocols/canonical/token-usage.ts'
+import type { ReadEvent, StreamEnding, StreamOutcome } from '../../protocols/dialect/dialect.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import { toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../../protocols/dialect/stream-output.ts'
+import { decodedBody } from '../../transport/decoded-body.ts'
+import type { UpstreamFailure, UpstreamListener } from '../../transport/upstream-call.ts'
+import { beginAsEvents, type EventReader, type SseEvent } from '../../transport/wire.ts'
 import { CollectedBody, openAnswerRoom } from './answer-room.ts'
-import { endCall, stayForAnswer, type Call, type RelayParts } from './call.ts'
+import { endCall, stayForAnswer, type Call, type RelayParts } from '../call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
 import { measureStream } from './measure.ts'
-import type { Attempt } from './plan.ts'
+import type { Attempt } from '../plan.ts'
 import {
   beginStream,
   ClientFlow,
   costHeaders,
   openStream,
-  saysSomething,
+  isAnswerStatus,
   wantsCost,
 } from './respond.ts'
 import { refusedAnswer } from './respond-whole.ts'
-import { settleCall } from './settle.ts'
+import { settleCall } from '../settle.ts'
 import { endingError, endingOf, isWhole } from './stream-ending.ts'
 import { StreamMeter } from './stream-meter.ts'
 
@@ -128,8 +128,8 @@ class StreamRelay {
     // Data that arrived together with the head is read first: it may be an error.
     if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-    if (saysSomething(status) && this.isEventStream && !isPacked) return
-    if (!saysSomething(status)) {
+    if (isAnswerStatus(status) && this.isEventStream && !isPacked) return
+    if (!isAnswerStatus(status)) {
       this.plainBody = new CollectedBody(null)
       return
     }
@@ -279,7 +279,7 @@ class StreamRelay {
   private keepAlive(): void {
     const { call, output } = this
     if (this.isEnding || call.isGone) return
-    const isTaken = saysSomething(this.status) && this.isEventStream
+    const isTaken = isAnswerStatus(this.status) && this.isEventStream
     this.isOverdue = !isTaken && !call.response.headersSent
     if (this.isOverdue) return
     const ping = output.ping()
@@ -304,7 +304,7 @@ class StreamRelay {
     if (this.isEnding) return
     // The status of an error reports the cause even if its body is incomplete. A client that left
     // while the upstream was at work is charged for the cost it caused.
-    const isError = this.plainBody !== null && !saysSomething(this.status)
+    const isError = this.plainBody !== null && !isAnswerStatus(this.status)
     const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
     else this.fail(this.flow.brokenOff ?? failure)
@@ -386,7 +386,7 @@ class StreamRelay {
   /** Handles a stream request that was answered with JSON, with an error, or compressed. */
   private async finishPlain({ bytes: body, room }: CollectedBody): Promise<AttemptOutcome> {
     const answer = { status: this.status, headers: this.headers, body, room }
-    if (!saysSomething(this.status)) return refusedAnswer(this.call, answer, this.attempt.channel)
+    if (!isAnswerStatus(this.status)) return refusedAnswer(this.call, answer, this.attempt.channel)
     if (!this.isEventStream) {
       return relayJsonAsStream(this.parts, this.call, answer)
     }
