@@ -10,6 +10,8 @@ import { settleServed } from '../../ledger/ledger.ts'
 import { noteMembers } from '../protocols/canonical/request-notes.ts'
 import type { TokenUsage } from '../protocols/canonical/token-usage.ts'
 import type { Call, RelayParts } from './call.ts'
+import type { BreakReason } from '../errors/attempt-outcome.ts'
+import type { StreamOutcome } from '../protocols/dialect/dialect.ts'
 import { noteSpent } from '../routing/caller.ts'
 
 /**
@@ -25,6 +27,20 @@ export type Ending =
   | 'left'
   /** The balance did not cover more and the upstream was stopped. */
   | 'unpaid'
+
+/** Whether the client has, or would have, a complete stream. */
+export const isWhole = (result: StreamOutcome): boolean =>
+  result === 'clean' || result === 'usage-missing'
+
+/** Returns how a stream ended. `brokenOff`: why this server stopped it; null if it did not. */
+export function endingOf(
+  result: StreamOutcome,
+  { isGone, brokenOff }: { isGone: boolean; brokenOff: BreakReason | null },
+): Ending {
+  if (isWhole(result)) return 'whole'
+  if (isGone) return 'left'
+  return brokenOff === 'quota_used_up' ? 'unpaid' : 'broken'
+}
 
 type Policy = Pick<Config, 'RELAY_BROKEN_ANSWER' | 'RELAY_MISSING_USAGE'>
 

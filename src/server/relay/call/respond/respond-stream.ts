@@ -1,3 +1,4 @@
+import { AppError } from '../../../app-error.ts'
 import {
   failedAttempt,
   type AttemptFailure,
@@ -9,7 +10,7 @@ import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
 import type { TokenUsage } from '../../protocols/canonical/token-usage.ts'
 import type { ReadEvent, StreamEnding, StreamOutcome } from '../../protocols/dialect/dialect.ts'
 import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
-import { toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import { ownError, toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
 import type { StreamOutput } from '../../protocols/dialect/stream-output.ts'
 import { decodedBody } from '../../transport/decoded-body.ts'
 import type { UpstreamFailure, UpstreamListener } from '../../transport/upstream-call.ts'
@@ -28,8 +29,7 @@ import {
   wantsCost,
 } from './respond.ts'
 import { refusedAnswer } from './respond-whole.ts'
-import { settleCall } from '../settle.ts'
-import { endingError, endingOf, isWhole } from './stream-ending.ts'
+import { endingOf, isWhole, settleCall } from '../settle.ts'
 import { StreamMeter } from './stream-meter.ts'
 
 /**
@@ -371,16 +371,25 @@ class StreamRelay {
       charged,
     }: { used: TokenUsage; rest: readonly ChatEvent[]; charged: number | null },
   ): void {
-    const { response, language, requestId } = this.call
+    const { response, requestId } = this.call
     const words: Buffer[] = []
     if (wantsCost(this.call) && charged !== null) words.push(this.output.cost(charged))
     if (isWhole(result)) {
       words.push(this.output.end(used, rest))
     } else {
-      const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
+      const error = this.endingError(result)
       if (error !== null) words.push(this.output.error(error, requestId))
     }
     response.end(Buffer.concat(words))
+  }
+
+  /**
+   * Returns the error for an incomplete stream; null if the upstream's own error was already sent.
+   */
+  private endingError(result: StreamOutcome): RelayError | null {
+    if (result === 'error-chunk') return null
+    const code = this.flow.brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
+    return ownError(new AppError(code), this.call.language)
   }
 
   /** Handles a stream request that was answered with JSON, with an error, or compressed. */
