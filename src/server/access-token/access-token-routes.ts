@@ -2,6 +2,7 @@ import { accessTokenApi, type AccessToken } from '../../contract/access-token-ap
 import { ACCESS_SCOPES, ACCESS_TOKENS_MAX } from '../../contract/access-token.ts'
 import { isAdmin } from '../../contract/user.ts'
 import { userApi } from '../../contract/user-api.ts'
+import { noticeCredential } from '../account/credential-notice.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit, type AuditAuthor } from '../audit/audit-store.ts'
@@ -40,6 +41,7 @@ export function accessTokenRoutes(app: App): Route[] {
         // Any user may call this as often as they like, so only administrators' are audited.
         if (isAdmin(actor.role)) await recordCreation(trx, call, { name: '', scopes: ['all'] })
       })
+      noticeCredential(app, actor.user, 'access_token', call)
       return { data: token }
     }),
     serve(accessTokenApi.list, async ({ actor }) => ({
@@ -72,6 +74,7 @@ export function accessTokenRoutes(app: App): Route[] {
         await insertNamedToken(trx, actor.id, stored)
         await recordCreation(trx, call, stored)
       })
+      noticeCredential(app, actor.user, 'access_token', call)
       return { data: { ...listed(stored), token } }
     }),
     serve(accessTokenApi.revoke, async (call) => {

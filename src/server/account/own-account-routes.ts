@@ -11,6 +11,7 @@ import { changeUser, markUserDeleted } from '../user/change-user.ts'
 import { hashingCaller } from '../user/password.ts'
 import { requireSession } from '../user/present-password.ts'
 import { findUser, setInviteCode, type StoredUser } from '../user/user-store.ts'
+import { noticeCredential } from './credential-notice.ts'
 import { addressRefusal } from './email.ts'
 import { proveMailbox, refuseTakenAddress } from './mailbox.ts'
 
@@ -39,6 +40,7 @@ export const ownAccountRoutes = (app: App): Route[] => {
         await changeUser(trx, actor.id, { email })
       })
       await database.announce(`user:${actor.id}`)
+      if (email !== actor.user.email) noticeCredential(app, actor.user, 'email', call)
     }),
     serve(accountApi.testMail, async ({ actor, body, language }) => {
       const message = testEmail(systemName(app), language)

@@ -12,6 +12,7 @@ import { hashingCaller } from '../user/password.ts'
 import { deleteSessionsOf } from '../user/session-store.ts'
 import { findUser, findUsersByEmail, updateUser, type StoredUser } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
+import { noticeCredential } from './credential-notice.ts'
 import { addressKeyOf } from './email.ts'
 import { passHumanCheck } from './human-check.ts'
 import { checkMailCode, hashMailCode, keepMailCode, newLinkCode } from './mail-code.ts'
@@ -43,7 +44,7 @@ export const passwordResetRoutes = (app: App): Route[] => [
     const right = await checkMailCode(app, given, 'reset_link_invalid')
     const password = randomText(NEW_PASSWORD_LENGTH)
     const passwordHash = await app.passwords.hash(password, caller)
-    await app.database.write.transaction().execute(async (trx) => {
+    const owner = await app.database.write.transaction().execute(async (trx) => {
       await right.use(trx)
       const user = await findUser(trx, right.userId)
       // The user may have been promoted, banned or given another address since the code was sent.
@@ -54,8 +55,10 @@ export const passwordResetRoutes = (app: App): Route[] => [
       // Ends all existing access.
       await deleteSessionsOf(trx, user.id)
       await deleteAccessTokensOf(trx, user.id)
+      return user
     })
     await app.database.announce(`user:${right.userId}`)
+    noticeCredential(app, owner, 'password_reset', call)
     return { data: password }
   }),
 ]

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Role, UserStatus } from '../../contract/user.ts'
 import { randomText } from '../secrets.ts'
 import { anAccessToken, aUser, PASSWORD } from '../test/factories.ts'
@@ -20,6 +20,12 @@ forEachDatabase('resetting a password', (open) => {
   afterAll(async () => {
     await server.close()
     await mailbox.close()
+  })
+
+  afterEach(async () => {
+    // A reset is also notified.
+    await server.app.background.idle()
+    mailbox.skipAll()
   })
 
   const ask = (email: string) =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { credentialEmail } from './credential-email.ts'
 import {
   addressInUseEmail,
   channelStatusEmail,
@@ -21,6 +22,13 @@ const messages = {
   exhausted: quotaEmail(NAME, { username: EVIL, isExhausted: true, quota: '$0', url: URL }),
   channels: channelStatusEmail(NAME, {
     changes: [{ id: 7, name: EVIL, isEnabled: false, reason: { zh: '测试通过', en: 'why' } }],
+    url: URL,
+  }),
+  credential: credentialEmail(NAME, null, {
+    username: EVIL,
+    change: 'password',
+    time: '2026-11-28 21:00 UTC',
+    caller: { device: EVIL, address: '::1' },
     url: URL,
   }),
   test: testEmail(NAME, 'zh'),

@@ -300,7 +300,8 @@ export const dailyBackupEmail = (systemName: string, folder: string): EmailMessa
 
 const COLON: Record<Language, string> = { zh: '：', en: ': ' }
 
-function emailMessage({ systemName, languages, words, centre }: EmailPlan): EmailMessage {
+/** Writes an email as text and as HTML. */
+export function emailMessage({ systemName, languages, words, centre }: EmailPlan): EmailMessage {
   const parts = languages.map((language) => ({ language, ...words[language] }))
   const text = parts.map((part) => [
     ...part.lead,

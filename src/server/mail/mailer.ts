@@ -13,6 +13,10 @@ export const systemName = ({ options }: Pick<App, 'options'>): string =>
 export const canMail = ({ options }: Pick<App, 'options'>): boolean =>
   mailSettings(options) !== null
 
+/** Time as emails show it, because the time zone of the reader is unknown. */
+export const mailTime = (nowSeconds: number): string =>
+  `${new Date(nowSeconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
 /**
  * Sends one email to one address and waits for the mail server's reply. Throws `mail_unset` or
  * `mail_failed`; details only go to the trace.

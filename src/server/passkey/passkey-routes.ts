@@ -2,6 +2,7 @@ import { generateAuthenticationOptions, generateRegistrationOptions } from '@sim
 import { PASSKEY_NAME_LENGTH_MAX, passkeyApi } from '../../contract/passkey-api.ts'
 import { length } from '../../contract/text.ts'
 import { UserStatus } from '../../contract/user.ts'
+import { noticeCredential } from '../account/credential-notice.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
@@ -131,6 +132,7 @@ function registrationRoutes(app: App): Route[] {
         }
         await recordPasskey(trx, call, { before: null, after: { passkey: name } })
       })
+      noticeCredential(app, actor.user, 'passkey_added', call)
     }),
   ]
 
@@ -227,6 +229,7 @@ function ownRoutes(app: App): Route[] {
           after: null,
         })
       })
+      noticeCredential(app, actor.user, 'passkey_removed', call)
     }),
   ]
 }

@@ -1,5 +1,6 @@
 import { secondFactorApi, type ProofMethod } from '../../contract/second-factor-api.ts'
 import { UserStatus } from '../../contract/user.ts'
+import { noticeCredential } from '../account/credential-notice.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
@@ -126,6 +127,7 @@ function ownRoutes(app: App): Route[] {
         await recordChange(call, trx, { before: false, after: true })
       })
       await database.announce(`user:${actor.id}`)
+      noticeCredential(app, actor.user, 'second_factor_on', call)
     }),
     serve(secondFactorApi.disable, async (call) => {
       const { actor, body } = call
@@ -135,14 +137,17 @@ function ownRoutes(app: App): Route[] {
         await deleteSecondFactor(trx, actor.id)
         await recordChange(call, trx, { before: true, after: false })
       })
+      noticeCredential(app, actor.user, 'second_factor_off', call)
     }),
-    serve(secondFactorApi.recoveryCodes, async ({ actor, body }) => {
+    serve(secondFactorApi.recoveryCodes, async (call) => {
+      const { actor, body } = call
       requireSession(actor)
       await checkCode(app, actor.id, body.code)
       const backup_codes = newRecoveryCodes()
       await database.write
         .transaction()
         .execute((trx) => replaceRecoveryCodes(trx, actor.id, backup_codes.map(recoveryCodeHash)))
+      noticeCredential(app, actor.user, 'recovery_codes', call)
       return { data: { backup_codes } }
     }),
   ]
@@ -167,7 +172,7 @@ function ownRoutes(app: App): Route[] {
 const resetRoute = (app: App): Route =>
   serve(secondFactorApi.reset, async (call) => {
     const { actor, params } = call
-    await app.database.write.transaction().execute(async (trx) => {
+    const user = await app.database.write.transaction().execute(async (trx) => {
       const target = await lockUser(trx, params.id)
       if (target === undefined) throw new AppError('not_found')
       if (target.id === actor.id || !mayChange(actor, target)) {
@@ -182,6 +187,8 @@ const resetRoute = (app: App): Route =>
         before: { second_factor: true },
         after: { second_factor: false },
       })
+      return target
     })
     await app.database.announce(`user:${params.id}`)
+    noticeCredential(app, user, 'second_factor_reset', 'administrator')
   })

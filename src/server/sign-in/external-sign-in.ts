@@ -6,6 +6,7 @@ import {
   USERNAME_LENGTH_MAX,
   UserStatus,
 } from '../../contract/user.ts'
+import { noticeCredential, type ChangedBy } from '../account/credential-notice.ts'
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Queries } from '../db/database.ts'
@@ -189,7 +190,12 @@ const acceptableEmail = (email = ''): string => (fieldRefusal({ email }) === nul
  * is already bound, even to this user, counts as taken; scripts rely on it. Throws
  * `external_taken`, `external_root`, `external_admin_unproven`.
  */
-export async function bind(app: App, external: External, user: StoredUser): Promise<void> {
+export async function bind(
+  app: App,
+  external: External,
+  user: StoredUser,
+  by: ChangedBy,
+): Promise<void> {
   refusePrivileged(app, external, user.role)
   const { provider, names, person } = external
   const { read } = app.database
@@ -206,15 +212,17 @@ export async function bind(app: App, external: External, user: StoredUser): Prom
     throw error
   }
   await app.database.announce(`user:${user.id}`)
+  noticeCredential(app, user, 'identity_linked', by)
 }
 
 /** Removes a binding. Throws `external_only_way_in` if the user could no longer sign in. */
 export async function unbind(
-  { database }: App,
+  app: App,
   provider: ExternalProvider,
   userId: number,
+  by: ChangedBy,
 ): Promise<void> {
-  await database.write.transaction().execute(async (trx) => {
+  const owner = await app.database.write.transaction().execute(async (trx) => {
     // Reads the current row under lock: otherwise two concurrent requests could remove the last two
     // bindings.
     const user = await lockUser(trx, userId)
@@ -225,6 +233,8 @@ export async function unbind(
     )
     if (user.password === '' && others.length === 0) throw new AppError('external_only_way_in')
     await removeIdentity(trx, provider, userId)
+    return user
   })
-  await database.announce(`user:${userId}`)
+  await app.database.announce(`user:${userId}`)
+  noticeCredential(app, owner, 'identity_unlinked', by)
 }

@@ -57,13 +57,13 @@ export function oauthRoutes(app: App): Route[] {
     serve(oauthApi.accounts, async ({ actor }) => ({
       data: await listedIdentities(app.database.read, actor.id),
     })),
-    serve(oauthApi.unbind, async ({ actor, params }) => {
-      requireSession(actor)
-      await unbind(app, params.provider, actor.id)
+    serve(oauthApi.unbind, async (call) => {
+      requireSession(call.actor)
+      await unbind(app, call.params.provider, call.actor.id, call)
     }),
-    serve(oauthApi.unbindListed, async ({ actor, params }) => {
-      requireSession(actor)
-      await unbind(app, `oidc/${params.name}`, actor.id)
+    serve(oauthApi.unbindListed, async (call) => {
+      requireSession(call.actor)
+      await unbind(app, `oidc/${call.params.name}`, call.actor.id, call)
     }),
   ]
 }
@@ -95,10 +95,11 @@ function wechatRoutes(app: App): Route[] {
       if (query.code === '') throw new AppError('invalid_parameter')
       return { data: await signIn(app, call, await personWith(query.code)) }
     }),
-    serve(oauthApi.wechatBind, async ({ query, actor }) => {
+    serve(oauthApi.wechatBind, async (call) => {
+      const { query, actor } = call
       requireSession(actor)
       if (query.code === '') throw new AppError('invalid_parameter')
-      await bind(app, await personWith(query.code), actor.user)
+      await bind(app, await personWith(query.code), actor.user, call)
     }),
   ]
 }
@@ -132,7 +133,7 @@ async function handleCallback(
   )
   const external = { provider: provider.name, names: provider.names(), person }
   if (actor === null) return { data: await signIn(app, call, external) }
-  await bind(app, external, actor.user)
+  await bind(app, external, actor.user, call)
   return { message: BOUND_MESSAGE, data: undefined }
 }
 

@@ -2,7 +2,7 @@ import { deviceName } from '../../contract/device-name.ts'
 import { consoleAddress } from '../account/console-address.ts'
 import type { App } from '../app.ts'
 import { signInEmail } from '../mail/email-messages.ts'
-import { canMail, mail, systemName } from '../mail/mailer.ts'
+import { canMail, mail, mailTime, systemName } from '../mail/mailer.ts'
 import type { StoredUser } from '../user/user-store.ts'
 import { noteDevice } from './device-store.ts'
 
@@ -28,7 +28,7 @@ export function noticeSignIn(
       username,
       device,
       address,
-      time: `${new Date(nowSeconds * 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      time: mailTime(nowSeconds),
       url: consoleAddress(app, '/setting'),
     })
     app.background.run('mail', 'the notice of a sign-in', () => mail(app, email, message))

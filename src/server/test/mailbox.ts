@@ -11,6 +11,8 @@ export interface Mailbox {
   mails: ReceivedMail[]
   /** Returns the next unread mail; waits for it. */
   next(): Promise<ReceivedMail>
+  /** Marks all mails so far as read. */
+  skipAll(): void
   /** Number of connections opened. */
   connections(): number
   close(): Promise<void>
@@ -112,6 +114,9 @@ export async function startMailbox(settings: MailboxSettings = {}): Promise<Mail
           resolve(arrived)
         })
       })
+    },
+    skipAll() {
+      taken = mails.length
     },
     connections: () => connections,
     close: () => new Promise((resolve) => server.close(() => resolve())),

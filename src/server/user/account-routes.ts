@@ -1,6 +1,7 @@
 import { userApi } from '../../contract/user-api.ts'
 import { groupNames, isRoot } from '../../contract/user.ts'
 import { deleteAccessTokensOf, hasWireToken } from '../access-token/access-token-store.ts'
+import { noticeCredential } from '../account/credential-notice.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
@@ -42,6 +43,9 @@ export const accountRoutes = (app: App): Route[] => {
         await deleteAccessTokensOf(trx, actor.id)
       })
       await database.announce(`user:${actor.id}`)
+      const { username = actor.user.username } = changes
+      if (username !== actor.user.username) noticeCredential(app, actor.user, 'username', call)
+      if (changes.password !== undefined) noticeCredential(app, actor.user, 'password', call)
     }),
     serve(userApi.availableModels, async ({ actor, query: { group } }) => {
       refuse(groupRefusal(options, actor.user, group))

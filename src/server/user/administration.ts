@@ -4,6 +4,7 @@ import { logRows, logText } from '../../contract/log-sentences.ts'
 import { LogType } from '../../contract/log.ts'
 import { groupNames, isRoot, UserStatus, type ManageAction } from '../../contract/user.ts'
 import { deleteAccessTokensOf } from '../access-token/access-token-store.ts'
+import { noticeCredential } from '../account/credential-notice.ts'
 import { AppError, refuse } from '../app-error.ts'
 import type { App } from '../app.ts'
 import { recordAudit } from '../audit/audit-store.ts'
@@ -80,7 +81,7 @@ export async function updateUserByAdmin(
   if (wanted.password) {
     changes.password = await app.passwords.hash(wanted.password, hashingCaller(call))
   }
-  await app.database.write.transaction().execute(async (trx) => {
+  const { before, isUnlinked } = await app.database.write.transaction().execute(async (trx) => {
     const actor = await currentActor(trx, call)
     const target = await lockUser(trx, wanted.id)
     if (target === undefined) throw new AppError('not_found')
@@ -97,8 +98,14 @@ export async function updateUserByAdmin(
       target: { ...target, ...limits?.before },
       after: { ...changes, ...(quota === null ? {} : { quota }), ...limits?.after, ...unbound },
     })
+    return { before: target, isUnlinked: Object.keys(unbound).length > 0 }
   })
   await app.database.announce(`user:${wanted.id}`)
+  const { username = before.username, password, email = before.email } = changes
+  if (username !== before.username) noticeCredential(app, before, 'username', 'administrator')
+  if (password !== undefined) noticeCredential(app, before, 'password', 'administrator')
+  if (email !== before.email) noticeCredential(app, before, 'email', 'administrator')
+  if (isUnlinked) noticeCredential(app, before, 'identity_unlinked', 'administrator')
 }
 
 /**
@@ -260,7 +267,7 @@ export async function unlinkByAdmin(
   call: AdminCall,
   { id, provider }: { id: number; provider: ExternalProvider },
 ): Promise<void> {
-  await app.database.write.transaction().execute(async (trx) => {
+  const user = await app.database.write.transaction().execute(async (trx) => {
     const target = await lockOther(trx, call, id)
     const identities = await identitiesOf(trx, target)
     const identity = identities.find((one) => one.provider === provider)
@@ -274,8 +281,10 @@ export async function unlinkByAdmin(
       before: { provider, account: identity.label },
       after: null,
     })
+    return target
   })
   await app.database.announce(`user:${id}`)
+  noticeCredential(app, user, 'identity_unlinked', 'administrator')
 }
 
 /**
