@@ -75,7 +75,7 @@ test('the package contains the licences of what it bundles', () => {
   for (const name of ['fastify', 'undici', 'react', '@mantine/core', 'gpt-tokenizer']) {
     expect(licences).toMatch(new RegExp(`^${name} \\d`, 'm'))
   }
-  for (const data of ['confusables.json', 'model-data.json']) {
+  for (const data of ['common-passwords.txt', 'confusables.json', 'model-data.json']) {
     expect(licences).toContain(`${data} is derived from`)
   }
 })

@@ -185,6 +185,16 @@ export const accountErrors = {
     zh: '密码过长，请缩短（最多 {max} 字节，一个汉字占 3 字节）',
     en: 'The password is too long; it can have at most {max} bytes',
   },
+  password_common: {
+    status: 400,
+    zh: '这个密码过于常见，很容易被猜到，请换一个',
+    en: 'This password is too common and easy to guess. Choose another one',
+  },
+  password_is_username: {
+    status: 400,
+    zh: '密码不能只由用户名组成，请换一个',
+    en: 'The password must not consist of the username only. Choose another one',
+  },
   user_not_found: { status: 404, zh: '用户不存在', en: 'No such user' },
   cannot_create_peer: {
     status: 403,

@@ -35,6 +35,17 @@ export const systemOptions = {
     default: 'true',
     title: { zh: '允许通过密码注册', en: 'Registration with a password' },
   },
+  RefuseCommonPasswords: {
+    group: 'sign-in',
+    kind: 'flag',
+    default: 'false',
+    title: { zh: '不允许常见密码', en: 'Refuse common passwords' },
+    hint: {
+      zh: '新密码不能是 8,346 个最常见的密码之一，也不能是用户名；已有的密码不受影响',
+      en: 'A new password must not be one of the 8,346 most common ones or the username; existing passwords keep working',
+    },
+    isOurs: true,
+  },
   EmailVerificationEnabled: {
     group: 'sign-in',
     kind: 'flag',

@@ -12,6 +12,7 @@ import { consoleAddress } from './console-address.ts'
 import { passHumanCheck } from './human-check.ts'
 import { hashMailCode, keepMailCode, newMailCode } from './mail-code.ts'
 import { mayMailTo, proveMailbox, refuseTakenAddress } from './mailbox.ts'
+import { commonPasswordRefusal } from '../user/common-passwords.ts'
 
 /** Routes for registration. */
 export const registrationRoutes = (app: App): Route[] => {
@@ -26,6 +27,7 @@ export const registrationRoutes = (app: App): Route[] => {
       if (!username || !password) throw new AppError('invalid_parameter')
       refuse(
         fieldRefusal({ username, password, display_name }) ??
+          commonPasswordRefusal(options, password, username) ??
           unreadEmailRefusal(body.email) ??
           usernameRefusal(username),
       )

@@ -13,6 +13,7 @@ import { checkPresentPassword } from './present-password.ts'
 import { deleteSessionsOf, passwordChanged } from './session-store.ts'
 import { changedFields, fieldRefusal, unreadEmailRefusal, usernameRefusal } from './user.ts'
 import { lockUnchanged, modelsOfGroups, type UserChanges } from './user-store.ts'
+import { commonPasswordRefusal } from './common-passwords.ts'
 
 /** Routes for a user's own account. */
 export const accountRoutes = (app: App): Route[] => {
@@ -31,7 +32,10 @@ export const accountRoutes = (app: App): Route[] => {
       const { actor, body } = call
       const { email, ...fields } = changedFields(actor.user, body)
       refuse(
-        fieldRefusal(fields) ?? unreadEmailRefusal(email) ?? usernameRefusal(fields.username ?? ''),
+        fieldRefusal(fields) ??
+          commonPasswordRefusal(options, fields.password, fields.username ?? actor.user.username) ??
+          unreadEmailRefusal(email) ??
+          usernameRefusal(fields.username ?? ''),
       )
       const changes = await profileChanges(app, call, body)
       await database.write.transaction().execute(async (trx) => {

@@ -26,6 +26,7 @@ import {
   quotaRefusal,
 } from './user.ts'
 import { findUser, searchUsers, userPage, type StoredUser } from './user-store.ts'
+import { commonPasswordRefusal } from './common-passwords.ts'
 
 /** Routes for the administration of users. */
 export const userRoutes = (app: App): Route[] => [...lookUpRoutes(app), ...changeRoutes(app)]
@@ -70,7 +71,11 @@ function changeRoutes(app: App): Route[] {
       const { email, ...fields } = body
       const { username = '', password = '', role = 0 } = fields
       if (username.trim() === '' || password === '') throw new AppError('invalid_parameter')
-      refuse(fieldRefusal(fields) ?? unreadEmailRefusal(email))
+      refuse(
+        fieldRefusal(fields) ??
+          commonPasswordRefusal(app.options, password, username) ??
+          unreadEmailRefusal(email),
+      )
       if (role >= actor.role) throw new AppError('cannot_create_peer')
       const display_name = body.display_name || username
       await createUser(app, {
@@ -94,7 +99,11 @@ function changeRoutes(app: App): Route[] {
       if (body.username && body.username.trim() === '') throw new AppError('invalid_parameter')
       const stored = await findUser(app.database.read, body.id)
       const fields = stored === undefined ? body : changedFields(stored, body)
-      refuse(fieldRefusal(fields) ?? groupRefusal(body.group ?? ''))
+      refuse(
+        fieldRefusal(fields) ??
+          commonPasswordRefusal(app.options, body.password, body.username || stored?.username) ??
+          groupRefusal(body.group ?? ''),
+      )
       // An adopted balance may be negative; sending it back unchanged is not a change. One API's
       // consoles send the whole object and do not state the quota they saw.
       const wasSeen = body.quota_was ?? stored?.quota
