@@ -77,9 +77,12 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const secrets = group.fields.filter(({ kind }) => kind === 'secret' || kind === 'signInProviders')
   useFormDraft(
     {
-      values: secrets.reduce((texts, { key }) => without(texts, key), edits),
+      values: { edits: secrets.reduce((texts, { key }) => without(texts, key), edits), seen },
       isDirty: changes.length > 0,
-      restore: setEdits,
+      restore: (kept) => {
+        setEdits(kept.edits)
+        setSeen(kept.seen)
+      },
     },
     group.id,
   )

@@ -44,6 +44,8 @@ export interface TableList<Row> {
   pageCount: number
   /** Rows in the list; null while unknown. */
   total: number | null
+  /** More rows match the search than the server returns at once. */
+  isCut?: boolean
   /** Nothing to show yet. */
   isLoading: boolean
   /** The shown rows are being reloaded. */
