@@ -38,6 +38,7 @@ function show({ kind, message, onClose }: Toast) {
     role: kind === 'error' || kind === 'warning' ? 'alert' : 'status',
     color: `var(--${marks[kind]})`,
     className: styles['toast'] ?? '',
+    classNames: { body: styles['toastBody'] ?? '' },
     closeButtonProps: { 'aria-label': t('关闭') },
     ...(onClose === undefined ? {} : { onClose }),
   })
@@ -68,6 +69,8 @@ export function ToastStack() {
       className={styles['toasts'] ?? ''}
       position={isPhone === true ? 'top-center' : 'bottom-right'}
       containerWidth={380}
+      // The text of a notice scrolls from there on.
+      notificationMaxHeight="60dvh"
       transitionDuration={140}
       limit={6}
     />
