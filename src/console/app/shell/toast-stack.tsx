@@ -67,7 +67,8 @@ export function ToastStack() {
       // Everything outside an open dialog is inert behind it.
       portalProps={dialog === null ? {} : { target: dialog }}
       className={styles['toasts'] ?? ''}
-      position={isPhone === true ? 'top-center' : 'bottom-right'}
+      // At the right, they would cover row actions and the buttons of forms.
+      position={isPhone === true ? 'top-center' : 'bottom-left'}
       containerWidth={380}
       // The text of a notice scrolls from there on.
       notificationMaxHeight="60dvh"
