@@ -10,7 +10,7 @@ const SQL = String.raw`-store\.ts$|^src/server/db/|^src/server/ledger/(?!(ledger
 /** Packages and files with an effect on the world. */
 const EFFECT = String.raw`node_modules/(kysely|pg|better-sqlite3|undici|fastify|nodemailer)/|^(node:)?(fs|net|http|https|dns|child_process|worker_threads|timers)(/|$)|-(store|routes)\.ts$|^src/server/(db|http)/`
 
-/** Folders of the relay from the bottom up: none imports one that stands behind it. */
+/** Folders of the relay from the bottom up: a folder must not import one that follows it. */
 const RELAY_FOLDERS = [
   'json',
   'transport',

@@ -15,7 +15,7 @@ const config: KnipConfig = {
         'tools/lint/folder-sizes.ts',
         'tools/mutation-sample.ts',
         'tools/screenshot.ts',
-        // Built by the test of the kit.
+        // Built by the tests in `e2e/kit/`.
         'e2e/kit/gallery.tsx',
         'tools/sign-in-providers/sign-in-providers.ts',
         'bench/clients/programs/*.mjs',

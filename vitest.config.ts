@@ -3,13 +3,15 @@ import { LongestFirst } from './tools/longest-first.ts'
 
 const SERVER = ['src/contract/**/*.test.ts', 'src/server/**/*.test.ts']
 
-/** More workers than cores, because each waits for a database, a process or a page. */
-const WITHOUT_BROWSER = {
-  maxWorkers: 4,
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
-  sequence: { groupOrder: 0 },
+/** These end tests that hang. They are long enough for a machine that is busy with other work. */
+const TIMEOUTS = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 60_000 } },
 }
+
+/** More workers than cores, because each waits for a database, a process or a page. */
+const WITHOUT_BROWSER = { maxWorkers: 4, ...TIMEOUTS, sequence: { groupOrder: 0 } }
 
 /**
  * First `node` (tools, benchmarks, the console's rules) and `server` (with the contract) together,
@@ -53,10 +55,7 @@ export default defineConfig({
           name: 'browser',
           include: ['e2e/**/*.e2e.ts'],
           maxWorkers: 3,
-          testTimeout: 120_000,
-          // Pages on a busy machine take longer than the default of one second.
-          expect: { poll: { timeout: 15_000 } },
-          hookTimeout: 120_000,
+          ...TIMEOUTS,
           sequence: { groupOrder: 1 },
         },
       },

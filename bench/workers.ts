@@ -26,7 +26,10 @@ import {
 } from './report.ts'
 import { cpuSecondsOf } from './server-process.ts'
 
-/** A token each: calls of one user wait for one another (docs/scaling.md, "Hot rows"). */
+/**
+ * Each user has one token, because calls of one user wait for one another (docs/scaling.md, "Hot
+ * rows").
+ */
 const USERS = 4
 const CONNECTIONS_PER_USER = 16
 const WARMUP_SECONDS = 10

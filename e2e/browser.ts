@@ -125,8 +125,8 @@ async function unpack(home: string): Promise<void> {
 async function addFonts(directory: string, finalDirectory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
   await copyFile(CHINESE_FONT, join(directory, basename(CHINESE_FONT)))
-  // The package's own file contains fixed directories. Ours also excludes the machine's fonts, so
-  // that pages look the same everywhere.
+  // The package's own file contains fixed directories. This one also excludes the machine's fonts,
+  // so that pages look the same everywhere.
   await writeFile(
     join(directory, 'fonts.conf'),
     `<?xml version="1.0"?>

@@ -92,7 +92,7 @@ test('the number of failed calls opens their list, and a call shows how it faile
   const key = await makeKey(visit, visit.root, { name: 'failing' })
   await expect(callModel(visit, key, { model: 'nobody-serves-this' })).rejects.toThrow('no_channel')
   const failures = () => visit.ask<unknown[]>(visit.root, 'GET /api/dashboard/failures')
-  await expect.poll(async () => (await failures()).length, { timeout: 15_000 }).toBe(1)
+  await expect.poll(async () => (await failures()).length).toBe(1)
   await open('/dashboard')
   await page.getByRole('button', { name: '另有失败 1 次' }).click()
   const list = page.getByRole('region', { name: '失败的调用' })

@@ -97,7 +97,7 @@ test(
       await ended
     }
     // Ending npm also ends the process that it started.
-    await expect.poll(() => isListening(address), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => isListening(address)).toBe(false)
   },
 )
 

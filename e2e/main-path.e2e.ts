@@ -227,7 +227,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
 
     // On PostgreSQL the sums of channels are up to two seconds behind.
     const counted = async () => (await ask<{ quota: number }>('/api/log/stat?type=2')).quota
-    await expect.poll(counted, { timeout: 10_000 }).toBe(total)
+    await expect.poll(counted).toBe(total)
 
     await page.getByRole('link', { name: '日志', exact: true }).click()
     await page.getByText('gpt-4o-mini').first().waitFor()

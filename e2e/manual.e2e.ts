@@ -76,26 +76,46 @@ describe.each([
     await page.context().close()
   })
 
-  test('the API reference', async () => {
+  test.each([
+    ['zh', 'Gatehouse 管理接口', '请求示例'],
+    ['en', 'Gatehouse management API', 'Request samples'],
+  ] as const)('the API reference, console in %s', async (language, title, label) => {
     const { page, problems } = await openPage(scheme, width)
+    await page.addInitScript(`localStorage.setItem('language', '${language}')`)
     await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
-    await page.getByRole('heading', { name: 'Gatehouse management API' }).waitFor()
+    await page.getByRole('heading', { name: title }).waitFor()
+    await page.getByText(label).first().waitFor({ state: 'attached' })
     await page.getByText('/api/status').first().waitFor({ state: 'attached' })
     const background = await page.evaluate<string>(
       'getComputedStyle(document.body).backgroundColor',
     )
     expect(background).toBe(scheme === 'dark' ? 'rgb(20, 23, 26)' : 'rgb(255, 255, 255)')
     expect(problems).toEqual([])
+    expect(await isWide(page)).toBe(false)
     await page.context().close()
   })
 })
 
-test.each(['docs/api.html', 'docs/en/api.html'])('%s leads to the API reference', async (path) => {
+test('the API reference finds Chinese words', async () => {
+  const { page, problems } = await openPage('light', 1440)
+  await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
+  await page.getByPlaceholder('搜索').fill('兑换码')
+  await page.locator('[data-role="search:results"]').getByText('一个兑换码').waitFor()
+  expect(problems).toEqual([])
+  await page.context().close()
+})
+
+test.each([
+  ['docs/api.html', '', 'Gatehouse 管理接口'],
+  ['docs/en/api.html', '?language=en', 'Gatehouse management API'],
+])('%s leads to the API reference in its language', async (path, query, title) => {
   const { page } = await openPage('light', 1440)
   await page.goto(`${gatehouse.url}/${path}`)
   const link = page.getByRole('link', { name: '/api/docs' })
   const address = new URL((await link.getAttribute('href')) ?? '', page.url())
-  expect(address.href).toBe(`${gatehouse.url}/api/docs`)
+  expect(address.href).toBe(`${gatehouse.url}/api/docs${query}`)
+  await page.goto(address.href)
+  await page.getByRole('heading', { name: title }).waitFor()
   await page.context().close()
 })
 

@@ -95,7 +95,7 @@ async function openWindow(screen: (typeof SCREENS)[number], isSignedIn: boolean)
   return { page, problems }
 }
 
-/** Hints and errors without a field: a screen reader does not read them with one. */
+/** Hints and errors that no field refers to: a screen reader does not read them. */
 const undescribed = (page: Page) =>
   page.evaluate(() =>
     [...document.querySelectorAll('[id$="-hint"], [id$="-error"]')]

@@ -43,8 +43,8 @@ function install(): void {
 }
 
 /**
- * Changes to Redoc's bundle: it must not load an image from its vendor's server, and it reads the
- * nonce of its styles too early.
+ * Changes to Redoc's bundle: it must not load an image from its vendor's server, it reads the nonce
+ * of its styles too early, and its search drops characters that are not Latin.
  */
 const CHANGES: readonly [from: string, to: string][] = [
   [
@@ -52,14 +52,46 @@ const CHANGES: readonly [from: string, to: string][] = [
     'data:image/svg+xml,%3Csvg%20xmlns=%22http://www.w3.org/2000/svg%22/%3E',
   ],
   ['r.nc=void 0', 'r.nc=document.currentScript?.nonce'],
+  [
+    String.raw`e.replace(/^\\W+/,"").replace(/\\W+$/,"")`,
+    String.raw`e.replace(/^[^\\p{L}\\p{N}]+/u,"").replace(/[^\\p{L}\\p{N}]+$/u,"")`,
+  ],
 ]
+
+/** Places of Redoc's texts that its option `labels` does not cover; `reference.js` translates them. */
+const TEXTS = [
+  '"Search..."',
+  '"Authorizations:"',
+  '" Parameters"',
+  '"Request Body schema: "',
+  '"Response Schema: "',
+  '" Response Headers "',
+  '"Content type"',
+  'label:"Payload"',
+  '"Copy"',
+  '"Copied"',
+  '" Expand all "',
+  '" Collapse all "',
+  'null,"required")',
+  'ca("characters"',
+  'ca("items"',
+  '"non-empty"',
+  '"One of"',
+  '"Any of"',
+  '"property name"',
+  '"additional property"',
+]
+
+const withTranslation = (place: string): string =>
+  place.replace(/"[^"]+"/, (text) => `(window.redocTexts?.[${text}]??${text})`)
 
 function copyReference(): void {
   const bundle = join(MANUAL, 'node_modules/redoc/bundles/redoc.standalone.js')
   const folder = join(OUTPUT, 'assets')
   mkdirSync(folder, { recursive: true })
   let script = readFileSync(bundle, 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '')
-  for (const [from, to] of CHANGES) {
+  const texts = TEXTS.map((place) => [place, withTranslation(place)] as const)
+  for (const [from, to] of [...CHANGES, ...texts]) {
     if (!script.includes(from)) throw new Error(`Redoc's bundle does not contain ${from}`)
     script = script.replaceAll(from, to)
   }

@@ -1,6 +1,7 @@
 /**
  * `npm run docs -- --errors`: brings the headings and facts of the manual's pages of error codes up
- * to date with the catalogue (`src/contract/errors.ts`). What people wrote under a heading stays.
+ * to date with the catalogue (`src/contract/errors.ts`). The explanations below the headings are
+ * kept.
  */
 import { accountErrors } from '../src/contract/account-errors.ts'
 import { callErrors } from '../src/contract/call-errors.ts'

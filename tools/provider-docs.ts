@@ -66,7 +66,7 @@ const TEXTS = {
     composed: '，由下面的字段组成',
     works: '任务',
     source: '依据的官方文档',
-    fieldHead: ['字段', '`config` 的成员', '必填', '示例'],
+    fieldHead: ['字段', '`config` 的键', '必填', '示例'],
     required: '必填',
     optional: '可选',
     secret: '保存后不再显示',

@@ -32,7 +32,7 @@ export type SoakLoad = {
 
 const CONNECTIONS = 24
 const SLOW_STREAMS = 16
-/** In `requestsOf`, the stream that the upstream sends slowly. */
+/** Index in `requestsOf` of the stream that the upstream sends slowly. */
 const SLOW = 2
 const ABORT_MAX_MS = 400
 const UNEXPECTED_SHOWN = 5

@@ -1,6 +1,6 @@
 /**
  * The widgets alone on a page, for the tests beside this file. The fragment of the address names
- * the scene; what a widget reports stands in an `<output>`.
+ * the scene; an `<output>` shows what a widget reports.
  */
 import '../../src/console/app/shell/tokens.css'
 import '@mantine/core/styles/baseline.layer.css'

@@ -19,7 +19,7 @@ beforeAll(async () => {
   // Without watching there is a single output.
   const { output } = built as Rolldown.RolldownOutput
   for (const file of output) files.set(file.fileName, file)
-}, 120_000)
+})
 
 /** File names of a chunk, its static imports, and their styles. */
 function loadedWith(name: string, found = new Set<string>()): Set<string> {

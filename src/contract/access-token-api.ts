@@ -11,38 +11,42 @@ const SCOPES =
 const Scopes = z.array(z.enum(ACCESS_SCOPES)).meta({ description: SCOPES, example: ['read'] })
 
 const accessToken = {
-  id: z.string().meta({ description: 'Names the access token.', example: '9f86d081884c7d65' }),
-  name: z
-    .string()
-    .meta({ description: 'Name; empty for the one of the wire.', example: 'grafana' }),
+  id: z.string().meta({ description: 'Id of the access token.', example: '9f86d081884c7d65' }),
+  name: z.string().meta({
+    description: 'Name; empty for the access token of `GET /api/user/token`.',
+    example: 'grafana',
+  }),
   is_wire: z
     .boolean()
-    .describe('The access token of `GET /api/user/token`; it has all scopes and does not expire.'),
+    .describe(
+      'Whether this is the access token of `GET /api/user/token`, which has all scopes and does not expire.',
+    ),
   scopes: Scopes,
-  created_at: EpochSeconds.describe('Time of creation, epoch seconds; 0 if not known.'),
-  expires_at: EpochSeconds.describe('Time of expiry, epoch seconds; 0: never.'),
+  created_at: EpochSeconds.describe('Time of creation, in epoch seconds; 0: unknown.'),
+  expires_at: EpochSeconds.describe('Time of expiry, in epoch seconds; 0: never.'),
   used_at: EpochSeconds.describe(
-    'Last use, epoch seconds, at most a minute behind; 0 if never or not known.',
+    'Time of the last use, in epoch seconds, up to a minute late; 0: never or unknown.',
   ),
-  used_address: z
-    .string()
-    .meta({ description: 'Address of the last use; empty if never used.', example: '203.0.113.7' }),
+  used_address: z.string().meta({
+    description: 'IP address of the last use; empty if never used.',
+    example: '203.0.113.7',
+  }),
 }
 
 const AccessToken = z
   .object(accessToken)
-  .meta({ id: 'AccessToken', description: 'A system access token, without its text.' })
+  .meta({ id: 'AccessToken', description: 'A system access token, without its secret.' })
 export type AccessToken = z.infer<typeof AccessToken>
 
 const NewAccessToken = z
   .object({
     ...accessToken,
     token: z.string().meta({
-      description: 'The access token. It is shown this once.',
+      description: 'The secret of the access token. It is shown only once.',
       example: 'gha_4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
     }),
   })
-  .meta({ id: 'NewAccessToken', description: 'A new system access token with its text.' })
+  .meta({ id: 'NewAccessToken', description: 'A new system access token with its secret.' })
 
 const token = z
   .string()
@@ -54,7 +58,7 @@ const ById = byId('Id of the user.', 12)
 export const accessTokenApi = {
   list: get('/api/user/access_tokens', {
     name: 'listAccessTokens',
-    summary: 'System access tokens of the own account, newest first.',
+    summary: 'System access tokens of the caller’s account, newest first.',
     access: 'user',
     data: z.array(AccessToken),
   }),
@@ -68,12 +72,12 @@ export const accessTokenApi = {
     body: z
       .object({
         name: needed(Text).meta({
-          description: 'Name that tells what uses it.',
+          description: 'Name, for example of the program that uses it.',
           maxLength: ACCESS_TOKEN_NAME_LENGTH_MAX,
         }),
         scopes: needed(Scopes),
         expires_at: optional(WholeNumber).describe(
-          'Time of expiry, epoch seconds; 0 or omitted: never.',
+          'Time of expiry, in epoch seconds; 0 or omitted: never.',
         ),
       })
       .meta({
@@ -85,7 +89,7 @@ export const accessTokenApi = {
   }),
   revoke: del('/api/user/access_tokens/:token', {
     name: 'revokeAccessToken',
-    summary: 'Revokes a system access token of the own account. Needs a session.',
+    summary: 'Revokes a system access token of the caller’s account. Needs a session.',
     access: 'user',
     noNamedToken: true,
     params: z.object({ token }),

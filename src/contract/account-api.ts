@@ -83,7 +83,10 @@ export const accountApi = {
           example: '0c6d1f5be07a4a1c8f3d2e9b7a65c410',
         }),
       })
-      .meta({ id: 'PasswordReset', description: 'Content of the mailed link.' }),
+      .meta({
+        id: 'PasswordReset',
+        description: 'Content of the mailed link, with the new password.',
+      }),
     data: z.string().meta({ description: 'The new password.', example: 'hT9vQ2mXcR4k' }),
   }),
   inviteCode: get('/api/user/aff', {
@@ -107,7 +110,7 @@ export const accountApi = {
     rate: 'critical',
     changesState: true,
     query: z.object({
-      email: Email.describe('The address.'),
+      email: Email.describe('Email address to link.'),
       code: z
         .string()
         .max(EMAIL_TEXT_MAX)
@@ -126,7 +129,7 @@ export const accountApi = {
       .object({
         email: optional(Text).describe('Recipient; if omitted, the caller’s own address.'),
         notice: optional(z.boolean()).describe(
-          'True: sends to the destination of operator notices, the message pusher or root’s mailbox.',
+          'True: sends to the destination of operator notices, the message pusher or the super admin’s mailbox.',
         ),
       })
       .meta({ id: 'TestMail', description: 'Recipient of the test email.' }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AUDIT_FILE_COLUMNS } from './audit-file.ts'
 import { get } from './endpoint.ts'
 import { EpochSeconds, LenientNumber, Page } from './wire.ts'
 
@@ -9,9 +10,9 @@ const AuditEntry = z
   .object({
     id: z.int().describe('Id of the entry.'),
     created_at: EpochSeconds.describe('Time of the action, in epoch seconds.'),
-    actor_id: z.int().describe('Who did it.'),
+    actor_id: z.int().describe('Id of the actor.'),
     actor_name: z.string().meta({
-      description: 'The actor’s name when the entry was written.',
+      description: 'Name of the actor when the entry was written.',
       example: 'root',
     }),
     address: z.string().meta({
@@ -19,22 +20,24 @@ const AuditEntry = z
       example: '192.0.2.10',
     }),
     request_id: z.string().describe('Request id of the call that made the change.'),
-    action: z.string().meta({ description: '`noun.verb`.', example: 'user.update' }),
+    action: z
+      .string()
+      .meta({ description: 'Noun and verb, such as `user.update`.', example: 'user.update' }),
     target_id: z.int().describe('Id of the target; 0 if it has none (a setting, log rows).'),
     target_name: z
       .string()
-      .meta({ description: 'The target’s name before the change.', example: 'li.ming' }),
+      .meta({ description: 'Name of the target before the change.', example: 'li.ming' }),
     before: Members.nullable().meta({
       description:
-        'The changed members before the change; secrets masked. Null if the target did not exist.',
+        'The changed members before the change, with secrets masked; null if the target did not exist.',
       example: { quota: 450_000 },
     }),
     after: Members.nullable().meta({
-      description: 'The same members after the change. Null if the target no longer exists.',
+      description: 'The same members after the change; null if the target no longer exists.',
       example: { quota: 500_000 },
     }),
     prev_hash: z.string().nullable().meta({
-      description: '`hash` of the entry before; null if an earlier version wrote this one.',
+      description: '`hash` of the previous entry; null if an earlier version wrote this one.',
       example: '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
     }),
     hash: z.string().nullable().meta({
@@ -42,7 +45,7 @@ const AuditEntry = z
       example: 'fcde2b2edba56bf408601fb721fe9b5c338d10ee429ea04fae5511b68fbf8fb9',
     }),
   })
-  .meta({ id: 'AuditEntry', description: 'A change, a reading, or a refused attempt.' })
+  .meta({ id: 'AuditEntry', description: 'A change, a read access or a refused attempt.' })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
 const Word = z.string().max(256).default('')
@@ -99,6 +102,7 @@ export const auditApi = {
       }),
     }),
     answer: 'stream',
+    columns: AUDIT_FILE_COLUMNS,
     data: AuditEntry,
     refusals: ['log_time_zone_unknown', 'log_export_running', 'log_export_busy'],
   }),

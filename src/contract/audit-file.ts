@@ -1,7 +1,7 @@
 import { csvLine, rowFile, type LogFileFormat, type RowFile } from './log-file.ts'
 
 /** Columns of an audit entry in a file, by their wire names. */
-const AUDIT_FILE_COLUMNS = [
+export const AUDIT_FILE_COLUMNS = [
   'id',
   'created_at',
   'actor_id',

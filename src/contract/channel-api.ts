@@ -17,11 +17,11 @@ import {
 } from './wire.ts'
 
 const ChannelId = z.int().meta({ description: 'Id of the channel.', example: 4 })
-const TYPE = 'Number of the channel type, which selects the kind of upstream.'
+const TYPE = 'Number of the channel type.'
 const STATUS = '1 enabled, 2 disabled manually, 3 disabled automatically.'
 const ADDRESS = 'Base URL of the upstream; empty: the default of the type.'
-const OTHER = 'Additional value that some types need, such as a version; or empty.'
-const MAPPING = 'JSON object as a string: requested model → model sent upstream; or empty.'
+const OTHER = 'Additional value that some types need, such as a version, or empty.'
+const MAPPING = 'Requested model → model sent upstream; may be empty. A JSON object as a string.'
 const PROMPT = 'System prompt that replaces those of the requests; empty: none.'
 const TEST_MODEL = 'Model for tests; empty: the first one. Gatehouse only.'
 const WEIGHT = 'Share of the calls among channels of the same priority; if all are 0, equal shares.'
@@ -47,12 +47,12 @@ export const Channel = z
     ),
     base_url: NullableText.describe(ADDRESS),
     other: NullableText.describe(OTHER),
-    balance: NullableNumber.describe('Balance at the provider, in its own unit.'),
+    balance: NullableNumber.describe('Balance in the provider’s own unit.'),
     balance_updated_time: NullableWholeNumber.describe(
       'Time of the last balance update, in epoch seconds; 0: never.',
     ),
-    models: NullableText.describe('Comma list of the models it serves.'),
-    group: NullableText.describe('Comma list of the groups it serves.'),
+    models: NullableText.describe('Comma-separated list of the models it serves.'),
+    group: NullableText.describe('Comma-separated list of the groups it serves.'),
     used_quota: NullableWholeNumber.describe('Points billed for its calls.'),
     model_mapping: NullableText.meta(mapping),
     priority: NullableWholeNumber.describe(PRIORITY),
@@ -102,9 +102,9 @@ export const ChannelInput = z.object({
   weight: optional(z.int().min(0)).describe(WEIGHT),
   base_url: optional(Text).describe(ADDRESS),
   other: optional(Text).meta({ ...empty, description: OTHER }),
-  models: optional(Text).describe('Comma list of the models it serves.'),
+  models: optional(Text).describe('Comma-separated list of the models it serves.'),
   group: optional(Text).describe(
-    `Comma list of the groups it serves, ${LISTED}; empty on creation: \`default\`.`,
+    `Comma-separated list of the groups it serves, ${LISTED}; empty on creation: \`default\`.`,
   ),
   model_mapping: optional(Text).meta(mapping),
   priority: optional(WholeNumber).describe(PRIORITY),
@@ -143,7 +143,7 @@ const ListedModel = z
       .array(z.record(z.string(), z.unknown()))
       .nullable()
       .meta({ description: 'Permissions in OpenAI’s former format.', example: null }),
-    root: z.string().meta({ description: 'Like `id`.', example: 'gpt-4o-mini' }),
+    root: z.string().meta({ description: 'Same as `id`.', example: 'gpt-4o-mini' }),
     parent: z.null().describe('Always null.'),
   })
   .meta({ id: 'ListedModel', description: 'A model in OpenAI’s list format.' })
@@ -151,7 +151,7 @@ const ListedModel = z
 const RunState = z
   .object({
     running: z.boolean().describe('Whether the run is in progress.'),
-    scope: z.string().describe('Scope of the run; empty: there was none yet.'),
+    scope: z.string().describe('Scope of the run; empty: no run yet.'),
     done: z.int().meta({ description: 'Number of channels visited so far.', example: 12 }),
     total: z.int().meta({ description: 'Number of channels to visit.', example: 12 }),
     failed: z.int().describe('Number of visited channels that failed.'),
@@ -179,7 +179,7 @@ const CreationReport = z
 const TestAnswer = z.object({
   time: z.number().describe('Duration in seconds, with three decimals.'),
   model: z.string().describe('Tested model.'),
-  modelName: z.string().describe('The same, under the name that newer One API consoles read.'),
+  modelName: z.string().describe('Same as `model`, for newer One API consoles.'),
 })
 
 const Filters = z.object({
@@ -252,7 +252,7 @@ export const channelApi = {
     answer: 'raw',
     data: z
       .object({
-        success: z.boolean().meta({ description: 'True.', const: true }),
+        success: z.boolean().meta({ description: 'Always true.', const: true }),
         message: z.string().meta({ description: 'Always empty.', example: '' }),
         object: z.string().meta({ description: 'Always `list`.', example: 'list' }),
         data: z.array(ListedModel).describe('The models.'),

@@ -13,7 +13,7 @@ const BatchIds = z
   .meta({ description: 'Ids of the channels.', example: [4, 5] })
 
 const batchReport = {
-  changed: z.int().meta({ description: 'Number of channels that were changed.', example: 2 }),
+  changed: z.int().meta({ description: 'Number of changed channels.', example: 2 }),
   missing: z.array(z.int()).meta({
     description: 'Ids that no longer exist; the other channels are processed.',
     example: [],
@@ -26,7 +26,7 @@ const BatchReport = z
 const LeftOut = z.enum(['type', 'empty', 'place']).meta({
   id: 'LeftOut',
   description:
-    'Reason for which a field is not copied: the types do not share it, it is empty, or it is secret and has another destination.',
+    'Reason why a field is not copied: the types do not share it, it is empty, or it is secret and has another destination.',
 })
 export type LeftOut = z.infer<typeof LeftOut>
 
@@ -37,15 +37,15 @@ const CopyFieldName = z
 const CopyTarget = z
   .object({
     id: z.int().meta({ description: 'Id of the channel.', example: 4 }),
-    name: z.string().meta({ description: 'Its name.', example: '主渠道' }),
-    type: z.int().meta({ description: 'Number of its channel type.', example: 1 }),
+    name: z.string().meta({ description: 'Name of the channel.', example: '主渠道' }),
+    type: z.int().meta({ description: 'Number of the channel type.', example: 1 }),
     changes: z
       .array(
         z
           .object({ field: CopyFieldName, before: z.string().describe('Old value, as a string.') })
           .meta({ id: 'CopiedField', description: 'A field that is changed.' }),
       )
-      .describe('Changes.'),
+      .describe('Changes of the fields.'),
     left_out: z
       .array(
         z
@@ -65,7 +65,7 @@ const CopyReport = z
         z
           .object({
             field: CopyFieldName,
-            value: z.string().meta({ description: 'Its value.', example: 'gpt-4o-mini' }),
+            value: z.string().meta({ description: 'Value of the field.', example: 'gpt-4o-mini' }),
           })
           .meta({ id: 'FieldValue', description: 'A field and its value.' }),
       )

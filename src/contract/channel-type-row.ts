@@ -67,7 +67,7 @@ export interface ChannelTypeField {
   readonly isAccount?: true
   /** Allowed values; any text if not set. */
   readonly choices?: readonly FieldChoice[]
-  /** Meaning of a stored channel without a value; that of the default if not set. */
+  /** Value that applies to a stored channel without one; the default if not set. */
   readonly whenAbsent?: string
 }
 
@@ -241,7 +241,10 @@ export function field(
   }
 }
 
-/** How a type we have no row for is shown and called: grey, as OpenAI at the address it names. */
+/**
+ * Row for channel types without a row of their own: shown in grey, and called with OpenAI's
+ * protocol at the channel's address.
+ */
 export const unknownRow: ChannelType = row({
   type: 0,
   label: { zh: '未知', en: 'Unknown' },

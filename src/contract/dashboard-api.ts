@@ -6,8 +6,8 @@ import { EpochSeconds, LenientFilter, LenientNumber, Page, Quota } from './wire.
 const DayOfModel = z
   .object({
     Day: z.string().meta({ description: 'Day in UTC.', example: '2027-01-15' }),
-    ModelName: z.string().meta({ description: 'The model.', example: 'gpt-4o-mini' }),
-    RequestCount: z.int().meta({ description: 'Billed calls.', example: 318 }),
+    ModelName: z.string().meta({ description: 'Name of the model.', example: 'gpt-4o-mini' }),
+    RequestCount: z.int().meta({ description: 'Number of billed calls.', example: 318 }),
     Quota: Quota.meta({ description: 'Points consumed.', example: 125_300 }),
     PromptTokens: z.int().meta({ description: 'Prompt tokens.', example: 120_000 }),
     CompletionTokens: z.int().meta({ description: 'Completion tokens.', example: 35_000 }),
@@ -18,22 +18,22 @@ const DayOfModel = z
   })
 
 const figures = {
-  requests: z.int().meta({ description: 'Billed calls.', example: 318 }),
+  requests: z.int().meta({ description: 'Number of billed calls.', example: 318 }),
   quota: Quota.describe('Points consumed.'),
   prompt_tokens: z.int().describe('Prompt tokens.'),
   completion_tokens: z.int().describe('Completion tokens.'),
 }
 const failures = z.int().describe('Number of failed calls, which are not included in `requests`.')
 
-const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'Usage.' })
+const Sums = z.object(figures).meta({ id: 'UsageSums', description: 'Sums of usage.' })
 const SumsWithFailures = z
   .object({ ...figures, failures })
-  .meta({ id: 'UsageTotals', description: 'Usage, and the number of failed calls.' })
+  .meta({ id: 'UsageTotals', description: 'Sums of usage, with the number of failed calls.' })
 
 const Bucket = z
   .object({
     start: EpochSeconds.meta({
-      description: 'First second of the viewer’s day, or of the hour.',
+      description: 'Start of the hour or of the viewer’s day, in epoch seconds.',
       example: 1_789_948_800,
     }),
     ...figures,
@@ -50,13 +50,13 @@ const Named = z
     user_id: z
       .int()
       .optional()
-      .describe('Owner; only in statistics of all users by token and by user.'),
-    username: z.string().optional().describe('Current name of the owner.'),
+      .describe('Id of the user; only in statistics of all users by token and by user.'),
+    username: z.string().optional().describe('Current name of the user.'),
     ...figures,
     series: z
       .array(Sums)
       .describe(
-        'One value per bucket; empty for names further down and for dimensions with totals only.',
+        'One value per bucket; empty for names with less usage, and for dimensions that only have totals.',
       ),
   })
   .meta({ id: 'UsageByName', description: 'Usage of one name.' })
@@ -69,7 +69,7 @@ const Overview = z
     names: z
       .array(Named)
       .describe(
-        'By quota, highest first; the rest of the totals belongs to names that are not listed.',
+        'Names by quota, highest first. The rest of the totals belongs to names that are not listed.',
       ),
   })
   .meta({ id: 'Dashboard', description: 'Usage in a range.' })
@@ -77,15 +77,15 @@ export type Overview = z.infer<typeof Overview>
 
 const FailedCall = z
   .object({
-    request_id: z.string().describe('Request id, as in the response.'),
+    request_id: z.string().describe('Request id of the call.'),
     created_at: EpochSeconds.describe('Time of the call, in epoch seconds.'),
-    user_id: z.int().describe('Who made it.'),
+    user_id: z.int().describe('Id of the user.'),
     username: z.string().describe('Current name of the user.'),
-    token_name: z.string().describe('Token of the call.'),
+    token_name: z.string().describe('Name of the token.'),
     model_name: z
       .string()
       .describe(
-        'Empty: no channel serves the requested model, or the call was rejected before the group was determined.',
+        'Requested model; empty if no channel serves it, or the call was rejected before the group was determined.',
       ),
     channel: z.int().describe('Id of the channel, for administrators; 0: none was selected.'),
     status: z.int().meta({ description: 'HTTP status that the client received.', example: 429 }),
@@ -105,30 +105,26 @@ const FailureFilter = z.object({
   p: Page,
   start_timestamp: LenientNumber.describe('Epoch seconds, inclusive; 0: no lower limit.'),
   end_timestamp: LenientNumber.describe('Epoch seconds, exclusive; 0: no upper limit.'),
-  request_id: z
-    .string()
-    .max(64)
-    .default('')
-    .describe('Request id from a response, exact; empty: all.'),
-  token_name: Exact.describe('Exact; empty: all.'),
-  model_name: Exact.describe('Exact; empty: all.'),
+  request_id: z.string().max(64).default('').describe('Request id, exact; empty: all.'),
+  token_name: Exact.describe('Name of a token, exact; empty: all.'),
+  model_name: Exact.describe('Name of a model, exact; empty: all.'),
   username: Exact.describe('Current name of the user, exact; administrators only.'),
-  user_id: LenientFilter.describe('Administrators only; 0: all.'),
+  user_id: LenientFilter.describe('Id of a user; administrators only; 0: all.'),
   channel: LenientFilter.describe('Id of a channel; administrators only; 0: all.'),
 })
 
 /** Usage of one model by one user. */
 const UsageFileRow = z.object({
-  user_id: z.int().meta({ description: 'Name of the user; `total` in the last row.', example: 7 }),
+  user_id: z.int().meta({ description: 'Id of the user; `total` in the last row.', example: 7 }),
   username: z.string().meta({ description: 'Current name of the user.', example: 'alice' }),
-  model_name: z.string().meta({ description: 'The model.', example: 'gpt-4o-mini' }),
+  model_name: z.string().meta({ description: 'Name of the model.', example: 'gpt-4o-mini' }),
   requests: figures.requests,
   prompt_tokens: figures.prompt_tokens,
   completion_tokens: figures.completion_tokens,
   quota: figures.quota,
   cost_usd: z
     .number()
-    .meta({ description: 'In dollars, with the current `QuotaPerUnit`.', example: 0.2506 }),
+    .meta({ description: 'Dollars with the current `QuotaPerUnit`.', example: 0.2506 }),
 } satisfies Record<UsageFileColumn, z.ZodType>)
 
 const Range = z.object({

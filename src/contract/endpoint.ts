@@ -48,6 +48,8 @@ export interface EndpointOptions {
    * `stream`: the handler writes the response, a file of rows with this schema.
    */
   answer?: 'envelope' | 'raw' | 'stream'
+  /** Columns of a `stream` in CSV, by their wire names. */
+  columns?: readonly string[]
   /** A `stream` that is only available as CSV, with one column per member of a row. */
   isTable?: true
   /** `critical` requests also count against the small rate limit for sign-in, mail and codes. */

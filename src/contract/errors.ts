@@ -55,6 +55,6 @@ export function namedLanguage(acceptLanguage: string | undefined): Language | nu
   return first.startsWith('zh') ? 'zh' : 'en'
 }
 
-/** Returns the language of responses: Chinese unless `Accept-Language` begins with another one. */
+/** Returns the language of responses: Chinese unless `Accept-Language` begins with another language. */
 export const languageOf = (acceptLanguage: string | undefined): Language =>
   namedLanguage(acceptLanguage) ?? 'zh'

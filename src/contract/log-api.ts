@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { del, get } from './endpoint.ts'
+import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from './log-file.ts'
 import { RouteTrace } from './route-api.ts'
 import {
   byId,
@@ -94,7 +95,7 @@ export const PriceFactors = z
     reasoning_tokens: z
       .int()
       .optional()
-      .describe('Completion tokens of these that are reasoning; omitted: 0.'),
+      .describe('Reasoning tokens among the completion tokens; omitted: 0.'),
     model_price: decimal('Dollars per call, for models priced per call.', '0.1').optional(),
     tier_above: z.int().optional().meta({
       description:
@@ -104,7 +105,7 @@ export const PriceFactors = z
     lines: z
       .array(PriceLine)
       .optional()
-      .describe('All terms, if there are others than text tokens and cached ones.'),
+      .describe('All terms of the cost, if there are others than text tokens and cached ones.'),
     usage_source: z
       .enum(['upstream', 'counted', 'estimated'])
       .describe('Source of the token counts: the upstream, or Gatehouse’s own count.'),
@@ -134,7 +135,7 @@ export const PriceFactors = z
       }),
     debt: z
       .int()
-      .describe('Points of the cost that the balance did not cover; the next credit pays them.'),
+      .describe('Points of the cost that the balance did not cover; the next top-up pays them.'),
   })
   .meta({
     id: 'PriceFactors',
@@ -165,7 +166,7 @@ const LogFileRow = z
   .object({
     ...row,
     cost_usd: z.number().nullable().meta({
-      description: 'Dollars with the current `QuotaPerUnit`; null: the row is not a call.',
+      description: 'Dollars with the current `QuotaPerUnit`; null if the row is not a call.',
       example: 0.2506,
     }),
     price: PriceFactors.nullable().describe(
@@ -245,7 +246,8 @@ const Format = {
     example: 'Asia/Shanghai',
   }),
   bodies: z.string().default('').meta({
-    description: '`true`: includes captured requests and responses.',
+    description:
+      '`true`: includes captured requests and responses, in CSV as the columns `request` and `response`.',
     example: 'true',
   }),
 }
@@ -254,7 +256,7 @@ const Cleanup = z
   .object({
     running: z.boolean().describe('Whether the run is in progress.'),
     target_timestamp: EpochSeconds.describe(
-      'Rows before this time, in epoch seconds, are deleted. 0: there was no run yet.',
+      'Rows before this time, in epoch seconds, are deleted. 0: no run yet.',
     ),
     deleted: z.int().describe('Number of rows deleted so far.'),
   })
@@ -263,6 +265,7 @@ export type Cleanup = z.infer<typeof Cleanup>
 
 const file = {
   answer: 'stream',
+  columns: [...LOG_FILE_COLUMNS, ...LOG_FILE_PRICE_COLUMNS],
   data: LogFileRow,
   refusals: [
     'log_time_zone_unknown',

@@ -42,10 +42,11 @@ const ExternalIdentity = z
   .object({
     provider: AnyProvider.describe('Provider, as in the paths of sign-in.'),
     label: z.string().meta({
-      description: 'Name there; the subject with OpenID Connect, the id with Lark and WeChat.',
+      description:
+        'Name at the provider; the subject with OpenID Connect, the id with Lark and WeChat.',
       example: 'li.ming',
     }),
-    linked_at: EpochSeconds.describe('Time of linking, epoch seconds; 0 if not known.'),
+    linked_at: EpochSeconds.describe('Time of linking, in epoch seconds; 0: unknown.'),
   })
   .meta({ id: 'ExternalIdentity', description: 'An external account that signs a user in.' })
 export type ExternalIdentity = z.infer<typeof ExternalIdentity>
@@ -67,11 +68,11 @@ const Code = optionalText.meta({
 const Callback = z.object({
   code: Code,
   state: optionalText.meta({
-    description: 'The state from `GET /api/oauth/state`.',
+    description: 'State from `GET /api/oauth/state`.',
     example: STATE,
   }),
   error: optionalText.meta({
-    description: 'Error of the provider, in place of a code.',
+    description: 'Error of the provider, instead of a code.',
     example: 'access_denied',
   }),
   iss: optionalText.meta({
@@ -118,7 +119,7 @@ export const oauthApi = {
         .optional()
         .meta({
           description:
-            'Address to which to redirect the user. Only with `provider`. Gatehouse only.',
+            'Address to which the client redirects the user; only with `provider`. Gatehouse only.',
           example: `https://github.com/login/oauth/authorize?state=${STATE}`,
         }),
     }),
@@ -179,7 +180,7 @@ export const oauthApi = {
     data: z.array(
       z.object({
         provider: Listed.describe('Provider, as in the paths of sign-in.'),
-        label: z.string().meta({ description: 'Name there.', example: 'li.ming' }),
+        label: z.string().meta({ description: 'Name at the provider.', example: 'li.ming' }),
       }),
     ),
   }),

@@ -5,7 +5,7 @@ import { needed, optional } from './wire.ts'
 
 const Key = z.string().meta({ description: 'Name of the setting.', example: 'SystemName' })
 const Value = z.string().meta({
-  description: 'Its value as a text, also that of a number, a switch or a JSON object.',
+  description: 'Value as text, even if it is a number, a switch or a JSON object.',
   example: 'Gatehouse',
 })
 
@@ -37,9 +37,9 @@ export const optionApi = {
     body: z
       .object({
         key: needed(Key),
-        value: optional(Value).describe('Its value as a text; absent: empty.'),
+        value: optional(Value).describe('Value as text; empty if omitted.'),
       })
-      .meta({ id: 'OptionChange', description: 'A setting and what it is to be.' }),
+      .meta({ id: 'OptionChange', description: 'A setting and its new value.' }),
     misfit: 'option_undecodable',
   }),
 }

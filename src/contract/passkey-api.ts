@@ -14,8 +14,8 @@ export const PASSKEY_NAME_LENGTH_MAX = 60
 const Bytes = Text.meta({ description: 'Bytes in base64url.', example: 'AQIDBA' })
 
 const credential = {
-  id: Bytes.describe('Credential id, base64url.'),
-  rawId: Bytes.describe('The same as `id`.'),
+  id: Bytes.describe('Credential id in base64url.'),
+  rawId: Bytes.describe('Same as `id`.'),
 }
 
 const Attestation = z
@@ -75,12 +75,12 @@ const RequestOptions = Options('PasskeyRequest', 'For `navigator.credentials.get
 
 const Passkey = z
   .object({
-    id: z.string().meta({ description: 'Credential id, base64url.', example: 'AQIDBA' }),
-    name: z.string().meta({ description: 'Its name.', example: 'MacBook' }),
-    created_at: EpochSeconds.describe('When it was added, seconds since 1970; 0: not known.'),
-    used_at: EpochSeconds.describe('Last use, seconds since 1970; 0: never.'),
+    id: z.string().meta({ description: 'Credential id in base64url.', example: 'AQIDBA' }),
+    name: z.string().meta({ description: 'Name of the passkey.', example: 'MacBook' }),
+    created_at: EpochSeconds.describe('Time of creation, in epoch seconds; 0: unknown.'),
+    used_at: EpochSeconds.describe('Time of the last use, in epoch seconds; 0: never.'),
   })
-  .meta({ id: 'Passkey', description: 'A passkey of the own account.' })
+  .meta({ id: 'Passkey', description: 'A passkey of the caller’s account.' })
 export type Passkey = z.infer<typeof Passkey>
 
 const byPasskey = z.object({
@@ -90,19 +90,19 @@ const byPasskey = z.object({
 export const passkeyApi = {
   list: get('/api/user/passkey', {
     name: 'listPasskeys',
-    summary: 'Passkeys of the own account.',
+    summary: 'Passkeys of the caller’s account.',
     access: 'user',
     data: z
       .object({
-        enabled: z.boolean().describe('Whether there is one.'),
-        passkeys: z.array(Passkey).describe('The oldest first. Gatehouse only.'),
+        enabled: z.boolean().describe('Whether the account has a passkey.'),
+        passkeys: z.array(Passkey).describe('Passkeys, oldest first. Gatehouse only.'),
       })
-      .meta({ id: 'Passkeys', description: 'Passkeys of the own account.' }),
+      .meta({ id: 'Passkeys', description: 'Passkeys of the caller’s account.' }),
     duringFactorSetup: true,
   }),
   registerBegin: post('/api/user/passkey/register/begin', {
     name: 'beginPasskeyRegistration',
-    summary: 'Returns a challenge for a new passkey; a cookie holds which one.',
+    summary: 'Returns a challenge for a new passkey; a cookie identifies it.',
     access: 'user',
     needsProof: true,
     data: CreationOptions,
@@ -117,7 +117,7 @@ export const passkeyApi = {
   }),
   loginBegin: post('/api/user/passkey/login/begin', {
     name: 'beginPasskeySignIn',
-    summary: 'Returns a challenge for signing in with a passkey; a cookie holds which one.',
+    summary: 'Returns a challenge for signing in with a passkey; a cookie identifies it.',
     access: 'anyone',
     rate: 'critical',
     data: RequestOptions,
@@ -131,21 +131,21 @@ export const passkeyApi = {
   }),
   verifyBegin: post('/api/user/passkey/verify/begin', {
     name: 'beginPasskeyVerification',
-    summary: 'Returns a challenge for a proof of identity; a cookie holds which one.',
+    summary: 'Returns a challenge for a proof of identity; a cookie identifies it.',
     access: 'user',
     data: RequestOptions,
     duringFactorSetup: true,
   }),
   verifyFinish: post('/api/user/passkey/verify/finish', {
     name: 'finishPasskeyVerification',
-    summary: 'Proves by a passkey who is at the console, like `POST /api/verify`.',
+    summary: 'Proves the caller’s identity with a passkey, like `POST /api/verify`.',
     access: 'user',
     body: Assertion,
     duringFactorSetup: true,
   }),
   rename: put('/api/user/passkey/:passkey', {
     name: 'renamePasskey',
-    summary: 'Renames a passkey of the own account. Gatehouse only.',
+    summary: 'Renames a passkey of the caller’s account. Gatehouse only.',
     access: 'user',
     params: byPasskey,
     body: z
@@ -159,7 +159,7 @@ export const passkeyApi = {
   }),
   remove: del('/api/user/passkey/:passkey', {
     name: 'deletePasskey',
-    summary: 'Removes a passkey of the own account. Gatehouse only.',
+    summary: 'Removes a passkey of the caller’s account. Gatehouse only.',
     access: 'user',
     needsProof: true,
     params: byPasskey,

@@ -30,7 +30,7 @@ export type ListedRatios = z.infer<typeof Ratios>
 const PublishedPrice = z
   .object({
     name: ModelName,
-    now: Ratios.nullable().describe('Current price; null: none.'),
+    now: Ratios.nullable().describe('Current price; null if not set.'),
     listed: Ratios.describe('Price in the list.'),
     is_served: z.boolean().meta({
       description: 'Whether an enabled channel serves a model of this name.',
@@ -103,7 +103,7 @@ export const priceApi = {
     data: z
       .object({
         model_ratio: z.string().meta({
-          description: 'Model → ratio, as JSON in a string.',
+          description: 'Model → ratio. A JSON object as a string.',
           example: '{"gpt-4o-mini":0.075}',
         }),
       })

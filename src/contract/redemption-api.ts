@@ -44,7 +44,7 @@ const Redemption = z
       description: 'Current name of the user who redeemed it. Gatehouse only.',
       example: 'li.ming',
     }),
-    count: z.int().default(0).meta({ description: 'Always 0: only used on creation.', example: 0 }),
+    count: z.int().default(0).meta({ description: 'Always 0; only used on creation.', example: 0 }),
   })
   .meta({
     id: 'Redemption',

@@ -16,9 +16,10 @@ const Release = z
       description: 'Address of the release page; empty or `https:`.',
       example: 'https://github.com/owner/name/releases/tag/v1.2.0',
     }),
-    published_at: z
-      .string()
-      .meta({ description: 'ISO 8601, or empty.', example: '2026-09-22T08:13:24Z' }),
+    published_at: z.string().meta({
+      description: 'Time of publication in ISO 8601, or empty.',
+      example: '2026-09-22T08:13:24Z',
+    }),
     current: z.string().meta({ description: 'Running version.', example: 'v1.1.0' }),
     is_newer: z.boolean().meta({
       description: 'Whether the release is newer than the running version.',

@@ -33,13 +33,16 @@ const candidate = {
   channel_id,
   name: z.string().meta(channelName),
   tier: z.int().meta({
-    description: '1: highest priority; 0: it cannot serve the call.',
+    description: 'Level of the priority, 1 for the highest; 0: it cannot serve the call.',
     example: 1,
   }),
-  priority: z.int().describe('Its priority.'),
-  weight: z.int().describe('Its weight.'),
+  priority: z.int().describe('Priority of the channel.'),
+  weight: z.int().describe('Weight of the channel.'),
   state: RouteState,
-  until: EpochSeconds.meta({ description: 'Epoch seconds; 0: unknown.', example: 0 }),
+  until: EpochSeconds.meta({
+    description: 'End of the state, in epoch seconds; 0: unknown.',
+    example: 0,
+  }),
 }
 const RouteCandidate = z
   .object(candidate)
@@ -51,34 +54,36 @@ const RouteAttempt = z
     channel_id,
     name: z.string().meta(channelName),
     key: z.string().meta({
-      description: 'End of the key that was used, if the channel has several; else empty.',
+      description: 'Last characters of the key that was used; empty if the channel has only one.',
       example: '…x7Kq',
     }),
     is_trial: z
       .boolean()
-      .describe('The channel or its key was paused, and this call tested it again.'),
+      .describe('Whether the channel or its key was paused and this call tested it again.'),
     stays: z
       .boolean()
       .optional()
-      .describe('The previous call of the conversation used this channel.'),
+      .describe('Whether the previous call of the conversation used this channel.'),
     result: z
       .enum(['answered', 'broken', 'abandoned', 'network', 'timeout', 'status', 'answer', 'ended'])
       .describe(
-        '`answered`; `broken`: cut off in the middle; `abandoned`: by the client; before a response: `network`, `timeout`, `status`: error status, `answer`: invalid response, `ended`: by Gatehouse.',
+        '`answered`: complete response; `broken`: the response broke off; `abandoned`: the client disconnected. Failures before a response: `network`; `timeout`; `status`: error status; `answer`: invalid response; `ended`: ended by Gatehouse.',
       ),
     status: z.int().meta({
       description: 'HTTP status of the upstream; 0: no response.',
       example: 200,
     }),
     code: z.string().meta({
-      description: 'Error code of the upstream; or empty.',
+      description: 'Error code of the upstream, or empty.',
       example: '',
     }),
     message: z.string().optional().meta({
-      description: 'Error message of the upstream, without secrets; omitted if there was none.',
+      description: 'Error message of the upstream, without secrets; omitted if empty.',
       example: 'Insufficient Balance',
     }),
-    elapsed_ms: z.int().meta({ description: 'Milliseconds.', example: 1240 }),
+    elapsed_ms: z
+      .int()
+      .meta({ description: 'Duration of the attempt in milliseconds.', example: 1240 }),
   })
   .meta({ id: 'RouteAttempt', description: 'An attempt on one channel and its result.' })
 export type RouteAttempt = z.infer<typeof RouteAttempt>
@@ -90,9 +95,11 @@ export const RouteTrace = z
     created_at: EpochSeconds.describe('Time of the call, in epoch seconds.'),
     outcome: z
       .enum(['answered', 'failed', 'no_channel'])
-      .describe('`answered`: by a channel; `failed`: by none; `no_channel`: none was available.'),
-    username: z.string().describe('Who called.'),
-    token_name: z.string().describe('Token of the call.'),
+      .describe(
+        '`answered`: a channel served it; `failed`: all attempts failed; `no_channel`: no channel was available.',
+      ),
+    username: z.string().describe('Name of the user.'),
+    token_name: z.string().describe('Name of the token.'),
     model: z.string().describe('Model name in the request.'),
     group: z.string().describe('Group that was charged.'),
     attempts: z.array(RouteAttempt).describe('Channels that were tried, in order.'),
@@ -129,12 +136,16 @@ const ForecastCandidate = z
       description: 'Share of such calls whose first attempt uses this channel, 0 to 1.',
       example: 0.5,
     }),
-    stays: z.boolean().describe('It gets the first attempt because the conversation used it last.'),
+    stays: z
+      .boolean()
+      .describe('Whether it gets the first attempt because the conversation used it last.'),
     sent_model: z.string().meta({
       description: 'Model name sent to the channel’s upstream.',
       example: 'gpt-4o-mini',
     }),
-    price: ForecastPrice.nullable().describe('Null: the model has no price on this channel.'),
+    price: ForecastPrice.nullable().describe(
+      'Price on this channel; null if the model has no price.',
+    ),
   })
   .meta({ id: 'ForecastCandidate', description: 'A channel that could serve the call.' })
 
@@ -143,14 +154,15 @@ export const RouteForecast = z
     refusal: z
       .object({
         code: z.string().describe('Error code.'),
-        message: z.string().describe('Its sentence.'),
+        message: z.string().describe('Error message.'),
       })
       .nullable()
       .meta({
-        description: 'Why the call would be rejected before routing; null: it would not.',
+        description:
+          'Reason why the call would be rejected before routing; null if it would not be rejected.',
         example: null,
       }),
-    model: z.string().describe('The requested model.'),
+    model: z.string().describe('Model name in the request.'),
     group: z.string().describe('Group whose channels would be used; empty: no group has one.'),
     groups: z.array(z.string()).meta({
       description: 'All groups of the caller, in the order in which they are tried.',
@@ -176,7 +188,7 @@ const RouteQuestion = z
       example: '7',
     }),
     group: optional(Text).describe(
-      'Comma list of groups; empty: that of the token, those of the user, or `default`.',
+      'Comma-separated list of groups; empty: that of the token, those of the user, or `default`.',
     ),
     model: Text.describe('Model name in the request.'),
     path: optional(Text).meta({
@@ -200,7 +212,7 @@ const keyId = { example: '5d41402abc4b2a76' }
 
 const ChannelKey = z
   .object({
-    id: z.string().meta({ ...keyId, description: 'Identifies the key without revealing it.' }),
+    id: z.string().meta({ ...keyId, description: 'Id of the key, which does not reveal it.' }),
     tail: z.string().meta({ description: 'Last characters of the key.', example: '…x7Kq' }),
     state: z
       .enum(['in_use', 'throttled', 'circuit', 'paused', 'off'])
@@ -211,7 +223,7 @@ const ChannelKey = z
       description: 'HTTP status with which the upstream refused the key; 0: it did not.',
       example: 0,
     }),
-    cause: z.string().describe('Message with which the upstream refused the key; or empty.'),
+    cause: z.string().describe('Message with which the upstream refused the key, or empty.'),
     since: EpochSeconds.meta({
       description: 'Start of the state, in epoch seconds; 0: in use.',
       example: 0,
@@ -229,7 +241,7 @@ const KeyChange = z
     id: WholeNumber.meta({ description: 'Id of the channel.', example: 4 }),
     key_id: optional(Text).meta({
       ...keyId,
-      description: '`id` of one of its keys; ignored by actions on all keys.',
+      description: '`id` of a key of the channel; ignored by actions on all keys.',
     }),
     action: z
       .enum(['resume', 'pause', 'remove', 'resume_all', 'remove_refused'])

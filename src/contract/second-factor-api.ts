@@ -25,7 +25,7 @@ const ProofMethod = z.enum(['password', 'code', 'passkey'])
 export type ProofMethod = z.infer<typeof ProofMethod>
 
 const RecoveryCodes = z.array(z.string()).meta({
-  description: 'Ten recovery codes, shown this once. Each replaces the app for one sign-in.',
+  description: 'Ten recovery codes, shown only once. Each replaces the app for one sign-in.',
   example: ['7f3k-0q2m-x8vd-11ab-w5c9-4tnz'],
 })
 
@@ -39,8 +39,7 @@ export const secondFactorApi = {
       .object({
         code: Code,
         flow_token: optional(Text).meta({
-          description:
-            'What `POST /api/user/login` returned; absent: the cookie that came with it.',
+          description: '`flow_token` from `POST /api/user/login`; if omitted, its cookie is used.',
           example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
         }),
       })
@@ -62,30 +61,34 @@ export const secondFactorApi = {
           example: '492039',
         }),
         password: optional(Text).meta({
-          description: 'Password of the account, where it has no second factor.',
+          description: 'Password of the account, if it has no second factor.',
           example: 'correct-horse-9',
         }),
       })
-      .meta({ id: 'Verification', description: 'Proof of who is at the console.' }),
+      .meta({ id: 'Verification', description: 'Proof of identity.' }),
     duringPasswordChange: true,
   }),
   status: get('/api/user/2fa/status', {
     name: 'getSecondFactor',
-    summary: 'Whether the own account has a second factor.',
+    summary: 'Whether the caller’s account has a second factor.',
     access: 'user',
     duringFactorSetup: true,
     data: z
       .object({
-        enabled: z.boolean().describe('Sign-in asks for a code.'),
-        locked: z.boolean().describe('Too many wrong codes: none is accepted for some minutes.'),
-        backup_codes_remaining: z.int().meta({ description: 'Recovery codes left.', example: 10 }),
+        enabled: z.boolean().describe('Whether sign-in requires a code.'),
+        locked: z
+          .boolean()
+          .describe('Whether codes are rejected for some minutes, after too many wrong ones.'),
+        backup_codes_remaining: z
+          .int()
+          .meta({ description: 'Number of remaining recovery codes.', example: 10 }),
         proof_methods: z.array(ProofMethod).meta({
           description:
-            'What proves the identity of this account: `password` and `code` with `POST /api/verify`, `passkey` with `POST /api/user/passkey/verify/begin`; empty: sign in again instead. Gatehouse only.',
+            'Ways to prove the identity: `password` and `code` with `POST /api/verify`, `passkey` with `POST /api/user/passkey/verify/begin`; empty: sign in again instead. Gatehouse only.',
           example: ['code'],
         }),
       })
-      .meta({ id: 'SecondFactorStatus', description: 'Second factor of the own account.' }),
+      .meta({ id: 'SecondFactorStatus', description: 'Second factor of the caller’s account.' }),
   }),
   setup: post('/api/user/2fa/setup', {
     name: 'setUpSecondFactor',
@@ -97,11 +100,11 @@ export const secondFactorApi = {
     data: z
       .object({
         secret: z.string().meta({
-          description: 'Base32, for typing into an app.',
+          description: 'Secret in Base32, for manual entry in an app.',
           example: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
         }),
         qr_code_data: z.string().meta({
-          description: 'Address that apps read from a QR code.',
+          description: 'Address for the QR code that apps scan.',
           example:
             'otpauth://totp/Gatehouse:li.ming?issuer=Gatehouse&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP',
         }),

@@ -13,28 +13,28 @@ export const Status = z
   .object({
     version: z.string().describe('Version of the server.'),
     start_time: z.int().describe('Start time of the server, in epoch seconds.'),
-    email_verification: z.boolean().describe('Registration requires a code sent by email.'),
+    email_verification: z.boolean().describe('Whether registration requires a code sent by email.'),
     github_oauth: z.boolean().describe('Whether sign-in with GitHub is enabled.'),
     github_client_id: word('Client id at GitHub.'),
     lark_client_id: word('Client id at Lark; if set, sign-in with Lark is enabled.'),
     system_name: z.string().describe('Name of the installation.'),
-    logo: address('Address of its logo'),
-    footer_html: word('Footer of its pages, as HTML.'),
-    wechat_qrcode: address('Address of the QR code of its WeChat account'),
+    logo: address('Address of the logo'),
+    footer_html: word('Footer of the pages, as HTML.'),
+    wechat_qrcode: address('Address of the QR code of the WeChat account'),
     wechat_login: z.boolean().describe('Whether sign-in with WeChat is enabled.'),
     server_address: z.string().describe('Public address of the server.'),
-    turnstile_check: z.boolean().describe('Registration and mail require a human check.'),
+    turnstile_check: z.boolean().describe('Whether registration and emails require a human check.'),
     turnstile_site_key: word('Site key of the human check.'),
     top_up_link: address('Address for buying quota'),
     chat_link: address('Address of the chat application'),
     quota_per_unit: z.number().describe('Points per dollar.'),
     display_in_currency: z.boolean().describe('Whether quota is displayed in dollars.'),
     oidc: z.boolean().describe('Whether sign-in with OpenID Connect is enabled.'),
-    oidc_client_id: word('Client id at that provider.'),
-    oidc_well_known: address('Its discovery document'),
-    oidc_authorization_endpoint: address('Its authorization endpoint'),
-    oidc_token_endpoint: address('Its token endpoint'),
-    oidc_userinfo_endpoint: address('Its userinfo endpoint'),
+    oidc_client_id: word('Client id at the OpenID Connect provider.'),
+    oidc_well_known: address('Discovery document of the OpenID Connect provider'),
+    oidc_authorization_endpoint: address('Authorization endpoint of the OpenID Connect provider'),
+    oidc_token_endpoint: address('Token endpoint of the OpenID Connect provider'),
+    oidc_userinfo_endpoint: address('Userinfo endpoint of the OpenID Connect provider'),
     linuxdo_oauth: z.boolean().describe('Whether sign-in with LinuxDO is enabled.'),
     linuxdo_client_id: word('Client id at LinuxDO.'),
     discord_oauth: z.boolean().describe('Whether sign-in with Discord is enabled.'),
@@ -52,7 +52,8 @@ export const Status = z
           example: 'default',
         }),
         registration: z.enum(['open', 'external', 'closed']).optional().meta({
-          description: 'Who can register: anyone, only users of external providers, or no one.',
+          description:
+            'Registration: open to everyone, only through external providers, or closed.',
           example: 'open',
         }),
         sign_in_providers: z
@@ -62,8 +63,8 @@ export const Status = z
                 description: 'Name in the paths of sign-in.',
                 example: 'oidc/corp',
               }),
-              title: z.string().meta({ description: 'Name for readers.', example: 'Corp' }),
-              icon: z.string().meta({ description: 'One or two characters.', example: 'C' }),
+              title: z.string().meta({ description: 'Displayed name.', example: 'Corp' }),
+              icon: z.string().meta({ description: 'Icon: one or two characters.', example: 'C' }),
               color: z
                 .string()
                 .meta({ description: 'Name of a colour, or empty.', example: 'blue' }),
@@ -76,11 +77,12 @@ export const Status = z
           example: 'https://challenges.cloudflare.com',
         }),
         manual: z.boolean().optional().meta({
-          description: 'The manual is served at `/docs/` and the API reference at `/api/docs`.',
+          description:
+            'Whether the manual is served at `/docs/` and the API reference at `/api/docs`.',
           example: true,
         }),
       })
-      .describe('Absent on a One API server, by which consoles recognize one.'),
+      .describe('Information beyond One API; absent on a One API server.'),
   })
   .meta({ id: 'Status', description: 'Public information about the installation.' })
 export type Status = z.infer<typeof Status>

@@ -25,8 +25,8 @@ import {
 } from './wire.ts'
 
 const TOKEN_NAME = 'Display name.'
-const MODELS = 'Comma list of allowed models; empty: all.'
-const SUBNET = 'Comma list of CIDR blocks from which it can be used; empty: all.'
+const MODELS = 'Comma-separated list of allowed models; empty: all.'
+const SUBNET = 'Comma-separated list of CIDR blocks from which it can be used; empty: all.'
 const TOKEN_STATUS = '1 enabled, 2 disabled, 3 expired, 4 exhausted.'
 
 const TokenId = z.int().describe('Id of the token.')
@@ -34,7 +34,7 @@ const TokenId = z.int().describe('Id of the token.')
 export const Token = z
   .object({
     id: TokenId,
-    user_id: z.int().describe('Whose it is.'),
+    user_id: z.int().describe('Id of the owner.'),
     key: z.string().meta({
       description: `${TOKEN_KEY_LENGTH} letters and digits, returned to the owner only. Clients put \`sk-\` in front.`,
       example: 'yLz0pVq3TtWc8RkXn5uHb2aGdM9eJs7fQ1wZ6iKoCxYvBrNl',
@@ -43,11 +43,11 @@ export const Token = z
     name: NullableText.describe(TOKEN_NAME),
     created_time: EpochSeconds.describe('Time of creation, in epoch seconds.'),
     accessed_time: EpochSeconds.describe(
-      'Time of the last charged call, in epoch seconds; of creation before the first.',
+      'Time of the last charged call, in epoch seconds; before the first one, time of creation.',
     ),
     expired_time: EpochSeconds.describe('Expiry, in epoch seconds; -1: never.'),
     remain_quota: Quota.describe('Remaining points; meaningless with `unlimited_quota`.'),
-    unlimited_quota: z.boolean().describe('Limited only by the owner’s balance.'),
+    unlimited_quota: z.boolean().describe('Whether only the owner’s balance limits it.'),
     used_quota: Quota.describe('Points consumed.'),
     models: NullableText.describe(MODELS),
     subnet: NullableText.describe(SUBNET),
@@ -57,23 +57,21 @@ export const Token = z
         'The server stores only a hash of the key: `key` is masked, except in the response that creates it. Gatehouse only.',
       ),
     last_ip: z.string().meta({
-      description:
-        'Client address of its last charged call; empty if none is known. Gatehouse only.',
+      description: 'Client address of the last charged call; empty if unknown. Gatehouse only.',
       example: '192.0.2.7',
     }),
     previous_key_until: EpochSeconds.describe(
-      'Until when the key before the last rotation works, in epoch seconds; 0: it does not. Gatehouse only.',
+      'Time until which the previous key works, in epoch seconds; 0: it does not. Gatehouse only.',
     ),
     capture: z
       .enum(CAPTURE_MODES)
-      .describe('What is kept of the requests and answers of its calls. Gatehouse only.'),
+      .describe('How much of the requests and responses of its calls is captured. Gatehouse only.'),
     group: z.string().meta({
-      description:
-        'The group that its calls belong to; empty if they belong to the groups of its owner. Gatehouse only.',
+      description: 'Group of its calls; empty: the owner’s groups. Gatehouse only.',
       example: '',
     }),
     limits: LimitStanding.optional().describe(
-      'Its limits and what is used of them; absent in lists. Gatehouse only.',
+      'Limits with their usage; absent in lists. Gatehouse only.',
     ),
   })
   .meta({ id: 'Token', description: 'A credential of a user for calling models.' })
@@ -91,14 +89,14 @@ export const TokenInput = z
       minimum: -1,
       maximum: QUOTA_MAX,
     }),
-    unlimited_quota: optional(z.boolean()).describe('Limited only by the owner’s balance.'),
+    unlimited_quota: optional(z.boolean()).describe('Whether only the owner’s balance limits it.'),
     models: optional(Text).describe(MODELS),
     subnet: optional(Text).describe(SUBNET),
     capture: optional(z.enum(CAPTURE_MODES)).describe(
-      'How much of its calls is captured with their log rows: nothing, settings and sizes, text without likely secrets, or everything. If omitted: unchanged, on creation `off`. Gatehouse only.',
+      'How much of the requests and responses of its calls is captured: nothing, settings and sizes, text without likely secrets, or everything. If omitted: unchanged, on creation `off`. Gatehouse only.',
     ),
     limits: optional(LimitInput).describe(
-      'Replaces all of its limits; if omitted: unchanged. Gatehouse only.',
+      'Replaces all limits; if omitted: unchanged. Gatehouse only.',
     ),
     group: optional(Text).describe(
       'One of `/api/user/self/groups`, or empty; if omitted: unchanged, on creation the owner’s groups. Gatehouse only.',
@@ -130,7 +128,7 @@ const TokenUpdate = z
     models: models.meta({ [NEEDED]: true }),
     subnet: subnet.meta({ [NEEDED]: true }),
     status: optional(WholeNumber).describe(
-      'Not written. 1 is rejected if the stored token could not be used.',
+      'Not written; 1 is rejected if the stored token could not be used.',
     ),
     remain_quota_was: optional(Quota).describe(
       'The `remain_quota` that the caller read before; the difference is booked, so that points spent meanwhile are counted. Gatehouse only.',
@@ -259,11 +257,12 @@ export const tokenApi = {
     body: z
       .object({
         grace_hours: z.int().min(0).max(GRACE_HOURS_MAX).default(0).meta({
-          description: 'Hours for which the previous key still works; 0: it ends at once.',
+          description:
+            'Hours for which the previous key still works; 0: it stops working immediately.',
           example: 24,
         }),
       })
-      .meta({ id: 'TokenRotation', description: 'How a key is replaced.' }),
+      .meta({ id: 'TokenRotation', description: 'Options of the replacement of a key.' }),
     data: Token,
   }),
   endPreviousKey: del('/api/token/:id/previous_key', {

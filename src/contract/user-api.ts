@@ -27,8 +27,8 @@ import {
   Withheld,
 } from './wire.ts'
 
-const ROLE = '1 ordinary user, 10 administrator, 100 root.'
-const GROUPS = 'Comma list of groups, tried in this order.'
+const ROLE = '1 ordinary user, 10 administrator, 100 super admin.'
+const GROUPS = 'Comma-separated list of groups, tried in this order.'
 
 const binding = (provider: string) =>
   NullableText.meta({ description: `Account at ${provider}, or empty.`, example: '' })
@@ -47,15 +47,15 @@ const account = {
   oidc_id: binding('the OpenID Connect provider'),
   verification_code: Withheld,
   access_token: Withheld,
-  quota: NullableWholeNumber.describe('Points left.'),
-  used_quota: NullableWholeNumber.describe('Points consumed in total.'),
-  request_count: NullableWholeNumber.describe('Number of billed calls in total.'),
+  quota: NullableWholeNumber.describe('Remaining points.'),
+  used_quota: NullableWholeNumber.describe('Points consumed.'),
+  request_count: NullableWholeNumber.describe('Number of billed calls.'),
   group: NullableText.describe(GROUPS),
   aff_code: NullableText.meta({
     description: 'Invite code of the user.',
     example: 'x7Kq',
   }),
-  inviter_id: NullableWholeNumber.describe('Id of the user who invited them; 0: none.'),
+  inviter_id: NullableWholeNumber.describe('Id of the inviting user; 0: none.'),
 }
 
 const User = z
@@ -65,10 +65,10 @@ const User = z
       .boolean()
       .optional()
       .describe(
-        'Whether the account has an authenticator app or a passkey; only for a single user. Gatehouse only.',
+        'Whether the account has an authenticator app or a passkey; absent in lists. Gatehouse only.',
       ),
     limits: LimitStanding.optional().describe(
-      'Limits with their usage; only for a single user. Gatehouse only.',
+      'Limits with their usage; absent in lists. Gatehouse only.',
     ),
   })
   .meta({ id: 'User', description: 'An account of this installation.' })
@@ -123,7 +123,7 @@ const require_2fa = z
   )
 
 const flow_token = z.string().optional().meta({
-  description: 'Names the sign-in for its second step, for five minutes; a cookie holds it too.',
+  description: 'Identifies the sign-in in its second step, for five minutes; also set as a cookie.',
   example: '4Yw0cV1ZrJ9mT8kQd2hXs7LbNf6GpAe3UiRoKtWyMzE',
 })
 
@@ -132,7 +132,7 @@ const second_factor_methods = z
   .optional()
   .meta({
     description:
-      'With `require_2fa`: what completes the sign-in, a code or `POST /api/user/passkey/login/begin`. Gatehouse only.',
+      'With `require_2fa`: ways to complete the sign-in, a code or `POST /api/user/passkey/login/begin`. Gatehouse only.',
     example: ['code'],
   })
 
@@ -173,10 +173,12 @@ const ignored_proxy = z
     setting: z
       .string()
       .meta({ example: 'TRUSTED_PROXIES=127.0.0.1' })
-      .describe('Setting that makes its headers trusted.'),
+      .describe('Setting that makes the server trust its headers.'),
   })
   .optional()
-  .describe('For root: a proxy whose forwarding headers are ignored, if there is one.')
+  .describe(
+    'For super admins: a proxy whose forwarding headers are ignored; omitted if no proxy was ignored.',
+  )
 
 export const Self = z
   .object({
@@ -187,7 +189,7 @@ export const Self = z
     access_token_set: z
       .boolean()
       .optional()
-      .describe('Whether a system access token exists; a new one replaces it. Gatehouse only.'),
+      .describe('Whether a system access token exists, which a new one replaces. Gatehouse only.'),
   })
   .meta({ id: 'Self', description: 'The caller’s own account.' })
 export type Self = z.infer<typeof Self>
@@ -237,7 +239,7 @@ const UserCreate = z
       maxLength: DISPLAY_NAME_LENGTH_MAX,
     }),
     role: optional(WholeNumber).describe(
-      'Not written: a new user is an ordinary one. Rejected unless lower than the caller’s.',
+      'Not written: a new user is an ordinary one. A role that is not below the caller’s is rejected.',
     ),
     email: UnreadEmail,
   })
@@ -262,7 +264,7 @@ const UserUpdate = z
       `Display name; may be empty. ${atMost(DISPLAY_NAME_LENGTH_MAX)}`,
     ),
     password: optional(Text).describe(
-      `New password, which ends the user's sessions and access token. ${password.description} ${unchanged}`,
+      `New password; ends the user’s sessions and access token. ${password.description} ${unchanged}`,
     ),
     role: optional(WholeNumber).describe(`${ROLE} 0 or omitted: unchanged.`),
     status: optional(WholeNumber).describe('1 enables, 2 disables. 0 or omitted: unchanged.'),
@@ -281,7 +283,7 @@ const UserUpdate = z
       'The `quota` that the caller read before; the difference is booked, so that points spent meanwhile are counted. Gatehouse only.',
     ),
     limits: optional(LimitInput).describe(
-      'Replaces all of the user’s limits; if omitted: unchanged. Gatehouse only.',
+      'Replaces all limits; if omitted: unchanged. Gatehouse only.',
     ),
   })
   .meta({
@@ -385,7 +387,7 @@ export const userApi = {
     name: 'searchUsers',
     summary: 'Finds users by id, or by part of username, email address or display name.',
     access: 'admin',
-    query: keyword('An id, or part of one of the texts; empty: all.'),
+    query: keyword('An id, or part of username, email address or display name; empty: all.'),
     data: z.array(User),
     counted: true,
   }),
@@ -419,7 +421,7 @@ export const userApi = {
     body: z
       .object({
         username: needed(Text).describe('Exact name of the user.'),
-        action: needed(Text).meta({ description: 'What to do.', enum: MANAGE_ACTIONS }),
+        action: needed(Text).meta({ description: 'Action on the user.', enum: MANAGE_ACTIONS }),
       })
       .meta({ id: 'ManageAction', description: 'An action on a user.' }),
     data: PartialUser,
@@ -444,7 +446,7 @@ export const userApi = {
           maximum: QUOTA_MAX,
         }),
         remark: optional(z.string().max(REMARK_LENGTH_MAX)).meta({
-          description: 'Text of the log row; if omitted, that points were added through the API.',
+          description: 'Text of the log row; if omitted, a default text.',
           example: '订单 1001',
         }),
       })

@@ -91,7 +91,7 @@ test('a delayed task waits, unless idle is called', async () => {
   const { background } = aBackground()
   const done: string[] = []
   background.later('mail', 'soon', 5, async () => void done.push('soon'))
-  await expect.poll(() => done, { timeout: 15_000 }).toEqual(['soon'])
+  await expect.poll(() => done).toEqual(['soon'])
   background.later('mail', 'in an hour', 3_600_000, async () => {
     done.push('at once')
     background.later('mail', 'and what follows', 3_600_000, async () => void done.push('that too'))

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// JavaScript without static imports: an older Node must get as far as the sentence below. It could
-// not read TypeScript, and the database driver crashes it.
+// JavaScript without static imports: an older Node must reach the message below. It cannot read
+// TypeScript, and the database driver crashes it.
 const NODE_MAJOR_MIN = 24
 
 if (Number(process.versions.node.split('.')[0]) < NODE_MAJOR_MIN) {

@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000
 
 /**
  * Returns the second at which clocks show this many milliseconds. A skipped time counts as the
- * moment of the skip, as in PostgreSQL; of a repeated time the first counts.
+ * moment of the skip, as in PostgreSQL; if a time occurs twice, the first occurrence counts.
  */
 export function secondsShown(clock: ZoneClock, shown: number): number {
   const offsetAt = (ms: number): number => clock(ms) - ms

@@ -29,7 +29,7 @@ async function startWorkers() {
     lines()
       .filter(({ msg }) => msg === 'worker started')
       .map(({ worker }) => Number(worker))
-  await expect.poll(() => workers().length, { timeout: 20_000 }).toBe(2)
+  await expect.poll(() => workers().length).toBe(2)
   const address = String(lines().find((line) => 'address' in line)?.['address'])
   return { ...started, lines, workers, address }
 }
@@ -74,7 +74,7 @@ test('workers share a port and their metrics, and are replaced without a failed 
   const end = keepCalling(server.address)
   server.program.kill('SIGHUP')
   const stopped = () => server.lines().filter(({ msg }) => msg === 'worker stopped').length
-  await expect.poll(stopped, { timeout: 20_000 }).toBe(2)
+  await expect.poll(stopped).toBe(2)
   const statuses = await end()
   expect(statuses.length).toBeGreaterThan(0)
   expect(new Set(statuses)).toEqual(new Set([200]))
@@ -92,7 +92,7 @@ test('a worker that was killed is replaced, and the other one serves meanwhile',
   const response = await fetch(`${server.address}api/status`)
   expect(response.status).toBe(200)
   await response.text()
-  await expect.poll(() => server.workers().length, { timeout: 20_000 }).toBe(3)
+  await expect.poll(() => server.workers().length).toBe(3)
   // Without their supervisor workers end too.
   server.program.kill('SIGKILL')
   const isServing = () =>
@@ -100,7 +100,7 @@ test('a worker that was killed is replaced, and the other one serves meanwhile',
       () => true,
       () => false,
     )
-  await expect.poll(isServing, { timeout: 10_000 }).toBe(false)
+  await expect.poll(isServing).toBe(false)
 })
 
 test('several workers need PostgreSQL; a first worker that cannot start ends all', async () => {

@@ -23,7 +23,10 @@ export type Step = {
   wait?: number
   /** Required agreement: all values (default), rows in any order, types only, the status only. */
   compare?: 'set' | 'shape' | 'status'
-  /** Whether the response also contains what the upstream received since the last such step. */
+  /**
+   * Whether the recorded response also contains the requests that the upstream received since the
+   * last step with this flag.
+   */
   upstream?: boolean
   answer: Answer
 }

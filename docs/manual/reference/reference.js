@@ -43,9 +43,81 @@ const dark = {
   fab: { backgroundColor: '#242a31', color: '#5ad1c0' },
 }
 
-Redoc.init(
-  place.dataset.description,
-  { nonce, theme: isDark ? dark : light, expandResponses: '200', jsonSampleExpandLevel: 3 },
-  place,
-)
+/** The console's language, which a link may override; Chinese is its default. */
+function languageOf() {
+  const linked = new URLSearchParams(location.search).get('language')
+  try {
+    return (linked ?? localStorage.getItem('language')) === 'en' ? 'en' : 'zh'
+  } catch {
+    return linked === 'en' ? 'en' : 'zh'
+  }
+}
+const language = languageOf()
+document.documentElement.lang = language === 'zh' ? 'zh-CN' : 'en'
+
+const labels = {
+  enum: '可选值',
+  enumSingleValue: '固定值',
+  enumArray: '元素',
+  default: '默认值',
+  deprecated: '已弃用',
+  example: '示例',
+  examples: '示例',
+  recursive: '递归',
+  arrayOf: '数组：',
+  const: '固定值',
+  noResultsFound: '没有找到',
+  download: '下载',
+  downloadSpecification: '下载 OpenAPI 描述',
+  responses: '响应',
+  requestSamples: '请求示例',
+  responseSamples: '响应示例',
+}
+
+const texts = {
+  'Search...': '搜索…',
+  'Authorizations:': '认证方式：',
+  ' Parameters': ' 参数',
+  'Request Body schema: ': '请求体：',
+  'Response Schema: ': '响应体：',
+  ' Response Headers ': ' 响应头 ',
+  'Content type': '内容类型',
+  Payload: '请求体',
+  Copy: '复制',
+  Copied: '已复制',
+  ' Expand all ': ' 全部展开 ',
+  ' Collapse all ': ' 全部收起 ',
+  required: '必填',
+  characters: '个字符',
+  items: '项',
+  'non-empty': '非空',
+  'One of': '其中之一',
+  'Any of': '任意一种',
+  'property name': '字段名',
+  'additional property': '任意字段',
+}
+
+async function show() {
+  const headers = { 'Accept-Language': document.documentElement.lang }
+  const response = await fetch(place.dataset.description, { headers })
+  if (!response.ok) throw new Error(`HTTP ${response.status}`)
+  if (language === 'zh') window.redocTexts = texts
+  const options = {
+    nonce,
+    theme: isDark ? dark : light,
+    expandResponses: '200',
+    jsonSampleExpandLevel: 3,
+    minCharacterLengthToInitSearch: 2,
+    downloadUrls: [{ url: place.dataset.description }],
+    ...(language === 'zh' ? { labels } : {}),
+  }
+  Redoc.init(await response.json(), options, place)
+}
+
+show().catch((error) => {
+  place.textContent =
+    language === 'zh'
+      ? `接口文档加载失败（${error.message}），请稍后刷新页面。`
+      : `The API reference could not be loaded (${error.message}). Reload the page later.`
+})
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => location.reload())

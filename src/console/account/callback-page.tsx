@@ -15,7 +15,7 @@ import { mayRetry, RETRIES_MAX, waitMs } from './callback-retry.ts'
 /** Sends the request of a provider's callback. */
 function finish(provider: RedirectingProvider, query: Required<CallbackQuery>) {
   if (!provider.startsWith('oidc/')) {
-    // Each of the other names is the end of a path.
+    // All names without the prefix `oidc/` have a path of their own.
     return callWhole(`GET /api/oauth/${provider as UnnamedProvider}`, { query })
   }
   const params = { name: provider.slice('oidc/'.length) }

@@ -252,8 +252,8 @@ export function keepsSecret(
 }
 
 /**
- * Whether this part of a composed key may stay empty beside the first part, entered or stored. A
- * stored key is complete: without a second part, none is needed.
+ * Whether this part of a composed key may stay empty if the first part is entered or stored. A
+ * stored key is complete: if it has no second part, none is required.
  */
 export function isOptionalPart(
   form: ChannelForm,

@@ -34,7 +34,7 @@ interface Offer {
   models: string[]
 }
 
-/** Identifies the upstream that a form would query: the models of another one do not apply. */
+/** Identifies the upstream that a form would query: models of a different upstream do not apply. */
 function questionOf(form: ChannelForm): string {
   const { type, base_url, key, config } = toInput(form)
   return JSON.stringify([type, base_url, key, config])

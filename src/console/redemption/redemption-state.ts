@@ -11,6 +11,6 @@ export const codeStates: StateNames = new Map([
 /** A used code stays used. */
 export const canToggle = (status: number): boolean => status !== RedemptionStatus.used
 
-/** The other one of the two states that users can set. */
+/** The other of the two states that users can set. */
 export const toggled = (status: number): number =>
   status === RedemptionStatus.unused ? RedemptionStatus.disabled : RedemptionStatus.unused

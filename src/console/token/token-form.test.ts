@@ -143,7 +143,7 @@ describe('form validation', () => {
     '2030-13-01',
     '12:00',
     '0',
-    // On the wire these mean never.
+    // In the API 0 and -1 mean that a token never expires.
     stampText(0),
     stampText(-1),
   ])('expiry %s is rejected', (expiry) => {

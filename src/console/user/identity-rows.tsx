@@ -15,7 +15,10 @@ import { ConfirmAction } from '../ui/actions.tsx'
 import { FactRow } from '../ui/form.tsx'
 import styles from './user.module.css'
 
-/** Whether the reader sees and unlinks this user's external accounts; not the own ones. */
+/**
+ * Whether the reader can see and unlink this user's external accounts; false for the reader's own
+ * account.
+ */
 export function useManagesIdentities(user: User): boolean {
   const hasFeature = useHasFeature()
   return hasFeature('user-identities') && user.id !== sessionUser()?.id

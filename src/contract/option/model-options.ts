@@ -185,7 +185,7 @@ export const modelOptions = {
     rows: 14,
     title: { zh: '模型能力', en: 'Model capabilities' },
     hint: {
-      zh: '以上游模型名称为键的 JSON，成员与 models.dev 相同，也可以直接粘贴 models.dev 的条目；* 匹配任意字符，名称后加 (渠道类型编号) 则只用于该类型的渠道。保存后下一次请求即生效',
+      zh: '以上游模型名称为键的 JSON，字段与 models.dev 相同，也可以直接粘贴 models.dev 的条目；* 匹配任意字符，名称后加 (渠道类型编号) 则只用于该类型的渠道。保存后下一次请求即生效',
       en: "JSON by the upstream's model name, with the members of models.dev, whose entries can be pasted. * stands for any characters; a name followed by (channel type number) is for channels of that type. Applies to the next request after saving",
     },
     placeholder: {

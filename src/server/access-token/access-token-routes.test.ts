@@ -119,7 +119,7 @@ forEachDatabase('system access tokens', (open) => {
     expect(end.message).toBe(text('access_token_session_needed'))
   })
 
-  describe('the one of the wire', () => {
+  describe('the unnamed token of One API', () => {
     test('is listed first, makes its successor, and cannot make named ones', async () => {
       const accessToken = await anAccessToken(server, user.id)
       await made()

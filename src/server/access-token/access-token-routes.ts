@@ -23,7 +23,10 @@ import {
 /** Number of hash characters that identify an access token, unique within an account. */
 const ID_LENGTH = 16
 
-/** Routes for system access tokens: the one of the wire, the own ones, and those of a user. */
+/**
+ * Routes for system access tokens: the unnamed token of One API, the caller's named tokens, and
+ * those of another user.
+ */
 export function accessTokenRoutes(app: App): Route[] {
   const { database, clock } = app
   return [

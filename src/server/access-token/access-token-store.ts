@@ -4,8 +4,8 @@ import { sha256 } from '../secrets.ts'
 import { findUser, type StoredUser } from '../user/user-store.ts'
 
 /**
- * System access tokens of users. The one of the wire is in `access_tokens`, or, if One API created
- * it, as text in `users.access_token`; those with a name are in `named_access_tokens`.
+ * System access tokens of users. The unnamed token of One API is in `access_tokens`, or, if One API
+ * created it, as text in `users.access_token`; those with a name are in `named_access_tokens`.
  */
 
 export interface ListedAccessToken {
@@ -143,7 +143,7 @@ const namedToken = (row: {
   usedAddress: row.used_address,
 })
 
-/** Returns all access tokens of a user: the one of the wire, then the others, newest first. */
+/** Returns all access tokens of a user: the unnamed token first, then the others, newest first. */
 export async function accessTokensOf(db: Queries, user: StoredUser): Promise<ListedAccessToken[]> {
   const wire = await wireTokenOf(db, user)
   const named = await db

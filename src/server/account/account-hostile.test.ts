@@ -135,7 +135,8 @@ forEachDatabase('hostile visitors', (open) => {
         const answer = await server.call('GET', '/api/user/self', { as: { cookie: wrong } })
         expect([what, answer.status]).toEqual([what, 401])
       }
-      // Of two of one name the first counts; the framework's word, and nothing is mixed.
+      // The framework uses the first of two cookies with the same name; their values are never
+      // mixed.
       const two = await server.call('GET', '/api/user/self', {
         as: { cookie: `session=made.up; ${cookie}` },
       })

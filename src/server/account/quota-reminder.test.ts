@@ -159,7 +159,7 @@ forEachDatabase('quota reminders', (open) => {
     expect(await subjects()).toEqual([LOW])
     expect(await toldLevel()).toBe(low)
     await add()
-    await expect.poll(toldLevel, { timeout: 5000 }).toBe(none)
+    await expect.poll(toldLevel).toBe(none)
   })
 
   test('an admin’s edit of a low balance sends no mail', async () => {

@@ -106,7 +106,7 @@ describe.each(CASES)('%s of a real One API server', (_name, adopt) => {
       })
       const one =
         table === 'options' ? `"key" = 'Notice'` : table === 'abilities' ? 'true' : 'id = 3'
-      // SQLite's ids come by themselves, PostgreSQL's from the sequences that One API uses.
+      // SQLite assigns the ids itself; PostgreSQL uses One API's sequences.
       await database.run(
         `INSERT INTO ${table} (${names}) SELECT ${changed.join(', ')} FROM ${table} WHERE ${one}`,
       )

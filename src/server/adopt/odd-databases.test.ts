@@ -185,7 +185,7 @@ describe.each(FIXTURES_BY_ENGINE)('on %s', (engine, open) => {
     const { options } = server.app
     expect(options.number('RetryTimes')).toBe(0)
     expect(options.ratios().otherwise).toBe('30')
-    // Where One API saw no `true`, registration was closed.
+    // One API closes registration for any value other than `true`.
     expect(options.flag('RegisterEnabled')).toBe(false)
     expect(options.number('QuotaForInviter')).toBe(0)
     expect(options.ratios().group.size).toBe(0)

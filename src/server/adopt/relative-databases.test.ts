@@ -14,7 +14,10 @@ import { startTestServer } from '../test/test-app.ts'
 import { loadDumps } from './import-dump.ts'
 import { subnetsOf } from './relative/subnets.ts'
 
-/** Databases with figures beyond counting, and those of programs that descend from One API. */
+/**
+ * Databases with numbers that JavaScript cannot represent exactly, and those of programs derived
+ * from One API.
+ */
 
 const MOST = 2 ** 50
 

@@ -19,7 +19,8 @@ forEachDatabase('names that our migrations give', (open) => {
     expect(taken.filter((name) => name.startsWith('table ')).toSorted()).toEqual(
       ours.map((name) => `table ${name}`).toSorted(),
     )
-    // Columns that a later script gives to a table of ours are another program's only with it.
+    // A column that a later script adds to one of our tables is foreign only if the table is
+    // foreign.
     const columns = taken.filter((name) => isOneApiTable(/^column (\w+)/.exec(name)?.[1] ?? ''))
     expect(columns.toSorted()).toEqual(
       unknownColumns(tables)

@@ -50,7 +50,7 @@ export class ChainCheck {
   add(row: ChainedAudit): void {
     const name = `audit entry ${row.id} (${row.action}, actor ${row.actor_id})`
     if (row.prev_hash === null || row.hash === null) {
-      // Those before the first hash are of earlier versions.
+      // Earlier versions wrote the entries before the first hash.
       if (this.count > 0) {
         this.problems.push(
           `${name} has no hash: it was added past Gatehouse, or by an earlier version that ran beside this one`,

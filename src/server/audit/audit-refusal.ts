@@ -19,8 +19,9 @@ export interface AuditedRefusal {
 const ALL = 'all'
 
 /**
- * Records a refusal in the background. Those of an address, of an account and of all together are
- * limited per hour, so that no client can fill the table; the rest is in the program's output.
+ * Records a refusal in the background. The number of entries per hour is limited for each address,
+ * for each account and in total, so that no client can fill the table; further refusals are only in
+ * the program's output.
  */
 export function recordRefusal(app: App, refusal: AuditedRefusal): void {
   const { account, address } = refusal

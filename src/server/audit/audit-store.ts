@@ -104,14 +104,14 @@ export function auditPage(
     .execute()
 }
 
-/** By name, or by id if the word is a number. */
+/** Condition that matches the name, or the id if the word is a number. */
 function named(who: 'actor' | 'target', word: string) {
   const name = sql<boolean>`${sql.ref(`${who}_name`)} = ${word}`
   if (!/^\d{1,15}$/.test(word)) return name
   return sql<boolean>`(${name} OR ${sql.ref(`${who}_id`)} = ${Number(word)})`
 }
 
-/** Returns the actions of a noun or a full action; an unknown word stands for itself. */
+/** Returns the actions of a noun or a full action; an unknown word is returned unchanged. */
 function actionsOf(word: string): string[] {
   const known = AUDIT_ACTIONS.filter((action) => action === word || action.startsWith(`${word}.`))
   return known.length === 0 ? [word] : known

@@ -62,7 +62,7 @@ describe('what a channel form takes, by its shape and its rules', () => {
   test.each(['weight', 'priority', 'type', 'status'])('%s', (member) =>
     forEachValue(NUMBERS, async (_what, json, value) => {
       const channel = await accepted(member, json)
-      // A text is no number, and a fraction no whole one.
+      // Texts and fractions are not integers.
       if (value === null) return expect(channel).toBeNull()
       if (channel === null) return
       expect(Number.isSafeInteger(channel.weight)).toBe(true)

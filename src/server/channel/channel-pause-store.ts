@@ -75,8 +75,8 @@ export const trialDelaySeconds = (trials: number): number =>
 export const NEVER_TRIED_SECONDS = 253_402_300_799
 
 /**
- * Whether a trial is due. One further ahead than the longest delay was stored by a clock that was
- * ahead.
+ * Whether a trial is due. A time that is further ahead than the longest delay was stored while the
+ * clock was wrong, and is due too.
  */
 export const isTrialDue = (nextTrialSeconds: number, nowSeconds: number): boolean =>
   nextTrialSeconds <= nowSeconds ||

@@ -135,7 +135,7 @@ test('a server whose output is not read continues, and ends on SIGTERM', async (
   const { program, ended } = start(['serve'], { DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' })
   program.stdout.destroy()
   await expect
-    .poll(() => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String), { timeout: 20_000 })
+    .poll(() => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String))
     .toMatchObject({ success: true })
   program.kill('SIGTERM')
   expect((await ended).code).toBe(0)
@@ -155,7 +155,7 @@ test('a server whose output fails continues, and ends', async () => {
   onTestFinished(() => void program.kill('SIGKILL'))
   fs.closeSync(output)
   const signedIn = () => signIn(`http://127.0.0.1:${PORT}/`, '123456').catch(String)
-  await expect.poll(signedIn, { timeout: 20_000 }).toMatchObject({ success: true })
+  await expect.poll(signedIn).toMatchObject({ success: true })
   program.kill('SIGTERM')
   expect(await once(program, 'exit')).toEqual([0, null])
 })
@@ -169,7 +169,7 @@ test('a server lets a call finish after SIGHUP, however often it comes', async (
   call.write(`${head}Expect: 100-continue\r\n\r\n{`)
   expect(String(await once(call, 'data'))).toContain('100 Continue')
   program.kill('SIGHUP')
-  await expect.poll(() => said.out, { timeout: 20_000 }).toContain('"stopping"')
+  await expect.poll(() => said.out).toContain('"stopping"')
   program.kill('SIGHUP')
   call.write('}')
   expect(String(await once(call, 'data'))).toContain('HTTP/1.1 200 OK')
@@ -201,7 +201,7 @@ test('on an address that others reach, root gets a random password that is print
   expect((await ended).out).not.toContain('shown once')
 })
 
-// That the next start leaves the new one alone: `bootstrap.test.ts`.
+// `bootstrap.test.ts` checks that the next start keeps the new password.
 test('the default password of a start on loopback ends when others can reach the server', async () => {
   const DATA_DIR = newFolder()
   const alone = await serve({ DATA_DIR })
@@ -387,4 +387,4 @@ test('a demo on a port that the system picks says which', async () => {
   expect((await fetch(`${address}healthz`)).status).toBe(200)
   program.kill('SIGTERM')
   await ended
-}, 120_000)
+})

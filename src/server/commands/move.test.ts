@@ -10,7 +10,7 @@ import { runProgram } from '../test/run-program.ts'
 function run(args: string[], env: Record<string, string>) {
   const started = runProgram(args, { LOG_FORMAT: 'json', ...env }, newFolder())
   const told = async (pattern: RegExp): Promise<string> => {
-    await expect.poll(() => started.said.out, { timeout: 30_000 }).toMatch(pattern)
+    await expect.poll(() => started.said.out).toMatch(pattern)
     return pattern.exec(started.said.out)?.[1] ?? ''
   }
   return { ...started, told }
@@ -64,7 +64,7 @@ test('sessions are kept; a file in use is refused until its server has ended', a
   expect(again.err).toBe(
     'nothing was moved: the database is not empty; data can only be moved into an empty database\n',
   )
-}, 120_000)
+})
 
 test('the secret is the one that the server signs with, and of another server none', async () => {
   const [beside, DATA_DIR] = [newFolder(), newFolder()]
@@ -82,7 +82,7 @@ test('the secret is the one that the server signs with, and of another server no
   const env = { DATA_DIR, SQLITE_PATH: file, SQL_DSN: url }
   expect(await runCommand(['move'], env)).toMatchObject({ code: 0 })
   expect(await secretOf(url)).toEqual([{ value: 'ours' }])
-}, 60_000)
+})
 
 test('a move that is killed leaves nothing', async () => {
   const file = path.join(newFolder(), 'gatehouse.db')
@@ -95,8 +95,8 @@ test('a move that is killed leaves nothing', async () => {
   await told(/(moved 100000 rows of logs)/)
   program.kill('SIGKILL')
   expect((await ended).code).toBeNull()
-  await expect.poll(() => tablesOf(url), { timeout: 10_000 }).toEqual([])
-}, 60_000)
+  await expect.poll(() => tablesOf(url)).toEqual([])
+})
 
 test('wrong options are reported in one line, without the password', async () => {
   const folder = newFolder()
@@ -117,4 +117,4 @@ test('wrong options are reported in one line, without the password', async () =>
   expect(noServer).toMatchObject({ code: 1 })
   expect(noServer.err).toMatch(/^nothing was moved: .*ECONNREFUSED.*\n$/)
   expect(noServer.err).not.toContain('secret-word')
-}, 60_000)
+})

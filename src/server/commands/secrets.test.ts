@@ -17,7 +17,7 @@ const idOf = (key: string): string => keyringOf([key]).ids[0] ?? ''
 async function serve(env: Record<string, string>) {
   const started = runProgram(['serve', '--port', '0'], { LOG_FORMAT: 'json', ...env }, newFolder())
   const pattern = /"address":"([^"]+)"/
-  await expect.poll(() => started.said.out, { timeout: 30_000 }).toMatch(pattern)
+  await expect.poll(() => started.said.out).toMatch(pattern)
   const stop = async () => {
     started.program.kill('SIGTERM')
     await started.ended

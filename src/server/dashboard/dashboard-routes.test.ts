@@ -205,9 +205,7 @@ forEachDatabase('dashboard', (open) => {
     await post(setup, client, chatBody('nobody-serves-this'))
     await post(setup, client, '{"not json')
     await post(setup, client, chatBody(good))
-    await expect
-      .poll(async () => (await overview(lastDays(1), admin)).totals.failures, { timeout: 15_000 })
-      .toBe(3)
+    await expect.poll(async () => (await overview(lastDays(1), admin)).totals.failures).toBe(3)
     const rows = await setup.database.read.selectFrom('failures_hourly').selectAll().execute()
     expect(rows.map((row) => [row.model_name, row.failures]).toSorted()).toEqual([
       ['', 2],
@@ -262,7 +260,7 @@ forEachDatabase('dashboard', (open) => {
       [(await call(`/api/dashboard/failures?${query}`, as)).data].flat().map((row) => Object(row))
     const byId = (answer: { headers: object }, as = admin) =>
       listed(as, `request_id=${Object(answer.headers)['x-oneapi-request-id']}`)
-    await expect.poll(async () => (await byId(last)).length, { timeout: 15_000 }).toBe(1)
+    await expect.poll(async () => (await byId(last)).length).toBe(1)
 
     for (const [index, [code, { name }]] of Object.entries(refused).entries()) {
       const [row, ...others] = await listed(admin, `request_id=${ids.get(code)}`)

@@ -1,7 +1,7 @@
 /**
  * Splits `postgres://user:password@host1:5432,host2:5432/name` into one address per host, in order.
- * `target_session_attrs` is removed, because the driver does not know it: of several hosts the one
- * that accepts writes is used.
+ * `target_session_attrs` is removed, because the driver does not support it; the server uses the
+ * host that accepts writes anyway.
  */
 export function addressesIn(dsn: string): string[] {
   const { head, hosts, tail } = partsOf(dsn)

@@ -39,7 +39,7 @@ beforeAll(async () => {
   reads = opened
   root = await aUser(server, { role: Role.root })
   other = await aUser(server, { role: Role.root })
-}, 60_000)
+})
 afterAll(async () => {
   await onReplica.end()
   await server.close()
@@ -54,7 +54,7 @@ const pause = async () => {
       'SELECT pg_get_wal_replay_pause_state() AS state',
     )
     expect(rows[0]?.state).toBe('paused')
-  }, 5000)
+  }, 60_000)
 }
 const resume = () => onReplica.query('SELECT pg_wal_replay_resume()')
 
@@ -64,7 +64,7 @@ const caughtUp = () =>
     const before = reads.counts.replica
     await usersSeenBy(root)
     expect(reads.counts.replica).toBeGreaterThan(before)
-  }, 10_000)
+  }, 60_000)
 
 async function usersSeenBy(user: TestUser): Promise<string> {
   const { text, json } = await server.call('GET', '/api/user/?p=0&order=', { as: user })
@@ -127,14 +127,14 @@ test('a user sees an own change immediately, others when the replica has it', as
   expect(await usersSeenBy(root)).toContain('newcomer')
   expect(await usersSeenBy(other)).not.toContain('newcomer')
   await resume()
-  await vi.waitFor(async () => expect(await usersSeenBy(other)).toContain('newcomer'), 10_000)
+  await vi.waitFor(async () => expect(await usersSeenBy(other)).toContain('newcomer'), 60_000)
   await caughtUp()
 })
 
 test('a replica that is too far behind is not read', async () => {
   await pause()
   await createUser('latecomer')
-  await vi.waitFor(() => expect(reads.lagSeconds()).toBeGreaterThan(LAG_MAX_SECONDS), 10_000)
+  await vi.waitFor(() => expect(reads.lagSeconds()).toBeGreaterThan(LAG_MAX_SECONDS), 60_000)
   const counts = await countsDuring(async () => {
     expect(await usersSeenBy(other)).toContain('latecomer')
   })
@@ -159,7 +159,7 @@ test('a replica that lacks an unwritten commit from before it was opened is not 
     const opened = await openReplica(settings, { write: server.database.write, silenceMs: 1000 })
     expect(opened.reads.lagSeconds()).toBe(Infinity)
     process.kill(writer.pid, 'SIGCONT')
-    await vi.waitFor(() => expect(opened.reads.lagSeconds()).toBeLessThan(LAG_MAX_SECONDS), 10_000)
+    await vi.waitFor(() => expect(opened.reads.lagSeconds()).toBeLessThan(LAG_MAX_SECONDS), 60_000)
     await onReplica.query('SELECT FROM migrated')
     await opened.close()
   } finally {

@@ -49,7 +49,7 @@ export interface TokenRow {
   gh_previous_key_until: Generated<number | null>
   /** Client address of the last settled call. */
   gh_last_ip: Generated<string | null>
-  /** `expired_time` of which the owner was reminded. */
+  /** `expired_time` about which the owner was reminded. */
   gh_expiry_reminded: Generated<number | null>
 }
 
@@ -359,7 +359,7 @@ export interface Schema {
   }
   sign_in_devices: { user_id: number; device: string; seen_at: number }
   user_languages: { user_id: number; language: string }
-  /** The one of the wire. */
+  /** System access tokens of One API's kind: one per user, without name or scopes. */
   access_tokens: {
     user_id: number
     token_hash: string

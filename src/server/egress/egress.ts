@@ -8,8 +8,8 @@ import { addressClass } from './address-class.ts'
 
 /**
  * Outgoing connections. Names are resolved here, every address is classified, and the connection
- * uses exactly the classified address, so that a second lookup cannot return another one. Redirects
- * are never followed.
+ * uses exactly the classified address, so that a second lookup cannot return a different address.
+ * Redirects are never followed.
  */
 export interface Egress {
   /**

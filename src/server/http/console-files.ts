@@ -192,7 +192,10 @@ function sendFile(reply: FastifyReply, file: string): FastifyReply {
   return reply.sendFile(file)
 }
 
-/** Sends the page with its own nonce. Compressed here, because no route declares it. */
+/**
+ * Sends the page with its own nonce. Compresses it here, because the response compression does not
+ * cover undeclared routes.
+ */
 function sendPage(
   { request, reply, app }: { request: FastifyRequest; reply: FastifyReply; app: App },
   index: string,

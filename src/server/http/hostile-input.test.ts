@@ -21,9 +21,9 @@ interface HostileCall {
 }
 
 /**
- * The calls of the corpora that differ for an endpoint's handler: calls that parse to the same
- * input are equal, and one call stands for all that parsing rejects (`input/parse-input.test.ts`
- * has the rest).
+ * Returns the calls of the corpora that differ for an endpoint's handler: calls that parse to the
+ * same input are equal, and one call represents all that parsing rejects
+ * (`input/parse-input.test.ts` has the rest).
  */
 async function differentCalls(
   endpoint: Endpoint,
@@ -60,7 +60,7 @@ async function differentCalls(
   return [...calls.values()]
 }
 
-/** Each member alone, beside an id that exists: the others must not stand in its way. */
+/** Returns bodies with a valid id and one other member, so that no other member causes a rejection. */
 function namedBodies(endpoint: Endpoint, rootId: number): (readonly [string, unknown])[] {
   const members = membersOf(endpoint.options.body)
   return [

@@ -44,7 +44,7 @@ onSqlite('routing', (open) => {
       const visited = needsState(endpoint) ? 403 : 200
       expect(one?.status).toBe(endpoint.options.access === 'anyone' ? visited : 401)
       expect(other?.status).toBe(one?.status)
-      // Every state is another one.
+      // Each sign-in state is random, so the responses differ.
       if (endpoint === oauthApi.state) return
       expect(other?.json).toEqual(one?.json)
     })
@@ -106,7 +106,7 @@ onSqlite('routing', (open) => {
           .map(({ method }) => String(method))
         for (const method of METHODS.filter((name) => !declared.includes(name))) {
           const id = path.replace(':id', '1')
-          // Where another endpoint's id takes a word, that one answers.
+          // The path may match the id parameter of another endpoint.
           const isCaught =
             path !== id ||
             !allEndpoints.some((other) => other.method === method && matches(other.path, path))

@@ -9,7 +9,7 @@ import { startTestServer, type TestAnswer, type TestServer } from '../test/test-
  * each.
  */
 
-/** None is a non-negative integer. */
+/** Values that are not a non-negative integer. */
 const NO_NUMBERS = ['', 'abc', '-1', '1e3', '0x10', '%205', '5%20', '0.5', '1,000', '%D9%A3', 'NaN']
 
 /** Ids without a row, and invalid ids. */

@@ -308,5 +308,5 @@ async function newHistory(books: Books): Promise<BookedHistory> {
 forEachBooks('any history', (shared) => {
   test('matches the model and leaves balanced books', async () => {
     await expectAnyHistory(shared, newHistory, { step, stepsMax: 10, runs: 30 })
-  }, 60_000)
+  })
 })

@@ -5,7 +5,7 @@ import type { Database } from '../db/database.ts'
 export interface Differences {
   /** One sentence each, with the figures: the first hundred of each kind. */
   differences: string[]
-  /** How many there are in all. */
+  /** Total number of differences. */
   count: number
 }
 
@@ -104,7 +104,10 @@ function tokenCheck(scope: Scope): Check {
   }
 }
 
-/** Includes what was settled and is not part of the stored figure yet (`channel-sums.ts`). */
+/**
+ * Checks the used quota of channels, including settlements that are not added to the stored sum yet
+ * (`channel-sums.ts`).
+ */
 function channelCheck(scope: Scope): Check {
   return {
     subject: 'channel',

@@ -3,9 +3,9 @@ import type { Budget, BudgetEnds } from './limit.ts'
 
 /** Days, weeks and months in the operator's time zone, including daylight saving time. */
 export interface BudgetPeriods {
-  /** First second of each. A week begins on Monday. */
+  /** First second of each period. A week begins on Monday. */
   starts: Readonly<Record<Budget, number>>
-  /** First second of the next one. */
+  /** First second of the next period. */
   ends: BudgetEnds
 }
 

@@ -300,5 +300,5 @@ forEachBooks('any history of limited calls', (shared) => {
       .select(({ fn }) => fn.sum<number>('running').as('running'))
       .executeTakeFirstOrThrow()
     expect(Number(running)).toBe(0)
-  }, 60_000)
+  })
 })

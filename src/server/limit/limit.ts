@@ -31,8 +31,8 @@ const AHEAD_SECONDS = 3600
 export const latestStart = (nowSeconds: number): number => nowSeconds + AHEAD_SECONDS
 
 /**
- * Points used in the period that began at `start`, as far as they count in the one that began at
- * `since`.
+ * Points used in the period that began at `start`; 0 if it began before `since`, the start of the
+ * current period.
  */
 export const usedSince = (
   { start, used }: { start: number; used: number },

@@ -132,8 +132,8 @@ async function placesBefore(
   }
   let query = db.selectFrom('usage_hourly').select(['hour', 'user_id']).distinct()
   const isNobody = filter.userId === undefined && !filter.username
-  // Of two usable indexes, selects the one with fewer entries: an operation without effect on the
-  // other's column prevents its use.
+  // Selects the index with fewer entries if two are usable: an operation without effect on the
+  // column of the other index prevents its use.
   const byToken = filter.token_name !== '' && (isNobody || (await hasManyEntries(db, filter)))
   if (filter.token_name !== '') {
     query = byToken

@@ -18,9 +18,9 @@ export type SumsSubject =
   | 'channel'
   | 'username'
   | 'token'
-  /** The name is `<user id> <token name>`. */
+  /** The sums are named `<user id> <token name>`. */
   | 'own_token'
-  /** The name is the user's id. */
+  /** The sums are named by the user's id. */
   | 'user'
   | 'all_hours'
   | 'channel_hours'
@@ -99,7 +99,7 @@ const PARTS: readonly Part[] = [
 
 /** Progress of the sums. */
 export interface SumsPlace {
-  /** First second that is not in all of them; 0 without sums. */
+  /** Second before which all sums are complete; 0 if there are no sums. */
   until: number
   /** Number of parts of the hour at `until` that have been added. */
   parts: number

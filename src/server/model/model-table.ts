@@ -164,7 +164,7 @@ function merged(below: Capabilities, { ...above }: Layer): Capabilities {
       ([name, value]) =>
         value !== null &&
         value !== undefined &&
-        // Those of a layer below belong to a model that reasons.
+        // Reasoning options of a lower layer belong to a model that reasons.
         !(isSilent && (name === 'reasoning_options' || name === 'reasoning_default')),
     ),
   )

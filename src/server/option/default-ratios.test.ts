@@ -225,7 +225,7 @@ interface ConsumptionRow {
 /** The recorded server's log rows, but for those made while the operator had set ratios by hand. */
 function recordedConsumption(): ConsumptionRow[] {
   const file = new URL('../../../fixtures/recordings/relay.json', import.meta.url)
-  // The recordings are our own fixture with this shape; other steps have no such list of rows.
+  // The recordings are our own fixture with this shape; only some steps have rows in `data`.
   const { steps } = JSON.parse(readFileSync(file, 'utf8')) as {
     steps: { answer: { body: { data?: unknown } | null } }[]
   }

@@ -38,8 +38,8 @@ export function readPriceList(list: Members | null): PriceList | null {
 }
 
 /**
- * Collects entries; of a repeated name the first counts. Stops computing prices above the maximum
- * size of a list.
+ * Collects entries; if a name is repeated, the first entry counts. Stops computing prices above the
+ * maximum size of a list.
  */
 function collector() {
   const rows = new Map<string, ListedPrice>()

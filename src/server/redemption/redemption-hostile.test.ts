@@ -180,7 +180,7 @@ forEachDatabase('hostile input to redemption codes', (open) => {
         )
         expect([text, isRedeemed]).toEqual([text, false])
       }
-      // Copied with what stands around it, it is the code.
+      // White space that was copied with the code is ignored.
       const answer = await call('POST', '/api/user/topup', { key: ` ${key}\n` }, { as: user })
       expect(answer.data).toBe(100)
     })

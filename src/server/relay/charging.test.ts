@@ -439,7 +439,7 @@ forEachDatabase('a call is charged', (open) => {
           .executeTakeFirstOrThrow()
         expect(token.used_quota).toBe(served * COST)
         expect(token.remain_quota).toBe(whose === 'user' ? 0 : 10 * COST + 5 - served * COST)
-        // Refused only because others held it: it is not used up.
+        // Calls were refused only because other calls had reserved the quota, which is not used up.
         expect(token.status).toBe(TokenStatus.enabled)
       }
     })

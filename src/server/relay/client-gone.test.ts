@@ -32,8 +32,8 @@ import {
 import { useRelaySetup } from '../test/use-relay.ts'
 
 /**
- * What an abort may take to reach the upstream. Turns, because a machine that stands still for a
- * moment holds back the abort and the clock alike.
+ * Maximum turns of the event loop until an abort reaches the upstream. Not a time, because a
+ * machine that stalls delays both the abort and the clock.
  */
 const ABORT_TURNS_MAX = 25
 const TURN_MS = 10
@@ -264,7 +264,7 @@ describe('clients that go away', () => {
     for (const answer of answers) expect(billed).toContain(requestIdOf(answer))
     await expectAllWell(setup)
     await setup.close()
-  }, 60_000)
+  })
 })
 
 describe('a client that reads slowly', () => {

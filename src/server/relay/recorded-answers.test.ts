@@ -167,7 +167,10 @@ const figuresOf = (usage: TokenUsage) => ({
   reasoning: usage.reasoningTokens,
 })
 
-/** `promptRead`: the prompt as it was read here, which of Gemini may leave out what is free. */
+/**
+ * Expected token counts. `promptRead` is the prompt count that our reader returned; for Gemini it
+ * may omit tokens that are free.
+ */
 function expectedFigures(recorded: RecordedAnswer, promptRead: number) {
   const usage = definedUsage(recorded)
   if (usage === null) return null

@@ -96,7 +96,10 @@ const isPlain = ({ meta }: RecordedAnswer): boolean =>
 
 const callsIn = ({ meta }: RecordedAnswer): number => meta?.choices[0]?.tools.length ?? 0
 
-/** The telling ones, and of each provider and form the one with the most calls. */
+/**
+ * The most informative recordings, and for each provider and form the recording with the most
+ * calls.
+ */
 const chosen = (() => {
   const all = recordedAnswers().filter(isCallable)
   const others = new Map<string, RecordedAnswer>()

@@ -51,7 +51,7 @@ test('the upstream receives what it received from a real One API server', async 
   for (const [index, { name, answer, got }] of watched.entries()) {
     const sent = sentCalls(got.upstream)
     const recorded = sentCalls(answer.upstream)
-    // Before its first step stand calls of other recordings, made on the same upstream.
+    // The list begins with calls of other recordings on the same upstream.
     const want = index === 0 ? recorded.slice(-sent.length) : recorded
     expect([name, differences(want, sent, { at: name })]).toEqual([name, []])
   }

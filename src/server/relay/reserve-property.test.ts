@@ -6,7 +6,7 @@ import type { RelayClient, RelaySetup } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 import { anAdmin, type TestUser } from '../test/factories.ts'
 
-/** Points that one call may take beyond its reservation: what our count of its prompt is off by. */
+/** Points that one call may cost beyond its reservation: the error of the estimated prompt tokens. */
 const PROMPT_ERROR = 8
 
 interface Call {
@@ -108,5 +108,5 @@ forEachDatabase('any sequence of parallel calls and credits', (open) => {
       ),
       { numRuns: 12 },
     )
-  }, 60_000)
+  })
 })

@@ -28,7 +28,7 @@ onSqlite('trying another channel', (open) => {
   useRelaySetup((started) => (setup = started), { open })
   beforeEach(() => setup.app.options.set('RetryTimes', '2'))
 
-  /** A channel that fails in this way stands before one that works. */
+  /** Creates a channel that fails in this way, with a higher priority than one that works. */
   async function failingFirst(words: string, over = {}) {
     const model = aModel()
     const failing = await aRoute(setup, model, { words, priority: 9, ...over })
@@ -116,7 +116,8 @@ onSqlite('trying another channel', (open) => {
       },
     )
 
-    // An item lies with the account that made it, and only its organization reads its thoughts.
+    // An item is stored in the account that created it, and only its organization can read the
+    // reasoning.
     test.each([
       [404, null, "Item with id 'msg_1' not found."],
       [400, 'invalid_encrypted_content', 'The encrypted content could not be verified.'],
@@ -198,7 +199,8 @@ onSqlite('trying another channel', (open) => {
         const { model, client } = await failingFirst(words)
         const answer = await post(setup, client, chatBody(model))
         expect(answer.status).toBe(Number(words.slice(5)))
-        // A 404 may be the address of chat: this channel is asked once by its other one.
+        // A 404 may mean that the chat endpoint has a different address: the same channel is tried
+        // once more at that address.
         const asked = words === 'fail-404' ? 2 : 1
         expect(addressesSeen()).toEqual(Array.from({ length: asked }, () => `~${words}`))
         await expectNothingCharged(setup, client)

@@ -72,7 +72,7 @@ test('B15: reasoning is charged even if a vendor excludes it from the completion
     totalTokenCount: 35,
   }
   expect(readGeminiUsage(gemini, TOKENS_MAX).usage).toMatchObject({ completionTokens: 25 })
-  // xAI counts them in the total alone.
+  // xAI includes reasoning tokens only in the total.
   const xai = {
     prompt_tokens: 10,
     completion_tokens: 5,

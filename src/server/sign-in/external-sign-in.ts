@@ -33,7 +33,7 @@ import {
 /** A person as reported by a provider. */
 export interface External {
   provider: ExternalProvider
-  /** How error texts call it. */
+  /** Names of the provider in error texts. */
   names: ProviderNames
   person: ExternalPerson
 }

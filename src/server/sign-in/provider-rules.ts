@@ -48,7 +48,7 @@ function groupByRules(
   const named = groupsIn(rules)
   if (named.length === 0) return current
   const given = groupsIn(matching).filter(isGroup)
-  // `default` stands for no group of one's own.
+  // `default` means that the user has no other group.
   const others = groupNames(current).filter(
     (name) => !named.includes(name) && name !== DEFAULT_GROUP,
   )

@@ -10,7 +10,10 @@ import { endSessionsByAdmin } from '../user/administration.ts'
 const NAME_LENGTH = 16
 const NAME = /^[0-9a-f]{16}$/
 
-/** Routes for sessions: list one's own, end one, end the others, end those of another user. */
+/**
+ * Routes for sessions: list the caller's sessions, end one or all others, end those of another
+ * user.
+ */
 export function sessionRoutes(app: App): Route[] {
   const { database, clock, options } = app
   return [

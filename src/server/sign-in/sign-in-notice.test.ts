@@ -53,7 +53,7 @@ forEachDatabase('the notice of a sign-in', (open) => {
     expect(parsed.text).toContain('https://gate.example/base/setting')
     await signIn(IPHONE)
     await signIn(WINDOWS)
-    // The next mail is about the next new device, so that none came in between.
+    // The next email names the next new device, so no other email was sent before it.
     await signIn('curl/8.5.0')
     expect((await mailbox.next()).parsed.text).toContain('curl/8.5.0')
   })

@@ -142,7 +142,7 @@ export async function findTokenByName(
   return row === undefined ? null : stored(row)
 }
 
-/** A token, and the one of the given keys that it was found by. */
+/** A token, and the key by which it was found. */
 export interface FoundToken {
   token: StoredToken
   key: string

@@ -18,8 +18,8 @@ export async function withRenewedHash(
     return true
   })
   if (isStored) return { ...user, ...renewed }
-  // A parallel sign-in renewed it. If it is another password, the row read before stays, and the
-  // start of the session rejects it.
+  // A parallel sign-in renewed it. If the password has changed, the row that was read before is
+  // kept, and the start of the session rejects it.
   const current = await findUser(database.write, user.id)
   const isSame = await passwords.verify(password, current?.password ?? null, caller)
   return current !== undefined && isSame ? current : user

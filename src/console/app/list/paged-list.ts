@@ -177,7 +177,7 @@ export function usePagedList<Row extends { id: number }>(source: Source<Row>): P
   }
   const shown = all[kind]
   useEffect(() => {
-    // While a page is loading, the rows are still those of another one.
+    // While a page is loading, the rows are still those of the previous page.
     const isEmpty = !shown.isLoading && !shown.isRefreshing && shown.rows.length === 0
     // If the last row of the last page is gone, the page before it is now the last one.
     if (isEmpty && shown.error === null && state.page > 0) {

@@ -185,7 +185,7 @@ function BindingRow({ name, provider, bound, children }: BindingRowProps) {
 
 function sendUnbind(provider: ExternalProvider) {
   if (!provider.startsWith('oidc/')) {
-    // Each of the other names is one of the path.
+    // All names without the prefix `oidc/` are values of the path parameter.
     const unnamed = provider as Exclude<ExternalProvider, `oidc/${string}`>
     return call('DELETE /api/oauth/:provider', { params: { provider: unnamed } })
   }

@@ -21,7 +21,7 @@ import styles from './personal.module.css'
 
 const LIST = ['passkeys', 'self']
 
-/** When the passkey was added, unless an older version stored it, and last used. */
+/** Time of creation, if it was stored, and of the last use of a passkey. */
 function factsOf({ created_at, used_at }: Passkey, t: TFunction): string {
   const used = used_at === 0 ? t('未使用过') : t('最近使用 {{time}}', { time: stampText(used_at) })
   return created_at > 0

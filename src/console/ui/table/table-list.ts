@@ -7,7 +7,7 @@ export interface Column<Row> extends ColumnWidth {
   cell: (row: Row) => ReactNode
   /** The value that a click on the head sorts by; without it the head is not clickable. */
   sortBy?: (row: Row) => string | number
-  /** Numbers stand at the end of their column, with their heads. */
+  /** Aligns numbers and their heads at the end of the column. */
   align?: 'end'
   /** Replaces this cell and those after it in a row that has nothing to show in them. */
   instead?: (row: Row) => ReactNode
@@ -15,7 +15,7 @@ export interface Column<Row> extends ColumnWidth {
 
 /**
  * A row in a narrow window: two lines, each with something at its end, and the actions under them.
- * What the columns say is found here or where the row leads.
+ * All information of the columns is here or on the page that the row opens.
  */
 export interface Block {
   /** Where the list shows ids. */

@@ -14,8 +14,8 @@ import { readJson } from './json-column.ts'
 /**
  * Converts columns of programs derived from One API. Most of them only add information. A few
  * restrict a row: it is deleted, the token is limited to some models or addresses, the code has
- * expired. Those are converted, because ignoring them would lift restrictions. Groups of tokens are
- * converted as well, because calls would otherwise use other channels and prices.
+ * expired. Such restrictions are converted, because ignoring them would lift them. Groups of tokens
+ * are converted as well, because calls would otherwise use other channels and prices.
  */
 
 /** Converted columns by table. A dump contains them as texts. */

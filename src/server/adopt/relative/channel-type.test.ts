@@ -6,7 +6,10 @@ import { movesOf, typeHere, type Relative } from './channel-type.ts'
 
 const CUSTOM = 'Custom'
 
-/** Those that One API numbered before any relative branched off, and both keep. */
+/**
+ * Channel types that One API numbered before any related program branched off; all programs keep
+ * these numbers.
+ */
 const SHARED: [number, string, string][] = [
   [0, 'Unknown', 'Unknown'],
   [1, 'OpenAI', 'OpenAI'],

@@ -21,7 +21,7 @@ const COLUMNS: Record<Table, { always: readonly string[]; later: readonly string
 export type PriceRow = Readonly<Record<string, string | null>>
 export type PriceRows = Map<Table, PriceRow[]>
 
-// The keys of the object above are exactly these.
+// `COLUMNS` has one key for each value of `Table`.
 const TABLES = Object.keys(COLUMNS) as Table[]
 
 export const isPriceTable = (name: string): name is Table => Object.hasOwn(COLUMNS, name)

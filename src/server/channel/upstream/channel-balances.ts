@@ -45,7 +45,8 @@ export function createChannelBalances(
 
   async function update(channel: StoredChannel): Promise<number> {
     const nowSeconds = clock.nowSeconds()
-    // Of several keys only one account's balance is read; those of the others are unknown.
+    // If a channel has several keys, the balance is read with one of them; the balances of the
+    // others stay unknown.
     const { channel: asking } = await withOneKey(database.read, channel)
     const ask = createAskUpstream(egress, asking, ANSWER_BYTES_MAX)
     const balance = await readBalance({ channel: asking, ask, nowSeconds })

@@ -1,8 +1,14 @@
 import { z } from 'zod'
+import { USAGE_FILE_DAYS_MAX } from '../../../contract/dashboard.ts'
 import { bodyClassOf, type Endpoint, type EndpointOptions } from '../../../contract/endpoint.ts'
 import type { ErrorSpec } from '../../../contract/error-spec.ts'
-import { errors, errorText, type ErrorCode, type ErrorParams } from '../../../contract/errors.ts'
-import { LOG_FILE_COLUMNS, LOG_FILE_PRICE_COLUMNS } from '../../../contract/log-file.ts'
+import {
+  errors,
+  errorText,
+  type ErrorCode,
+  type ErrorParams,
+  type Language,
+} from '../../../contract/errors.ts'
 import { BODY_LIMITS, sizeText } from '../body-limit.ts'
 import { TIME_LIMITS } from '../time-limits.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
@@ -59,13 +65,13 @@ const REFUSAL = {
     code: {
       type: 'string',
       description:
-        'Only if a client should react: `VERIFICATION_REQUIRED` asks for `POST /api/verify`.',
+        'Present only if a client must react: `VERIFICATION_REQUIRED` requires `POST /api/verify`.',
     },
   },
 }
 
 const TOO_MANY = 429
-const TOO_MANY_CALLS = 'Too many requests from this address; the body is empty'
+const TOO_MANY_CALLS = 'Too many requests from this address; the body is empty.'
 
 /** For a requested file the status code reports the error. */
 const FILE_REFUSALS = [
@@ -83,7 +89,8 @@ export interface Responses {
   shared: Record<string, JsonSchema>
 }
 
-export function createResponses(schemas: Schemas): Responses {
+/** `language` is that of error messages; all other texts are in English. */
+export function createResponses(schemas: Schemas, language: Language): Responses {
   const shared: Record<string, JsonSchema> = {}
   const refusal = schemas.name('Refusal', REFUSAL)
   const done = schemas.name('Success', { ...ENVELOPE, description: 'Success without data.' })
@@ -96,9 +103,10 @@ export function createResponses(schemas: Schemas): Responses {
         ? 'TooManyCalls'
         : codes.map((code) => responseName(code, options)).join('Or')
     const [first] = codes
-    const sentences = codes.map((code) => errorText(code, 'en', limits[code]))
+    const stop = language === 'zh' ? '。' : '.'
+    const sentences = codes.map((code) => `${errorText(code, language, limits[code])}${stop}`)
     shared[name] ??= {
-      description: [...sentences, ...(status === TOO_MANY ? [TOO_MANY_CALLS] : [])].join('. '),
+      description: [...sentences, ...(status === TOO_MANY ? [TOO_MANY_CALLS] : [])].join(' '),
       headers: {
         ...REQUEST_ID,
         ...(status === TOO_MANY || codes.some(namesTime)
@@ -111,7 +119,7 @@ export function createResponses(schemas: Schemas): Responses {
             content: {
               'application/json': {
                 schema: refusal,
-                example: { success: false, message: errorText(first, 'zh', limits[first]) },
+                example: { success: false, message: errorText(first, language, limits[first]) },
               },
             },
           }),
@@ -178,10 +186,9 @@ export function createResponses(schemas: Schemas): Responses {
 
 /** A file of rows in the requested format. */
 function fileContent(schemas: Schemas, options: EndpointOptions): JsonSchema {
-  const { data = z.unknown(), isTable } = options
+  const { data = z.unknown(), columns = [], isTable } = options
   if (isTable === true) return tableContent(schemas, data)
   const rows = schemas.of(z.array(data), 'output')
-  const columns = [...LOG_FILE_COLUMNS, ...LOG_FILE_PRICE_COLUMNS].join(', ')
   return {
     'application/json': { schema: rows, example: createExamples(schemas.named)(rows) },
     'application/x-ndjson': {
@@ -191,7 +198,7 @@ function fileContent(schemas: Schemas, options: EndpointOptions): JsonSchema {
     'text/csv': {
       schema: {
         type: 'string',
-        description: `Columns: ${columns}; with \`bodies=true\` also request, response.`,
+        description: `Columns:\n\n${columns.map((name) => `\`${name}\``).join(', ')}`,
       },
       example: '"id"\r\n"7"\r\n',
     },
@@ -253,6 +260,7 @@ const errorParams = (options: EndpointOptions): Partial<Record<ErrorCode, ErrorP
   body_too_large: { limit: sizeText(BODY_LIMITS[bodyClassOf(options)].bytesMax) },
   body_slow: { limit: TIME_LIMITS.bodyMs / MS_PER_SECOND },
   log_time_zone_unknown: { zone: 'Asia/Atlantis' },
+  dashboard_range_invalid: { days: USAGE_FILE_DAYS_MAX },
 })
 
 /** Name of a response, such as `NotSignedIn`; that of a large body has one name per body class. */

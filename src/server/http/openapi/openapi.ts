@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { z } from 'zod'
 import { api } from '../../../contract/api.ts'
 import type { Access, Endpoint } from '../../../contract/endpoint.ts'
 import type { Language } from '../../../contract/errors.ts'
+import { inChinese } from './openapi-chinese.ts'
 import { createExamples, type JsonSchema } from './openapi-example.ts'
 import { createResponses, HEADERS, type Responses } from './openapi-responses.ts'
 import { createSchemas, type Schemas } from './openapi-schema.ts'
@@ -17,40 +16,20 @@ interface About {
   version: string
   /** Base path of the server: `/`, or `/gateway/` behind a proxy. */
   basePath: string
-  /** Language of titles and summaries; descriptions of members are in English. Default: English. */
+  /** Default: English. */
   language?: Language
-}
-
-type Translate = (english: string) => string
-
-const CHINESE_FILE = new URL('openapi-zh.json', import.meta.url)
-let chinese: Readonly<Record<string, string>> | undefined
-
-/** Chinese for English texts of the description; read from disk once, on the first call. */
-function chineseTexts(): Readonly<Record<string, string>> {
-  chinese ??= z.record(z.string(), z.string()).parse(JSON.parse(readFileSync(CHINESE_FILE, 'utf8')))
-  return chinese
 }
 
 /** Returns the management API as OpenAPI 3.1, generated from the contract. */
 export function openApiDocument({ version, basePath, language = 'en' }: About): JsonSchema {
-  const isChinese = language === 'zh'
-  const translate: Translate = (text) => (isChinese ? (chineseTexts()[text] ?? text) : text)
   const schemas = createSchemas()
-  const responses = createResponses(schemas)
-  const paths = pathItems(schemas, responses, translate)
-  return {
+  const responses = createResponses(schemas, language)
+  const paths = pathItems(schemas, responses)
+  const document = {
     openapi: '3.1.0',
-    info: {
-      title: translate('Gatehouse management API'),
-      version,
-      description: translate(DESCRIPTION),
-    },
+    info: { title: 'Gatehouse management API', version, description: DESCRIPTION },
     servers: [{ url: basePath.replace(/(.)\/$/, '$1') }],
-    tags: Object.keys(api).map((name) => ({
-      name,
-      ...(isChinese ? { 'x-displayName': translate(name) } : {}),
-    })),
+    tags: Object.keys(api).map((name) => ({ name, 'x-displayName': inWords(name) })),
     paths,
     components: {
       schemas: sorted(schemas.named),
@@ -72,12 +51,17 @@ export function openApiDocument({ version, basePath, language = 'en' }: About): 
       },
     },
   }
+  return language === 'zh' ? inChinese(document) : document
 }
+
+/** Returns the words of a camelCase name. */
+const inWords = (name: string): string =>
+  name.replace(/[A-Z]/g, (capital) => ` ${capital.toLowerCase()}`)
 
 const sorted = <T>(members: Record<string, T>): Record<string, T> =>
   Object.fromEntries(Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 
-function pathItems(schemas: Schemas, responses: Responses, translate: Translate): JsonSchema {
+function pathItems(schemas: Schemas, responses: Responses): JsonSchema {
   const tagged = Object.entries(api).flatMap(([tag, noun]) =>
     Object.values(noun).map((endpoint: Endpoint) => ({ tag, endpoint })),
   )
@@ -91,7 +75,7 @@ function pathItems(schemas: Schemas, responses: Responses, translate: Translate)
     const item = (byPath[path.replace(/:(\w+)/g, '{$1}')] ??= {})
     item[method.toLowerCase()] = {
       tags: [tag],
-      ...operation({ schemas, translate }, endpoint, variants),
+      ...operation(schemas, endpoint, variants),
       responses: responses.of(endpoint),
     }
   }
@@ -103,7 +87,7 @@ function pathItems(schemas: Schemas, responses: Responses, translate: Translate)
  * express these as separate operations.
  */
 function operation(
-  { schemas, translate }: { schemas: Schemas; translate: Translate },
+  schemas: Schemas,
   endpoint: Endpoint,
   variants: readonly Endpoint[],
 ): JsonSchema {
@@ -115,11 +99,8 @@ function operation(
   const bodies = [endpoint, ...variants].filter((one) => one.options.body !== undefined)
   return {
     operationId: options.name,
-    summary: translate(options.summary),
-    description: [
-      whoMayCall(options, translate),
-      ...variants.map((variant) => insteadOf(variant, translate)),
-    ].join(' '),
+    summary: options.summary,
+    description: [whoMayCall(options), ...variants.map(insteadOf)].join('\n\n'),
     'x-access': options.access,
     ...(options.needsProof === undefined
       ? {}
@@ -127,7 +108,7 @@ function operation(
     ...(options.raisedBy === undefined ? {} : { 'x-access-raised-by': options.raisedBy }),
     ...(options.access === 'anyone' ? {} : { security: [{ session: [] }, { accessToken: [] }] }),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(bodies.length === 0 ? {} : { requestBody: requestBody(schemas, bodies, translate) }),
+    ...(bodies.length === 0 ? {} : { requestBody: requestBody(schemas, bodies) }),
   }
 }
 
@@ -135,19 +116,14 @@ const WHO: Record<Access, string> = {
   anyone: 'Public.',
   user: 'For users.',
   admin: 'For administrators (role 10 and above).',
-  root: 'For root (role 100).',
+  root: 'For super admins (role 100).',
 }
 
-function whoMayCall(
-  { access, raisedBy, needsProof }: Endpoint['options'],
-  translate: Translate,
-): string {
+function whoMayCall({ access, raisedBy, needsProof }: Endpoint['options']): string {
   return [
-    translate(WHO[access]),
-    ...(raisedBy === undefined
-      ? []
-      : [translate('`{setting}` can restrict it to root.').replace('{setting}', raisedBy)]),
-    ...(needsProof === undefined ? [] : [translate(needsProof === true ? PROOF : PROOF_SOMETIMES)]),
+    WHO[access],
+    ...(raisedBy === undefined ? [] : [`\`${raisedBy}\` can restrict it to super admins.`]),
+    ...(needsProof === undefined ? [] : [needsProof === true ? PROOF : PROOF_SOMETIMES]),
   ].join(' ')
 }
 
@@ -156,22 +132,16 @@ const PROOF =
 const PROOF_SOMETIMES =
   'A session may need a proof of identity within five minutes: signing in, or `POST /api/verify`.'
 
-const insteadOf = ({ options }: Endpoint, translate: Translate): string =>
-  translate('With `{query}` instead: {summary}')
-    .replace('{query}', options.whenQuery ?? '')
-    .replace('{summary}', translate(options.summary))
+const insteadOf = ({ options }: Endpoint): string =>
+  `With this parameter instead:\n\n- \`${options.whenQuery}\`: ${options.summary}`
 
 /** Several bodies have one example each, named after the action. */
-function requestBody(
-  schemas: Schemas,
-  endpoints: readonly Endpoint[],
-  translate: Translate,
-): JsonSchema {
+function requestBody(schemas: Schemas, endpoints: readonly Endpoint[]): JsonSchema {
   const exampleOf = createExamples(schemas.named)
   const bodies = endpoints.flatMap(({ options: { name, summary, body } }) => {
     if (body === undefined) return []
     const schema = schemas.of(body, 'input')
-    return [{ name, summary: translate(summary), schema, value: exampleOf(schema) }]
+    return [{ name, summary, schema, value: exampleOf(schema) }]
   })
   const [only] = bodies
   const content =

@@ -36,7 +36,7 @@ export interface LinePrice {
 }
 
 export interface UsedTokens {
-  /** Cached ones, and those written to a cache, included. */
+  /** All prompt tokens, including those read from or written to a cache. */
   promptTokens: number
   cachedTokens: number
   cacheWriteTokens?: number

@@ -78,7 +78,7 @@ export async function lowerDeletedBefore(
   return to
 }
 
-/** Stores it unless a later one is stored. Call in a transaction. */
+/** Stores the time unless a later time is stored. Call in a transaction. */
 export async function raiseDeletedBefore(trx: Queries, seconds: number): Promise<void> {
   const before = await logsDeletedBefore(trx)
   if (before >= seconds) return

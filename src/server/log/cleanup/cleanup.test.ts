@@ -9,7 +9,7 @@ describe('isAlive', () => {
     [{ isRunning: false, seenAt: NOON }, false],
     [{ isRunning: true, seenAt: NOON }, true],
     [{ isRunning: true, seenAt: NOON - 59 }, true],
-    // Its process has died; another one continues it.
+    // The process of the cleanup has died; another process continues it.
     [{ isRunning: true, seenAt: NOON - 60 }, false],
     // It was updated while the clock was ahead.
     [{ isRunning: true, seenAt: NOON + 86_400 }, false],

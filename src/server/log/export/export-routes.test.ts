@@ -292,9 +292,7 @@ forEachDatabase('export', (open) => {
 
     async function expectServed(as: TestUser): Promise<void> {
       await expect
-        .poll(async () => (await get('/api/log/self/export/?type=1', as)).status, {
-          timeout: 15_000,
-        })
+        .poll(async () => (await get('/api/log/self/export/?type=1', as)).status)
         .toBe(200)
     }
 

@@ -26,7 +26,10 @@ export async function isPartitioned(db: Queries): Promise<boolean> {
 /** Arbitrary number of the lock that a conversion holds. */
 const CONVERSION = 7_235_502
 
-/** Marks this connection's session as converting, until it ends. Returns false if another one is. */
+/**
+ * Marks this connection's session as converting, until it ends. Returns false if another session is
+ * converting.
+ */
 export async function beginConversion(db: Queries): Promise<boolean> {
   const { rows } = await sql<{ is_held: boolean }>`
     SELECT pg_try_advisory_lock(${sql.lit(CONVERSION)}) AS is_held`.execute(db)

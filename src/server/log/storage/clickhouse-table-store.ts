@@ -50,13 +50,13 @@ const TABLES = [
 
 export type Table = 'logs' | 'log_bodies' | 'route_traces'
 
-/** Creates missing tables. Throws `ConfigError` if the log's is another program's. */
+/** Creates missing tables. Throws `ConfigError` if the log's table belongs to another program. */
 export async function prepareTables(client: ClickHouseClient): Promise<void> {
   await refuseOtherTable(client)
   for (const query of TABLES) await client.command({ query })
 }
 
-/** Throws if the table of the log is another program's. */
+/** Throws if the log's table belongs to another program. */
 async function refuseOtherTable(client: ClickHouseClient): Promise<void> {
   const answer = await client.query({
     query: `SELECT name FROM system.columns

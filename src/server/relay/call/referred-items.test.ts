@@ -143,7 +143,7 @@ forEachDatabase('what refers to items of responses', (open) => {
     const own = await aClient(setup)
     const stranger = await aClient(setup)
     await ask({ model, store: false }, own)
-    // That its container is known does not make an item so.
+    // A known container does not make its items known.
     expect((await refer(model, 'ci_1', own)).status).toBe(404)
     const environment = { type: 'container_reference', container_id: 'cntr_2' }
     const shell = { type: 'shell', environment }

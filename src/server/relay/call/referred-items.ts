@@ -66,7 +66,7 @@ interface Reference {
   isBare: boolean
 }
 
-/** Returns the references of a request. Those in tools come last: they cannot run elsewhere. */
+/** Returns the references of a request. References in tools are last: they cannot run elsewhere. */
 function referencesIn(body: ScannedBody): Reference[] {
   const items = recordsIn(body, 'input', ITEM_SIGNS)
   const later = items.flatMap(({ tools }) => arrayOr(tools).map(recordOr))

@@ -62,7 +62,7 @@ export function costHeaders(
   return headers
 }
 
-/** Sends the upstream's response. Of its headers only the content type is passed on. */
+/** Sends the upstream's response. The content type is the only header that is passed on. */
 export function sendAnswer(
   parts: RelayParts,
   call: Call,

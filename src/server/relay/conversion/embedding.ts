@@ -29,7 +29,7 @@ export interface EmbeddingConversion {
   answer(answer: JsonRecord, used: TokenUsage, model: string): JsonRecord | null
 }
 
-/** Null if upstreams of this dialect do not support embeddings, or if the task is another one. */
+/** Null if upstreams of this dialect do not support embeddings, or if the task is not embeddings. */
 export function embeddingConversion(
   task: Task,
   upstream: Pick<UpstreamDialect, 'name' | 'embedding'>,

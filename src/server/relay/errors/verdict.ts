@@ -169,8 +169,8 @@ export const pointsToResponses = ({ error }: Pick<FailedAttempt, 'error'>): bool
 /**
  * Whether the upstream may have produced and charged the result although it did not arrive. Images
  * and audio cost as much each time, so no other channel is asked for them. Speech is synthesized
- * while it is streamed: if the connection broke before the first audio, nothing was produced. But a
- * call of several requests (`via`) passes on a finished result.
+ * while it is streamed: if the connection broke before the first audio, nothing was produced. A
+ * call of several requests (`via`) still passes on a finished result.
  */
 export const mayHaveBeenCharged = (
   task: Task,

@@ -31,7 +31,7 @@ const REQUEST_RULES: ScanRules = {
   uniqueKeys: true,
   escapedNames: false,
 }
-/** An upstream's answer is only inspected; clients parse it with `JSON.parse`. */
+/** The response of an upstream is only inspected; clients parse it with `JSON.parse`. */
 const ANSWER_RULES: ScanRules = {
   depthMax: 512,
   keysMax: Number.MAX_SAFE_INTEGER,
@@ -168,7 +168,7 @@ export function scanBody(bytes: Buffer): ScannedBody | BodyFault {
 }
 
 /**
- * Reads an upstream's JSON answer, tolerantly: of duplicate keys the last one counts, as for every
+ * Reads an upstream's JSON response and tolerates duplicate keys: the last one counts, as in every
  * client. Null if it is not a JSON object.
  */
 export function scanAnswer(bytes: Buffer): ScannedBody | null {

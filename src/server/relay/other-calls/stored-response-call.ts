@@ -26,7 +26,7 @@ const METHODS = ['GET', 'POST', 'DELETE'] as const
 
 const PATH = /^\/v1\/responses\/([^/]+)(|\/input_items|\/cancel)$/
 
-/** Parses the call; returns null if the path is another one. */
+/** Parses the call; returns null if the path does not match. */
 export function responseCallOf(asked: string, path: string): ResponseCall | null {
   const [, responseId, rest = ''] = PATH.exec(path) ?? []
   const method = METHODS.find((name) => name === asked)

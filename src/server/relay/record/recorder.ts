@@ -103,7 +103,10 @@ export async function createRecorder({
   const timer = setInterval(refreshSoon, INTERVAL_MS)
   timer.unref()
 
-  /** Returns the row that requests this call and has room for another one. */
+  /**
+   * Returns the row whose filter matches this call and whose maximum number of recordings is not
+   * reached.
+   */
   function wantedBy(tokenId: number, channelId: number | null): RecordingRow | undefined {
     if (running.size >= RUNNING_MAX) return undefined
     const nowSeconds = clock.nowSeconds()

@@ -131,9 +131,7 @@ forEachDatabase('channels are disabled and enabled by the calls that people make
       await ask()
       const status = () =>
         setup.database.read.selectFrom('channels').select('status').where('id', '=', failing)
-      await expect
-        .poll(() => status().executeTakeFirst(), { timeout: 15_000 })
-        .toEqual({ status: autoDisabled })
+      await expect.poll(() => status().executeTakeFirst()).toEqual({ status: autoDisabled })
       held.resolve()
     })
 

@@ -105,7 +105,7 @@ function callsIn({ called }: AskedSearch, { choices }: JsonRecord): string[] {
     )
 }
 
-/** Whether a response or a stream event cites a page found; Zhipu lists pages beside `choices`. */
+/** Whether a response or a stream event cites a search result; Zhipu lists pages beside `choices`. */
 function isShownIn({ choices, web_search }: JsonRecord): boolean {
   const annotations = arrayOr(choices)
     .map(recordOr)

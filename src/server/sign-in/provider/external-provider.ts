@@ -50,7 +50,7 @@ export interface AuthorizationResponse {
 /** A provider that uses a browser redirect. */
 export interface RedirectProvider {
   name: RedirectingProvider
-  /** How error texts call it. */
+  /** Names of the provider in error texts. */
   names(): ProviderNames
   isOpen(): boolean
   /** Returns the parameters that this provider supports; the others stay empty. */

@@ -122,7 +122,7 @@ type OidcName = 'oidc' | ListedProvider
 /** An operator may configure `http:` on purpose, for a provider on the same machine or network. */
 const isPlain = (address: string): boolean => address.startsWith('http:')
 
-/** The document cannot be loaded. An invalid document is another failure. */
+/** The document cannot be loaded. An invalid document is a different failure. */
 class NoDocument extends ExchangeFailure {}
 
 /**

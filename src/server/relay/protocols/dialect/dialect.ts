@@ -26,7 +26,7 @@ export interface Dialect extends ClientDialect, UpstreamDialect {
 
 /** The upstream's side of a dialect: writes requests and reads answers. */
 export interface UpstreamDialect extends AnswerReader {
-  /** Name of a client's dialect, or a name of its own. */
+  /** Name of a client's dialect, or a name that no client's dialect has. */
   name: string
   /**
    * Writes a request for an upstream. Steering parameters that the upstream lacks are left out with

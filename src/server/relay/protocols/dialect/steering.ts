@@ -150,7 +150,7 @@ export const isForced = ({ tools, toolChoice, search }: ChatRequest): boolean =>
 
 /**
  * Rewrites the request for an upstream without `tool_choice`: only the named tool is sent, and the
- * instructions demand the call. Noted as a changed `tool_choice`.
+ * instructions demand the call. The change of `tool_choice` is noted.
  */
 export function withDemandInWords(request: ChatRequest): ChatRequest {
   const { tools, toolChoice, system, search } = request

@@ -36,7 +36,10 @@ function pageOf({ uri, title }: JsonRecord): FoundPage | null {
   return textOr(uri) === '' ? null : { url: textOr(uri), title: textOr(title) || null }
 }
 
-/** Range of a segment in UTF-16 units; in a candidate of several parts it is found by its text. */
+/**
+ * Range of a segment in UTF-16 units. If the candidate has several parts, the segment is located by
+ * its text.
+ */
 function spanOf({ startIndex, endIndex, text: words }: JsonRecord, text: string) {
   const bytes = Buffer.from(text)
   const placeOf = (index: unknown): number =>

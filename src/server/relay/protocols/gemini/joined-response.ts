@@ -15,7 +15,7 @@ export function joinedResponse(responses: readonly unknown[]): JsonRecord | null
 }
 
 /**
- * Joins responses: parts of a candidate are appended; of every other member the last value counts.
+ * Joins responses: parts of a candidate are appended; for every other member the last value counts.
  */
 export class JoinedResponse implements StreamGatherer {
   private readonly joined: JsonRecord = {}

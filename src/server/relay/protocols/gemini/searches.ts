@@ -6,10 +6,10 @@ import { arrayOr, isRecord, recordOr, wordOf, type JsonRecord } from '../../json
 import { camelName } from './names.ts'
 
 /**
- * Whether Google charges searches, on the web or on its map, by the answer: from Gemini 3 on each
- * query is charged, before that each answer with a search. Source: Gemini API documentation,
- * "Pricing"; "Grounding with Google Search": empty or repeated queries are free; "Grounding with
- * Google Maps": an older model's answer is charged if it names a place.
+ * Whether Google charges web and map searches per response: from Gemini 3 on it charges each query,
+ * for older models each response with a search. Source: Gemini API documentation, "Pricing";
+ * "Grounding with Google Search": empty or repeated queries are free; "Grounding with Google Maps":
+ * an older model's answer is charged if it names a place.
  */
 const isPaidByAnswer = (model: string): boolean => meteringFigures(model).search_charge === 'answer'
 

@@ -8,8 +8,8 @@ import { eventsOfCompletion } from './read-answer.ts'
 import { readUsage } from './usage.ts'
 
 /**
- * Members of which every error of `errorOf` has at least one at the top level, except an error of a
- * choice.
+ * Top-level members that mark an error: every error that `errorOf` finds has at least one of them,
+ * except errors of a choice.
  */
 const ERROR_MEMBERS = [
   'error',

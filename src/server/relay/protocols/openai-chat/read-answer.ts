@@ -225,7 +225,8 @@ export class OpenaiStreamReader implements StreamReader {
   }
 
   /**
-   * Keeps the signatures of calls until the calls begin. A later one becomes an event of its own.
+   * Keeps the signatures of calls until the calls begin. A signature that arrives later becomes an
+   * event of its own.
    */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
     const begun = this.calls.of(choice)

@@ -51,7 +51,7 @@ function sizeOf({ memory_limit: limit }: JsonRecord): number {
   return place < 0 ? LARGER.length : place + 1
 }
 
-/** A container that an answer's item ran in. */
+/** A container in which an item of a response ran. */
 interface UsedContainer {
   /** Name of the container's price. */
   name: string
@@ -84,7 +84,7 @@ export const containerNamed = ({
 }: JsonRecord): string | undefined =>
   [container, id, recordOr(environment).container_id].find((named) => typeof named === 'string')
 
-/** Ids of containers that an answer's item ran in, or cites a file of. */
+/** Ids of the containers in which an item of a response ran, or from which it cites a file. */
 export const containersIn = (item: JsonRecord): string[] =>
   [
     item,

@@ -61,7 +61,7 @@ export const coze = nativeVendor({
     notes: [
       {
         en: 'The model is a bot’s id, or `bot-` and the id. The system prompt is sent as the first user message.',
-        zh: '模型是 bot 的 ID，或 `bot-` 加 ID。系统提示作为用户的第一条消息发送。',
+        zh: '模型是 bot 的 ID，或 `bot-` 加 ID。系统提示词作为用户的第一条消息发送。',
       },
       {
         en: 'Output limit, sampling parameters and stop sequences are configured in the bot; those of a client are ignored.',

@@ -98,7 +98,7 @@ export const replicate = nativeVendor({
       },
       {
         en: 'System prompt, output limit and images use the parameter names of the model’s owner. Claude models require a limit of at least 1024; smaller limits are raised.',
-        zh: '系统提示、输出上限和图片使用模型所有者的参数名。Claude 的上限至少为 1024，更小的会提高到这个值。',
+        zh: '系统提示词、输出上限和图片使用模型所有者的参数名。Claude 的上限至少为 1024，更小的会提高到这个值。',
       },
       {
         en: 'Gatehouse polls an unfinished prediction for at most ten minutes, and cancels it when the client disconnects.',
@@ -110,7 +110,7 @@ export const replicate = nativeVendor({
       },
       {
         en: 'Members of an image request that OpenAI’s API does not have are passed to the model unchanged.',
-        zh: '图片请求里 OpenAI 接口没有的成员会原样发给模型。',
+        zh: '图片请求里 OpenAI 接口没有的字段会原样发给模型。',
       },
     ],
   },

@@ -140,9 +140,8 @@ function lifeIn({ expires_in: life }: JsonRecord): number | null {
 }
 
 /**
- * Status for an error of a token server: 401 for wrong credentials, which it reports as a bad
- * request and would be blamed on the client; 502 for a response without an error code, such as an
- * HTML page.
+ * Status for an error of a token server: 401 for wrong credentials, because the 400 of the token
+ * server would blame the client; 502 for a response without an error code, such as an HTML page.
  */
 function statusOf(status: number, saysError: boolean): number {
   if (status >= 500 || status === 429) return status

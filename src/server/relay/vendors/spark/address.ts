@@ -44,7 +44,7 @@ const MODELS: Readonly<Record<string, string>> = {
 
 const OLDEST = 'v1.1'
 
-/** Version of the channel, or the one that the model's name means or ends in. */
+/** Version of the channel, or the version that the model's name contains or implies. */
 function versionNameOf(apiVersion: string, model: string): string {
   if (apiVersion !== '') return apiVersion
   const name = model.toLowerCase()

@@ -73,7 +73,7 @@ export const spark = nativeVendor({
       },
       {
         en: 'The protocol has no member for tool results: calls and results are sent as text of the conversation. Models before Max have no system prompt: it is prepended to the first question.',
-        zh: '协议没有工具结果的成员：调用和结果作为对话的文字发送。Max 之前的模型没有系统提示：它放在第一个问题之前。',
+        zh: '协议没有工具结果的字段：调用和结果作为对话的文字发送。Max 之前的模型没有系统提示词：它放在第一个问题之前。',
       },
       { en: '`temperature` is limited to 0.01–1.', zh: '`temperature` 限制在 0.01–1。' },
     ],

@@ -184,7 +184,7 @@ describe('over HTTP', () => {
     { type: 'custom_tool_call', name: 'apply_patch', input: 'forty-two' },
     { type: 'tool_search_call', execution: 'client', arguments: { query: 'forty-two' } },
   ]
-  /** Without ids, and without Gemini's signatures. */
+  /** Returns the calls without their ids and without Gemini's signatures. */
   const calls = (items: readonly unknown[]) =>
     items
       .map(recordOr)

@@ -51,7 +51,10 @@ export function eventsOfResponse(response: JsonRecord): ChatEvent[] {
   return [{ kind: 'start', id: textOr(response.id) }, ...events, ...reader.end()]
 }
 
-/** Searches as the response bills them, else as many as it contains. */
+/**
+ * Billed number of searches if the response reports it, else the number of searches that it
+ * contains.
+ */
 const searchExtrasOf = (count: number, response: JsonRecord = {}): UsedExtras => {
   const counts = count === 0 ? {} : { web_search: count }
   const tools = withBilledSearches(counts, response, 'web_search')
