@@ -296,9 +296,7 @@ describe('ratios', () => {
     await expect
       .poll(() => option('ModelRatio'))
       .toBe(
-        before
-          .replace('"gpt-4o-mini":0.1', '"gpt-4o-mini":0.3')
-          .replace(/\}$/, ',"of-another":9}'),
+        before.replace('"gpt-4o-mini":0.1', '"gpt-4o-mini":0.3').replace(/\}$/, ',"of-another":9}'),
       )
     await theirs.context.close()
     await visit.setOption('ModelRatio', before)

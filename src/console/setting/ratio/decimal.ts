@@ -10,8 +10,8 @@ const RATIO_DIGITS_MAX = 15
 const RATIO_MAX = 1_000_000
 
 /**
- * Parses `0.075`, `.5`, `3.` or `$1,250`; null if it is not a non-negative decimal. A comma is valid
- * between thousands only: `0,5` must not become 5.
+ * Parses `0.075`, `.5`, `3.` or `$1,250`; null if it is not a non-negative decimal. A comma is
+ * valid between thousands only: `0,5` must not become 5.
  */
 export function readDecimal(text: string): Decimal | null {
   const match = /^\$?\s*(\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d*))?$/.exec(text.trim())

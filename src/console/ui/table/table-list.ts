@@ -44,7 +44,7 @@ export interface TableList<Row> {
   pageCount: number
   /** Rows in the list; null while unknown. */
   total: number | null
-  /** More rows match the search than the server returns at once. */
+  /** A search has as many rows as the server returns at most, so there may be more. */
   isCut?: boolean
   /** Nothing to show yet. */
   isLoading: boolean
