@@ -636,3 +636,22 @@ test('a token without a name is shown by its key', async () => {
   const key = `sk-${made.key.slice(0, 4)}…${made.key.slice(-4)}`
   await expectSeen(page.getByText(`删除令牌「${key}」？`))
 })
+
+test('a long name in a right-to-left script is cut at its end', async () => {
+  const name = 'אבגדהו זחטיכלמ נסעפצק רשתאב'
+  await visit.ask(amy, 'POST /api/token/', { name })
+  await goTo('/token')
+  const shown = page.getByTitle(name, { exact: true }).first()
+  await shown.waitFor()
+  const isFirstLetterShown = () =>
+    shown.evaluate((element) => {
+      element.style.width = '80px'
+      const letter = document.createRange()
+      letter.setStart(element.firstChild ?? element, 0)
+      letter.setEnd(element.firstChild ?? element, 1)
+      const { left, right } = letter.getBoundingClientRect()
+      const box = element.getBoundingClientRect()
+      return left >= box.left - 1 && right <= box.right + 1
+    })
+  await expect.poll(isFirstLetterShown).toBe(true)
+})
