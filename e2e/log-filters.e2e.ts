@@ -4,7 +4,7 @@ import type { FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { callModel, connectUpstream, makeKey } from './call-model.ts'
 import { columnHeads, expectSeen, loadedRows } from './expect-page.ts'
 import { settled } from './settled.ts'
-import { startVisit, type Visit } from './visit.ts'
+import { closeToasts, startVisit, type Visit } from './visit.ts'
 
 /** The administrator's log page with and without filters. */
 
@@ -52,6 +52,14 @@ test('lists rows of all users, ten per page, newest first', async () => {
       '详情',
     ])
   await expect.poll(() => rows().first().innerText()).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/)
+})
+
+test('keeps its rows when reading them again fails', async () => {
+  await page.route('**/api/log/?*', (route) => route.abort(), { times: 1 })
+  await page.getByRole('button', { name: '刷新', exact: true }).click()
+  await page.getByText('错误：无法连接服务器，请检查网络后重试').waitFor()
+  expect(await rows().count()).toBe(10)
+  await closeToasts(page)
 })
 
 test('by default, covers all types and all times up to an hour from now', async () => {
