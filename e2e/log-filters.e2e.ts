@@ -55,10 +55,11 @@ test('lists rows of all users, ten per page, newest first', async () => {
 })
 
 test('keeps its rows when reading them again fails', async () => {
-  await page.route('**/api/log/?*', (route) => route.abort(), { times: 1 })
+  await page.route('**/api/log/?*', (route) => route.abort())
   await page.getByRole('button', { name: '刷新', exact: true }).click()
   await page.getByText('错误：无法连接服务器，请检查网络后重试').waitFor()
   expect(await rows().count()).toBe(10)
+  await page.unroute('**/api/log/?*')
   await closeToasts(page)
 })
 
