@@ -68,6 +68,7 @@ const RIGHT: Pair[] = [
   ['src/server/a.test.ts', 'tools/fake.ts'],
   ['src/server/a.ts', 'src/contract/token.ts'],
   ['src/server/server.ts', 'src/server/relay/relay.ts'],
+  ['src/server/all-routes.ts', 'src/server/relay/relay.ts'],
   ['src/server/channel/balance.ts', 'src/server/relay/vendors/registry.ts'],
   ['src/server/relay/protocols/dialect/provider.ts', 'src/server/relay/transport/call.ts'],
   ['src/server/server.ts', 'src/server/log/log-routes.ts'],

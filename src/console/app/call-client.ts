@@ -157,97 +157,19 @@ export function callAddress(key: string, input: LooseInput): { method: string; a
  * Creates functions that call the contract's endpoints by their key, with uniform error handling.
  */
 export function createCalls(environment: CallEnvironment) {
-  async function send(key: string, input: LooseInput, options: CallOptions): Promise<Response> {
-    const { method, address } = callAddress(key, input)
-    const headers: Record<string, string> = { 'Accept-Language': environment.languageTag() }
-    if (input.body !== undefined) headers['Content-Type'] = 'application/json'
-    const request: RequestInit = {
-      method,
-      headers,
-      // The cookie is also needed if the console is served from another host than the API.
-      credentials: 'include',
-      // One API lets browsers cache a 404 for a week, and lists must never be stale.
-      cache: 'no-store',
-      ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-    }
-    const answer = await environment.fetch(environment.base() + address, request)
-    if (answer.ok) return answer
-    const { status } = answer
-    const { message, code } = envelopeOf(await answer.text())
-    // These two always get our own message, so that pages and toasts show the same.
-    const own = status === 429 || status === 500 ? '' : message
-    throw new CallFailure(own || environment.sentences.ofStatus(status), { status, code })
-  }
-
-  const patient = ({ signal, ...others }: CallOptions): CallOptions =>
-    signal === undefined
-      ? others
-      : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(environment.timeoutMs)]) }
-
-  /** Turns any error into a `CallFailure`; reading a response can fail midway too. */
-  function failureFrom(error: unknown): CallFailure {
-    if (error instanceof CallFailure) return error
-    const { unreachable, unreadable } = environment.sentences
-    const sentence = error instanceof SyntaxError ? unreadable() : unreachable()
-    return new CallFailure(sentence, { status: 0 })
-  }
-
-  /** Sends a request again after a proof of identity if the server asks for one. */
-  async function proven<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      const isAsked = error instanceof CallFailure && error.code === PROOF_REQUIRED
-      if (!isAsked || options.background === true) throw error
-      if (await environment.prove()) return work()
-      throw refusal(environment.sentences.unproven(), { status: error.status })
-    }
-  }
-
-  /** Passes every failure once to its report on the way to the caller. */
-  async function watched<T>(options: CallOptions, work: () => Promise<T>): Promise<T> {
-    try {
-      return await proven(options, work)
-    } catch (error) {
-      if (error instanceof DOMException && error.name === 'AbortError') throw error
-      const failure = failureFrom(error)
-      const background = options.background === true
-      // The page that opens then says why.
-      if (failure.code === FACTOR_REQUIRED) environment.factorRequired()
-      else if (failure.endsSession) environment.signedOut(background)
-      else if (!background && options.quiet !== true) environment.report(failure)
-      throw failure
-    }
-  }
-
-  const refusal = (
-    message: string,
-    at: { status: number; data?: unknown; code?: string },
-  ): CallFailure =>
-    new CallFailure(message.trim() || environment.sentences.refused(), { ...at, refused: true })
-
-  function readEnvelope(key: string, answer: Response, text: string): WholeAnswer<Endpoint> {
-    const { success, message, code, ...rest } = envelopeOf(text)
-    // A success without the expected data comes from an older server or an intermediate proxy.
-    const isWhole = (rest['data'] ?? null) !== null || answersWithoutData.has(key)
-    if (success === true && isWhole) {
-      const total = answer.headers.get('X-Total-Count')
-      return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
-    }
-    if (success !== false) {
-      throw new CallFailure(environment.sentences.unreadable(), { status: answer.status })
-    }
-    throw refusal(message, { status: answer.status, data: rest['data'], code })
-  }
+  const { sentences, timeoutMs } = environment
+  const send = (key: string, input: LooseInput, options: CallOptions): Promise<Response> =>
+    sendRequest(environment, key, { input, options })
+  const watched = <T>(options: CallOptions, work: () => Promise<T>): Promise<T> =>
+    reportFailure(environment, options, () => withProof(environment, options, work))
 
   async function callWhole<K extends EnvelopeKey>(
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<WholeAnswer<EndpointByKey[K]>> {
     const whole = await watched(options, async () => {
-      const answer = await send(key, input, patient(options))
-      return readEnvelope(key, answer, await answer.text())
+      const answer = await send(key, input, withTimeout(options, timeoutMs))
+      return readEnvelope(key, { answer, text: await answer.text() }, sentences)
     })
     // Trusted without validation, which would load the schemas into the browser.
     return whole as WholeAnswer<EndpointByKey[K]>
@@ -265,9 +187,9 @@ export function createCalls(environment: CallEnvironment) {
     key: K,
     ...[input = {}, options = {}]: Args<EndpointByKey[K]>
   ): Promise<AnswerData<EndpointByKey[K]>> {
-    const answer: unknown = await watched(options, async () => {
-      return (await send(key, input, patient(options))).json()
-    })
+    const answer: unknown = await watched(options, async () =>
+      (await send(key, input, withTimeout(options, timeoutMs))).json(),
+    )
     // Trusted without validation, like the data of an envelope.
     return answer as AnswerData<EndpointByKey[K]>
   }
@@ -281,12 +203,115 @@ export function createCalls(environment: CallEnvironment) {
       const answer = await send(key, input, options)
       const file = await blobOf(answer, options.onBytes)
       const message = await refusalIn(file)
-      if (message !== null) throw refusal(message, { status: answer.status })
+      if (message !== null) throw refusal(sentences, message, { status: answer.status })
       return file
     })
   }
 
   return { call, callWhole, callRaw, callForFile }
+}
+
+/** Sends one request. Throws a `CallFailure` for an HTTP error status. */
+async function sendRequest(
+  environment: CallEnvironment,
+  key: string,
+  { input, options }: { input: LooseInput; options: CallOptions },
+): Promise<Response> {
+  const { method, address } = callAddress(key, input)
+  const headers: Record<string, string> = { 'Accept-Language': environment.languageTag() }
+  if (input.body !== undefined) headers['Content-Type'] = 'application/json'
+  const request: RequestInit = {
+    method,
+    headers,
+    // The cookie is also needed if the console is served from another host than the API.
+    credentials: 'include',
+    // One API lets browsers cache a 404 for a week, and lists must never be stale.
+    cache: 'no-store',
+    ...(input.body === undefined ? {} : { body: JSON.stringify(input.body) }),
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+  }
+  const answer = await environment.fetch(environment.base() + address, request)
+  if (answer.ok) return answer
+  const { status } = answer
+  const { message, code } = envelopeOf(await answer.text())
+  // These two always get our own message, so that pages and toasts show the same.
+  const own = status === 429 || status === 500 ? '' : message
+  throw new CallFailure(own || environment.sentences.ofStatus(status), { status, code })
+}
+
+/** Adds the timeout to a request that has a signal. */
+const withTimeout = ({ signal, ...others }: CallOptions, timeoutMs: number): CallOptions =>
+  signal === undefined
+    ? others
+    : { ...others, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) }
+
+/** Sends a request again after a proof of identity if the server asks for one. */
+async function withProof<T>(
+  { prove, sentences }: CallEnvironment,
+  options: CallOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const isAsked = error instanceof CallFailure && error.code === PROOF_REQUIRED
+    if (!isAsked || options.background === true) throw error
+    if (await prove()) return work()
+    throw refusal(sentences, sentences.unproven(), { status: error.status })
+  }
+}
+
+/** Passes every failure once to its report on the way to the caller. */
+async function reportFailure<T>(
+  environment: CallEnvironment,
+  options: CallOptions,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    const failure = failureFrom(error, environment.sentences)
+    const background = options.background === true
+    // The page that opens then says why.
+    if (failure.code === FACTOR_REQUIRED) environment.factorRequired()
+    else if (failure.endsSession) environment.signedOut(background)
+    else if (!background && options.quiet !== true) environment.report(failure)
+    throw failure
+  }
+}
+
+type Sentences = CallEnvironment['sentences']
+
+/** Turns any error into a `CallFailure`; reading a response can fail midway too. */
+function failureFrom(error: unknown, { unreachable, unreadable }: Sentences): CallFailure {
+  if (error instanceof CallFailure) return error
+  const sentence = error instanceof SyntaxError ? unreadable() : unreachable()
+  return new CallFailure(sentence, { status: 0 })
+}
+
+const refusal = (
+  sentences: Sentences,
+  message: string,
+  at: { status: number; data?: unknown; code?: string },
+): CallFailure => new CallFailure(message.trim() || sentences.refused(), { ...at, refused: true })
+
+function readEnvelope(
+  key: string,
+  { answer, text }: { answer: Response; text: string },
+  sentences: Sentences,
+): WholeAnswer<Endpoint> {
+  const { success, message, code, ...rest } = envelopeOf(text)
+  // A success without the expected data comes from an older server or an intermediate proxy.
+  const isWhole = (rest['data'] ?? null) !== null || answersWithoutData.has(key)
+  if (success === true && isWhole) {
+    const total = answer.headers.get('X-Total-Count')
+    return { data: undefined, ...rest, message, total: total === null ? null : Number(total) }
+  }
+  if (success !== false) {
+    throw new CallFailure(sentences.unreadable(), { status: answer.status })
+  }
+  throw refusal(sentences, message, { status: answer.status, data: rest['data'], code })
 }
 
 /** An error response is short: a larger body is a file and is not parsed. */

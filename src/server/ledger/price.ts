@@ -61,8 +61,8 @@ export interface PricedName extends ModelName {
 
 /**
  * Returns the price of a model in a group, or null if not set. The requested name takes precedence
- * if it has an entry, else the mapped name applies. A default ratio applies only if the operator
- * has set it. A group without a ratio has the ratio 1.
+ * if it has an entry, else the mapped name applies. `DefaultModelRatio` applies to models without
+ * an entry, if the operator has set it. A group without a ratio has the ratio 1.
  */
 export function findPrice(ratios: Ratios, name: PricedName): Price | null {
   const { requested, mapped, channelType, group } = name

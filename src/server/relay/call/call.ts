@@ -27,7 +27,7 @@ import type { DialectName } from '../protocols/canonical/chat-request.ts'
 import type { RequestNotes } from '../protocols/canonical/request-notes.ts'
 import type { RelayError } from '../protocols/dialect/relay-error.ts'
 import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
-import type { ChatOnly } from '../routing/known-apis.ts'
+import type { MissingApi } from '../routing/missing-apis.ts'
 import type { CallRecording } from '../record/call-recording.ts'
 import type { Recorder } from '../record/recorder.ts'
 import type { ByteBudget, Lease } from '../transport/byte-budget.ts'
@@ -44,9 +44,10 @@ export interface RelayParts {
   liveStatus: LiveStatus
   keys: KeyTurns
   affinity: Affinity
-  chatOnly: ChatOnly
+  /** Channels and models that have no Responses API. */
+  lacksResponses: MissingApi
   /** Channels and models that have the Responses API but no chat completions. */
-  responsesOnly: ChatOnly
+  lacksChat: MissingApi
   egress: Egress
   counter: TokenCounter
   captures: Captures

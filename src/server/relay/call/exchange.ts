@@ -47,8 +47,8 @@ import type { Call, RelayParts } from './call.ts'
 import { shown } from '../protocols/dialect/relay-error.ts'
 import {
   callsToolsByResponses,
-  thoughtless,
-  withoutThoughts,
+  withReasoningOff,
+  withoutReasoning,
 } from '../protocols/openai-responses/with-tools.ts'
 import type { ChosenChannel, PlanChanges, PlannedRequest } from './plan.ts'
 
@@ -217,11 +217,11 @@ export function converting(
   if (CHATS.has(surface.task)) {
     const read = withoutLacking(client.readRequest(value, notes), lacks)
     const { capabilities } = to
-    const isThoughtless = dialect === 'openai' && callsToolsByResponses({ ...to, type, traits })
-    const said = form.isForgetful === true ? withoutThoughts(read) : read
+    const needsReasoningOff = dialect === 'openai' && callsToolsByResponses({ ...to, type, traits })
+    const said = form.dropsReasoning === true ? withoutReasoning(read) : read
     const searchTarget = { dialect, traits, type, model: modelName, capabilities }
     const asked = {
-      ...(isThoughtless ? thoughtless(said) : said),
+      ...(needsReasoningOff ? withReasoningOff(said) : said),
       messages: withOwnCallIds(said.messages),
     }
     const request = asked.search === undefined ? asked : withSearchAt(asked, searchTarget)

@@ -30,7 +30,7 @@ import type { Capabilities } from '../../model/capabilities.ts'
 import { meteringFigures } from '../../model/model-table.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { takesSystemPrompt } from '../conversion/splice.ts'
-import { answerBytesMax } from './answer-room.ts'
+import { answerBytesMax } from './respond/answer-room.ts'
 import { silenceLimits, type UpstreamRequest } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
 import { type ScannedBody, memberValue } from '../json/body-scan.ts'
@@ -132,7 +132,7 @@ export interface PlanChanges {
   /** Uses the Responses API for a chat: the server or the model has nothing else. */
   isResponse?: boolean
   /** Drops reasoning of earlier turns: another account has encrypted it. */
-  isForgetful?: boolean
+  dropsReasoning?: boolean
   /** See `ProviderCall`. */
   isReasoningMissing?: boolean
 }
@@ -206,7 +206,7 @@ export function planRequest(
   const { type } = channel
   const capabilities = parts.app.models.table().capabilitiesOf(modelName, type)
   const provider = providerOf(type, modelName, surface.task, capabilities)
-  if (provider === null) return nowhere(call, channel, false)
+  if (provider === null) return noEndpoint(call, channel, false)
   const { isStream } = call.figures
   const task = taskOf(parts, call, { provider, chosen, capabilities, changes })
   const dropsHostedTools = holdsType(parts.app.options.text('DropHostedTools'), channel.type)
@@ -217,7 +217,7 @@ export function planRequest(
     notes,
   }
   const place = placeOf(provider, channel, wanted)
-  if (place === null) return nowhere(call, channel, CHATS.has(surface.task))
+  if (place === null) return noEndpoint(call, channel, CHATS.has(surface.task))
   try {
     const { to } = place
     const sent = { channel, to }
@@ -227,7 +227,7 @@ export function planRequest(
     })
     surface.refuse?.(limited.body, modelName)
     const input = { ...limited, body: withSystemPrompt(limited, channel.systemPrompt) }
-    const isSpliced = speaksAsAsked(provider, to, call)
+    const isSpliced = matchesClient(provider, to, call)
     const isResponse = !isSpliced && to.task === 'responses'
     const dialect = isResponse ? responsesDialect : dialectOf(provider)
     const metering = isSpliced ? chosen.metering : searchOf(chosen, to, dialect)
@@ -261,7 +261,7 @@ export function planRequest(
         body: exchange.sent,
       }),
       body: input.form === null ? bodyFor(provider, sent, exchange.sent) : exchange.sent,
-      ...silenceLimits(parts.app.config, { isWhole: comesWhole(provider, sent) }),
+      ...silenceLimits(parts.app.config, { isWhole: arrivesWhole(provider, sent) }),
     }
     return {
       task: to.task,
@@ -294,7 +294,7 @@ const isStrict = ({ app }: RelayParts, { request }: Call): boolean =>
  * Whether nothing is sent before the whole response is ready. Images and audio that take several
  * requests are made whole even if a stream is requested; the stream is then built from the result.
  */
-function comesWhole(
+function arrivesWhole(
   { via }: Provider,
   { channel, to }: { channel: ProviderChannel; to: ProviderCall },
 ): boolean {
@@ -303,7 +303,7 @@ function comesWhole(
 }
 
 /** Returns the refusal for a channel that has no endpoint for the call. */
-function nowhere(
+function noEndpoint(
   { language }: Call,
   channel: RoutableChannel,
   /**
@@ -321,7 +321,7 @@ function nowhere(
 }
 
 /** Whether client and upstream use the same dialect and task. */
-const speaksAsAsked = (
+const matchesClient = (
   { dialect }: Provider,
   { task }: ProviderCall,
   { input: { surface } }: Call,
@@ -355,7 +355,7 @@ interface TaskChoice {
  * support the Responses API.
  */
 function taskOf(
-  { chatOnly, responsesOnly }: RelayParts,
+  { lacksResponses, lacksChat }: RelayParts,
   { input }: Call,
   { provider, chosen, capabilities, changes }: TaskChoice,
 ): Task {
@@ -363,18 +363,18 @@ function taskOf(
   const { channel, modelName } = chosen
   const { task, dialect, spokenIn } = surface
   if (task === 'responses') {
-    return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
+    return changes.isChat === true || lacksResponses.has(channel, model) ? 'chat' : 'responses'
   }
   // Other upstreams do not have the Responses API.
   if (task !== 'chat' || provider.dialect !== 'openai') return task
   const isOther = dialect !== 'openai' || spokenIn !== undefined
   const wants = isOther ? wantsResponses : chatWantsResponses
-  const isForced = changes.isResponse === true || responsesOnly.has(channel, model)
+  const isForced = changes.isResponse === true || lacksChat.has(channel, model)
   const traits = traitsOf(channel.type)
   const isSearch = isOther && searchesByResponses(traits, modelName, body)
   const at = { type: channel.type, model: modelName, capabilities, traits }
   if (!isForced && !isSearch && !wants(at, body)) return task
-  return changes.isChat === true || chatOnly.has(channel, model) ? 'chat' : 'responses'
+  return changes.isChat === true || lacksResponses.has(channel, model) ? 'chat' : 'responses'
 }
 
 /**

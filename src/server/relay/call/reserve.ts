@@ -184,8 +184,6 @@ const leastPrompt = (counted: number): number => Math.max(0, Math.floor(counted 
 /** Reserves all free points for a reply whose length cannot be limited. */
 const all = (free: number): number => free
 
-/** Reserves points before an upstream is asked, and waits for points that other calls hold. */
-
 /** Amounts to reserve, in points; `full` ≥ `enough` ≥ `least`. */
 export interface Amounts {
   /** The maximum cost of the call. */

@@ -16,7 +16,7 @@ import { readCallFigures, readRequest } from './read-request.ts'
 import { hold, type Hold } from './reserve.ts'
 import { findRoute, nextChannel, noChannel, trialOf, waitError } from './route.ts'
 import { sendAttempt } from './send.ts'
-import { sendRefusal } from './send-refusal.ts'
+import { sendRefusal } from './respond/send-refusal.ts'
 import { followStored } from './stored-responses.ts'
 import { keepTrace, noteFailure } from './watch.ts'
 

@@ -20,7 +20,7 @@ function secondFormOf({ attempt }: Call, refusal: FailedAttempt): Required<PlanC
   return {
     isChat: attempt.task === 'responses' && isOtherApi,
     isResponse: attempt.task === 'chat' && (isOtherApi || pointsToResponses(refusal)),
-    isForgetful: attempt.convert !== null && isAboutThoughts,
+    dropsReasoning: attempt.convert !== null && isAboutThoughts,
     isReasoningMissing: kind === 'reasoning-missing',
   }
 }
@@ -46,7 +46,7 @@ export async function sendSecondForm(
   const { channel } = attempt
   const found = secondFormOf(call, refusal)
   // A server that is known to have no Responses API is not asked for it again.
-  const isKnownChat = found.isResponse && parts.chatOnly.has(channel, input.model)
+  const isKnownChat = found.isResponse && parts.lacksResponses.has(channel, input.model)
   const changes = { ...found, isResponse: found.isResponse && !isKnownChat }
   if (!Object.values(changes).includes(true)) return refusal
   const { isChat, isResponse, isReasoningMissing } = changes
@@ -54,7 +54,7 @@ export async function sendSecondForm(
   if (plan instanceof AppError) {
     if (!isChat || isReference(plan)) return refusal
     // The client must change the field, not its address; another server may have the API.
-    parts.chatOnly.add(channel, input.model)
+    parts.lacksResponses.add(channel, input.model)
     return { ...refusal, error: { ...ownError(plan, call.language), kind: 'address' } }
   }
   // The provider may not support this form.
@@ -63,8 +63,8 @@ export async function sendSecondForm(
   call.attempt = { ...attempt, ...plan }
   const answered = await send()
   if (answered.kind === 'answered') {
-    if (isChat) parts.chatOnly.add(channel, input.model)
-    if (isResponse && lacksAddress(refusal)) parts.responsesOnly.add(channel, input.model)
+    if (isChat) parts.lacksResponses.add(channel, input.model)
+    if (isResponse && lacksAddress(refusal)) parts.lacksChat.add(channel, input.model)
   }
   // If the server has neither endpoint, report the one that was requested.
   const hasNeither = isResponse && answered.kind === 'failed' && lacksAddress(answered)

@@ -111,7 +111,8 @@ const keepsResponses = (
   call: Call,
   channel: RoutableChannel,
   model: string,
-): boolean => !parts.chatOnly.has(channel, model) && homeOf(parts, call, channel, model) !== null
+): boolean =>
+  !parts.lacksResponses.has(channel, model) && homeOf(parts, call, channel, model) !== null
 
 /** Returns the endpoint of a channel's stored responses; null if it does not store responses. */
 export function homeOf(

@@ -6,7 +6,7 @@ import { tooLongIn } from '../vendors/shared/too-long.ts'
 
 /**
  * Corrects the status of upstream errors whose status does not match their meaning. The channel's
- * vendor decides first (\`refusals\` of its declaration); the rest applies to every upstream.
+ * vendor decides first (`refusals` of its declaration); the rest applies to every upstream.
  */
 
 /** The channel's type and base URL. */

@@ -2,12 +2,12 @@ import type { SurfaceCall } from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import { planRequest } from '../call/plan.ts'
 import { isRecord, parseJson } from '../json/json-value.ts'
-import { sendJson, sendText } from '../call/respond.ts'
+import { sendJson, sendText } from '../call/respond/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
 import { providerOf } from '../vendors/registry.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { receiveCall } from '../call/run-call.ts'
-import { fetchWhole } from '../call/respond-whole.ts'
+import { fetchWhole } from '../call/respond/respond-whole.ts'
 
 /**
  * Returns the number of tokens of a prompt, free of charge. The model's provider is asked if it has

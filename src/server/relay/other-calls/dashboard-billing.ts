@@ -3,7 +3,7 @@ import { findToken } from '../../token/token-store.ts'
 import { findUser } from '../../user/user-store.ts'
 import { refusePin } from '../routing/caller.ts'
 import { authenticate } from '../call/authenticate.ts'
-import { sendJson } from '../call/respond.ts'
+import { sendJson } from '../call/respond/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
 
 /**

@@ -5,7 +5,7 @@ import { AppError } from '../../app-error.ts'
 import type { DialectName } from '../protocols/canonical/chat-request.ts'
 import { refusePin } from '../routing/caller.ts'
 import { authenticate } from '../call/authenticate.ts'
-import { sendError, sendJson } from '../call/respond.ts'
+import { sendError, sendJson } from '../call/respond/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
 import { ownError } from '../protocols/dialect/relay-error.ts'
 

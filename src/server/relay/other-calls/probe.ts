@@ -28,7 +28,7 @@ import { ownWords, upstreamError } from '../errors/upstream-error.ts'
 import type { ChannelWithSecrets } from '../../channel/secrets.ts'
 import { routableOf } from '../routing/channel-map.ts'
 import { sentModel } from '../routing/choose-channel.ts'
-import { streamAsJson } from '../call/stream-as-json.ts'
+import { streamAsJson } from '../call/respond/stream-as-json.ts'
 import {
   callUpstream,
   type UpstreamFailure,
@@ -36,7 +36,7 @@ import {
 } from '../transport/upstream-call.ts'
 import { serverSentEvents, type Wire } from '../transport/wire.ts'
 import { traitsOf } from '../vendors/registry.ts'
-import { saysSomething } from '../call/respond.ts'
+import { isAnswerStatus } from '../call/respond/respond.ts'
 
 type Judged =
   | { ok: true; text: string }
@@ -113,7 +113,7 @@ interface Probed {
  */
 async function judgedAnswer(heard: UpstreamRefusal | AppError, probed: Probed): Promise<Judged> {
   if (heard instanceof AppError) return failed((language) => heard.text(language))
-  if (!saysSomething(heard.status)) return judged(heard, null, probed)
+  if (!isAnswerStatus(heard.status)) return judged(heard, null, probed)
   const { dialect, provider } = probed
   const plan = { gathers: 'events' as const, upstream: dialect, wire: wireOf(provider) }
   const whole = await streamAsJson(plan, { ...heard, headers: {}, room: null })

@@ -1,14 +1,14 @@
 import { authenticate } from '../call/authenticate.ts'
-import { sendError, sendWhole, NOT_STORED, isGood } from '../call/respond.ts'
+import { sendError, sendWhole, NOT_STORED, isGood } from '../call/respond/respond.ts'
 import type { RelayParts, Call } from '../call/call.ts'
 import { refusePin } from '../routing/caller.ts'
 import { withKey } from '../call/route.ts'
 import { AppError } from '../../app-error.ts'
 import { readyToSend } from '../protocols/dialect/provider.ts'
 import { failedAttempt } from '../errors/attempt-outcome.ts'
-import { LARGE_ANSWER_BYTES_MAX } from '../call/answer-room.ts'
+import { LARGE_ANSWER_BYTES_MAX } from '../call/respond/answer-room.ts'
 import { decodedBody } from '../transport/decoded-body.ts'
-import { fetchWhole, refusedAnswer } from '../call/respond-whole.ts'
+import { fetchWhole, refusedAnswer } from '../call/respond/respond-whole.ts'
 import { silenceLimits } from '../transport/upstream-call.ts'
 import type { UpstreamRequest } from '../transport/upstream-call.ts'
 import { deleteResponse } from '../call/response-store.ts'
@@ -69,7 +69,7 @@ export async function relayStoredResponse(
     return
   }
   if (!isGood(answer.status)) {
-    sendError(call, (await refusedAnswer(call, home, answer)).error)
+    sendError(call, (await refusedAnswer(call, answer, home.channel)).error)
     return
   }
   const body = await decodedBody(answer)

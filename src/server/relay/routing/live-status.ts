@@ -7,6 +7,7 @@ import {
   takeTrial,
   trialDelaySeconds,
 } from '../../channel/channel-pause-store.ts'
+import type { Clock } from '../../clock.ts'
 import { changeStatusByProgram } from '../../channel/channel-status.ts'
 import { findChannel } from '../../channel/channel-store.ts'
 import type { RelayError } from '../protocols/dialect/relay-error.ts'
@@ -44,36 +45,52 @@ interface Cause {
   requestId: string
 }
 
+/** A refusal that pauses a key or disables a channel. `isCertain`: it names the reason. */
+interface Refusal {
+  error: RelayError
+  isCertain: boolean
+  requestId: string
+}
+
 const WINDOW_MS = 300_000
 const USERS_ENOUGH = 2
 const HITS_ENOUGH = 5
 
 const nameOf = ({ id, keyId }: RoutableChannel): string => `${id}${keyId}`
 
-interface Suspicion {
-  sinceMs: number
-  hits: number
-  users: Set<number>
-}
+/** Counts refusals without a reason, by channel and key, until they are confirmed. */
+class Suspicions {
+  private readonly byName = new Map<string, { sinceMs: number; hits: number; users: Set<number> }>()
+  private readonly clock: Pick<Clock, 'monotonicMs'>
 
-export function createLiveStatus(app: App): LiveStatus {
-  const { database, options, clock, background, trace } = app
-  const suspicions = new Map<string, Suspicion>()
-  /** Channels and keys whose status is being changed. */
-  const underWay = new Set<string>()
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.clock = clock
+  }
 
-  function isConfirmed(channel: RoutableChannel, userId: number): boolean {
-    const id = nameOf(channel)
-    const nowMs = clock.monotonicMs()
-    let suspicion = suspicions.get(id)
+  /** Counts one more refusal. Returns whether enough users or calls have met it. */
+  confirm(channel: RoutableChannel, userId: number): boolean {
+    const name = nameOf(channel)
+    const nowMs = this.clock.monotonicMs()
+    let suspicion = this.byName.get(name)
     if (suspicion === undefined || nowMs - suspicion.sinceMs > WINDOW_MS) {
       suspicion = { sinceMs: nowMs, hits: 0, users: new Set() }
-      suspicions.set(id, suspicion)
+      this.byName.set(name, suspicion)
     }
     suspicion.hits += 1
     suspicion.users.add(userId)
     return suspicion.users.size >= USERS_ENOUGH || suspicion.hits >= HITS_ENOUGH
   }
+
+  drop(channel: RoutableChannel): void {
+    if (this.byName.size > 0) this.byName.delete(nameOf(channel))
+  }
+}
+
+export function createLiveStatus(app: App): LiveStatus {
+  const { database, options, clock, background } = app
+  const suspicions = new Suspicions(clock)
+  /** Channels and keys whose status is being changed. */
+  const underWay = new Set<string>()
 
   function once(what: string, channel: RoutableChannel, work: () => Promise<void>): void {
     const id = nameOf(channel)
@@ -87,7 +104,7 @@ export function createLiveStatus(app: App): LiveStatus {
 
   async function disable(
     used: RoutableChannel,
-    { error, isCertain, requestId }: { error: RelayError; isCertain: boolean; requestId: string },
+    { error, isCertain, requestId }: Refusal,
   ): Promise<void> {
     const channel = await findChannel(database.read, used.id)
     // The key or address was changed since: the refusal does not concern the current ones.
@@ -95,7 +112,7 @@ export function createLiveStatus(app: App): LiveStatus {
     if (channel.status !== ChannelStatus.enabled) return
     if (!isCertain && (await isLastOfSomething(database.read, used.id))) return
     const { status, code, message } = error
-    suspicions.delete(nameOf(used))
+    suspicions.drop(used)
     await changeStatusByProgram(app, {
       channel,
       to: ChannelStatus.autoDisabled,
@@ -122,37 +139,31 @@ export function createLiveStatus(app: App): LiveStatus {
     })
   }
 
-  function refuseKey(channel: RoutableChannel, error: RelayError, by: Cause): void {
-    const disabling = disablingOf(error)
-    if (disabling === 'never') return
-    const isCertain = disabling === 'at once'
-    if (!isCertain && !isConfirmed(channel, by.userId)) return
-    const { requestId } = by
+  function pauseKey(channel: RoutableChannel, refusal: Refusal): void {
     // Other calls of this process avoid the key immediately.
     channel.pause ??= { nextTrialSeconds: clock.nowSeconds() + trialDelaySeconds(0) }
     once('setting a key aside', channel, async () => {
-      suspicions.delete(nameOf(channel))
-      const left = await setKeyAside(app, channel, { error, requestId })
+      suspicions.drop(channel)
+      const left = await setKeyAside(app, channel, refusal)
       if (left !== 0 || !options.flag('AutomaticDisableChannelEnabled')) return
-      await disable(channel, { error, isCertain, requestId })
+      await disable(channel, refusal)
     })
   }
 
   return {
     refused(channel, error, { userId, requestId }) {
-      if (channel.keyId !== '') {
-        refuseKey(channel, error, { userId, requestId })
-        return
-      }
-      if (!channel.isEnabled || !options.flag('AutomaticDisableChannelEnabled')) return
+      const isKey = channel.keyId !== ''
+      const mayDisable = channel.isEnabled && options.flag('AutomaticDisableChannelEnabled')
       const disabling = disablingOf(error)
-      if (disabling === 'never') return
+      if ((!isKey && !mayDisable) || disabling === 'never') return
       const isCertain = disabling === 'at once'
-      if (!isCertain && !isConfirmed(channel, userId)) return
-      once('disabling a channel', channel, () => disable(channel, { error, isCertain, requestId }))
+      if (!isCertain && !suspicions.confirm(channel, userId)) return
+      const refusal = { error, isCertain, requestId }
+      if (isKey) pauseKey(channel, refusal)
+      else once('disabling a channel', channel, () => disable(channel, refusal))
     },
     answered(channel, { requestId, isTrial }) {
-      if (suspicions.size > 0) suspicions.delete(nameOf(channel))
+      suspicions.drop(channel)
       if (!isTrial) return
       if (channel.pause !== null) {
         channel.pause = null
@@ -164,25 +175,33 @@ export function createLiveStatus(app: App): LiveStatus {
       }
       once('enabling a channel', channel, () => enableAgain(channel, requestId))
     },
-    async trial(paused) {
-      if (paused.length === 0 || !options.flag('AutomaticEnableChannelEnabled')) return null
-      const nowSeconds = clock.nowSeconds()
-      const due = paused.find(({ nextTrialSeconds }) => isTrialDue(nextTrialSeconds, nowSeconds))
-      if (due === undefined) return null
-      const dueAt = due.nextTrialSeconds
-      const channelId = due.channel.id
-      // Moved on first, so that no other call of this process tries it meanwhile.
-      due.nextTrialSeconds = nowSeconds + trialDelaySeconds(0)
-      try {
-        const taken = await takeTrial(database.write, { channelId, dueAt, nowSeconds })
-        if (taken === null) return null
-        due.nextTrialSeconds = taken.nextTrialAt
-        return taken.isOurs ? due.channel : null
-      } catch (error) {
-        // The call itself does not depend on the trial.
-        trace.warn({ err: error, channelId }, 'a disabled channel was not tried')
-        return null
-      }
-    },
+    trial: (paused) =>
+      paused.length === 0 || !options.flag('AutomaticEnableChannelEnabled')
+        ? Promise.resolve(null)
+        : takeDueTrial(app, paused),
+  }
+}
+
+/** Takes the trial of the first channel that is due for one, unless another process takes it. */
+async function takeDueTrial(
+  { database, clock, trace }: App,
+  paused: readonly PausedChannel[],
+): Promise<RoutableChannel | null> {
+  const nowSeconds = clock.nowSeconds()
+  const due = paused.find(({ nextTrialSeconds }) => isTrialDue(nextTrialSeconds, nowSeconds))
+  if (due === undefined) return null
+  const dueAt = due.nextTrialSeconds
+  const channelId = due.channel.id
+  // Moved on first, so that no other call of this process tries it meanwhile.
+  due.nextTrialSeconds = nowSeconds + trialDelaySeconds(0)
+  try {
+    const taken = await takeTrial(database.write, { channelId, dueAt, nowSeconds })
+    if (taken === null) return null
+    due.nextTrialSeconds = taken.nextTrialAt
+    return taken.isOurs ? due.channel : null
+  } catch (error) {
+    // The call itself does not depend on the trial.
+    trace.warn({ err: error, channelId }, 'a disabled channel was not tried')
+    return null
   }
 }

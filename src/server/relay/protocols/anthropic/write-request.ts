@@ -36,7 +36,7 @@ const IMAGE_FORMATS = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord {
   const asked = withoutLacking(withQuestion(sent), ANTHROPIC_LACKS)
   const request = canBeForced(to) ? asked : withDemandInWords(asked)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const { thinking, effort, maxTokens } = thinkingWords(request, to)
   const { output } = request
   const answer = output?.kind === 'schema' ? answerSchema(request, output) : null
@@ -65,7 +65,7 @@ export function writeAnthropicRequest(sent: ChatRequest, to: Target): JsonRecord
 }
 
 /** Rejects parameters that change the answer and that Anthropic does not have. */
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }

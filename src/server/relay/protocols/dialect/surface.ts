@@ -103,8 +103,6 @@ export interface SeenResponse {
   itemIds: string[]
 }
 
-/** Members of a JSON body, or text fields of a form. */
-
 export const missing = (field: string): FieldProblem => ({ field, isMissing: true })
 export const invalid = (field: string): FieldProblem => ({ field, isMissing: false })
 
@@ -114,7 +112,7 @@ export const fieldRefusal = (
   { wrongMember = 'relay_field_invalid' }: Pick<Surface, 'wrongMember'>,
 ): AppError => new AppError(isMissing ? 'relay_field_required' : wrongMember, { field })
 
-/** Returns a text; '' when absent, null when it is not a text. */
+/** Returns a text member of a JSON body or a form; '' when absent, null when it is not a text. */
 export function textMember(body: ScannedBody, name: string): string | null {
   const value = memberValue(body, name) ?? ''
   return typeof value === 'string' ? value : null

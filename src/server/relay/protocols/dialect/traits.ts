@@ -36,8 +36,9 @@ export interface UpstreamTraits {
   readonly streamsArguments?: true
   /**
    * OpenAI's dialect: the vendor's own member that turns reasoning on or off. It is sent only to
-   * models with the option `toggle`, since others reject it. `effort`: OpenAI's effort, null if not
-   * set.
+   * models with the option `toggle`, since others reject it. Used for converted requests: a request
+   * in OpenAI's dialect passes with the members that its client has set. `effort`: OpenAI's effort,
+   * null if not set.
    */
   readonly reasoningSwitch?: ReasoningSwitch
   /** OpenAI's dialect: members that are added to every request for this model. */

@@ -42,11 +42,11 @@ function declaresTools(body: ScannedBody): boolean {
 }
 
 /** Turns reasoning off, for such a model on a server that has only chat completions. */
-export const thoughtless = (request: ChatRequest): ChatRequest =>
+export const withReasoningOff = (request: ChatRequest): ChatRequest =>
   request.tools.length === 0 ? request : { ...request, thinking: { kind: 'off' } }
 
 /** Removes the reasoning of earlier turns, and the signatures of calls. */
-export const withoutThoughts = (request: ChatRequest): ChatRequest => ({
+export const withoutReasoning = (request: ChatRequest): ChatRequest => ({
   ...request,
   messages: request.messages.map((message) =>
     message.role === 'user'

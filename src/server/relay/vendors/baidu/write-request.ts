@@ -33,7 +33,7 @@ const COMPLETION_TOKENS_MIN = 2
  */
 export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, BAIDU_LACKS))
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const system = request.system.map(({ text }) => text).join('\n\n')
   const { temperature, maxCompletionTokens, output } = request
   const stop = fittingStops(request, { count: STOPS_MAX, length: STOP_LENGTH_MAX })
@@ -56,7 +56,7 @@ export function writeBaiduRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   const { output } = request
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')

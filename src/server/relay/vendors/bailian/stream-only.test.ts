@@ -3,7 +3,7 @@ import { capabilitiesOf } from '../../../model/model-table.ts'
 import { expect, test } from 'vitest'
 import { dialects } from '../../conversion/dialects.ts'
 import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
-import { Gathering } from '../../call/stream-as-json.ts'
+import { Gathering } from '../../call/respond/stream-as-json.ts'
 import { SseReader } from '../../transport/wire.ts'
 
 /** Chunks as in Alibaba Cloud Model Studio, "Deep thinking". */

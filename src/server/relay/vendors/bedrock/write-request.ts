@@ -61,7 +61,7 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
  */
 export function writeConverseRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(withQuestion(sent), CONVERSE_LACKS)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const stop = fittingStops(request, { count: STOPS_MAX })
   const config = present({
     maxTokens: request.maxCompletionTokens,
@@ -150,7 +150,7 @@ function outputOf(request: ChatRequest): {
 }
 
 /** Rejects parameters that change the answer and that Converse does not have. */
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }

@@ -38,7 +38,7 @@ const BUDGETS = { minimal: 512, low: 2048, medium: 8192, high: 16_384, xhigh: 24
 export function writeCohereRequest(sent: ChatRequest, to: Target): JsonRecord {
   if (SEARCHES.test(to.model)) throw unsupportedField('model')
   const request = withoutLacking(sent, COHERE_LACKS)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const stop = fittingStops(request, { count: STOPS_MAX })
   return {
     model: to.model,
@@ -60,7 +60,7 @@ export function writeCohereRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }

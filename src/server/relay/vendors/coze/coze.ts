@@ -1,11 +1,35 @@
 import { field } from '../../../../contract/channel-type-row.ts'
+import { channelType } from '../../../../contract/channel-types.ts'
+import type { ScannedBody } from '../../json/body-scan.ts'
+import type { MemberEdit } from '../../json/body-splice.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
 import { statedStatus } from '../../protocols/dialect/error-body.ts'
 import { namedEvents } from '../shared/named-events.ts'
 import { openaiHeaders } from '../openai-vendor.ts'
 import { NO, nativeVendor } from '../vendor.ts'
-import { cozeEdits, cozeUrl } from './address.ts'
 import { readCozeAnswer, readCozeEvent } from './read-answer.ts'
 import { COZE_LACKS, writeCozeRequest } from './write-request.ts'
+
+/**
+ * Source: Coze's developer guide, "Chat (v3)". Bots of mainland China are at `api.coze.cn`, with
+ * the same paths.
+ */
+function cozeUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
+  const base = (channel.baseUrl || channelType(channel.type).baseUrl).replace(/\/v\d$/, '')
+  return task !== 'chat' || base === '' ? null : `${base}/v3/chat`
+}
+
+/** Sets the bot's user: the one in the channel's settings takes precedence over the client's. */
+function cozeEdits(
+  _body: ScannedBody,
+  _call: ProviderCall,
+  { config }: ProviderChannel,
+): MemberEdit[] {
+  const user = config?.user_id
+  return typeof user === 'string' && user !== ''
+    ? [{ set: 'user_id', json: JSON.stringify(user) }]
+    : []
+}
 
 export const coze = nativeVendor({
   type: 34,

@@ -38,7 +38,7 @@ const PREFIX = /^bot-/
  */
 export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, COZE_LACKS)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   return {
     bot_id: to.model.replace(PREFIX, ''),
     user_id: request.userId ?? SOMEBODY,
@@ -50,7 +50,7 @@ export function writeCozeRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')

@@ -5,7 +5,7 @@ import type { MemberEdit } from '../../json/body-splice.ts'
 import type { Via } from '../../transport/upstream-call.ts'
 import { inSteps } from '../../transport/upstream-steps.ts'
 import { bailianEdits } from '../bailian/chat.ts'
-import { embeddingWalk } from './embedding.ts'
+import { embeddedInParts } from '../shared/embedding-parts.ts'
 import { heardEdits, heardWalk, hearsAtOnce } from './transcriptions.ts'
 import { changePath, drawsAtOnce, imageRequestEdits, imageWalk } from './images.ts'
 import { rankingEdits, rankingWalk } from './ranking.ts'
@@ -111,3 +111,9 @@ export function dashscopeEdits(body: ScannedBody, call: ProviderCall): MemberEdi
   }
   return edits
 }
+
+/**
+ * Maximum texts per request: ten for `text-embedding-v3` and later, 25 before. Source: Alibaba
+ * Cloud Model Studio, "Text embedding".
+ */
+const embeddingWalk = embeddedInParts((model) => (/-v[12]$/.test(model) ? 25 : 10))

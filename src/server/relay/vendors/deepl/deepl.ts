@@ -1,7 +1,9 @@
+import { defaultBaseUrl } from '../../../../contract/channel-types.ts'
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
+import type { ProviderCall, ProviderChannel } from '../../protocols/dialect/provider.ts'
+import { serverSentEvents, type Wire } from '../../transport/wire.ts'
 import { namesIn } from '../shared/model-list.ts'
 import { NO, names, nativeVendor } from '../vendor.ts'
-import { deeplHeaders, deeplUrl, deeplWire } from './address.ts'
 import {
   charactersIn,
   DEEPL_LACKS,
@@ -9,6 +11,24 @@ import {
   readTranslation,
   writeDeeplRequest,
 } from './translation.ts'
+
+/** Source: DeepL's API reference, "Translate text" and "Authentication". */
+function deeplUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
+  if (task !== 'chat') return null
+  const base = channel.baseUrl || defaultBaseUrl(channel.type, channel.key)
+  return `${base.replace(/\/v\d$/, '')}/v2/translate`
+}
+
+const deeplHeaders = ({ key }: ProviderChannel): Record<string, string> => ({
+  authorization: `DeepL-Auth-Key ${key}`,
+})
+
+/** A translation is not streamed; a client that requested a stream gets it as a single event. */
+const deeplWire: Wire = {
+  ...serverSentEvents,
+  accept: 'application/json',
+  isStream: () => false,
+}
 
 export const deepl = nativeVendor({
   type: 38,

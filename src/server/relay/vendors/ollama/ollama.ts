@@ -1,12 +1,48 @@
+import { channelType } from '../../../../contract/channel-types.ts'
 import { baseUrlOf, beside } from '../../../channel/upstream/channel-upstream.ts'
-import type { Provider } from '../../protocols/dialect/provider.ts'
+import { arrayOr, present, type JsonRecord } from '../../json/json-value.ts'
+import type { Embedding } from '../../protocols/canonical/embedding.ts'
+import type {
+  Provider,
+  ProviderCall,
+  ProviderChannel,
+  Task,
+} from '../../protocols/dialect/provider.ts'
 import { bearer, namesIn } from '../shared/model-list.ts'
 import { names, nativeVendor } from '../vendor.ts'
-import { ollamaHeaders, ollamaUrl } from './address.ts'
-import { ollamaEmbedding } from './embedding.ts'
 import { ndjson } from './ndjson.ts'
 import { OllamaStreamReader, readOllamaAnswer } from './read-answer.ts'
 import { OLLAMA_LACKS, writeOllamaRequest } from './write-request.ts'
+
+/** Source: Ollama's API reference, "Generate a chat completion" and "Generate embeddings". */
+const PATHS: Readonly<Partial<Record<Task, string>>> = {
+  chat: '/api/chat',
+  embeddings: '/api/embed',
+  embedContent: '/api/embed',
+  batchEmbedContents: '/api/embed',
+}
+
+/** A base URL copied from a client of OpenAI's dialect ends in `/v1`, which is removed. */
+function ollamaUrl(channel: ProviderChannel, { task }: ProviderCall): string | null {
+  const path = PATHS[task]
+  const base = (channel.baseUrl || channelType(channel.type).baseUrl).replace(/\/(?:v1|api)$/, '')
+  return path === undefined || base === '' ? null : `${base}${path}`
+}
+
+/** A self-hosted server needs no key; Ollama's cloud, or a proxy before the server, may. */
+const ollamaHeaders = ({ key }: ProviderChannel): Record<string, string> => ({
+  authorization: `Bearer ${key}`,
+})
+
+/** Source: Ollama's API reference, "Generate embeddings". */
+const ollamaEmbedding: Embedding = {
+  request: ({ texts, dimensions }, model): JsonRecord => ({
+    model,
+    input: texts,
+    ...present({ dimensions }),
+  }),
+  vectors: (answer) => arrayOr(answer.embeddings),
+}
 
 const provider: Provider = {
   dialect: {

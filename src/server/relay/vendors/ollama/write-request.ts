@@ -38,7 +38,7 @@ export const OLLAMA_LACKS: readonly Steering[] = ['userId']
  */
 export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withDemandInWords(withoutLacking(sent, OLLAMA_LACKS))
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const options = present({
     num_predict: request.maxCompletionTokens,
     temperature: request.temperature,
@@ -64,7 +64,7 @@ export function writeOllamaRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }

@@ -76,7 +76,7 @@ function namesOf(model: string): InputNames {
  */
 export function writeReplicateRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, REPLICATE_LACKS)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const names = namesOf(to.model)
   const version = versionOf(to.model)
   const limit = request.maxCompletionTokens
@@ -100,7 +100,7 @@ export function writeReplicateRequest(sent: ChatRequest, to: Target): JsonRecord
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')

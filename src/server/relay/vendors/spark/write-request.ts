@@ -48,7 +48,7 @@ const USER_ID_LENGTH_MAX = 32
  */
 export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withDemandInWords(withoutLacking(sent, SPARK_LACKS))
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const { temperature, userId } = request
   const functions = shownTools(request).map(functionOf)
   const system = request.system.map(({ text }) => text).join('\n\n')
@@ -77,7 +77,7 @@ export function writeSparkRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')

@@ -37,7 +37,7 @@ const SEED_MAX = 10_000
  */
 export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withOneDemand(withoutLacking(sent, TENCENT_LACKS))
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   return {
     Model: to.model,
     Messages: messagesOf(request, to),
@@ -54,7 +54,7 @@ export function writeTencentRequest(sent: ChatRequest, to: Target): JsonRecord {
   }
 }
 
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
   if (request.output !== null) throw cannotSay(request, 'output')

@@ -43,7 +43,7 @@ const OUTPUT_TOKENS_MIN = 16
 export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord {
   const request = withoutLacking(sent, RESPONSES_LACKS)
   const effort = openaiEffort(request, to)
-  refuseTheUnsayable(request)
+  rejectUnsupported(request)
   const { maxCompletionTokens: limit, userId } = request
   return {
     model: to.model,
@@ -69,7 +69,7 @@ export function writeResponsesRequest(sent: ChatRequest, to: Target): JsonRecord
 }
 
 /** Rejects parameters that change the answer and that the API does not have. */
-function refuseTheUnsayable(request: ChatRequest): void {
+function rejectUnsupported(request: ChatRequest): void {
   if (request.choices !== 1) throw cannotSay(request, 'choices')
   if (request.topLogprobs !== null) throw cannotSay(request, 'topLogprobs')
 }

@@ -1,10 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
-import type { StreamGatherer, AnswerReader, AnswerReading } from '../protocols/dialect/dialect.ts'
-import type { JsonRecord } from '../json/json-value.ts'
-import { type EventReader, type SseEvent, beginAsEvents, type Wire } from '../transport/wire.ts'
-import { decodedBody, type Answer, type BodyFault } from '../transport/decoded-body.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import type {
+  StreamGatherer,
+  AnswerReader,
+  AnswerReading,
+} from '../../protocols/dialect/dialect.ts'
+import type { JsonRecord } from '../../json/json-value.ts'
+import { type EventReader, type SseEvent, beginAsEvents, type Wire } from '../../transport/wire.ts'
+import { decodedBody, type Answer, type BodyFault } from '../../transport/decoded-body.ts'
 
 /** A stream joined into one response. `cut`: the stream ended before it was complete. */
 export type Gathered =

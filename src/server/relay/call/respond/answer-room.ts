@@ -1,7 +1,11 @@
-import { capabilitiesOf, type AskedModel } from '../../model/model-table.ts'
-import type { Task } from '../protocols/dialect/provider.ts'
-import type { Call, RelayParts } from './call.ts'
-import type { AnswerRoom, BodyFault } from '../transport/decoded-body.ts'
+import { capabilitiesOf, type AskedModel } from '../../../model/model-table.ts'
+import type { Task } from '../../protocols/dialect/provider.ts'
+import type { Call, RelayParts } from '../call.ts'
+import {
+  ERROR_BODY_BYTES_MAX,
+  type AnswerRoom,
+  type BodyFault,
+} from '../../transport/decoded-body.ts'
 
 /** Memory limits for upstream responses that are read whole. */
 
@@ -74,6 +78,36 @@ export function openAnswerRoom(
   const lease = answerBytes.lease([{ name: `channel ${channelId}`, share: CHANNEL_SHARE }])
   call.answerLease = lease
   return { lease, bytesMax }
+}
+
+/** The body of an upstream response that is read whole, within its limits. */
+export class CollectedBody {
+  /** Counts the bytes; null for an error, of which only the beginning is read. */
+  readonly room: AnswerRoom | null
+  private readonly chunks: Buffer[] = []
+  private length = 0
+
+  constructor(room: AnswerRoom | null) {
+    this.room = room
+  }
+
+  /** Adds a chunk. Returns why the body is too large, in which case the chunk is dropped. */
+  add(chunk: Buffer): BodyFault | null {
+    this.length += chunk.length
+    const fault = this.faultAt(this.length)
+    if (fault === null) this.chunks.push(chunk)
+    return fault
+  }
+
+  private faultAt(length: number): BodyFault | null {
+    if (this.room !== null) return answerFault(this.room, length)
+    return length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
+  }
+
+  get bytes(): Buffer {
+    const [first] = this.chunks
+    return this.chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.chunks)
+  }
 }
 
 /** Checks a response that has grown to `length` bytes. Returns null if it is within its limits. */

@@ -1,19 +1,18 @@
-import type { Attempt } from './plan.ts'
-import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
+import type { Attempt } from '../plan.ts'
+import { countedUsage, type TokenUsage } from '../../protocols/canonical/token-usage.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type BrokenBy,
-} from '../errors/attempt-outcome.ts'
+} from '../../errors/attempt-outcome.ts'
 import { ClientFlow, isGood } from './respond.ts'
-import type { Ending } from './settle.ts'
-import { checkpointCall, settleCall } from './settle.ts'
-import { endCall, type RelayParts, type Call } from './call.ts'
+import type { Ending } from '../settle.ts'
+import { checkpointCall, settleCall } from '../settle.ts'
+import { endCall, type RelayParts, type Call } from '../call.ts'
 import { costHeaders, writeHead } from './respond.ts'
-import { answerFault, openAnswerRoom } from './answer-room.ts'
-import { ERROR_BODY_BYTES_MAX, type AnswerRoom, type BodyFault } from '../transport/decoded-body.ts'
-import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
+import { CollectedBody, openAnswerRoom } from './answer-room.ts'
+import type { UpstreamFailure, UpstreamListener } from '../../transport/upstream-call.ts'
 import { refusedAnswer, relayAnswer } from './respond-whole.ts'
 
 /**
@@ -45,9 +44,7 @@ class RecordingRelay {
   private status = 0
   private headers: Record<string, string | string[] | undefined> = {}
   /** The response body if it is read whole; null if it is passed through. */
-  private words: Buffer[] | null = null
-  /** Counts the bytes of a response that is read whole. */
-  private room: AnswerRoom | null = null
+  private words: CollectedBody | null = null
   private hasBegun = false
   private isEnding = false
   private length = 0
@@ -81,38 +78,35 @@ class RecordingRelay {
     this.status = status
     this.headers = headers
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-    if (!isGood(status) || isPacked) this.words = []
+    if (!isGood(status) || isPacked) this.words = this.collected()
   }
 
   private onData(chunk: Buffer): void {
     if (this.isEnding || chunk.length === 0) return
     this.length += chunk.length
     const isFirst = this.length === chunk.length
-    if (isFirst && WORDS.test(chunk.toString('latin1', 0, 64))) this.words = []
+    if (isFirst && WORDS.test(chunk.toString('latin1', 0, 64))) this.words ??= this.collected()
     if (this.words === null) {
       this.begin()
       this.pass(chunk)
       return
     }
-    const fault = this.wordsFault()
-    if (fault === null) {
-      this.words.push(chunk)
-      return
-    }
+    const fault = this.words.add(chunk)
+    if (fault === null) return
     this.flow.abort()
     if (isGood(this.status)) this.fail(fault)
     else this.onEnd()
   }
 
-  /** Returns why a response that is read whole may not grow further; null if it may. */
-  private wordsFault(): BodyFault | null {
-    if (!isGood(this.status)) return this.length > ERROR_BODY_BYTES_MAX ? 'unreadable' : null
-    const { parts, call, attempt } = this
-    this.room ??= openAnswerRoom(parts, call, {
+  /** Begins a body that is read whole. */
+  private collected(): CollectedBody {
+    const { parts, call, attempt, status } = this
+    if (!isGood(status)) return new CollectedBody(null)
+    const room = openAnswerRoom(parts, call, {
       channelId: attempt.channel.id,
       bytesMax: () => attempt.answerBytesMax(false),
     })
-    return answerFault(this.room, this.length)
+    return new CollectedBody(room)
   }
 
   /** Commits to this channel: sends the head, after which no other channel can be tried. */
@@ -121,14 +115,14 @@ class RecordingRelay {
     this.hasBegun = true
     const { parts, call, attempt } = this
     this.onBegin()
-    checkpointCall(parts, call, attempt, { used: this.used })
+    checkpointCall(parts, call, { used: this.used })
     if (call.isGone) return
     const length = this.headers['content-length']
     writeHead(call, 200, [
       'Content-Type',
       this.mediaType,
       ...(typeof length === 'string' ? ['Content-Length', length] : []),
-      ...costHeaders(parts, call, attempt, { quota: attempt.reserved, remaining: null }),
+      ...costHeaders(parts, call, { quota: attempt.reserved, remaining: null }),
     ])
   }
 
@@ -181,18 +175,17 @@ class RecordingRelay {
     this.outcome.resolve(failedAttempt(this.call.language, failure))
   }
 
-  private finishWords(words: readonly Buffer[]): Promise<AttemptOutcome> {
-    const { parts, call, attempt } = this
-    const { status, headers, room } = this
-    const answer = { status, headers, body: Buffer.concat(words), room }
-    if (!isGood(this.status)) return refusedAnswer(call, attempt, answer)
+  private finishWords({ bytes: body, room }: CollectedBody): Promise<AttemptOutcome> {
+    const { parts, call, attempt, status, headers } = this
+    const answer = { status, headers, body, room }
+    if (!isGood(this.status)) return refusedAnswer(call, answer, attempt.channel)
     return relayAnswer(parts, call, attempt, answer)
   }
 
   private async finish(ending: Ending, by: BrokenBy | null = null): Promise<AttemptOutcome> {
     const { parts, call, attempt } = this
     const measured = { used: this.used, source: 'estimated' as const, ending }
-    const settled = await settleCall(parts, call, attempt, measured)
+    const settled = await settleCall(parts, call, measured)
     const ended = ending === 'whole' ? 'answered' : 'broken'
     endCall(call, {
       outcome: call.isGone ? 'abandoned' : ended,

@@ -1,18 +1,17 @@
-import type { Attempt } from './plan.ts'
-import { isAdmin } from '../../../contract/user.ts'
-import { noteHeaders } from '../protocols/canonical/request-notes.ts'
-import { dialects } from '../conversion/dialects.ts'
-import { onEarlyEnd, type Call, type RelayParts } from './call.ts'
-import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
-import { dropRest, isBodyPending } from '../../http/unread-body.ts'
-import type { BreakReason } from '../errors/attempt-outcome.ts'
+import { isAdmin } from '../../../../contract/user.ts'
+import { noteHeaders } from '../../protocols/canonical/request-notes.ts'
+import { dialects } from '../../conversion/dialects.ts'
+import { onEarlyEnd, type Call, type RelayParts } from '../call.ts'
+import { toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../../protocols/dialect/stream-output.ts'
+import { dropRest, isBodyPending } from '../../../http/unread-body.ts'
+import type { BreakReason } from '../../errors/attempt-outcome.ts'
 import {
   callUpstream,
   type UpstreamCall,
   type UpstreamListener,
   type UpstreamRequest,
-} from '../transport/upstream-call.ts'
+} from '../../transport/upstream-call.ts'
 
 /** Headers of every streamed response; they also keep proxies from buffering it. */
 const streamHeaders = (contentType: string): string[] => [
@@ -51,14 +50,15 @@ const TEXT_BYTES_MAX = 16 * 1024
 export function costHeaders(
   { app }: RelayParts,
   call: Call,
-  { channel }: Pick<Attempt, 'channel'>,
   { quota, remaining }: { quota: number; remaining: number | null },
 ): string[] {
   const overheadMs = Math.max(0, app.clock.monotonicMs() - call.startedMs - call.upstreamMs)
   const headers = ['X-Gatehouse-Quota', String(quota)]
   if (remaining !== null) headers.push('X-Gatehouse-Quota-Remaining', String(remaining))
   headers.push('X-Gatehouse-Overhead-Ms', overheadMs.toFixed(2))
-  if (isAdmin(call.caller.user.role)) headers.push('X-Gatehouse-Channel', String(channel.id))
+  if (isAdmin(call.caller.user.role)) {
+    headers.push('X-Gatehouse-Channel', String(call.attempt.channel.id))
+  }
   return headers
 }
 
@@ -66,7 +66,6 @@ export function costHeaders(
 export function sendAnswer(
   parts: RelayParts,
   call: Call,
-  attempt: Attempt,
   answer: {
     contentType: string | string[] | undefined
     body: Buffer
@@ -82,7 +81,7 @@ export function sendAnswer(
     typeof contentType === 'string' ? contentType : 'application/json',
     'Content-Length',
     String(body.length),
-    ...costHeaders(parts, call, attempt, { quota: charged, remaining }),
+    ...costHeaders(parts, call, { quota: charged, remaining }),
   ])
   // A text is sent in one piece with the head; bytes need a second, slower system call.
   if (body.length <= TEXT_BYTES_MAX) call.response.end(body.toString('latin1'), 'latin1')
@@ -222,4 +221,4 @@ export const wantsCost = ({ request }: Call): boolean => request.headers['x-gate
 export const isGood = (status: number): boolean => status >= 200 && status < 300
 
 /** Whether the status means success. Some frameworks, such as NestJS, return 201 for every POST. */
-export const saysSomething = (status: number): boolean => status === 200 || status === 201
+export const isAnswerStatus = (status: number): boolean => status === 200 || status === 201

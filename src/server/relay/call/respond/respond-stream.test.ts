@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { errorText } from '../../../contract/errors.ts'
-import { onSqlite } from '../../test/for-each-database.ts'
+import { errorText } from '../../../../contract/errors.ts'
+import { onSqlite } from '../../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -22,8 +22,8 @@ import {
   textOf,
   type RelayClient,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelay } from '../../test/use-relay.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelay } from '../../../test/use-relay.ts'
 
 const ANSWER = 'The answer is forty-two.'
 const WITH_USAGE = { stream_options: { include_usage: true } }

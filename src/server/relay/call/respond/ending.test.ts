@@ -18,8 +18,8 @@ import {
   type OpenAnswer,
   type RelayClient,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelaySetup } from '../../test/use-relay.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelaySetup } from '../../../test/use-relay.ts'
 
 /**
  * The policy for answers that do not end well, as an operator can change it, on every surface whose

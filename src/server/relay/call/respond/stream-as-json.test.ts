@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { SpokenName } from '../protocols/canonical/chat-request.ts'
-import { ask, callOf } from '../../test/dialect-call.ts'
-import { speakers, type Wish } from '../../test/dialect-clients.ts'
+import type { SpokenName } from '../../protocols/canonical/chat-request.ts'
+import { ask, callOf } from '../../../test/dialect-call.ts'
+import { speakers, type Wish } from '../../../test/dialect-clients.ts'
 import {
   aClient,
   aModel,
@@ -17,9 +17,9 @@ import {
   startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { responsesSpeaker } from '../../test/responses-client.ts'
-import { useRelay } from '../../test/use-relay.ts'
+} from '../../../test/relay-setup.ts'
+import { responsesSpeaker } from '../../../test/responses-client.ts'
+import { useRelay } from '../../../test/use-relay.ts'
 
 /** Upstreams that stream though their client asked for no stream. */
 

@@ -1,8 +1,8 @@
 import zlib from 'node:zlib'
 import { request } from 'undici'
 import { describe, expect, test } from 'vitest'
-import { Role } from '../../../contract/user.ts'
-import { onSqlite } from '../../test/for-each-database.ts'
+import { Role } from '../../../../contract/user.ts'
+import { onSqlite } from '../../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -21,8 +21,8 @@ import {
   startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelay } from '../../test/use-relay.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelay } from '../../../test/use-relay.ts'
 
 const REPORTED = { prompt_tokens: 11, completion_tokens: 7 }
 const COUNTED = { prompt_tokens: 12, completion_tokens: 6 }

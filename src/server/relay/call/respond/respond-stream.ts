@@ -1,37 +1,36 @@
+import { AppError } from '../../../app-error.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
-} from '../errors/attempt-outcome.ts'
-import { ClientFlow, saysSomething } from './respond.ts'
-import type { CompletionCounter } from '../count/count-tokens.ts'
-import type { Attempt } from './plan.ts'
-import { textsOf, type ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import { countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
-import { estimatePromptTokens } from '../count/estimate.ts'
-import { costOf } from '../../ledger/price.ts'
-import { answerFault, openAnswerRoom } from './answer-room.ts'
-import { decodedBody, ERROR_BODY_BYTES_MAX, type AnswerRoom } from '../transport/decoded-body.ts'
-import type { ReadEvent, StreamEnding, StreamOutcome } from '../protocols/dialect/dialect.ts'
-import { FollowedStream } from '../protocols/dialect/followed-stream.ts'
-import type { StreamOutput } from '../protocols/dialect/stream-output.ts'
-import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
-import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import {
-  checkpointCall,
-  settleCall,
-  cleanError,
-  endingError,
-  endingOf,
-  isWhole,
-  measureStream,
-} from './settle.ts'
-import { endCall, stayForAnswer, type Call, type RelayParts } from './call.ts'
-import { beginStream, costHeaders, openStream, wantsCost } from './respond.ts'
-import { beginAsEvents, type EventReader, type SseEvent } from '../transport/wire.ts'
-import type { UpstreamFailure, UpstreamListener } from '../transport/upstream-call.ts'
+} from '../../errors/attempt-outcome.ts'
+import { withCodeAsText } from '../../errors/client-error.ts'
+import { hiddenRefusal, refusedAttempt, upstreamError } from '../../errors/upstream-error.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import type { TokenUsage } from '../../protocols/canonical/token-usage.ts'
+import type { ReadEvent, StreamEnding, StreamOutcome } from '../../protocols/dialect/dialect.ts'
+import { FollowedStream } from '../../protocols/dialect/followed-stream.ts'
+import { ownError, toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import type { StreamOutput } from '../../protocols/dialect/stream-output.ts'
+import { decodedBody } from '../../transport/decoded-body.ts'
+import type { UpstreamFailure, UpstreamListener } from '../../transport/upstream-call.ts'
+import { beginAsEvents, type EventReader, type SseEvent } from '../../transport/wire.ts'
+import { CollectedBody, openAnswerRoom } from './answer-room.ts'
+import { endCall, stayForAnswer, type Call, type RelayParts } from '../call.ts'
 import { relayJsonAsStream } from './json-as-stream.ts'
+import { measureStream } from './measure.ts'
+import type { Attempt } from '../plan.ts'
+import {
+  beginStream,
+  ClientFlow,
+  costHeaders,
+  openStream,
+  isAnswerStatus,
+  wantsCost,
+} from './respond.ts'
 import { refusedAnswer } from './respond-whole.ts'
+import { endingOf, isWhole, settleCall } from '../settle.ts'
+import { StreamMeter } from './stream-meter.ts'
 
 /**
  * Relays a call whose response is streamed. The upstream's events pass through byte for byte as
@@ -46,13 +45,6 @@ import { refusedAnswer } from './respond-whole.ts'
  * read. The connection of a client that reads nothing for a minute is closed
  * (`http/connections.ts`).
  */
-
-/** Longest time between checkpoints of the usage: a crash loses at most one interval. */
-const CHECKPOINT_INTERVAL_MS = 2000
-const CHECKPOINT_BYTES = 16 * 1024
-/** How far the token count made here may exceed the upstream's for a reply. */
-const COUNT_SLACK_FACTOR = 1.25
-const COUNT_SLACK_TOKENS = 64
 
 /** Sends the attempt and relays its stream. `onBegin`: the channel has started to respond. */
 export function relayStream(
@@ -71,7 +63,7 @@ class StreamRelay {
   private readonly reader: EventReader
   private readonly stream: FollowedStream
   private readonly output: StreamOutput
-  private readonly completion: CompletionCounter
+  private readonly meter: StreamMeter
   private readonly outcome = Promise.withResolvers<AttemptOutcome>()
 
   private readonly flow: ClientFlow
@@ -79,10 +71,7 @@ class StreamRelay {
   private headers: Record<string, string | string[] | undefined> = {}
   private isEventStream = false
   /** The body of a response that is not an event stream or is compressed, to be read whole. */
-  private plainBody: Buffer[] | null = null
-  private plainLength = 0
-  /** Counts the bytes of a body that is read whole; null for event streams and errors. */
-  private room: AnswerRoom | null = null
+  private plainBody: CollectedBody | null = null
   /**
    * Handles a client that leaves while the response may be an event stream of another content type.
    */
@@ -98,18 +87,10 @@ class StreamRelay {
   /** The timer expired before there was anything to send to the client. */
   private isOverdue = false
   private sentMs = 0
-  private checkpointMs = 0
-  private bytesSinceCheckpoint = 0
-  /** Tokens of the replies, counted here, above which the upstream has ignored its limit. */
-  private readonly repliesMost: number
-  /** A cheap estimate of the prompt tokens, for checkpoints. */
-  private readonly promptEstimate: number
-  /** Counted prompt tokens; null if not counted yet. */
-  private promptTokens: number | null = null
 
   constructor(parts: RelayParts, call: Call, onBegin: () => void) {
-    const { attempt, figures, input } = call
-    const { upstream, convert, modelName } = attempt
+    const { attempt } = call
+    const { upstream, convert } = attempt
     this.parts = parts
     this.call = call
     this.attempt = attempt
@@ -118,10 +99,7 @@ class StreamRelay {
     this.reader = attempt.wire.reader()
     this.stream = new FollowedStream(upstream.readStream(), convert !== null)
     this.output = attempt.output()
-    this.completion = parts.counter.countCompletion(modelName)
-    const most = (attempt.outputLimit ?? Infinity) * (figures.replies ?? 1)
-    this.repliesMost = most * COUNT_SLACK_FACTOR + COUNT_SLACK_TOKENS
-    this.promptEstimate = estimatePromptTokens(input.body, modelName)
+    this.meter = new StreamMeter(parts, call, this.flow)
   }
 
   run(): Promise<AttemptOutcome> {
@@ -141,22 +119,26 @@ class StreamRelay {
   }
 
   private onHead(status: number, headers: Record<string, string | string[] | undefined>): void {
-    this.call.upstreamMs += this.parts.app.clock.monotonicMs() - this.sentMs
-    this.checkpointMs = this.parts.app.clock.monotonicMs()
+    const nowMs = this.parts.app.clock.monotonicMs()
+    this.call.upstreamMs += nowMs - this.sentMs
+    this.meter.begin(nowMs)
     this.status = status
     this.headers = headers
     this.isEventStream = this.attempt.wire.isStream(String(headers['content-type'] ?? ''))
     // Data that arrived together with the head is read first: it may be an error.
     if (this.isOverdue) setImmediate(() => this.hasBegun || this.keepAlive())
     const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-    if (saysSomething(status) && this.isEventStream && !isPacked) return
-    this.plainBody = []
-    if (!saysSomething(status)) return
+    if (isAnswerStatus(status) && this.isEventStream && !isPacked) return
+    if (!isAnswerStatus(status)) {
+      this.plainBody = new CollectedBody(null)
+      return
+    }
     const { parts, call, attempt, isEventStream } = this
-    this.room = openAnswerRoom(parts, call, {
+    const room = openAnswerRoom(parts, call, {
       channelId: attempt.channel.id,
       bytesMax: () => attempt.answerBytesMax(isEventStream),
     })
+    this.plainBody = new CollectedBody(room)
     if (!isPacked) this.onGone = this.call.onGone
     // The upstream charges for its response now: read it even if the client leaves.
     stayForAnswer(this.call)
@@ -169,7 +151,7 @@ class StreamRelay {
       return
     }
     if (this.plainBody !== null) {
-      this.collectPlain(chunk)
+      this.collectPlain(this.plainBody, chunk)
       return
     }
     this.forward(this.reader.push(chunk))
@@ -189,51 +171,29 @@ class StreamRelay {
       this.onEnd('end')
       return
     }
-    this.bytesSinceCheckpoint += chunk.length
-    const isLimited = this.repliesMost !== Infinity
-    if (isLimited && this.completion.soFar() > this.repliesMost) this.holdBack()
-    this.checkpointIfDue()
+    this.meter.addChunk(chunk.length, this.hasBegun)
   }
 
-  /**
-   * Pauses a reply that seems longer than the limit sent upstream until it is counted exactly: the
-   * estimate so far may be too high by a few hundred tokens.
-   */
-  private holdBack(): void {
-    this.flow.pause()
-    void this.completion.total().then((counted) => {
-      if (this.isEnding) return
-      if (counted > this.repliesMost) {
-        this.call.breakOff('quota_used_up')
-      } else {
-        this.flow.readOn()
-      }
-    })
-  }
-
-  private collectPlain(chunk: Buffer): void {
-    this.plainLength += chunk.length
-    const isLongError = this.room === null && this.plainLength > ERROR_BODY_BYTES_MAX
-    const fault = this.room === null ? null : answerFault(this.room, this.plainLength)
-    if (fault === null && !isLongError) {
-      this.plainBody?.push(chunk)
-      if (this.onGone !== null) this.followUnnamed(this.onGone)
+  private collectPlain(body: CollectedBody, chunk: Buffer): void {
+    const fault = body.add(chunk)
+    if (fault === null) {
+      if (this.onGone !== null) this.followUnnamed(body, this.onGone)
       return
     }
     this.flow.abort()
-    if (fault !== null) this.fail(fault)
-    else this.onEnd('end')
+    // The beginning of an error is enough to read its message.
+    if (body.room === null) this.onEnd('end')
+    else this.fail(fault)
   }
 
   /** Some upstreams label an event stream as JSON, as plain text, or not at all. */
-  private followUnnamed(onGone: () => void): void {
-    const begun = Buffer.concat(this.plainBody ?? [])
+  private followUnnamed({ bytes: begun, room }: CollectedBody, onGone: () => void): void {
     const isStream = beginAsEvents(this.attempt.wire, begun)
     if (isStream !== null) this.onGone = null
     if (isStream !== true) return
     this.isEventStream = true
     this.plainBody = null
-    this.room?.lease.release()
+    room?.lease.release()
     this.call.onGone = onGone
     this.onData(begun)
   }
@@ -251,7 +211,7 @@ class StreamRelay {
         continue
       }
       if (!this.hasBegun && this.isRefusal(read)) return
-      this.note(read.events)
+      this.meter.addEvents(read.events)
       if (read.kind === 'done') break
       const bytes = this.bytesOf(event, read)
       if (read.kind === 'usage' && bytes === null) continue
@@ -267,17 +227,11 @@ class StreamRelay {
     this.write(out)
   }
 
-  /** Counts and captures the text that the model has written. */
-  private note(events: readonly ChatEvent[]): void {
-    this.completion.addAll(events)
-    this.call.capture?.addTexts(textsOf(events))
-  }
-
   /** Returns the bytes of an event for the client; an error's message is cleaned. */
   private bytesOf(event: SseEvent, read: ReadEvent): Buffer | null {
     if (read.kind === 'malformed') return null
     if (read.kind !== 'error') return this.output.take(event, read)
-    this.said = cleanError(read.error, this.attempt, this.call)
+    this.said = cleanError(read.error, this.call)
     return this.output.error(toldError(this.said), this.call.requestId)
   }
 
@@ -304,7 +258,7 @@ class StreamRelay {
     const { parts, call, attempt } = this
     this.onBegin()
     if (call.isGone) return
-    const costs = costHeaders(parts, call, attempt, { quota: attempt.reserved, remaining: null })
+    const costs = costHeaders(parts, call, { quota: attempt.reserved, remaining: null })
     beginStream(call, this.output, costs)
   }
 
@@ -325,7 +279,7 @@ class StreamRelay {
   private keepAlive(): void {
     const { call, output } = this
     if (this.isEnding || call.isGone) return
-    const isTaken = saysSomething(this.status) && this.isEventStream
+    const isTaken = isAnswerStatus(this.status) && this.isEventStream
     this.isOverdue = !isTaken && !call.response.headersSent
     if (this.isOverdue) return
     const ping = output.ping()
@@ -335,31 +289,6 @@ class StreamRelay {
     }
     if (!this.hasBegun) openStream(call, output)
     this.write([ping])
-  }
-
-  private checkpointIfDue(): void {
-    const nowMs = this.parts.app.clock.monotonicMs()
-    const isDue =
-      this.bytesSinceCheckpoint >= CHECKPOINT_BYTES ||
-      nowMs - this.checkpointMs >= CHECKPOINT_INTERVAL_MS
-    if (!isDue || !this.hasBegun) return
-    this.checkpointMs = nowMs
-    this.bytesSinceCheckpoint = 0
-    const used = this.attempt.estimate ?? countedUsage(this.promptEstimate, this.completion.soFar())
-    const onShort = (held: number): void => void this.endIfOutgrown(held)
-    checkpointCall(this.parts, this.call, this.attempt, { used, onShort })
-  }
-
-  /** Ends a stream whose reply costs more than is reserved and more than the balance can add. */
-  private async endIfOutgrown(held: number): Promise<void> {
-    if (this.attempt.estimate !== null) return
-    this.promptTokens ??= await this.attempt.countPrompt()
-    const counted = await this.completion.total()
-    // An upstream that kept its limit must not be cut because it counts fewer tokens than this
-    // server.
-    const written = Math.max(0, Math.floor((counted - COUNT_SLACK_TOKENS) / COUNT_SLACK_FACTOR))
-    const cost = costOf(this.attempt.price, countedUsage(this.promptTokens, written))
-    if (cost > held && !this.isEnding) this.call.breakOff('quota_used_up')
   }
 
   private onEnd(ending: StreamEnding): void {
@@ -375,7 +304,7 @@ class StreamRelay {
     if (this.isEnding) return
     // The status of an error reports the cause even if its body is incomplete. A client that left
     // while the upstream was at work is charged for the cost it caused.
-    const isError = this.plainBody !== null && !saysSomething(this.status)
+    const isError = this.plainBody !== null && !isAnswerStatus(this.status)
     const isLeft = failure === 'aborted' && this.flow.brokenOff === null
     if (this.hasBegun || isError || isLeft) this.onEnd(failure === 'timeout' ? 'stalled' : 'reset')
     else this.fail(this.flow.brokenOff ?? failure)
@@ -384,6 +313,7 @@ class StreamRelay {
   /** Stops reading. */
   private stop(): void {
     this.isEnding = true
+    this.meter.end()
     if (this.silence !== null) clearTimeout(this.silence)
   }
 
@@ -394,18 +324,19 @@ class StreamRelay {
   }
 
   private async finish(ending: StreamEnding): Promise<AttemptOutcome> {
-    if (this.plainBody !== null) return this.finishPlain(Buffer.concat(this.plainBody))
+    if (this.plainBody !== null) return this.finishPlain(this.plainBody)
     const last = this.reader.end()
     if (last !== null && this.hasBegun) this.takeLast(last)
     // An event stream without any event.
     if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
     const rest = this.stream.end()
-    this.note(rest)
+    this.meter.addEvents(rest)
     const outcome = this.stream.outcome(ending)
     const result = this.isCut && outcome === 'truncated' ? 'usage-missing' : outcome
-    const { attempt, completion, stream } = this
+    const { attempt, stream } = this
+    const { completion } = this.meter
     const measured = await measureStream(stream, result, { attempt, completion })
-    const settled = await settleCall(this.parts, this.call, this.attempt, {
+    const settled = await settleCall(this.parts, this.call, {
       ...measured,
       ending: endingOf(result, { isGone: this.call.isGone, brokenOff: this.flow.brokenOff }),
     })
@@ -427,7 +358,7 @@ class StreamRelay {
   private takeLast(event: SseEvent): void {
     if (event.data === null || this.stream.isOver) return
     const read = this.stream.read(event)
-    this.note(read.events)
+    this.meter.addEvents(read.events)
     const bytes = this.bytesOf(event, read)
     if (bytes !== null) this.write([bytes])
   }
@@ -440,22 +371,31 @@ class StreamRelay {
       charged,
     }: { used: TokenUsage; rest: readonly ChatEvent[]; charged: number | null },
   ): void {
-    const { response, language, requestId } = this.call
+    const { response, requestId } = this.call
     const words: Buffer[] = []
     if (wantsCost(this.call) && charged !== null) words.push(this.output.cost(charged))
     if (isWhole(result)) {
       words.push(this.output.end(used, rest))
     } else {
-      const error = endingError(result, { brokenOff: this.flow.brokenOff, language })
+      const error = this.endingError(result)
       if (error !== null) words.push(this.output.error(error, requestId))
     }
     response.end(Buffer.concat(words))
   }
 
+  /**
+   * Returns the error for an incomplete stream; null if the upstream's own error was already sent.
+   */
+  private endingError(result: StreamOutcome): RelayError | null {
+    if (result === 'error-chunk') return null
+    const code = this.flow.brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
+    return ownError(new AppError(code), this.call.language)
+  }
+
   /** Handles a stream request that was answered with JSON, with an error, or compressed. */
-  private async finishPlain(body: Buffer): Promise<AttemptOutcome> {
-    const answer = { status: this.status, headers: this.headers, body, room: this.room }
-    if (!saysSomething(this.status)) return refusedAnswer(this.call, this.attempt, answer)
+  private async finishPlain({ bytes: body, room }: CollectedBody): Promise<AttemptOutcome> {
+    const answer = { status: this.status, headers: this.headers, body, room }
+    if (!isAnswerStatus(this.status)) return refusedAnswer(this.call, answer, this.attempt.channel)
     if (!this.isEventStream) {
       return relayJsonAsStream(this.parts, this.call, answer)
     }
@@ -467,4 +407,11 @@ class StreamRelay {
     this.onEnd('end')
     return this.outcome.promise
   }
+}
+
+/** Returns an error inside an upstream's stream, cleaned for the client. */
+function cleanError(error: unknown, { attempt, language }: Call): RelayError {
+  const { upstream, convert, channel } = attempt
+  const cleaned = upstreamError(hiddenRefusal(error, upstream), language, channel)
+  return convert === null ? cleaned : withCodeAsText(cleaned)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { forEachDatabase } from '../../test/for-each-database.ts'
+import { forEachDatabase } from '../../../test/for-each-database.ts'
 import {
   aClient,
   aModel,
@@ -14,8 +14,8 @@ import {
   type RelayClient,
   type RelayInput,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelaySetup } from '../../test/use-relay.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelaySetup } from '../../../test/use-relay.ts'
 
 /**
  * The default policy for incomplete or unmetered responses, on every surface with whole responses.

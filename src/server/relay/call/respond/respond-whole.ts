@@ -1,28 +1,32 @@
-import type { UsageSource } from './settle.ts'
-import { costOf } from '../../ledger/price.ts'
-import type { UsedExtras } from '../../ledger/price/price-lines.ts'
-import type { Attempt } from './plan.ts'
+import { costOf } from '../../../ledger/price.ts'
+import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
+import type { RoutableChannel } from '../../routing/choose-channel.ts'
+import type { Attempt } from '../plan.ts'
 import {
   failedAttempt,
   type AttemptFailure,
   type AttemptOutcome,
   type FailedAttempt,
-} from '../errors/attempt-outcome.ts'
-import type { ChatEvent } from '../protocols/canonical/chat-answer.ts'
-import { withEveryFinish } from '../protocols/canonical/gathered-answer.ts'
-import { completionOf, countedUsage, type TokenUsage } from '../protocols/canonical/token-usage.ts'
-import type { CompletionCounter } from '../count/count-tokens.ts'
-import type { AnswerReading } from '../protocols/dialect/dialect.ts'
-import { answerFault, openAnswerRoom } from './answer-room.ts'
-import { decodedBody, ERROR_BODY_BYTES_MAX, type Answer } from '../transport/decoded-body.ts'
-import type { WholeAnswer } from '../protocols/dialect/stream-output.ts'
-import { measureTold } from './settle.ts'
+} from '../../errors/attempt-outcome.ts'
+import type { ChatEvent } from '../../protocols/canonical/chat-answer.ts'
+import { withEveryFinish } from '../../protocols/canonical/gathered-answer.ts'
+import {
+  completionOf,
+  countedUsage,
+  type TokenUsage,
+} from '../../protocols/canonical/token-usage.ts'
+import type { CompletionCounter } from '../../count/count-tokens.ts'
+import type { AnswerReading } from '../../protocols/dialect/dialect.ts'
+import { answerFault, CollectedBody, openAnswerRoom } from './answer-room.ts'
+import { decodedBody, type Answer } from '../../transport/decoded-body.ts'
+import type { WholeAnswer } from '../../protocols/dialect/stream-output.ts'
+import { measureTold, type Measured, type UsageSource } from './measure.ts'
 import { isGood, sendAnswer } from './respond.ts'
-import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from './call.ts'
-import { settleCall } from './settle.ts'
-import { hiddenRefusal, refusedAttempt } from '../errors/upstream-error.ts'
+import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from '../call.ts'
+import { settleCall } from '../settle.ts'
+import { hiddenRefusal, refusedAttempt } from '../../errors/upstream-error.ts'
 import { streamAsJson } from './stream-as-json.ts'
-import { callUpstream, type UpstreamRequest } from '../transport/upstream-call.ts'
+import { callUpstream, type UpstreamRequest } from '../../transport/upstream-call.ts'
 
 /**
  * The steps that all responses share: fetching a whole response, reading its errors, measuring its
@@ -40,8 +44,8 @@ export async function relayWhole(parts: RelayParts, call: Call): Promise<Attempt
     bytesMax: (contentType) => attempt.answerBytesMax(wire.isStream(contentType)),
   })
   call.upstreamMs += parts.app.clock.monotonicMs() - sentMs
-  if (typeof answer === 'string') return failed(parts, call, attempt, answer)
-  if (!isGood(answer.status)) return refusedAnswer(call, attempt, answer)
+  if (typeof answer === 'string') return failed(parts, call, answer)
+  if (!isGood(answer.status)) return refusedAnswer(call, answer, channel)
   const whole = await streamAsJson(attempt, answer)
   if (typeof whole === 'string') return failedAttempt(call.language, whole)
   return relayAnswer(parts, call, whole.plan, whole.answer)
@@ -58,14 +62,13 @@ export async function relayAnswer(
   if ('kind' in measured) return measured
   const sent = clientAnswer(attempt, answer, measured)
   if (sent === null) return failedAttempt(call.language, 'unreadable')
-  await settleAndSend(parts, call, attempt, { ...sent, ...measured })
+  const paid = await settleWhole(parts, call, measured)
+  sendAnswer(parts, call, { ...sent, ...paid })
   return { kind: 'answered' }
 }
 
-export interface MeasuredAnswer extends WholeAnswer {
-  used: TokenUsage
-  source: UsageSource
-}
+/** A whole response and its usage. */
+export type MeasuredAnswer = WholeAnswer & Measured
 
 /** Returns the content and usage of a whole response with a success status, or its error. */
 export async function measureAnswer(
@@ -149,40 +152,32 @@ export function fetchWhole(
     bytesMax: () => bytesMax(String(head?.headers['content-type'] ?? '')),
   })
   const { promise, resolve } = Promise.withResolvers<Answer | AttemptFailure>()
-  const chunks: Buffer[] = []
-  let length = 0
+  let body = new CollectedBody(room)
   let head: Pick<Answer, 'status' | 'headers'> | null = null
   let reason: AttemptFailure | null = null
-  const bodyOf = (): Buffer => {
-    const [first] = chunks
-    return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)
-  }
   const upstream = callUpstream(egress, request, {
     onHead(status, headers) {
       head = { status, headers }
       // The upstream charges for its response now: read it even if the client leaves.
       if (isGood(status)) stayForAnswer(call)
+      else body = new CollectedBody(null)
     },
     onData(chunk) {
       if (reason !== null) return
-      length += chunk.length
-      const isError = head !== null && !isGood(head.status)
-      if (!isError) reason = answerFault(room, length)
-      else if (length > ERROR_BODY_BYTES_MAX) reason = 'unreadable'
-      if (reason === null) chunks.push(chunk)
-      else upstream.abort()
+      reason = body.add(chunk)
+      if (reason !== null) upstream.abort()
     },
     onHeld(bytes) {
       reason ??= answerFault(room, bytes)
       if (reason !== null) upstream.abort()
     },
     onEnd() {
-      resolve(head === null ? 'cut' : { ...head, body: bodyOf(), room })
+      resolve(head === null ? 'cut' : { ...head, body: body.bytes, room })
     },
     onFailure(failure) {
       // The status of an error reports the cause even if its body is incomplete.
       const isError = head !== null && !isGood(head.status)
-      resolve(head !== null && isError ? { ...head, body: bodyOf(), room } : (reason ?? failure))
+      resolve(head !== null && isError ? { ...head, body: body.bytes, room } : (reason ?? failure))
     },
   })
   const abort = (): void => abortLater(() => upstream.abort())
@@ -203,14 +198,14 @@ const goOn = (): void => {}
 async function failed(
   parts: RelayParts,
   call: Call,
-  attempt: Attempt,
   failure: AttemptFailure,
 ): Promise<AttemptOutcome> {
   if (failure === 'aborted') {
+    const { attempt } = call
     const { estimate } = attempt
     const used = estimate ?? countedUsage(await attempt.countPrompt(), 0)
     const source = estimate === null ? 'counted' : 'estimated'
-    const settled = await settleCall(parts, call, attempt, { used, source, ending: 'left' })
+    const settled = await settleCall(parts, call, { used, source, ending: 'left' })
     const quota = settled?.charged ?? 0
     endCall(call, { outcome: 'abandoned', channelId: attempt.channel.id, quota })
     return { kind: 'abandoned' }
@@ -221,19 +216,19 @@ async function failed(
 /** Handles a response with an error status; its body may be compressed. */
 export async function refusedAnswer(
   call: Call,
-  attempt: Pick<Attempt, 'channel'>,
   answer: Answer,
+  channel: RoutableChannel,
 ): Promise<FailedAttempt> {
   const body = await decodedBody({ ...answer, room: null })
   const sent = { ...answer, body: typeof body === 'string' ? NOTHING : body }
-  return refusedAttempt(sent, call.language, attempt.channel)
+  return refusedAttempt(sent, call.language, channel)
 }
 
 const NOTHING = Buffer.alloc(0)
 
 interface ClientAnswer {
   contentType: string | string[] | undefined
-  sent: Buffer
+  body: Buffer
 }
 
 /**
@@ -245,21 +240,11 @@ function clientAnswer(
   answer: Answer,
   measured: MeasuredAnswer,
 ): ClientAnswer | null {
-  if (convert === null) return { contentType: answer.headers['content-type'], sent: measured.body }
+  if (convert === null) return { contentType: answer.headers['content-type'], body: measured.body }
   const converted = convert(measured, measured.used)
   if (converted === null) return null
-  const sent = Buffer.from(JSON.stringify(converted))
-  return { contentType: 'application/json; charset=utf-8', sent }
-}
-
-async function settleAndSend(
-  parts: RelayParts,
-  call: Call,
-  attempt: Attempt,
-  { contentType, sent, used, source }: ClientAnswer & MeasuredAnswer,
-): Promise<void> {
-  const paid = await settleWhole(parts, call, attempt, { used, source })
-  sendAnswer(parts, call, attempt, { contentType, body: sent, ...paid })
+  const body = Buffer.from(JSON.stringify(converted))
+  return { contentType: 'application/json; charset=utf-8', body }
 }
 
 /**
@@ -268,10 +253,10 @@ async function settleAndSend(
 export async function settleWhole(
   parts: RelayParts,
   call: Call,
-  attempt: Attempt,
-  { used, source }: Pick<MeasuredAnswer, 'used' | 'source'>,
+  { used, source }: Measured,
 ): Promise<{ charged: number; remaining: number | null }> {
-  const settled = await settleCall(parts, call, attempt, { used, source, ending: 'whole' })
+  const settled = await settleCall(parts, call, { used, source, ending: 'whole' })
+  const { attempt } = call
   const charged = settled?.charged ?? costOf(attempt.price, used)
   endCall(call, { outcome: 'answered', channelId: attempt.channel.id, quota: charged })
   return { charged, remaining: remainingOf(parts, call, settled?.userQuota ?? null) }

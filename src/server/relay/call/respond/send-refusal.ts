@@ -1,9 +1,9 @@
-import type { Call } from './call.ts'
-import { parseJson, recordOr, type JsonRecord } from '../json/json-value.ts'
-import { EVENT_STREAM } from '../protocols/dialect/stream-output.ts'
+import type { Call } from '../call.ts'
+import { parseJson, recordOr, type JsonRecord } from '../../json/json-value.ts'
+import { EVENT_STREAM } from '../../protocols/dialect/stream-output.ts'
 import { beginStream, sendError } from './respond.ts'
-import { toldError, type RelayError } from '../protocols/dialect/relay-error.ts'
-import { responsesClient } from '../protocols/openai-responses/client.ts'
+import { toldError, type RelayError } from '../../protocols/dialect/relay-error.ts'
+import { responsesClient } from '../../protocols/openai-responses/client.ts'
 
 /** Sends a client the reason why no channel responded. */
 export function sendRefusal(call: Call, refusal: RelayError, nowSeconds: number): void {

@@ -12,13 +12,13 @@ import {
   startScriptedUpstream,
   stream,
   type RelaySetup,
-} from '../../test/relay-setup.ts'
-import { useRelaySetup } from '../../test/use-relay.ts'
-import { CompletionCounter } from '../count/count-tokens.ts'
-import { loadTokenizer } from '../count/tokenizer.ts'
-import { readGeminiUsage } from '../protocols/gemini/usage.ts'
-import { readUsage } from '../protocols/openai-chat/usage.ts'
-import { measureTold } from './settle.ts'
+} from '../../../test/relay-setup.ts'
+import { useRelaySetup } from '../../../test/use-relay.ts'
+import { CompletionCounter } from '../../count/count-tokens.ts'
+import { loadTokenizer } from '../../count/tokenizer.ts'
+import { readGeminiUsage } from '../../protocols/gemini/usage.ts'
+import { readUsage } from '../../protocols/openai-chat/usage.ts'
+import { measureTold } from './measure.ts'
 
 const TOKENS_MAX = 1_000_000
 

@@ -1,11 +1,12 @@
 import { sentModel, type RoutableChannel } from './choose-channel.ts'
 
 /**
- * Remembers OpenAI-compatible servers that turned out to have no Responses API, by channel and
- * model, since one address may forward different models to different servers. Their calls are
- * converted to chat, and after a while the API is tried again in case it was added.
+ * Remembers OpenAI-compatible servers that turned out to lack an API: the Responses API or chat
+ * completions. By channel and model, since one address may forward different models to different
+ * servers. Their calls use the other API, and after a while the missing one is tried again in case
+ * it was added.
  */
-export interface ChatOnly {
+export interface MissingApi {
   /** `model`: the name in the client's request. */
   has(channel: RoutableChannel, model: string): boolean
   add(channel: RoutableChannel, model: string): void
@@ -15,7 +16,7 @@ const BELIEVED_MS = 3_600_000
 /** Maximum number of entries; the oldest are dropped. */
 const ENTRIES_MAX = 10_000
 
-export function createChatOnly(nowMs: () => number): ChatOnly {
+export function createMissingApi(nowMs: () => number): MissingApi {
   /** Expiry time by entry. */
   const known = new Map<string, number>()
   const keyOf = (channel: RoutableChannel, model: string): string =>
