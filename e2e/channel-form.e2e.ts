@@ -198,6 +198,10 @@ describe('required fields', () => {
     await expectText('请填写渠道名称和渠道密钥！')
     await expectText('请填写渠道名称')
     await expectText('请填写渠道密钥')
+    await field('名称').fill('x')
+    await button('创建').click()
+    const key = form().getByLabel('密钥 *', { exact: true })
+    await expectSeen(key.and(page.locator('[aria-invalid=true]:focus')))
   })
 
   test('a hidden key can be revealed by keyboard', async () => {

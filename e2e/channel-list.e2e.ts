@@ -489,3 +489,16 @@ test('shows the count of all channels, filters by select, and finds parts of nam
   await expect.poll(names).toEqual(['东区 备用线路'])
   expect(new URL(page.url()).searchParams.get('group')).toBe('vip')
 })
+
+test('a search with more results than are returned shows a note instead of a total', async () => {
+  await create({
+    name: '同名',
+    key: Array.from({ length: 1000 }, (_, at) => `sk-${at}`).join('\n'),
+  })
+  await openList('?keyword=同名')
+  await expectText('只显示前 1,000 个结果，请输入更多字符')
+  await page.getByRole('navigation', { name: '分页' }).getByText('1–10', { exact: true }).waitFor()
+  await openList('?keyword=东区')
+  await expect.poll(() => names()).toEqual(['东区 备用线路'])
+  expect(await page.getByText('只显示前').count()).toBe(0)
+})

@@ -1,6 +1,6 @@
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostileMarkup } from './hostile-markup.ts'
 import { expectSandboxed, expectSeen } from './expect-page.ts'
@@ -131,6 +131,29 @@ describe('the notice', () => {
     await page.reload()
     await page.getByText('维护结束').waitFor()
     expect(problems).toEqual([])
+    await close()
+    await visit.setOption('Notice', '')
+  })
+
+  test.each([390, 1280])('can be read from its first to its last line at %i px', async (width) => {
+    const lines = Array.from({ length: 40 }, (_, at) => `- 第 ${at + 1} 条`)
+    await visit.setOption('Notice', `## 更新\n\n${lines.join('\n')}`)
+    const { page, close } = await visit.open('/', undefined, { width, height: 700 })
+    const notice = page.getByRole('status').filter({ hasText: '第 40 条' })
+    await notice.waitFor()
+    /** Whether nothing covers or clips an element of the notice. */
+    const isShown = (element: Locator) =>
+      element.evaluate((shown) => {
+        const { left, top, height } = shown.getBoundingClientRect()
+        const above = document.elementFromPoint(left + 4, top + height / 2)
+        return above !== null && shown.contains(above)
+      })
+    const closing = notice.getByRole('button', { name: '关闭', exact: true })
+    await expect.poll(() => isShown(notice.getByRole('heading', { name: '更新' }))).toBe(true)
+    await notice.getByRole('heading', { name: '更新' }).hover()
+    await page.mouse.wheel(0, 3000)
+    await expect.poll(() => isShown(notice.getByText('第 40 条'))).toBe(true)
+    expect(await isShown(closing)).toBe(true)
     await close()
     await visit.setOption('Notice', '')
   })

@@ -54,6 +54,19 @@ test('lists rows of all users, ten per page, newest first', async () => {
   await expect.poll(() => rows().first().innerText()).toMatch(/^20\d\d-\d\d-\d\d \d\d:\d\d:\d\d/)
 })
 
+test('keeps its rows when reading them again fails', async () => {
+  const later = await visit.open('/log', visit.root)
+  await expect.poll(() => loadedRows(later.page).count()).toBe(10)
+  // Then the request has a later end time.
+  await later.page.clock.setFixedTime(Date.now() + 60_000)
+  await later.page.route('**/api/log/?*', (route) => route.abort())
+  await later.page.getByRole('button', { name: '刷新', exact: true }).click()
+  await later.page.getByText('错误：无法连接服务器，请检查网络后重试').waitFor()
+  await settled(later.page)
+  expect(await loadedRows(later.page).count()).toBe(10)
+  await later.context.close()
+})
+
 test('by default, covers all types and all times up to an hour from now', async () => {
   await expect.poll(() => field('日志类型').inputValue()).toBe('0')
   const types = await field('日志类型').locator('option').allInnerTexts()

@@ -274,6 +274,36 @@ describe('ratios', () => {
     await search('gpt-4o-mini')
   })
 
+  test('keeps such a price also if the session ended before saving', async () => {
+    const person = await visit.person('pricer', 10)
+    const theirs = await visit.open('/setting?tab=operation', person)
+    const area = theirs.page.getByRole('textbox', { name: '模型倍率', exact: true })
+    await area.fill((await area.inputValue()).replace('"gpt-4o-mini": 0.1', '"gpt-4o-mini": 0.3'))
+    await theirs.context.clearCookies()
+    const form = theirs.page.getByRole('form', { name: '倍率', exact: true })
+    await Promise.race([
+      form.getByRole('button', { name: /^保存/ }).click(),
+      theirs.page.waitForURL('**/login?expired=true'),
+    ])
+    await theirs.page.waitForURL('**/login?expired=true')
+    const before = await option('ModelRatio')
+    await visit.setOption('ModelRatio', before.replace(/\}$/, ',"of-another":9}'))
+    await theirs.page.getByLabel('用户名或邮箱').fill('pricer')
+    await theirs.page.getByLabel('密码', { exact: true }).fill('RootPass1')
+    await theirs.page.getByRole('button', { name: '登录', exact: true }).click()
+    await expect.poll(() => area.inputValue()).toContain('"gpt-4o-mini": 0.3')
+    await form.getByRole('button', { name: /^保存/ }).click()
+    await expect
+      .poll(() => option('ModelRatio'))
+      .toBe(
+        before.replace('"gpt-4o-mini":0.1', '"gpt-4o-mini":0.3').replace(/\}$/, ',"of-another":9}'),
+      )
+    await theirs.context.close()
+    await visit.setOption('ModelRatio', before)
+    await page.reload()
+    await search('gpt-4o-mini')
+  })
+
   test('an invalid price is rejected and the old one restored', async () => {
     await search('gpt-4o-mini')
     await cell('模型倍率', 'gpt-4o-mini').fill('-1')

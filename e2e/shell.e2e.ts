@@ -270,7 +270,7 @@ describe('toasts', () => {
   test.each([
     [390, 'top-center'],
     [600, 'top-center'],
-    [601, 'bottom-right'],
+    [601, 'bottom-left'],
   ])('on a screen of %i px: %s', async (width, position) => {
     const { page, close } = await visit.open('/topup', user, { width, height: 800 })
     await page.getByRole('button', { name: '兑换', exact: true }).click()

@@ -320,6 +320,35 @@ describe('an edit', () => {
     await opened.context.close()
   })
 
+  test('restored input does not undo what changed meanwhile', async () => {
+    const person = await visit.person('thrice')
+    const body = { name: 'spending', remain_quota: 900, unlimited_quota: false, expired_time: -1 }
+    const { id } = await visit.ask<{ id: number }>(person, 'POST /api/token/', body)
+    const { page: theirs, context } = await visit.open(`/token/edit/${id}`, person)
+    await theirs.getByLabel('名称').fill('renamed')
+    await settled(theirs)
+    await visit.ask(person, 'PUT /api/token/', { ...body, id, remain_quota: 300 })
+    await context.clearCookies()
+    await Promise.race([
+      theirs.getByRole('button', { name: '保存', exact: true }).click(),
+      theirs.waitForURL('**/login?expired=true'),
+    ])
+    await theirs.waitForURL('**/login?expired=true')
+    await theirs.getByLabel('用户名或邮箱').fill('thrice')
+    await theirs.getByLabel('密码', { exact: true }).fill('RootPass1')
+    await theirs.getByRole('button', { name: '登录', exact: true }).click()
+    await expect.poll(() => theirs.getByLabel('名称').inputValue()).toBe('renamed')
+    await expectSeen(theirs.getByText('1 处未保存：名称 spending → renamed'))
+    await theirs.getByRole('button', { name: '保存', exact: true }).click()
+    await theirs.waitForURL('**/token')
+    const stored = await visit.ask<{ name: string; remain_quota: number }>(
+      person,
+      `GET /api/token/${id}`,
+    )
+    expect(stored).toMatchObject({ name: 'renamed', remain_quota: 300 })
+    await context.close()
+  })
+
   test('without the dialog’s file, the browser asks', async () => {
     const opened = await visit.open('/token/add', amy)
     const typed = opened.page.getByLabel('名称 *')
@@ -606,4 +635,23 @@ test('a token without a name is shown by its key', async () => {
   await nameless.getByRole('button', { name: '删除', exact: true }).click()
   const key = `sk-${made.key.slice(0, 4)}…${made.key.slice(-4)}`
   await expectSeen(page.getByText(`删除令牌「${key}」？`))
+})
+
+test('a long name in a right-to-left script is cut at its end', async () => {
+  const name = 'אבגדהו זחטיכלמ נסעפצק רשתאב'
+  await visit.ask(amy, 'POST /api/token/', { name })
+  await goTo('/token')
+  const shown = page.getByTitle(name, { exact: true }).first()
+  await shown.waitFor()
+  const isFirstLetterShown = () =>
+    shown.evaluate((element) => {
+      element.style.width = '80px'
+      const letter = document.createRange()
+      letter.setStart(element.firstChild ?? element, 0)
+      letter.setEnd(element.firstChild ?? element, 1)
+      const { left, right } = letter.getBoundingClientRect()
+      const box = element.getBoundingClientRect()
+      return left >= box.left - 1 && right <= box.right + 1
+    })
+  await expect.poll(isFirstLetterShown).toBe(true)
 })

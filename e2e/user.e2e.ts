@@ -313,9 +313,11 @@ describe('the list of users', () => {
     await page.getByRole('button', { name: '刷新', exact: true }).click()
     await row(page, 'gone').waitFor()
     await ask(root, 'POST /api/user/manage', { username: 'gone', action: 'delete' })
-    await action(page, 'gone', '禁用').click()
+    await action(page, 'gone', '禁用').press('Enter')
     await expectSeen(page.getByText('用户不存在'))
     await expect.poll(() => row(page, 'gone').count()).toBe(0)
+    // The row that took its place has the focus.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('TR')
   })
 })
 

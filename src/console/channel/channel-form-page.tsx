@@ -147,6 +147,7 @@ function ChannelFormPage({ before, initial }: ChannelFormPageProps) {
       saving={saving}
       typed={{
         values: withoutSecrets(form.values),
+        initial: withoutSecrets(initial),
         isDirty: isNew ? form.isDirty() : changes.length > 0,
         restore: form.setValues,
       }}

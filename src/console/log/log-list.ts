@@ -114,6 +114,18 @@ function useEndSeconds(filters: string) {
   return { endSeconds, readAgain }
 }
 
+/**
+ * Rows of a place in the list; the last ones if reading them again fails. `loaded` is undefined
+ * until the rows of this place are loaded.
+ */
+function useRowsDespiteFailure(place: string, loaded: LogRow[] | undefined): LogRow[] {
+  const [last, setLast] = useState({ place, rows: noRows })
+  if (loaded !== undefined && (loaded !== last.rows || place !== last.place)) {
+    setLast({ place, rows: loaded })
+  }
+  return loaded ?? (place === last.place ? last.rows : noRows)
+}
+
 export function useLogList(): LogList {
   const user = useSessionUser()
   const admin = user !== null && isAdmin(user.role)
@@ -140,7 +152,9 @@ export function useLogList(): LogList {
     },
     placeholderData: keepPreviousData,
   })
-  const rows = data?.rows ?? noRows
+  const place = JSON.stringify([filters, paging])
+  const own = useRowsDespiteFailure(place, isPlaceholderData ? undefined : data?.rows)
+  const rows = isPlaceholderData ? (data?.rows ?? noRows) : own
   const isFull = rows.length === PAGE_SIZE && !isPlaceholderData
   const searchedFrom = isPlaceholderData ? null : (data?.searchedFrom ?? null)
   const turns = usePageTurns(state.page, isFull ? rows.at(-1)?.log : undefined)

@@ -132,7 +132,7 @@ function RedemptionFormPage({ before }: { before: Redemption | null }) {
       name={before?.name}
       onSubmit={submit}
       saving={saving}
-      typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
+      typed={{ values: form.values, initial, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
       note={isNew ? t('创建后会下载兑换码，一行一个') : ''}
       list={paths.redemption}

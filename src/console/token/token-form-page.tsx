@@ -269,7 +269,7 @@ function TokenFormPage({ before }: { before: Token | null }) {
       name={before?.name}
       onSubmit={submitOf(form, save)}
       saving={saving}
-      typed={{ values: form.values, isDirty: form.isDirty(), restore: form.setValues }}
+      typed={{ values: form.values, initial, isDirty: form.isDirty(), restore: form.setValues }}
       changes={changes}
       note={isNew ? t('创建后可复制密钥') : before.last_ip ? lastUseText(before, t) : ''}
       list={paths.token}

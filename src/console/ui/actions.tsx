@@ -43,15 +43,23 @@ interface ActionProps {
 /** A button that stays busy until its work is done. */
 export function Action({ label, onClick, why, size = 'xs', other }: ActionProps & OtherLabel) {
   const [isBusy, run] = useBusy(onClick)
+  const button = useRef<HTMLButtonElement>(null)
   const menu = use(ActMenuAround)
+  const keepPlace = useFocusAfter(menu?.button ?? button)
+  function press() {
+    // If another user has deleted the row, the reload after the failure removes it.
+    keepPlace()
+    void run().then(() => menu?.close())
+  }
   return (
     <BusyButton
+      ref={button}
       size={size}
       variant="default"
       title={why}
       isBusy={isBusy}
       isIdle={why !== undefined}
-      onClick={() => void run().then(() => menu?.close())}
+      onClick={press}
     >
       {other === undefined ? (
         label

@@ -276,6 +276,11 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
         <button type="button" className={styles['quiet']} onClick={list.refresh}>
           {t('刷新')}
         </button>
+        {list.isCut === true && (
+          <span className={styles['note']}>
+            {t('只显示前 {{count}} 个结果，请输入更多字符', { count: list.rows.length })}
+          </span>
+        )}
         <SortNote list={list} columns={columns} />
         {pager ?? (
           <Pager
@@ -283,7 +288,7 @@ export function DataTable<Row extends { id: number }>(given: DataTableProps<Row>
             pageCount={list.pageCount}
             pageSize={pageSize}
             shown={shown.length}
-            total={list.rowsArePage ? list.total : list.rows.length}
+            total={list.rowsArePage || list.isCut === true ? list.total : list.rows.length}
             isLoading={list.isLoading}
             siblings={isBlocks ? 0 : 1}
             onPage={list.state.goTo}

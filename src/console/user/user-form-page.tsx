@@ -221,6 +221,7 @@ function UserFormPage({ before }: { before: User | null }) {
       saving={saving}
       typed={{
         values: { ...form.values, password: '' },
+        initial,
         isDirty: form.isDirty(),
         restore: form.setValues,
       }}

@@ -6,7 +6,7 @@ import { type TypedValues, useFormDraft } from './form-drafts.ts'
 import { LeaveQuestion } from './leave-question.tsx'
 import { useGoToList } from './list-navigation.tsx'
 
-interface FormPageProps<Values> {
+interface FormPageProps<Values extends object> {
   title: string
   /** Name of the edited record; undefined for a new one. */
   name: string | undefined
@@ -24,7 +24,7 @@ interface FormPageProps<Values> {
 }
 
 /** A page that creates or edits one record of a list. */
-export function FormPage<Values>(props: FormPageProps<Values>) {
+export function FormPage<Values extends object>(props: FormPageProps<Values>) {
   const { title, name, actions, onSubmit, saving, changes, note = '', list, children } = props
   const { t } = useTranslation()
   const goToList = useGoToList(list)

@@ -1,6 +1,6 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useMemo, useRef } from 'react'
-import { PAGE_SIZE } from '../../../contract/paging.ts'
+import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../../contract/paging.ts'
 import type { TableList } from '../../ui/table/table-list.ts'
 import { CallFailure } from '../call-client.ts'
 import type { ListState } from './list-state.ts'
@@ -149,11 +149,13 @@ function useFound<Row>(source: Source<Row>, isOn: boolean): Rows<Row> {
     const found = data ?? noRows
     return compare === undefined ? found : found.toSorted(compare)
   }, [data, compare])
+  const isCut = rows.length === SEARCH_ROWS_MAX
   return {
     rows,
     rowsArePage: false,
     pageCount: pagesOf(rows.length),
-    total: data === undefined ? null : rows.length,
+    total: data === undefined || isCut ? null : rows.length,
+    isCut,
     isLoading: isPending,
     isRefreshing: isPlaceholderData,
     error,

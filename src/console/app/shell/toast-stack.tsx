@@ -38,6 +38,7 @@ function show({ kind, message, onClose }: Toast) {
     role: kind === 'error' || kind === 'warning' ? 'alert' : 'status',
     color: `var(--${marks[kind]})`,
     className: styles['toast'] ?? '',
+    classNames: { body: styles['toastBody'] ?? '' },
     closeButtonProps: { 'aria-label': t('关闭') },
     ...(onClose === undefined ? {} : { onClose }),
   })
@@ -66,8 +67,11 @@ export function ToastStack() {
       // Everything outside an open dialog is inert behind it.
       portalProps={dialog === null ? {} : { target: dialog }}
       className={styles['toasts'] ?? ''}
-      position={isPhone === true ? 'top-center' : 'bottom-right'}
+      // At the right, they would cover row actions and the buttons of forms.
+      position={isPhone === true ? 'top-center' : 'bottom-left'}
       containerWidth={380}
+      // The text of a notice scrolls from there on.
+      notificationMaxHeight="60dvh"
       transitionDuration={140}
       limit={6}
     />

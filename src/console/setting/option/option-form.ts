@@ -46,6 +46,7 @@ export interface OptionForm {
 }
 
 type Texts = Readonly<Record<string, string>>
+const NO_EDITS: Readonly<Record<'edits' | 'seen', Texts>> = { edits: {}, seen: {} }
 
 const without = (texts: Texts, key: string): Texts =>
   Object.fromEntries(Object.entries(texts).filter(([name]) => name !== key))
@@ -77,9 +78,13 @@ export function useOptionForm(group: OptionGroup, options: Options): OptionForm 
   const secrets = group.fields.filter(({ kind }) => kind === 'secret' || kind === 'signInProviders')
   useFormDraft(
     {
-      values: secrets.reduce((texts, { key }) => without(texts, key), edits),
+      values: { edits: secrets.reduce((texts, { key }) => without(texts, key), edits), seen },
+      initial: NO_EDITS,
       isDirty: changes.length > 0,
-      restore: setEdits,
+      restore: (kept) => {
+        setEdits(kept.edits)
+        setSeen(kept.seen)
+      },
     },
     group.id,
   )

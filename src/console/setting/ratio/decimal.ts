@@ -9,10 +9,14 @@ import type { Decimal } from '../../../contract/decimal.ts'
 const RATIO_DIGITS_MAX = 15
 const RATIO_MAX = 1_000_000
 
-/** Parses `0.075`, `.5`, `3.` or `$1,250`; null if it is not a non-negative decimal. */
+/**
+ * Parses `0.075`, `.5`, `3.` or `$1,250`; null if it is not a non-negative decimal. A comma is
+ * valid between thousands only: `0,5` must not become 5.
+ */
 export function readDecimal(text: string): Decimal | null {
-  const match = /^\$?\s*(\d*)(?:\.(\d*))?$/.exec(text.trim().replaceAll(',', ''))
-  const [, whole = '', fraction = ''] = match ?? []
+  const match = /^\$?\s*(\d*|[1-9]\d{0,2}(?:,\d{3})+)(?:\.(\d*))?$/.exec(text.trim())
+  const [, grouped = '', fraction = ''] = match ?? []
+  const whole = grouped.replaceAll(',', '')
   if (match === null || whole + fraction === '') return null
   return { digits: BigInt(whole + fraction), decimals: fraction.length }
 }

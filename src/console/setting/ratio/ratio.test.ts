@@ -31,6 +31,7 @@ describe('decimals', () => {
     ['.5', '0.5'],
     ['3.', '3'],
     ['$1,250.00', '1250'],
+    ['12,345,678', '12345678'],
     ['0.000000000000000001', '0.000000000000000001'],
   ])('%s is %s', (text, expected) => {
     expect(decimalText(decimal(text))).toBe(expected)
@@ -39,6 +40,13 @@ describe('decimals', () => {
   test.each(['', '.', '-1', '1e3', 'abc', '1.2.3', '１２', 'NaN'])('%j is invalid', (text) => {
     expect(readDecimal(text)).toBeNull()
   })
+
+  test.each(['0,5', '1,5', '0,075', '1,25', '1250,000', '1,,000', ',5'])(
+    '%j is invalid: the comma may be a decimal one',
+    (text) => {
+      expect(readDecimal(text)).toBeNull()
+    },
+  )
 
   test.each([
     ['1e3', '1000'],

@@ -5,6 +5,8 @@ import { type ReactNode, use } from 'react'
 export interface RowField {
   id: string
   error: boolean
+  /** Mantine sets it itself, except on password fields. */
+  'aria-invalid': true | undefined
   'aria-required': true | undefined
   'aria-describedby': string | undefined
   /** Links Mantine's fields to their description: they drop an `aria-describedby` of ours. */
@@ -25,6 +27,7 @@ export function rowField({ id, hasHint, hasError, isRequired = false }: RowParts
   return {
     id,
     error: hasError,
+    'aria-invalid': hasError || undefined,
     'aria-required': isRequired || undefined,
     'aria-describedby': described,
     inputContainer: describedBy(described),

@@ -11,11 +11,20 @@ interface ListNewsProps<Row> {
 /** Announces the result of a search, page change or sorting to screen readers. */
 export function ListNews<Row>({ list, columns, shown }: ListNewsProps<Row>) {
   const { t } = useTranslation()
-  const { rows, rowsArePage, pageCount, total, isLoading, isRefreshing, state } = list
+  const {
+    rows,
+    rowsArePage,
+    pageCount,
+    total,
+    isCut = false,
+    isLoading,
+    isRefreshing,
+    state,
+  } = list
   const count = rowsArePage ? total : rows.length
   const page = state.page + 1
   const column = columns.find(({ id }) => id === state.sort?.column)
-  const isPart = total === null ? count === null : !rowsArePage && total > rows.length
+  const isPart = isCut || (total === null ? count === null : !rowsArePage && total > rows.length)
   const news = () => {
     if (shown === 0) return t('列表为空')
     const parts = [

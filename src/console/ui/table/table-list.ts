@@ -44,6 +44,8 @@ export interface TableList<Row> {
   pageCount: number
   /** Rows in the list; null while unknown. */
   total: number | null
+  /** A search has as many rows as the server returns at most, so there may be more. */
+  isCut?: boolean
   /** Nothing to show yet. */
   isLoading: boolean
   /** The shown rows are being reloaded. */
