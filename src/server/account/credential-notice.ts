@@ -6,7 +6,7 @@ import { canMail, mail, mailTime, systemName } from '../mail/mailer.ts'
 import type { StoredUser } from '../user/user-store.ts'
 import { consoleAddress } from './console-address.ts'
 
-/** Origin of a change: the request of the owner, or an administrator, whose address is not told. */
+/** Source of a change: the owner's request, or an administrator; the mail omits their address. */
 export type ChangedBy = { request: FastifyRequest; address: string } | 'administrator'
 
 /**

@@ -14,7 +14,7 @@ export function errorOf(answer: JsonRecord): unknown {
   if (answer.object === 'error') return answer
   const status = recordOr(answer.base_resp).status_code
   if (typeof status === 'number' && status !== 0) return answer.base_resp
-  return isAnswerStatus(answer) ? undefined : bareErrorOf(answer)
+  return hasContent(answer) ? undefined : bareErrorOf(answer)
 }
 
 /** A finish reason that is an error. Source: Zhipu's API reference, "Chat completion". */
@@ -26,7 +26,7 @@ const isError = (value: unknown): boolean =>
   isRecord(value) ? Object.keys(value).length > 0 : Boolean(value)
 
 /** Members of the answers of all tasks; an empty transcript is an answer, too. */
-const isAnswerStatus = (answer: JsonRecord): boolean =>
+const hasContent = (answer: JsonRecord): boolean =>
   typeof answer.text === 'string' ||
   ['choices', 'data', 'results', 'output'].some((name) => arrayOr(answer[name]).length > 0)
 
