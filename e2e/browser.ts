@@ -19,6 +19,9 @@ import type { Browser } from 'playwright-core'
 const run = promisify(execFile)
 const require = createRequire(import.meta.url)
 
+/** How long an action in a page may wait: long enough for a busy machine, as in `vitest.config.ts`. */
+export const WAIT_MS = 60_000
+
 const ARGUMENTS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { build } from 'vite'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { expectAt } from './expect-page.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
@@ -14,7 +14,6 @@ import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 const PASSWORD = 'RootPass1'
-const WAIT_MS = 15_000
 
 let browser: Browser
 

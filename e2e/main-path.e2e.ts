@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../src/server/test/postgres.ts'
 import { startFakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 /**
@@ -70,7 +70,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     browser = await launchBrowser()
     const context = await browser.newContext({ locale: 'zh-CN' })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gatehouse.url })
-    context.setDefaultTimeout(15_000)
+    context.setDefaultTimeout(WAIT_MS)
     page = await context.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startOneApi, type OneApiServer } from '../tools/one-api/one-api-server.ts'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { expectAt, expectSeen } from './expect-page.ts'
 import { ROOT_PAGES } from './page-list.ts'
 import { settled, watchCalls } from './settled.ts'
@@ -10,7 +10,6 @@ import { settled, watchCalls } from './settled.ts'
 /** The console with a One API server, without our extensions. */
 
 const ROOT = resolve(import.meta.dirname, '..')
-const WAIT_MS = 15_000
 
 let server: OneApiServer
 let browser: Browser

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 import { settled, watchCalls } from './settled.ts'
 
@@ -57,7 +57,6 @@ interface Window extends VisitedPage {
 }
 
 const PASSWORD = 'RootPass1'
-const WAIT_MS = 15_000
 /** Well below the five minutes for which a proof of identity lasts. */
 const PROOF_AGE_MS = 120_000
 

@@ -7,14 +7,13 @@ import react from '@vitejs/plugin-react'
 import type { Page } from 'playwright-core'
 import { build } from 'vite'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { launchBrowser } from '../browser.ts'
+import { launchBrowser, WAIT_MS } from '../browser.ts'
 
 const TYPES: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
   '.css': 'text/css',
 }
-const WAIT_MS = 15_000
 
 /** A page with the widgets of the console, and what they report. */
 export interface GalleryPage {
