@@ -213,6 +213,24 @@ test('each unsupported setting of One API is listed', () => {
   expect(parseConfig({ METRICS_TOKEN: 'a'.repeat(16) }).notes).toEqual([])
 })
 
+test('a misspelled setting is reported with the right name, other programs’ variables are not', () => {
+  const slips = {
+    SQL_DNS: 'SQL_DSN',
+    DATADIR: 'DATA_DIR',
+    TRUSTED_PROXYS: 'TRUSTED_PROXIES',
+    sql_dsn: 'SQL_DSN',
+    RELAY_TIMOUT: 'RELAY_TIMEOUT',
+  }
+  for (const [given, meant] of Object.entries(slips)) {
+    expect(parseConfig({ [given]: 'postgres://u:p@h/db' }).notes).toEqual([
+      `${given} is not a setting and has no effect; the setting is called ${meant}`,
+    ])
+  }
+  const others = ['HOSTS', 'PORTS', 'LOG_DIR', 'HTTP_PORT', 'OTEL_TRACE_EXPORTER', 'HOSTNAME']
+  expect(parseConfig(Object.fromEntries(others.map((name) => [name, '1']))).notes).toEqual([])
+  expect(parseConfig({ SQL_DNS: 'x', SQL_DSN: 'postgres://u:p@h/db' }).notes).toEqual([])
+})
+
 test('an ignored proxy is reported unless RELAY_PROXY is set', () => {
   const HTTPS_PROXY = 'http://me:word@proxy:3128'
   expect(parseConfig({ HTTPS_PROXY }).notes).toEqual([

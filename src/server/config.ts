@@ -5,6 +5,7 @@ import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 import { addressesIn, addressTrouble } from './db/postgres-address.ts'
+import { isMisspelling } from './misspelling.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
@@ -539,6 +540,7 @@ export function parseConfig(
   if (proxies.length > 0 && !environment['RELAY_PROXY']) {
     notes.push(`Not used here: ${proxies.join(', ')}; set the proxy for upstreams in RELAY_PROXY`)
   }
+  notes.push(...misspelledIn(environment))
   const logDsn = logDsnOf(environment, notes)
   const values: Record<string, unknown> = {}
   for (const [name, { schema, default: otherwise }] of Object.entries<Setting>(settings)) {
@@ -560,6 +562,23 @@ export function parseConfig(
   return { config, notes }
 }
 
+/**
+ * Returns a note for each variable whose name is a slip away from that of a setting, such as
+ * `SQL_DNS`, because a setting that is not read is otherwise noticed late.
+ */
+function misspelledIn(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const names = Object.keys(settings)
+  const isKnown = (name: string) => names.includes(name) || IGNORED.test(name)
+  return Object.keys(environment)
+    .filter((given) => !isKnown(given) && !isOfOthers(given, environment))
+    .flatMap((given) => {
+      const meant = names.find((name) => isMisspelling(given, name))
+      return meant === undefined || environment[meant] !== undefined
+        ? []
+        : [`${given} is not a setting and has no effect; the setting is called ${meant}`]
+    })
+}
+
 const POSTGRES = /^postgres(ql)?:\/\//
 
 function checkAddresses({
@@ -575,7 +594,7 @@ function checkAddresses({
   }
   if (dsn !== undefined && !POSTGRES.test(dsn)) {
     throw new ConfigError(
-      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
+      'SQL_DSN must start with postgres:// ; unset it for SQLite; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
     )
   }
   if (logDsn !== undefined && logDsn === dsn) {
