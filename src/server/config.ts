@@ -181,7 +181,7 @@ export const settings = {
     '0',
   ),
   SESSION_SECRET: setting(
-    z.string().min(16).meta({ wants: 'at least 16 characters' }),
+    z.string().min(16).meta({ wants: 'at least 16 characters; if it is unset, one is generated' }),
     'signs cookies (generated once and kept with the data)',
   ),
   SECRETS_KEY: setting(
@@ -479,9 +479,9 @@ export type Config = {
 export class ConfigError extends Error {}
 
 /**
- * One API settings without an effect here; they do not stop startup. Image addresses are passed to
- * the upstream, so the server downloads nothing for users. SQL statements are never traced, because
- * they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
+ * Settings of One API and New API without an effect here; they do not stop startup. Image addresses
+ * are passed to the upstream, so the server downloads nothing for users. SQL statements are never
+ * traced, because they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
  */
 // oxlint-disable-next-line gatehouse/linear-pattern -- anchored, one repetition each
 const IGNORED = new RegExp(
@@ -503,6 +503,36 @@ const IGNORED = new RegExp(
     String.raw`USER_CONTENT_REQUEST_\w+`,
     'CHANNEL_UPDATE_FREQUENCY',
     'DEBUG_SQL',
+    // Of New API.
+    'CRYPTO_SECRET',
+    'SQL_SLOW_THRESHOLD_MS',
+    'SKIP_64BIT_QUOTA_SCHEMA_CHECK',
+    String.raw`STARTUP_RETRY_\w+`,
+    'STREAMING_TIMEOUT',
+    'RELAY_IDLE_CONN_TIMEOUT',
+    String.raw`RELAY_MAX_IDLE_\w+`,
+    'MAX_REQUEST_BODY_MB',
+    'MAX_FILE_DOWNLOAD_MB',
+    'STREAM_SCANNER_MAX_BUFFER_MB',
+    '(GLOBAL_API|GLOBAL_WEB|CRITICAL)_RATE_LIMIT_(ENABLE|DURATION)',
+    String.raw`SEARCH_RATE_LIMIT\w*`,
+    'FORCE_STREAM_OPTION',
+    String.raw`GET_MEDIA_TOKEN\w*`,
+    'AZURE_DEFAULT_API_VERSION',
+    'COHERE_SAFETY_SETTING',
+    'GEMINI_VISION_MAX_IMAGE_NUM',
+    'DIFY_DEBUG',
+    'UPDATE_TASK',
+    'TASK_(QUERY_LIMIT|TIMEOUT_MINUTES|PRICE_PATCH)',
+    'ERROR_LOG_ENABLED',
+    'GENERATE_DEFAULT_TOKEN',
+    'NOTIFY_LIMIT_COUNT',
+    'NOTIFICATION_LIMIT_DURATION_MINUTE',
+    'SESSION_COOKIE_(SECURE|TRUSTED_URL)',
+    String.raw`USER_SESSION_\w+`,
+    'LINUX_DO_(TOKEN|USER)_ENDPOINT',
+    'TRUSTED_REDIRECT_DOMAINS',
+    'TLS_INSECURE_SKIP_VERIFY',
   ].join('|')})$`,
 )
 
