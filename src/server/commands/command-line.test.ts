@@ -118,6 +118,15 @@ test('health says whether the server that these settings start takes calls', asy
   await serve({ ...env, HOST: '127.0.0.1', PORT })
   const after = await start(['health'], { ...env, PORT }).ended
   expect(after).toEqual({ code: 0, out: 'ready\n', err: '' })
+  // The port answers there too, but with the console or a page of another program.
+  const elsewhere = await start(['health'], { ...env, PORT, BASE_PATH: '/gatehouse/x/' }).ended
+  expect(elsewhere).toEqual({
+    code: 1,
+    out: '',
+    err:
+      `http://127.0.0.1:${PORT}/gatehouse/x/readyz: ` +
+      'the response is not from a server with these settings; check PORT and BASE_PATH\n',
+  })
 })
 
 test('a unit file of One API may name a folder for its log', async () => {
