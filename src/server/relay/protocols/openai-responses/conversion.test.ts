@@ -596,6 +596,10 @@ describe('over HTTP', () => {
       ],
     })
     expect(next.output_text).toBe('The answer is forty-two.')
-    expect(next.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 })
+    expect(next.usage).toMatchObject({
+      input_tokens: 11,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 7,
+    })
   })
 })
