@@ -2,6 +2,7 @@ import type {
   AssistantPart,
   CacheMark,
   ChatRequest,
+  MediaFamily,
   MediaPart,
   OutputFormat,
   TextPart,
@@ -421,22 +422,26 @@ function readText(part: Members, type: 'text' | 'refusal', cache: CacheMark | nu
   return { kind: 'text', text: part.textOrThrow(type), cache }
 }
 
+/**
+ * Families of the parts that name a URL in a member like their type. Sources: OpenAI's API
+ * reference (`image_url`); OpenRouter's documentation, "Multimodal" (`video_url`); vLLM's,
+ * "Multimodal inputs" (`audio_url`); Mistral's API reference (`document_url`) and Zhipu's
+ * (`file_url`).
+ */
+const FAMILIES: ReadonlyMap<string, MediaFamily> = new Map([
+  ['image_url', 'image'],
+  ['video_url', 'video'],
+  ['audio_url', 'audio'],
+  ['document_url', 'document'],
+  ['file_url', 'document'],
+])
+
 function readMedia(part: Members, cache: CacheMark | null): MediaPart {
   const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache }
-  switch (part.text('type')) {
-    case 'image_url': {
-      // Some clients send the URL instead of the object.
-      const bare = part.any('image_url')
-      if (typeof bare === 'string') return { ...base, source: mediaOfUrl(bare, 'image', part.at) }
-      const image = part.object('image_url')
-      if (image === null) throw invalidField(part.at)
-      const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
-      const detail = image.text('detail')
-      // LiteLLM's `format` repeats the media type of the data; vLLM's `uuid` is a cache key.
-      image.ignore('format', 'uuid')
-      image.done()
-      return { ...base, source, detail }
-    }
+  const type = part.textOrThrow('type')
+  const family = FAMILIES.get(type)
+  if (family !== undefined) return { ...base, ...readLinked(part, type, family) }
+  switch (type) {
     case 'input_audio':
       return { ...base, source: readRecording(part) }
     case 'file': {
@@ -453,4 +458,25 @@ function readMedia(part: Members, cache: CacheMark | null): MediaPart {
     default:
       throw unsupportedField(part.place('type'))
   }
+}
+
+/** Reads the object with a URL; some clients, and Mistral, have the URL itself in its place. */
+function readLinked(
+  part: Members,
+  name: string,
+  family: MediaFamily,
+): Pick<MediaPart, 'source' | 'detail' | 'title'> {
+  const title = part.text('document_name')
+  const bare = part.any(name)
+  if (typeof bare === 'string') {
+    return { source: mediaOfUrl(bare, family, part.at), detail: null, title }
+  }
+  const linked = part.object(name)
+  if (linked === null) throw invalidField(part.at)
+  const source = mediaOfUrl(linked.textOrThrow('url'), family, linked.place('url'))
+  const detail = linked.text('detail')
+  // LiteLLM's `format` repeats the media type of the data; vLLM's `uuid` is a cache key.
+  linked.ignore('format', 'uuid')
+  linked.done()
+  return { source, detail, title }
 }
