@@ -63,6 +63,8 @@ export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()):
   if (config.texts('responseModalities').some((modality) => !/^text$/i.test(modality))) {
     throw unsupportedField(config.place('responseModalities'))
   }
+  // Members about the quality of media input, and of answers about elections.
+  config.drop('mediaResolution', 'audioTimestamp', 'enableEnhancedCivicAnswers')
   config.done()
   dropSafety(request)
   ignoreHints(request)
@@ -318,6 +320,8 @@ const OF_ANY_PART: ReadonlySet<string> = new Set(['text', 'thought', 'thoughtSig
 function readPlain(part: Members): TextPart | MediaPart {
   const inline = geminiObject(part, 'inlineData')
   const file = geminiObject(part, 'fileData')
+  part.ignore('partMetadata')
+  part.drop('mediaResolution', 'mediaProcessing')
   if (inline === null && file === null) return readText(part)
   part.ignore('thought', 'thoughtSignature')
   part.done()
