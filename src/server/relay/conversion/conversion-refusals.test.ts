@@ -260,6 +260,7 @@ describe('a client of Gemini', () => {
   test.each([
     [config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }), 'generationConfig.mediaResolution'],
     [config({ audioTimestamp: true }), 'generationConfig.audioTimestamp'],
+    [{ toolConfig: { retrievalConfig: { languageCode: 'en' } } }, 'toolConfig.retrievalConfig'],
     [config({ enableEnhancedCivicAnswers: true }), 'generationConfig.enableEnhancedCivicAnswers'],
     [
       {

@@ -181,6 +181,8 @@ function readToolChoice(
   const calling = geminiObject(config, 'functionCallingConfig')
   // Other vendors report their searches by the results.
   config.ignore('includeServerSideToolInvocations')
+  // Place and language of the user, for searches.
+  config.drop('retrievalConfig')
   config.done()
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
