@@ -132,6 +132,22 @@ const asked = (members: object) => readResponsesRequest({ input: 'x', ...members
 test.each<[object, object]>([
   [{ reasoning: { effort: 'high' } }, { thinking: { kind: 'effort', effort: 'high' } }],
   [{ reasoning: { effort: 'none' } }, { thinking: { kind: 'off' } }],
+  [
+    {
+      reasoning: { effort: 'low', summary: 'auto' },
+      input: [
+        { role: 'user', content: 'x' },
+        { type: 'configuration_update', id: 'cu_1', reasoning: { effort: 'medium' } },
+        { type: 'configuration_update', text: { format: { type: 'json_object' } } },
+        { type: 'configuration_update', reasoning: { effort: 'high' } },
+      ],
+    },
+    {
+      thinking: { kind: 'effort', effort: 'high' },
+      output: { kind: 'json' },
+      messages: [{ role: 'user' }],
+    },
+  ],
   [{ text: { format: { type: 'json_object' } } }, { output: { kind: 'json' } }],
   [
     { text: { format: { type: 'json_schema', name: 'n', schema: WEATHER, strict: true } } },

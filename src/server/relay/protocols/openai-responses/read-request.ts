@@ -1,11 +1,18 @@
 import type { ChatRequest, OutputFormat, Thinking, Tool } from '../canonical/chat-request.ts'
 import { invalidField, isAskedFor, Members, unsupportedField } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
-import { recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  present,
+  recordOr,
+  wordOf,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import { readSchema, readToolChoice, thinkingOfEffort } from '../openai-chat/request-members.ts'
 import { USUAL_TIERS } from '../openai-chat/read-request.ts'
 import { textPart } from './read-content.ts'
-import { readInput } from './read-items.ts'
+import { CONFIGURATION_UPDATE, readInput } from './read-items.ts'
 import { onceEach, readTools, readWebSearch } from './tools/read-tools.ts'
 import { SEARCH, ToolNames, type ClientTool } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
@@ -16,7 +23,7 @@ import { OF_CODEX } from './upstream/of-codex.ts'
  * name: stored state, and OpenAI's hosted tools except web search.
  */
 export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
-  const request = new Members(body, '', notes)
+  const request = new Members(withUpdates(body), '', notes)
   const names = new ToolNames(body)
   refuseState(request)
   const instructions = request.text('instructions')
@@ -47,6 +54,20 @@ export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes(
   leaveOutHints(request)
   request.done()
   return read
+}
+
+/**
+ * Applies the changes of effort and format among the items: each counts until the next one. Source:
+ * OpenAI's API reference, "Create a model response", `configuration_update`.
+ */
+function withUpdates(body: JsonRecord): JsonRecord {
+  const items = arrayOr(body.input).map(recordOr)
+  let { reasoning, text } = body
+  for (const update of items.filter(({ type }) => type === CONFIGURATION_UPDATE)) {
+    if (isRecord(update.reasoning)) reasoning = { ...recordOr(reasoning), ...update.reasoning }
+    if (isRecord(update.text)) text = { ...recordOr(text), ...update.text }
+  }
+  return { ...body, ...present({ reasoning, text }) }
 }
 
 /** Members that only work with stored responses. */
