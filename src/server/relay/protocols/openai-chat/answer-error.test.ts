@@ -61,6 +61,8 @@ describe('errors', () => {
     ['inside a choice', { choices: [{ index: 0, error: { code: 502, message: 'x' } }] }],
     ['Zhipu’s', choice({}, { finish_reason: 'network_error' })],
     ['DeepSeek’s', choice({}, { finish_reason: 'insufficient_system_resource' })],
+    ['OpenRouter’s', choice({}, { finish_reason: 'error' })],
+    ['vLLM’s', choice({}, { finish_reason: 'abort' })],
     ['by object', { object: 'error', message: 'x', code: 40_303 }],
     ['MiniMax’s', { choices: [], base_resp: { status_code: 1008, status_msg: 'x' } }],
     ['bare', { code: 20_012, message: 'Model does not exist', data: null }],

@@ -3,7 +3,7 @@ import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-va
 /**
  * Returns the error of an answer or a chunk with HTTP status 200; undefined if there is no error.
  * Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that broke off (Zhipu,
- * DeepSeek); `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer,
+ * DeepSeek, vLLM); `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer,
  * `bareErrorOf`.
  */
 export function errorOf(answer: JsonRecord): unknown {
@@ -20,10 +20,16 @@ export function errorOf(answer: JsonRecord): unknown {
 }
 
 /**
- * Finish reasons that are errors. Sources: the API references of Zhipu ("Chat completion") and
- * DeepSeek ("Create Chat Completion").
+ * Finish reasons that are errors. Sources: the API references of Zhipu ("Chat completion"),
+ * DeepSeek ("Create Chat Completion") and OpenRouter ("Chat completion", `error`); vLLM's
+ * `FinishReason` (`abort`, `error`).
  */
-export const BROKEN_OFF = ['network_error', 'insufficient_system_resource'] as const
+export const BROKEN_OFF = [
+  'network_error',
+  'insufficient_system_resource',
+  'error',
+  'abort',
+] as const
 
 const hasBrokenOff = (choice: unknown): boolean => {
   const finish = recordOr(choice).finish_reason
