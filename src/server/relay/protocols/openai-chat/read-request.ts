@@ -10,6 +10,7 @@ import type {
   Tool,
   ToolCallPart,
 } from '../canonical/chat-request.ts'
+import { asArguments, readCustomTool } from '../canonical/custom-tools.ts'
 import { mediaOfUrl } from '../canonical/media.ts'
 import {
   instruction,
@@ -296,6 +297,13 @@ const isNoSearch = (tool: Members): boolean =>
 /** Reads a tool. Cursor sends some flat, as in the Responses API and Anthropic's. */
 function readTool(tool: Members): Tool[] {
   const type = tool.text('type') ?? 'function'
+  const custom = type === 'custom' ? tool.object('custom') : null
+  if (custom !== null) {
+    const read = readCustomTool(custom, custom.textOrThrow('name'))
+    custom.done()
+    tool.done()
+    return [read]
+  }
   if (type !== 'function') {
     dropHostedTool(tool.notes, type, tool.place('type'))
     return []
@@ -310,7 +318,9 @@ function readTool(tool: Members): Tool[] {
 }
 
 const namedFunction = (choice: Members): Members | null =>
-  choice.object('function') ?? (choice.text('type') === 'function' ? choice : null)
+  choice.object('function') ??
+  choice.object('custom') ??
+  (choice.text('type') === 'function' ? choice : null)
 
 function readMessage(message: Members): Said {
   const role = message.textOrThrow('role')
@@ -375,7 +385,8 @@ function readAssistant(message: Members): AssistantPart[] {
 }
 
 function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolCallPart {
-  const called = call.object('function')
+  const custom = call.object('custom')
+  const called = custom ?? call.object('function')
   call.ignore('type', 'index')
   if (called === null) throw unsupportedField(call.at)
   const id = call.textOrThrow('id')
@@ -385,7 +396,8 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
     kind: 'toolCall',
     id,
     name: called.textOrThrow('name'),
-    argumentsJson: called.text('arguments') ?? '',
+    argumentsJson:
+      custom === null ? (called.text('arguments') ?? '') : asArguments(custom.text('input') ?? ''),
     // Unwrapped as Gemini's own: its OpenAI-compatible API signs calls with this member.
     signature: seal === null ? null : unwrapSignature(seal, 'gemini'),
     cache: readCacheMark(call),

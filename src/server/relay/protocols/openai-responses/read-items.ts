@@ -12,7 +12,7 @@ import { instruction, unsupportedField, type Members } from '../canonical/readin
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
 import { isRecord, parseJson } from '../../json/json-value.ts'
-import { asArguments } from './tools/custom-tools.ts'
+import { asArguments } from '../canonical/custom-tools.ts'
 import { readTools } from './tools/read-tools.ts'
 import { SEARCH, type ClientTool, type ToolNames } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
