@@ -175,8 +175,8 @@ describe.each([
   test('is the response that it contains', async () => {
     const message = { role: 'assistant', content: 'Forty-two' }
     const choices = [{ index: 0, message, finish_reason: 'stop' }]
-    const usage = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
-    const completion = { id: 'c', object: 'chat.completion', choices, usage }
+    const used = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
+    const completion = { id: 'c', object: 'chat.completion', choices, usage: used }
     const { answer, events, booked } = await streamed(JSON.stringify(completion, null, 2) + end)
     expect(textOf(answer.text())).toBe('Forty-two')
     expect(events.at(-1)).toBe('[DONE]')

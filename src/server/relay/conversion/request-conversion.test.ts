@@ -235,7 +235,7 @@ test.each([
   }
 })
 
-test('Mistral’s documents come to Claude with their name', () => {
+test('Claude gets Mistral’s documents with their name', () => {
   const data = 'JVBERi0='
   const part = {
     type: 'document_url',

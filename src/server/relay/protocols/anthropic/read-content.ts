@@ -103,7 +103,7 @@ function readMedia(block: Members, type: 'image' | 'document'): (TextPart | Medi
   if (source === null) throw invalidField(block.place('source'))
   const title = block.text('title')
   refuseCitations(block)
-  // What happens to an image that is too large.
+  // Handling of images that are too large.
   block.drop('transformations')
   if (source.text('type') === 'content') return readContentDocument(block, source)
   const read: MediaPart = {

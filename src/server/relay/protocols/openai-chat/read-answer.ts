@@ -45,7 +45,8 @@ export const isFunctionCall = (called: unknown): called is JsonRecord =>
 
 /**
  * Whether a call is one of a custom tool, whose input is plain text; servers that marshal Go
- * structs send an empty one with every function (Snowflake Cortex). Converted requests have none.
+ * structs send an empty one with every function (Snowflake Cortex). Converted requests declare no
+ * such tool.
  */
 export const isCustomCall = ({ custom }: JsonRecord): boolean =>
   isRecord(custom) && (textOr(custom.name) !== '' || textOr(custom.input) !== '')
@@ -196,8 +197,8 @@ export class OpenaiStreamReader implements StreamReader {
     if (delta.reasoning_details !== undefined) events.push(...this.readSeals(delta, index))
     if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
       for (const [place, call] of callsOf(delta).entries()) {
-        const at = { choice: index, index: indexOr(call.index, place) }
-        events.push(...(isCustomCall(call) ? customText(call, index) : this.readCall(call, at)))
+        const placed = { choice: index, index: indexOr(call.index, place) }
+        events.push(...(isCustomCall(call) ? customText(call, index) : this.readCall(call, placed)))
       }
     }
     const word = choice.finish_reason

@@ -49,7 +49,7 @@ function sentTo(type: number, model: string) {
   return { messages, tools }
 }
 
-test('a turn in which the assistant says nothing is left out', () => {
+test('an assistant turn without content is left out', () => {
   const thought = { type: 'thinking', thinking: 'Hm.', signature: '' }
   const sentWith = (model: string, ...content: object[]) => {
     const messages = [

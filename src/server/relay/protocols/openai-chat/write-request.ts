@@ -185,7 +185,7 @@ const writeTool =
     ...(cache !== null && marksTools(to) ? MARK : {}),
   })
 
-/** Leaves out turns in which the assistant says nothing, which Moonshot and Mistral reject. */
+/** Leaves out assistant turns without content, which Moonshot and Mistral reject. */
 function spokenTurns({ messages }: ChatRequest, to: Target): Message[] {
   const hasThoughts = interleavedOf(capabilitiesOf(to)) !== null
   const isSaid = (part: AssistantPart | UserPart): boolean =>
