@@ -207,6 +207,7 @@ test.each<[object, string]>([
   [{ conversation: 'conv_1' }, 'conversation'],
   [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
   [{ reasoning: { mode: 'pro' } }, 'reasoning.mode'],
+  [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
   [{ top_logprobs: 3 }, 'top_logprobs'],
   [{ include: ['message.output_text.logprobs'] }, 'include'],
   [{ tool_choice: { type: 'mcp' } }, 'tool_choice'],
@@ -236,6 +237,8 @@ test.each<[object, string]>([
 test.each<[object, string, string]>([
   [{ truncation: 'auto', service_tier: 'flex', seed: 1 }, 'service_tier,truncation,seed', ''],
   [{ context_management: [{ type: 'compaction' }] }, 'context_management', ''],
+  [{ image: { context_compression: 'disabled' } }, 'image', ''],
+  [{ prompt_cache_options: { ttl: '12h', prewarm: false } }, '', ''],
   [{ tools: [{ type: 'tool_search' }] }, '', 'tools[0]'],
 ])('%j is left out: drops "%s", adjusts "%s"', (members, dropped, adjusted) => {
   const notes = new RequestNotes()

@@ -85,14 +85,17 @@ function refuseState(request: Members): void {
 /** Drops members that only steer, and ignores those without an effect. */
 function leaveOutHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'max_tool_calls')
-  request.ignore('prompt_cache_retention', 'prompt_cache_options')
+  request.ignore('prompt_cache_retention')
+  // This only fills OpenAI's cache, without a response.
+  const cache = request.object('prompt_cache_options')
+  if (cache?.flag('prewarm') === true) throw unsupportedField(cache.place('prewarm'))
   // Codex sends its installation id with every call.
   request.ignore('client_metadata', OF_CODEX.member)
   request.reportDropped('metadata')
   if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
   // These members allow the API to truncate a long conversation, but do not require it.
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
-  request.drop('context_management', 'provider', ...OF_CHAT)
+  request.drop('context_management', 'image', 'provider', ...OF_CHAT)
   if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
   // Encrypted reasoning and search results are always included; the other values belong to rejected
   // tools.
