@@ -132,6 +132,22 @@ describe('partition-logs', () => {
     expect(await kindOf(url)).toEqual({ kind: 'r' })
   })
 
+  test('months have partitions again after a clock that was ahead is corrected', async () => {
+    const { setup, url } = await started()
+    const now = setup.clock.nowSeconds()
+    expect(await convert(url)).toMatchObject({ code: 0 })
+    await createPartitionsAhead(setup.database, now + 2000 * DAY)
+    // A row of these months came before the correction: its month cannot have a partition.
+    await aLogRow(setup, { nowSeconds: now + 400 * DAY })
+    const made = createPartitionsAhead(setup.database, now + 400 * DAY)
+    await expect(made).rejects.toThrow('logs_rest')
+    await aLogRow(setup, { nowSeconds: now + 435 * DAY })
+    const { rows } = await sql<{ name: string }>`
+      SELECT CAST(tableoid::regclass AS text) AS name FROM logs ORDER BY created_at
+    `.execute(setup.database.read)
+    expect(rows).toEqual([{ name: 'logs_rest' }, { name: expect.stringMatching(/^logs_\d{6}$/) }])
+  })
+
   // From that month on it would reject every settlement.
   test('a killed conversion leaves nothing that rejects rows', async () => {
     const { setup, url } = await started()

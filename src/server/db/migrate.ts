@@ -113,7 +113,8 @@ export const alone = <T>(
   work: (trx: Transaction<Schema>) => Promise<T>,
 ): Promise<T> =>
   db.transaction().execute(async (trx) => {
-    if (engine === 'postgres') await sql`SELECT pg_advisory_xact_lock(${AdvisoryLock.migration})`.execute(trx)
+    if (engine === 'postgres')
+      await sql`SELECT pg_advisory_xact_lock(${AdvisoryLock.migration})`.execute(trx)
     return work(trx)
   })
 

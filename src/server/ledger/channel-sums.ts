@@ -43,8 +43,7 @@ export async function addAllChannelSums(trx: Queries): Promise<void> {
   await addChannelSums({ engine: 'postgres', write: trx })
 }
 
-const isPostgres = (trx: Queries): boolean =>
-  trx.getExecutor().adapter instanceof PostgresAdapter
+const isPostgres = (trx: Queries): boolean => trx.getExecutor().adapter instanceof PostgresAdapter
 
 /** Adds up at regular intervals, and a last time when it is stopped. */
 export function startChannelSums({ database, trace }: Pick<App, 'database' | 'trace'>): {
