@@ -14,6 +14,8 @@ import { checkChains } from './audit-chain-store.ts'
 import { deliverAudit } from './audit-sink.ts'
 import { trimAudit } from './audit-upkeep.ts'
 
+const DAY = 86_400
+
 forEachDatabase('the audit', (open) => {
   let location: DatabaseLocation
   let server: TestServer
@@ -239,6 +241,26 @@ forEachDatabase('the audit', (open) => {
       expect(JSON.parse(received.at(-1)?.body ?? '').entries).toEqual([
         expect.objectContaining({ after: { About: 'one more' } }),
       ])
+    })
+
+    test('is repeated after a clock that was ahead is corrected', async () => {
+      let status = 500
+      let received = 0
+      const sink = http.createServer((_request, response) => {
+        received += 1
+        response.writeHead(status).end()
+      })
+      closing.push(() => sink.close())
+      await once(sink.listen(0, '127.0.0.1'), 'listening')
+      await setOption('AuditSink', `http://127.0.0.1:${(sink.address() as AddressInfo).port}/`)
+      advance(DAY)
+      // The server's own timer may be faster.
+      await deliverAudit(server.app).catch(() => {})
+      await expect.poll(() => received).toBe(1)
+      advance(-DAY)
+      status = 204
+      await deliverAudit(server.app)
+      await expect.poll(() => received).toBeGreaterThan(1)
     })
 
     test('is written to a syslog server over TCP and UDP', async () => {
