@@ -15,6 +15,8 @@ export interface CallPiece {
 /** A tool call that is still incomplete. */
 export interface AssembledCall extends CallPiece {
   readonly choice: number
+  /** Number within the choice, in the order of `begin`. */
+  readonly place: number
   /** Number within the choice, as in events; null while the call is held back. */
   call: number | null
   /** Arguments that are held back, because the call is or because they may not be an object. */
@@ -34,11 +36,17 @@ export interface AssembledCall extends CallPiece {
 export class CallAssembly {
   private readonly calls = new Map<number, AssembledCall[]>()
   private readonly opened = new Map<number, number>()
+  /** Calls that have a name and are held back, so that `open` reads no others. */
+  private readonly named = new Map<number, Set<AssembledCall>>()
+  /** Calls by choice and id. */
+  private readonly identified = new Map<string, AssembledCall>()
 
   /** Begins a call. Nothing is reported before `add`. */
   begin(choice: number): AssembledCall {
+    const others = this.calls.get(choice)
     const call: AssembledCall = {
       choice,
+      place: others?.length ?? 0,
       call: null,
       id: '',
       name: '',
@@ -48,7 +56,6 @@ export class CallAssembly {
       signature: null,
       isEnded: false,
     }
-    const others = this.calls.get(choice)
     if (others === undefined) this.calls.set(choice, [call])
     else others.push(call)
     return call
@@ -57,9 +64,10 @@ export class CallAssembly {
   add(call: AssembledCall, piece: Partial<CallPiece>): ChatEvent[] {
     const { id = '', name = '', args = '', signature = null } = piece
     if (call.call === null) {
-      call.id ||= id
+      if (call.id === '' && id !== '') this.identify(call, id)
       call.name = joinedName(call.name, name)
       call.signature ??= signature
+      if (name !== '') this.hold(call)
     }
     if (args !== '') {
       call.args += args
@@ -72,10 +80,9 @@ export class CallAssembly {
 
   /** Reports the calls of a choice that have a name, because another part of the answer follows. */
   open(choice: number): readonly ChatEvent[] {
-    if (!this.calls.has(choice)) return NOTHING
-    return this.of(choice).flatMap((call) =>
-      call.name === '' || call.call !== null ? [] : this.report(call),
-    )
+    const named = this.named.get(choice)
+    if (named === undefined) return NOTHING
+    return [...named].toSorted((a, b) => a.place - b.place).flatMap((call) => this.report(call))
   }
 
   /** Ends a call and returns its remaining events. */
@@ -93,9 +100,22 @@ export class CallAssembly {
     return [...this.calls.values()].flat().flatMap((call) => this.end(call))
   }
 
-  /** All calls of a choice, including those that are held back. */
-  of(choice: number): readonly AssembledCall[] {
-    return this.calls.get(choice) ?? []
+  /** The call of a choice with this id, also if it is held back. */
+  find(choice: number, id: string): AssembledCall | undefined {
+    return this.identified.get(`${choice} ${id}`)
+  }
+
+  private identify(call: AssembledCall, id: string): void {
+    call.id = id
+    const key = `${call.choice} ${id}`
+    // The first of several with the same id.
+    if (!this.identified.has(key)) this.identified.set(key, call)
+  }
+
+  private hold(call: AssembledCall): void {
+    const named = this.named.get(call.choice)
+    if (named === undefined) this.named.set(call.choice, new Set([call]))
+    else named.add(call)
   }
 
   private report(call: AssembledCall): ChatEvent[] {
@@ -104,6 +124,7 @@ export class CallAssembly {
     if (call.call === null) {
       const number = this.opened.get(choice) ?? 0
       this.opened.set(choice, number + 1)
+      this.named.get(choice)?.delete(call)
       call.call = number
       events.push({ kind: 'toolCall', choice, call: number, id: call.id, name, signature })
     }

@@ -229,9 +229,8 @@ export class OpenaiStreamReader implements StreamReader {
    * event of its own.
    */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
-    const begun = this.calls.of(choice)
     return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {
-      const call = begun.find((other) => other.id === id)
+      const call = this.calls.find(choice, id)
       if (call === undefined) this.seals.set(id, signature)
       else if (call.call === null) call.signature ??= signature
       else return [{ kind: 'signature', choice, signature }]
