@@ -59,12 +59,19 @@ const sealText = (signature: Signature | null): string =>
 /** Returns the blocks; the citations of a text are in its block. */
 function withCitations(parts: readonly AnswerPart[]): JsonRecord[] {
   const blocks: JsonRecord[] = []
+  /** Those of the last block; null if it has none yet. */
+  let citations: JsonRecord[] | null = null
   for (const part of parts) {
     const last = blocks.at(-1)
-    if (part.kind !== 'citation') blocks.push(...writePart(part))
-    else if (last?.type === 'text') {
-      const citations = [...arrayOr(last.citations), citationMember(part.citation)]
-      blocks.splice(-1, 1, { ...last, citations })
+    if (part.kind !== 'citation') {
+      blocks.push(...writePart(part))
+      citations = null
+    } else if (last?.type === 'text') {
+      if (citations === null) {
+        citations = []
+        blocks.splice(-1, 1, { ...last, citations })
+      }
+      citations.push(citationMember(part.citation))
     }
   }
   return blocks
