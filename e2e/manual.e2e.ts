@@ -59,6 +59,12 @@ describe.each([
   ['light', 1440],
   ['dark', 390],
 ] as const)('%s, %i pixels wide', (scheme, width) => {
+  let opened: Awaited<ReturnType<typeof openPage>>
+  beforeAll(async () => {
+    opened = await openPage(scheme, width)
+  })
+  afterAll(() => opened.page.context().close())
+
   test.each([
     ['docs/', '自己部署的大模型接口网关'],
     ['docs/en/', 'A self-hosted gateway for AI-model APIs'],
@@ -68,55 +74,62 @@ describe.each([
     ['docs/settings.html', '设置与命令'],
     ['docs/en/changelog.html', '0.2.0'],
   ])('%s', async (path, text) => {
-    const { page, problems } = await openPage(scheme, width)
-    await page.goto(`${gatehouse.url}/${path}`, { waitUntil: 'networkidle' })
+    const { page, problems } = opened
+    problems.splice(0)
+    await page.goto(`${gatehouse.url}/${path}`)
     await page.getByRole('heading', { name: text }).first().waitFor()
     expect(problems).toEqual([])
     expect(await isWide(page)).toBe(false)
-    await page.context().close()
-  })
-
-  test.each([
-    ['zh', 'Gatehouse 管理接口', '请求示例'],
-    ['en', 'Gatehouse management API', 'Request samples'],
-  ] as const)('the API reference, console in %s', async (language, title, label) => {
-    const { page, problems } = await openPage(scheme, width)
-    await page.addInitScript(`localStorage.setItem('language', '${language}')`)
-    await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
-    await page.getByRole('heading', { name: title }).waitFor()
-    await page.getByText(label).first().waitFor({ state: 'attached' })
-    await page.getByText('/api/status').first().waitFor({ state: 'attached' })
-    const background = await page.evaluate<string>(
-      'getComputedStyle(document.body).backgroundColor',
-    )
-    expect(background).toBe(scheme === 'dark' ? 'rgb(20, 23, 26)' : 'rgb(255, 255, 255)')
-    expect(problems).toEqual([])
-    expect(await isWide(page)).toBe(false)
-    await page.context().close()
   })
 })
 
-test('the API reference finds Chinese words', async () => {
-  const { page, problems } = await openPage('light', 1440)
-  await page.goto(`${gatehouse.url}/api/docs`, { waitUntil: 'networkidle' })
-  await page.getByPlaceholder('搜索').fill('兑换码')
-  await page.locator('[data-role="search:results"]').getByText('一个兑换码').waitFor()
+/** Its page, which takes seconds to draw. */
+async function openReference(
+  scheme: 'light' | 'dark',
+  width: number,
+  { query = '', language }: { query?: string; language?: 'zh' | 'en' },
+) {
+  const { page, problems } = await openPage(scheme, width)
+  if (language) await page.addInitScript(`localStorage.setItem('language', '${language}')`)
+  await page.goto(`${gatehouse.url}/api/docs${query}`)
+  await page.getByText('/api/status').first().waitFor({ state: 'attached' })
+  return { page, problems }
+}
+
+test.each([
+  ['light', 1440, 'zh', 'Gatehouse 管理接口', '请求示例'],
+  ['dark', 390, 'en', 'Gatehouse management API', 'Request samples'],
+] as const)('the API reference: %s, %i pixels wide, console in %s', async (...row) => {
+  const [scheme, width, language, title, label] = row
+  const { page, problems } = await openReference(scheme, width, { language })
+  await page.getByRole('heading', { name: title }).waitFor()
+  await page.getByText(label).first().waitFor({ state: 'attached' })
+  const background = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+  expect(background).toBe(scheme === 'dark' ? 'rgb(20, 23, 26)' : 'rgb(255, 255, 255)')
+  expect(await isWide(page)).toBe(false)
+  if (language === 'zh') {
+    await page.getByPlaceholder('搜索').fill('兑换码')
+    await page.locator('[data-role="search:results"]').getByText('一个兑换码').waitFor()
+  }
   expect(problems).toEqual([])
   await page.context().close()
 })
 
-test.each([
-  ['docs/api.html', '', 'Gatehouse 管理接口'],
-  ['docs/en/api.html', '?language=en', 'Gatehouse management API'],
-])('%s leads to the API reference in its language', async (path, query, title) => {
+test('the manual leads to the API reference in its language', async () => {
   const { page } = await openPage('light', 1440)
-  await page.goto(`${gatehouse.url}/${path}`)
-  const link = page.getByRole('link', { name: '/api/docs' })
-  const address = new URL((await link.getAttribute('href')) ?? '', page.url())
-  expect(address.href).toBe(`${gatehouse.url}/api/docs${query}`)
-  await page.goto(address.href)
-  await page.getByRole('heading', { name: title }).waitFor()
+  for (const [path, query] of [
+    ['docs/api.html', ''],
+    ['docs/en/api.html', '?language=en'],
+  ]) {
+    await page.goto(`${gatehouse.url}/${path}`)
+    const link = page.getByRole('link', { name: '/api/docs' })
+    const address = new URL((await link.getAttribute('href')) ?? '', page.url())
+    expect(address.href).toBe(`${gatehouse.url}/api/docs${query}`)
+  }
   await page.context().close()
+  const reference = await openReference('light', 1440, { query: '?language=en' })
+  await reference.page.getByRole('heading', { name: 'Gatehouse management API' }).waitFor()
+  await reference.page.context().close()
 })
 
 test('finds Chinese words, and goes to the same page in the other language', async () => {
