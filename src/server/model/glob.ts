@@ -45,7 +45,10 @@ function globOf(pattern: string): Glob {
   const split = known.get(pattern)
   if (split !== undefined) return split
   const parts = partsOf(pattern)
-  const literals = parts.map((part) => (isPattern(part) ? '*' : part)).join('').split('*')
+  const literals = parts
+    .map((part) => (isPattern(part) ? '*' : part))
+    .join('')
+    .split('*')
   const literal = literals.reduce((one, other) => (other.length > one.length ? other : one), '')
   const glob = { parts, literal }
   if (known.size >= KNOWN_MAX) known.clear()

@@ -12,7 +12,7 @@ import { wrapSignature } from '../canonical/signature.ts'
 import type { RunSearch } from '../canonical/web-search.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
+import { isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 import { clientCallId } from './call-ids.ts'
 import { citationMember, searchBlocks } from './search-blocks.ts'
 import { writeAnthropicUsage } from './usage.ts'
@@ -59,7 +59,7 @@ const sealText = (signature: Signature | null): string =>
 /** Returns the blocks; the citations of a text are in its block. */
 function withCitations(parts: readonly AnswerPart[]): JsonRecord[] {
   const blocks: JsonRecord[] = []
-  /** Those of the last block; null if it has none yet. */
+  /** Citations of the last block; null before its first one. */
   let citations: JsonRecord[] | null = null
   for (const part of parts) {
     const last = blocks.at(-1)
