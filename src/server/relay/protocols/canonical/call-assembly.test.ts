@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CallAssembly } from './tool-calls.ts'
+import { CallAssembly, withOwnCallIds } from './tool-calls.ts'
 
 test('calls that were held back are reported in the order in which they began', () => {
   const assembly = new CallAssembly()
@@ -30,4 +30,23 @@ test.each(['named', ''])('a hundred thousand calls %s take little time', (name) 
   assembly.endAll()
   const used = process.cpuUsage({ user, system })
   expect((used.user + used.system) / 1000).toBeLessThan(2000)
+})
+
+test('thirty thousand calls with the same id take little time', () => {
+  const count = 30_000
+  const call = { kind: 'toolCall', id: 'c', name: 'f', argumentsJson: '{}', signature: null }
+  const result = { kind: 'toolResult', callId: 'c', parts: [] }
+  const { user, system } = process.cpuUsage()
+  // Only kinds and ids are read.
+  const [called, answered] = withOwnCallIds([
+    { role: 'assistant', parts: Array.from({ length: count }, () => call) },
+    { role: 'user', parts: Array.from({ length: count }, () => result) },
+  ] as unknown as Parameters<typeof withOwnCallIds>[0])
+  const used = process.cpuUsage({ user, system })
+  expect((used.user + used.system) / 1000).toBeLessThan(2000)
+  const ids = called?.parts.map((part) => (part.kind === 'toolCall' ? part.id : ''))
+  expect(new Set(ids).size).toBe(count)
+  expect(answered?.parts.map((part) => (part.kind === 'toolResult' ? part.callId : ''))).toEqual(
+    ids,
+  )
 })

@@ -167,8 +167,8 @@ export const callIdsIn = (messages: readonly Message[]): Set<string> =>
  */
 export function withOwnCallIds(messages: readonly Message[]): readonly Message[] {
   const uses = new Map<string, number>()
-  /** Calls of the turn before that have no result yet, by their original ids. */
-  let waiting = new Map<string, string[]>()
+  /** Calls of the turn before by their original ids, with the number of their results so far. */
+  let waiting = new Map<string, { ids: string[]; answered: number }>()
   /** Last call of each original id. */
   const last = new Map<string, string>()
   const called = (part: AssistantPart): AssistantPart => {
@@ -176,14 +176,19 @@ export function withOwnCallIds(messages: readonly Message[]): readonly Message[]
     const before = uses.get(part.id) ?? 0
     uses.set(part.id, before + 1)
     const id = before === 0 ? part.id : madeId(`${part.id} ${before}`)
-    waiting.set(part.id, [...(waiting.get(part.id) ?? []), id])
+    const others = waiting.get(part.id)
+    if (others === undefined) waiting.set(part.id, { ids: [id], answered: 0 })
+    else others.ids.push(id)
     last.set(part.id, id)
     return { ...part, id }
   }
   const answered = (part: UserPart): UserPart => {
     if (part.kind !== 'toolResult') return part
     const { callId } = part
-    return { ...part, callId: waiting.get(callId)?.shift() ?? last.get(callId) ?? callId }
+    const calls = waiting.get(callId)
+    const next = calls?.ids[calls.answered]
+    if (calls !== undefined) calls.answered += 1
+    return { ...part, callId: next ?? last.get(callId) ?? callId }
   }
   const renamed = messages.map((message, index): Message => {
     if (message.role === 'user') return { role: 'user', parts: message.parts.map(answered) }
