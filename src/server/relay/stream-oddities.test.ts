@@ -156,6 +156,34 @@ describe.each(['application/json', 'text/plain; charset=utf-8', 'application/oct
   },
 )
 
+describe.each([
+  ['without a line end', ''],
+  ['with a line end', '\n'],
+  ['with a blank line', '\n\n'],
+])('plain JSON that is called an event stream, %s', (_how, end) => {
+  test('is the error that it contains', async () => {
+    const bytes = JSON.stringify({
+      error: { message: 'it broke', type: 'server_error', code: 'x' },
+    })
+    const { answer } = await streamed(bytes + end)
+    expect(answer.status).toBe(502)
+    expect(JSON.parse(answer.text())).toMatchObject({
+      error: { type: 'server_error', code: 'x', message: expect.stringContaining('it broke') },
+    })
+  })
+
+  test('is the response that it contains', async () => {
+    const message = { role: 'assistant', content: 'Forty-two' }
+    const choices = [{ index: 0, message, finish_reason: 'stop' }]
+    const used = { prompt_tokens: 5, completion_tokens: 3, total_tokens: 8 }
+    const completion = { id: 'c', object: 'chat.completion', choices, usage: used }
+    const { answer, events, booked } = await streamed(JSON.stringify(completion, null, 2) + end)
+    expect(textOf(answer.text())).toBe('Forty-two')
+    expect(events.at(-1)).toBe('[DONE]')
+    expect(booked?.log).toMatchObject({ prompt_tokens: 5, completion_tokens: 3 })
+  })
+})
+
 describe('the end', () => {
   test('two of them: the client gets one', async () => {
     const { events } = await streamed(chunk('a') + FINISH + DONE + DONE)

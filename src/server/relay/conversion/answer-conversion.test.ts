@@ -286,6 +286,7 @@ describe('finish reasons', () => {
       'BLOCKLIST',
       'PROHIBITED_CONTENT',
       'SPII',
+      'MODEL_ARMOR',
       'IMAGE_SAFETY',
       'LANGUAGE',
     ].map((word): [DialectName, Json, string] => ['gemini', gemini(word), 'filtered']),

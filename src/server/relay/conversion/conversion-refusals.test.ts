@@ -257,6 +257,23 @@ describe('a client of Gemini', () => {
     expect(refused('gemini', upstream, { ...gemini, ...members })).toEqual(['unsupported', field])
   })
 
+  test.each([
+    [config({ mediaResolution: 'MEDIA_RESOLUTION_LOW' }), 'generationConfig.mediaResolution'],
+    [config({ audioTimestamp: true }), 'generationConfig.audioTimestamp'],
+    [{ toolConfig: { retrievalConfig: { languageCode: 'en' } } }, 'toolConfig.retrievalConfig'],
+    [config({ enableEnhancedCivicAnswers: true }), 'generationConfig.enableEnhancedCivicAnswers'],
+    [
+      {
+        contents: [{ parts: [{ text: 'x', mediaResolution: { level: 'LOW' }, partMetadata: {} }] }],
+      },
+      'contents[0].parts[0].mediaResolution',
+    ],
+  ])('does without %j at others, and is told so', (members, field) => {
+    const notes = new RequestNotes()
+    dialects.gemini.readRequest({ ...gemini, ...members }, notes)
+    expect(notes.dropped).toEqual([field])
+  })
+
   test('gets Google’s error for a schema without a format', () => {
     const member = 'generationConfig.responseMimeType'
     const asked = (over: object) => ({ ...gemini, ...config({ responseSchema: {}, ...over }) })

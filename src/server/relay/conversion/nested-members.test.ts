@@ -127,6 +127,14 @@ test.each<[SpokenName, JsonRecord]>([
     }),
   ],
   [
+    'anthropic',
+    message('anthropic', {
+      type: 'image',
+      source: { type: 'url', url },
+      transformations: { oversized_image: 'downsize' },
+    }),
+  ],
+  [
     'gemini',
     message('gemini', {
       functionResponse: { id: 'c', name: 'f', scheduling: 'SILENT', willContinue: false },

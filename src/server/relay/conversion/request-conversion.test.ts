@@ -220,6 +220,37 @@ test.each(['image/jpg', 'image/pjpeg', 'IMAGE/JPG'])('%s is the JPEG that all kn
   }
 })
 
+// Parts of OpenRouter, vLLM, Mistral and Zhipu beside OpenAI's.
+test.each([
+  ['image_url', 'https://a.example/a', 'image/jpeg'],
+  ['video_url', 'https://a.example/a.webm', 'video/webm'],
+  ['audio_url', 'https://a.example/a.wav', 'audio/wav'],
+  ['document_url', 'https://a.example/a', 'application/pdf'],
+  ['file_url', 'https://a.example/a.txt', 'text/plain'],
+])('a part of type %s is read, with an object or a URL', (type, fileUri, mimeType) => {
+  for (const value of [fileUri, { url: fileUri }]) {
+    const messages = [{ role: 'user', content: [{ type, [type]: value }] }]
+    const { contents } = convert('openai', 'gemini', { messages })
+    expect(contents).toEqual([{ role: 'user', parts: [{ fileData: { mimeType, fileUri } }] }])
+  }
+})
+
+test('Claude gets Mistral’s documents with their name', () => {
+  const data = 'JVBERi0='
+  const part = {
+    type: 'document_url',
+    document_url: `data:application/pdf;base64,${data}`,
+    document_name: 'a.pdf',
+  }
+  const { messages } = convert('openai', 'anthropic', {
+    messages: [{ role: 'user', content: [part] }],
+  })
+  const source = { type: 'base64', media_type: 'application/pdf', data }
+  expect(messages).toEqual([
+    { role: 'user', content: [{ type: 'document', source, title: 'a.pdf' }] },
+  ])
+})
+
 test('OpenAI to Gemini: uses the operator’s safety threshold', () => {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }] }
   expect(convert('openai', 'gemini', body)).not.toHaveProperty('safetySettings')

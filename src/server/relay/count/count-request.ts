@@ -94,6 +94,8 @@ function countPart(counting: Counting, part: unknown): number {
       return countAudio(recordOr(part.input_audio).data)
     case 'file':
     case 'input_file':
+    case 'document_url':
+    case 'file_url':
       return FILE_TOKENS
     default:
       return countText(counting, part.text ?? part.refusal ?? part)

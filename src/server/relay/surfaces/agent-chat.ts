@@ -6,15 +6,15 @@ import {
   flagMember,
   invalid,
 } from '../protocols/dialect/surface.ts'
-import type { ChatAnswer, ChatEvent } from '../protocols/canonical/chat-answer.ts'
+import type { ChatAnswer } from '../protocols/canonical/chat-answer.ts'
 import { ASKED_TOKENS_MAX } from '../protocols/canonical/token-usage.ts'
 import { dialects } from '../conversion/dialects.ts'
-import type { ClientDialect, StreamPiece, StreamWriter } from '../protocols/dialect/dialect.ts'
+import type { ClientDialect, StreamWriter } from '../protocols/dialect/dialect.ts'
 import { memberObject, memberValue, type ScannedBody } from '../json/body-scan.ts'
 import type { JsonRecord } from '../json/json-value.ts'
 import { isEmpty } from './figures.ts'
 import { readResponsesRequest } from '../protocols/openai-responses/read-request.ts'
-import { inputOf, StreamedInput } from '../protocols/openai-responses/tools/custom-tools.ts'
+import { inputOf, PlainInputs } from '../protocols/canonical/custom-tools.ts'
 import { ToolNames } from '../protocols/openai-responses/tools/tool-names.ts'
 
 /**
@@ -67,7 +67,7 @@ export function agentClient(body: JsonRecord): ClientDialect {
     ...client,
     readRequest: (sent, notes) => readResponsesRequest(responsesBody(sent), notes),
     writeAnswer: (answer, head) => client.writeAnswer(withInputs(answer, names), head),
-    streamWriter: (head) => new AgentWriter(client.streamWriter(head), names),
+    streamWriter: (head) => withPlainInputs(client.streamWriter(head), names),
   }
 }
 
@@ -93,35 +93,10 @@ const withInputs = (answer: ChatAnswer, names: ToolNames): ChatAnswer => ({
   })),
 })
 
-class AgentWriter implements StreamWriter {
-  private readonly writer: StreamWriter
-  private readonly names: ToolNames
-  /** Calls with plain text input, by their index. */
-  private readonly inputs = new Map<number, StreamedInput>()
-
-  constructor(writer: StreamWriter, names: ToolNames) {
-    this.writer = writer
-    this.names = names
-  }
-
-  write(event: ChatEvent): StreamPiece[] {
-    if (event.kind === 'toolCall' && isCustom(this.names, event.name)) {
-      this.inputs.set(event.call, new StreamedInput())
-    }
-    if (event.kind === 'toolArguments') {
-      const input = this.inputs.get(event.call)
-      if (input !== undefined) return this.say(event.call, input.push(event.text))
-    }
-    if (event.kind !== 'finish') return this.writer.write(event)
-    const rests = [...this.inputs].flatMap(([call, input]) => this.say(call, input.rest()))
-    return [...rests, ...this.writer.write(event)]
-  }
-
-  end(...usage: Parameters<StreamWriter['end']>): StreamPiece[] {
-    return this.writer.end(...usage)
-  }
-
-  private say(call: number, text: string): StreamPiece[] {
-    return text === '' ? [] : this.writer.write({ kind: 'toolArguments', choice: 0, call, text })
+function withPlainInputs(writer: StreamWriter, names: ToolNames): StreamWriter {
+  const inputs = new PlainInputs((name) => isCustom(names, name))
+  return {
+    write: (event) => inputs.of(event).flatMap((plain) => writer.write(plain)),
+    end: (usage) => writer.end(usage),
   }
 }

@@ -86,8 +86,9 @@ function searchOfResults(asked: readonly unknown[]): AskedSearch {
   return { tool: OPENROUTER, apiece, told: openrouterCount }
 }
 
+/** The member had the name `server_tool_use` until 2026. */
 function openrouterCount(usage: JsonRecord): unknown {
-  return recordOr(usage.server_tool_use).web_search_requests
+  return recordOr(usage.server_tool_use_details ?? usage.server_tool_use).web_search_requests
 }
 
 /** xAI's search, priced per source searched: $25 per thousand. Source: its guide, "Live Search". */

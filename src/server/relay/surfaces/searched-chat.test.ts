@@ -69,7 +69,9 @@ test.each<[string, { name: string; said: object; asked?: object; points: number 
 })
 let made = 0
 
-const counting = (web_search_requests: number) => ({ server_tool_use: { web_search_requests } })
+const counting = (web_search_requests: number) => ({
+  server_tool_use_details: { tool_calls_executed: web_search_requests, web_search_requests },
+})
 const zhipuTool = (web_search: object) => ({ tools: [{ type: 'web_search', web_search }] })
 const found = { web_search: [{ title: 'A page', link: 'https://a.test' }] }
 const plugins = (rest: object) => ({ plugins: [{ id: 'web', ...rest }] })
@@ -112,6 +114,10 @@ test.each<[string, Searched]>([
     { asked: plugins({ max_results: 100 }), name: 'm:online', said: cited, points: 200_000 },
   ],
   ['what OpenRouter counts', { asked: options, counted: counting(3), points: 15_000 }],
+  [
+    'what it counted by the former name',
+    { asked: options, counted: { server_tool_use: { web_search_requests: 2 } }, points: 10_000 },
+  ],
   ['what cannot be a count', { asked: options, counted: counting(1e9), said: cited, points: 5000 }],
   ['Zhipu’s tool', { asked: zhipuTool({ enable: true }), beside: found, points: 5000 }],
   ['Zhipu’s tool that found nothing', { asked: zhipuTool({}), points: 0 }],

@@ -1,7 +1,10 @@
 import { geminiFigures } from './gemini-figures.ts'
 import { responsesClient } from '../protocols/openai-responses/client.ts'
 import { dialects } from '../conversion/dialects.ts'
+import { clientWithCustomTools, customToolsIn } from '../protocols/openai-chat/custom-calls.ts'
 import { declaresFunctions, clientWithFunctions } from '../protocols/openai-chat/function-calls.ts'
+import type { ClientDialect } from '../protocols/dialect/dialect.ts'
+import type { JsonRecord } from '../json/json-value.ts'
 import { agentChatFor } from './agent-chat.ts'
 import type { Surface, SurfaceCall } from '../protocols/dialect/surface.ts'
 import type { DialectName } from '../protocols/canonical/chat-request.ts'
@@ -41,6 +44,15 @@ const IMAGES = {
   wrongMember: 'picture_field_invalid',
 } as const
 
+/** Client dialect of chat; older and custom tools have calls of their own. */
+function chatClient(body: JsonRecord): ClientDialect {
+  if (body.functions !== undefined && declaresFunctions(body)) {
+    return clientWithFunctions(dialects.openai)
+  }
+  const custom = customToolsIn(body)
+  return custom.size === 0 ? dialects.openai : clientWithCustomTools(dialects.openai, custom)
+}
+
 const EMBEDDINGS = row('openai', 'embeddings', 'input')
 
 const PATHS: ReadonlyMap<string, Surface> = new Map([
@@ -50,10 +62,7 @@ const PATHS: ReadonlyMap<string, Surface> = new Map([
       count: 'chat',
       mayStream: true,
       insteadOf: agentChatFor,
-      client: (body) =>
-        body.functions !== undefined && declaresFunctions(body)
-          ? clientWithFunctions(dialects.openai)
-          : dialects.openai,
+      client: (body) => chatClient(body),
     }),
   ],
   ['/v1/completions', row('openai', 'completions', 'prompt', { mayStream: true })],

@@ -264,6 +264,16 @@ describe('Converse', () => {
     expect(whole(converse, { output: {}, stopReason }).choices[0]?.finish.reason).toBe(reason)
   })
 
+  test.each(['malformed_model_output', 'malformed_tool_use'])('%s is an error', (stopReason) => {
+    const answer = Buffer.from(JSON.stringify({ output: {}, stopReason }))
+    expect(converse.readAnswer(answer)).toMatchObject({ kind: 'error' })
+    const { outcome } = stream(converse, [
+      { messageStart: { role: 'assistant' } },
+      { messageStop: { stopReason } },
+    ])
+    expect(outcome).toBe('error-chunk')
+  })
+
   test('does not report the call of a system tool, which already has its result', () => {
     const toolUse = { toolUseId: 's1', name: 'nova_code_interpreter', type: 'server_tool_use' }
     const toolResult = { toolUseId: 's1', type: 'nova_code_interpreter_result', content: [] }

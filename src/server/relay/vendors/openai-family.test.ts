@@ -228,6 +228,23 @@ test('sends Mistral ids of nine letters, the same for a call and its result', ()
   for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9]{9}$/)
 })
 
+test('sends Mistral a document as its own kind of part', () => {
+  const asked = (part: object) => ({
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'What is this?' }, part] },
+      { role: 'user', content: 'Tell me.' },
+    ],
+  })
+  const url = 'data:application/pdf;base64,JVBERi0='
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: url } }
+  const shown = { type: 'document_url', document_url: url, document_name: 'a.pdf' }
+  expect(sent(28, 'm', asked(file))).toEqual(asked(shown))
+  expect(sent(28, 'm', asked(shown))).toEqual(asked(shown))
+  expect(sent(28, 'm', asked({ type: 'file', file_id: 'f-1' }))).toEqual(
+    asked({ type: 'file', file_id: 'f-1' }),
+  )
+})
+
 test.each([
   [1, true],
   [26, false],

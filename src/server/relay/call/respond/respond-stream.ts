@@ -82,6 +82,8 @@ class StreamRelay {
   private isCut = false
   /** The upstream's own error after the start of its response. */
   private said: RelayError | null = null
+  /** The last lines without data before the start: JSON without the framing of events. */
+  private unframed: Buffer | null = null
   /** Timer that runs while the client receives nothing. */
   private silence: NodeJS.Timeout | null = null
   /** The timer expired before there was anything to send to the client. */
@@ -208,6 +210,7 @@ class StreamRelay {
         // A keep-alive event is no response and does not commit to the channel.
         const idle = this.hasBegun ? this.output.idle(event) : null
         if (idle !== null) out.push(idle)
+        if (!this.hasBegun && read === null) this.unframed = event.raw
         continue
       }
       if (!this.hasBegun && this.isRefusal(read)) return
@@ -328,7 +331,7 @@ class StreamRelay {
     const last = this.reader.end()
     if (last !== null && this.hasBegun) this.takeLast(last)
     // An event stream without any event.
-    if (!this.hasBegun && ending !== 'reset') return failedAttempt(this.call.language, 'unreadable')
+    if (!this.hasBegun && ending !== 'reset') return this.finishUnframed(last)
     const rest = this.stream.end()
     this.meter.addEvents(rest)
     const outcome = this.stream.outcome(ending)
@@ -390,6 +393,14 @@ class StreamRelay {
     if (result === 'error-chunk') return null
     const code = this.flow.brokenOff ?? (result === 'stalled' ? 'upstream_timeout' : 'upstream_cut')
     return ownError(new AppError(code), this.call.language)
+  }
+
+  /** Some upstreams send an error, or a whole response, as plain JSON labelled as an event stream. */
+  private async finishUnframed(last: SseEvent | null): Promise<AttemptOutcome> {
+    const body = last === null ? this.unframed : last.raw
+    if (body === null || last?.data) return failedAttempt(this.call.language, 'unreadable')
+    const answer = { status: this.status, headers: {}, body, room: null }
+    return relayJsonAsStream(this.parts, this.call, answer)
   }
 
   /** Handles a stream request that was answered with JSON, with an error, or compressed. */

@@ -58,7 +58,12 @@ test('every kind of piece comes together', () => {
       { type: 'input_json_delta', partial_json: '1}' },
     ),
     ...block(4, { type: 'tool_use', id: 'u', name: 'g', input: {} }),
-    ...block(5, { type: 'compaction' }, { type: 'compaction_delta', content: 'Short.' }),
+    ...block(
+      5,
+      { type: 'compaction', content: null, encrypted_content: null },
+      { type: 'compaction_delta', content: 'Short.', encrypted_content: 'sealed' },
+    ),
+    ...block(6, { type: 'compaction' }, { type: 'compaction_delta', content: null }),
     {
       type: 'message_delta',
       delta: { stop_reason: 'tool_use', stop_sequence: null },
@@ -75,7 +80,8 @@ test('every kind of piece comes together', () => {
       { type: 'redacted_thinking', data: 'd' },
       { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } },
       { type: 'tool_use', id: 'u', name: 'g', input: {} },
-      { type: 'compaction', content: 'Short.' },
+      { type: 'compaction', content: 'Short.', encrypted_content: 'sealed' },
+      { type: 'compaction', content: null },
     ],
     stop_reason: 'tool_use',
     usage: { input_tokens: 9, cache_read_input_tokens: 4, output_tokens: 7 },

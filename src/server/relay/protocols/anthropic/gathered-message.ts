@@ -68,9 +68,12 @@ export class GatheredMessage implements StreamGatherer {
       case 'input_json_delta':
         this.inputs.set(index, (this.inputs.get(index) ?? '') + textOr(delta.partial_json))
         break
-      case 'compaction_delta':
-        block.content = textOr(block.content) + textOr(delta.content)
+      case 'compaction_delta': {
+        // Contains the final values, not a piece of them.
+        const { type: _type, ...values } = delta
+        Object.assign(block, values)
         break
+      }
       default:
     }
   }

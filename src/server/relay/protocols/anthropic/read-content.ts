@@ -103,6 +103,8 @@ function readMedia(block: Members, type: 'image' | 'document'): (TextPart | Medi
   if (source === null) throw invalidField(block.place('source'))
   const title = block.text('title')
   refuseCitations(block)
+  // Handling of images that are too large.
+  block.drop('transformations')
   if (source.text('type') === 'content') return readContentDocument(block, source)
   const read: MediaPart = {
     kind: 'media',

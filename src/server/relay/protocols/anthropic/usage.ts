@@ -130,7 +130,7 @@ function cacheCreationOf(iterations: readonly unknown[]): JsonRecord {
 /** Writes usage. The figures add up to the prompt: tokens both read and written count as read. */
 export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
   const searches = searchUsage(usage.extras?.tools)
-  const { promptTokens, cachedTokens, cacheOverlapTokens = 0 } = usage
+  const { promptTokens, cachedTokens, cacheOverlapTokens = 0, reasoningTokens } = usage
   const written = usage.cacheWriteTokens + usage.cacheWriteHourTokens - cacheOverlapTokens
   const hour = Math.min(usage.cacheWriteHourTokens, written)
   return {
@@ -146,6 +146,9 @@ export function writeAnthropicUsage(usage: TokenUsage): JsonRecord {
           },
         }),
     output_tokens: usage.completionTokens,
+    ...(reasoningTokens === 0
+      ? {}
+      : { output_tokens_details: { thinking_tokens: reasoningTokens } }),
     ...(searches === null ? {} : { server_tool_use: searches }),
   }
 }

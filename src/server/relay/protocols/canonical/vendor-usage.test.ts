@@ -457,6 +457,7 @@ test('reads what it has written in every dialect', () => {
         cacheWriteTokens: minutes,
         cacheWriteHourTokens: hour,
         completionTokens: answer + thought,
+        reasoningTokens: thought,
       })
       expect(anthropic(writeAnthropicUsage(all)).usage).toEqual(all)
       const ofGemini = usage({

@@ -80,6 +80,7 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
   BLOCKLIST: 'filtered',
   PROHIBITED_CONTENT: 'filtered',
   SPII: 'filtered',
+  MODEL_ARMOR: 'filtered',
   IMAGE_SAFETY: 'filtered',
   IMAGE_PROHIBITED_CONTENT: 'filtered',
   IMAGE_RECITATION: 'filtered',

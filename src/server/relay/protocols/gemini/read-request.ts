@@ -63,6 +63,8 @@ export function readGeminiRequest(body: JsonRecord, notes = new RequestNotes()):
   if (config.texts('responseModalities').some((modality) => !/^text$/i.test(modality))) {
     throw unsupportedField(config.place('responseModalities'))
   }
+  // Members about the quality of media input, and of answers about elections.
+  config.drop('mediaResolution', 'audioTimestamp', 'enableEnhancedCivicAnswers')
   config.done()
   dropSafety(request)
   ignoreHints(request)
@@ -179,6 +181,8 @@ function readToolChoice(
   const calling = geminiObject(config, 'functionCallingConfig')
   // Other vendors report their searches by the results.
   config.ignore('includeServerSideToolInvocations')
+  // Place and language of the user, for searches.
+  config.drop('retrievalConfig')
   config.done()
   if (calling === null) return { tools, toolChoice: null }
   const names = calling.texts('allowedFunctionNames')
@@ -318,6 +322,8 @@ const OF_ANY_PART: ReadonlySet<string> = new Set(['text', 'thought', 'thoughtSig
 function readPlain(part: Members): TextPart | MediaPart {
   const inline = geminiObject(part, 'inlineData')
   const file = geminiObject(part, 'fileData')
+  part.ignore('partMetadata')
+  part.drop('mediaResolution', 'mediaProcessing')
   if (inline === null && file === null) return readText(part)
   part.ignore('thought', 'thoughtSignature')
   part.done()

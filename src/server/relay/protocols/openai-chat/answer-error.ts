@@ -2,25 +2,39 @@ import { arrayOr, isRecord, recordOr, type JsonRecord } from '../../json/json-va
 
 /**
  * Returns the error of an answer or a chunk with HTTP status 200; undefined if there is no error.
- * Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that broke off (Zhipu);
- * `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer, `bareErrorOf`.
+ * Shapes: OpenAI's `error`, also inside a choice (OpenRouter); a choice that broke off (Zhipu,
+ * DeepSeek, vLLM); `object: "error"` (vLLM); MiniMax's `base_resp`; and, without an answer,
+ * `bareErrorOf`.
  */
 export function errorOf(answer: JsonRecord): unknown {
   if (isError(answer.error)) return answer.error
   const choices = arrayOr(answer.choices)
   const ofChoice = choices.length > 0 ? recordOr(choices[0]).error : undefined
   if (isError(ofChoice)) return ofChoice
-  if (choices.some(hasBrokenOff)) return { code: BROKEN_OFF }
+  const broken = choices.find(hasBrokenOff)
+  if (broken !== undefined) return { code: recordOr(broken).finish_reason }
   if (answer.object === 'error') return answer
   const status = recordOr(answer.base_resp).status_code
   if (typeof status === 'number' && status !== 0) return answer.base_resp
   return hasContent(answer) ? undefined : bareErrorOf(answer)
 }
 
-/** A finish reason that is an error. Source: Zhipu's API reference, "Chat completion". */
-export const BROKEN_OFF = 'network_error'
+/**
+ * Finish reasons that are errors. Sources: the API references of Zhipu ("Chat completion"),
+ * DeepSeek ("Create Chat Completion") and OpenRouter ("Chat completion", `error`); vLLM's
+ * `FinishReason` (`abort`, `error`).
+ */
+export const BROKEN_OFF = [
+  'network_error',
+  'insufficient_system_resource',
+  'error',
+  'abort',
+] as const
 
-const hasBrokenOff = (choice: unknown): boolean => recordOr(choice).finish_reason === BROKEN_OFF
+const hasBrokenOff = (choice: unknown): boolean => {
+  const finish = recordOr(choice).finish_reason
+  return BROKEN_OFF.some((reason) => reason === finish)
+}
 
 const isError = (value: unknown): boolean =>
   isRecord(value) ? Object.keys(value).length > 0 : Boolean(value)

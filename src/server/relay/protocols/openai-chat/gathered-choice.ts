@@ -10,7 +10,7 @@ import {
   type JsonRecord,
   append,
 } from '../../json/json-value.ts'
-import { isFunctionCall } from './read-answer.ts'
+import { isCustomCall, isFunctionCall } from './read-answer.ts'
 import { isOfMinimax } from './thinking/reasoning.ts'
 import { writeCall } from './write-answer.ts'
 
@@ -44,6 +44,8 @@ export class GatheredChoice {
   private thought = ''
   private thoughtName = 'reasoning_content'
   private readonly calls: GatheredCall[] = []
+  /** Calls of custom tools, by index. */
+  private readonly customCalls = new Map<unknown, JsonRecord>()
   /** The choice uses `function_call`, the predecessor of `tool_calls`. */
   private callsFunction = false
   private readonly beside: JsonRecord = {}
@@ -111,6 +113,10 @@ export class GatheredChoice {
 
   private addDelta(delta: JsonRecord): void {
     this.callsFunction ||= isFunctionCall(delta.function_call)
+    for (const call of arrayOr(delta.tool_calls).map(recordOr).filter(isCustomCall)) {
+      const { index, ...members } = call
+      this.customCalls.set(index, joinedCustomCall(this.customCalls.get(index), members))
+    }
     if (textOr(delta.reasoning) !== '' && textOr(delta.reasoning_content) === '') {
       this.thoughtName = 'reasoning'
     }
@@ -144,8 +150,8 @@ export class GatheredChoice {
   }
 
   private message(): JsonRecord {
-    const { content, refusal, thought, calls } = this
-    const saysNothing = content === '' && (calls.length > 0 || refusal !== '')
+    const { content, refusal, thought } = this
+    const saysNothing = content === '' && (this.hasCalls() || refusal !== '')
     return {
       role: 'assistant',
       content: saysNothing ? null : content,
@@ -159,9 +165,16 @@ export class GatheredChoice {
 
   private called(): JsonRecord {
     const [first] = this.calls
-    if (first === undefined) return {}
-    if (this.callsFunction) return { function_call: { name: first.name, arguments: first.text } }
-    return { tool_calls: this.calls.map((call) => writeCall(call, call.text)) }
+    if (!this.hasCalls()) return {}
+    if (this.callsFunction && first !== undefined) {
+      return { function_call: { name: first.name, arguments: first.text } }
+    }
+    const calls = this.calls.map((call) => writeCall(call, call.text))
+    return { tool_calls: [...calls, ...this.customCalls.values()] }
+  }
+
+  private hasCalls(): boolean {
+    return this.calls.length > 0 || this.customCalls.size > 0
   }
 
   /**
@@ -170,7 +183,7 @@ export class GatheredChoice {
    */
   private finishReason(): string {
     const finish = this.finish === '' ? 'stop' : this.finish
-    if (this.calls.length === 0) return CALLING.has(finish) ? 'stop' : finish
+    if (!this.hasCalls()) return CALLING.has(finish) ? 'stop' : finish
     if (finish !== 'stop') return finish
     return this.callsFunction ? 'function_call' : 'tool_calls'
   }
@@ -187,6 +200,12 @@ function joinedDetail(before: JsonRecord, piece: JsonRecord, mayRepeat: boolean)
     joined[name] = mayRepeat && next.startsWith(said) ? next : said + next
   }
   return joined
+}
+
+function joinedCustomCall(before: JsonRecord = {}, piece: JsonRecord): JsonRecord {
+  const [begun, next] = [recordOr(before.custom), recordOr(piece.custom)]
+  const input = textOr(begun.input) + textOr(next.input)
+  return { ...before, ...present(piece), custom: { ...begun, ...present(next), input } }
 }
 
 /** Joins audio: its data and transcript arrive in pieces, all other members once. */

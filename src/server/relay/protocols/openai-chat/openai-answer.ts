@@ -25,8 +25,8 @@ const ERROR_MEMBERS = [
  * escaped.
  */
 const ERROR_WORD = Buffer.from('"error"')
-/** Found as the finish reason of a choice. */
-const BROKEN_OFF_WORD = Buffer.from(`"${BROKEN_OFF}"`)
+/** `ERROR_WORD`, or found as the finish reason of a choice. */
+const CHOICE_WORDS = [ERROR_WORD, ...BROKEN_OFF.map((reason) => Buffer.from(`"${reason}"`))]
 
 /**
  * Reads a whole answer of any task. Finds the few members that matter and skips the rest, so that
@@ -88,7 +88,7 @@ function mayBeError(answer: ScannedBody): boolean {
   if (ERROR_MEMBERS.some((name) => isThere(answer, name))) return true
   if (memberBytes(answer, 'object')?.equals(ERROR_WORD) === true) return true
   const choices = memberBytes(answer, 'choices')
-  return choices !== null && [ERROR_WORD, BROKEN_OFF_WORD].some((word) => choices.includes(word))
+  return choices !== null && CHOICE_WORDS.some((word) => choices.includes(word))
 }
 
 /** No other JSON value begins with `n`. */

@@ -44,6 +44,19 @@ function callsOf({ tool_calls: calls, function_call: called }: JsonRecord): Json
 export const isFunctionCall = (called: unknown): called is JsonRecord =>
   isRecord(called) && (textOr(called.name) !== '' || textOr(called.arguments) !== '')
 
+/**
+ * Whether a call is one of a custom tool, whose input is plain text; servers that marshal Go
+ * structs send an empty one with every function (Snowflake Cortex). Converted requests declare no
+ * such tool.
+ */
+export const isCustomCall = ({ custom }: JsonRecord): boolean =>
+  isRecord(custom) && (textOr(custom.name) !== '' || textOr(custom.input) !== '')
+
+function customText({ custom }: JsonRecord, choice: number): ChatEvent[] {
+  const { name, input } = recordOr(custom)
+  return [...textEvent('hostedTool', name, choice), ...textEvent('hostedTool', input, choice)]
+}
+
 /** `dialect/answer-changes.ts` makes calls and finish reason consistent for all dialects. */
 const FINISHES: Readonly<Record<string, FinishReason>> = {
   stop: 'stop',
@@ -185,7 +198,8 @@ export class OpenaiStreamReader implements StreamReader {
     if (delta.reasoning_details !== undefined) appendAll(events, this.readSeals(delta, index))
     if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
       for (const [place, call] of callsOf(delta).entries()) {
-        events.push(...this.readCall(call, { choice: index, index: indexOr(call.index, place) }))
+        const placed = { choice: index, index: indexOr(call.index, place) }
+        events.push(...(isCustomCall(call) ? customText(call, index) : this.readCall(call, placed)))
       }
     }
     const word = choice.finish_reason

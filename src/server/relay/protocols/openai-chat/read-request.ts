@@ -2,14 +2,12 @@ import type {
   AssistantPart,
   CacheMark,
   ChatRequest,
-  MediaPart,
   OutputFormat,
-  TextPart,
   Thinking,
   Tool,
   ToolCallPart,
 } from '../canonical/chat-request.ts'
-import { mediaOfUrl } from '../canonical/media.ts'
+import { asArguments, readCustomTool } from '../canonical/custom-tools.ts'
 import {
   instruction,
   invalidField,
@@ -33,14 +31,9 @@ import { geminiObject } from '../gemini/names.ts'
 import { readThinkingConfig } from '../gemini/read-request.ts'
 import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
 import { withTools } from './function-calls.ts'
+import { readContent } from './read-content.ts'
 import { readReasoning } from './thinking/reasoning.ts'
-import {
-  readFunction,
-  readRecording,
-  readSchema,
-  readToolChoice,
-  thinkingOfEffort,
-} from './request-members.ts'
+import { readFunction, readSchema, readToolChoice, thinkingOfEffort } from './request-members.ts'
 
 /** Whether a request uses the older functions instead of tools. */
 const usesFunctions = (body: JsonRecord): boolean =>
@@ -295,6 +288,13 @@ const isNoSearch = (tool: Members): boolean =>
 /** Reads a tool. Cursor sends some flat, as in the Responses API and Anthropic's. */
 function readTool(tool: Members): Tool[] {
   const type = tool.text('type') ?? 'function'
+  const custom = type === 'custom' ? tool.object('custom') : null
+  if (custom !== null) {
+    const read = readCustomTool(custom, custom.textOrThrow('name'))
+    custom.done()
+    tool.done()
+    return [read]
+  }
   if (type !== 'function') {
     dropHostedTool(tool.notes, type, tool.place('type'))
     return []
@@ -309,7 +309,9 @@ function readTool(tool: Members): Tool[] {
 }
 
 const namedFunction = (choice: Members): Members | null =>
-  choice.object('function') ?? (choice.text('type') === 'function' ? choice : null)
+  choice.object('function') ??
+  choice.object('custom') ??
+  (choice.text('type') === 'function' ? choice : null)
 
 function readMessage(message: Members): Said {
   const role = message.textOrThrow('role')
@@ -374,7 +376,8 @@ function readAssistant(message: Members): AssistantPart[] {
 }
 
 function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolCallPart {
-  const called = call.object('function')
+  const custom = call.object('custom')
+  const called = custom ?? call.object('function')
   call.ignore('type', 'index')
   if (called === null) throw unsupportedField(call.at)
   const id = call.textOrThrow('id')
@@ -384,73 +387,12 @@ function readCall(call: Members, signatures: ReadonlyMap<string, string>): ToolC
     kind: 'toolCall',
     id,
     name: called.textOrThrow('name'),
-    argumentsJson: called.text('arguments') ?? '',
+    argumentsJson:
+      custom === null ? (called.text('arguments') ?? '') : asArguments(custom.text('input') ?? ''),
     // Unwrapped as Gemini's own: its OpenAI-compatible API signs calls with this member.
     signature: seal === null ? null : unwrapSignature(seal, 'gemini'),
     cache: readCacheMark(call),
   }
   call.done()
   return read
-}
-
-/**
- * Reads a text, or parts; nothing for `null`, which an assistant message with tool calls may have.
- * Mistral's thoughts among the parts are useless to other providers.
- */
-function readContent(message: Members): (TextPart | MediaPart)[] {
-  const value = message.any('content')
-  if (value === null) return []
-  if (typeof value === 'string') return [{ kind: 'text', text: value, cache: null }]
-  return message
-    .objects('content')
-    .filter((part) => part.text('type') !== 'thinking')
-    .map(readPart)
-}
-
-function readPart(part: Members): TextPart | MediaPart {
-  const type = part.textOrThrow('type')
-  const cache = readCacheMark(part)
-  part.ignore('prompt_cache_breakpoint')
-  const read =
-    type === 'text' || type === 'refusal' ? readText(part, type, cache) : readMedia(part, cache)
-  part.done()
-  return read
-}
-
-function readText(part: Members, type: 'text' | 'refusal', cache: CacheMark | null): TextPart {
-  return { kind: 'text', text: part.textOrThrow(type), cache }
-}
-
-function readMedia(part: Members, cache: CacheMark | null): MediaPart {
-  const base = { kind: 'media' as const, at: part.at, detail: null, title: null, cache }
-  switch (part.text('type')) {
-    case 'image_url': {
-      // Some clients send the URL instead of the object.
-      const bare = part.any('image_url')
-      if (typeof bare === 'string') return { ...base, source: mediaOfUrl(bare, 'image', part.at) }
-      const image = part.object('image_url')
-      if (image === null) throw invalidField(part.at)
-      const source = mediaOfUrl(image.textOrThrow('url'), 'image', image.place('url'))
-      const detail = image.text('detail')
-      // LiteLLM's `format` repeats the media type of the data; vLLM's `uuid` is a cache key.
-      image.ignore('format', 'uuid')
-      image.done()
-      return { ...base, source, detail }
-    }
-    case 'input_audio':
-      return { ...base, source: readRecording(part) }
-    case 'file': {
-      const file = part.object('file')
-      const data = file?.text('file_data') ?? null
-      // A file stored at OpenAI cannot be read by another provider.
-      if (file === null || data === null) throw unsupportedField(part.at)
-      const source = mediaOfUrl(data, 'document', file.place('file_data'))
-      const title = file.text('filename')
-      file.ignore('format')
-      file.done()
-      return { ...base, source, title }
-    }
-    default:
-      throw unsupportedField(part.place('type'))
-  }
 }

@@ -49,6 +49,31 @@ function sentTo(type: number, model: string) {
   return { messages, tools }
 }
 
+test('an assistant turn without content is left out', () => {
+  const thought = { type: 'thinking', thinking: 'Hm.', signature: '' }
+  const sentWith = (model: string, ...content: object[]) => {
+    const messages = [
+      { role: 'user', content: 'One' },
+      { role: 'assistant', content },
+      { role: 'user', content: 'Two' },
+    ]
+    const request = dialects.anthropic.readRequest({ model: 'm', max_tokens: 9, messages })
+    const to = { model, type: 25, traits: traitsOf(25), isStream: false, asksForUsage: false }
+    return dialects.openai.writeRequest(request, to).messages
+  }
+  const asked = { role: 'user', content: [text('One'), text('Two')] }
+  for (const content of [[], [text('')], [thought]]) {
+    expect(sentWith('m', ...content)).toEqual([asked])
+  }
+  expect(sentWith('m', text(''), text('Yes.'))).toHaveLength(3)
+  // This model needs its thoughts back.
+  expect(sentWith('kimi-k2-thinking', thought)).toMatchObject([
+    {},
+    { role: 'assistant', content: '', reasoning_content: 'Hm.' },
+    {},
+  ])
+})
+
 test('OpenRouter gets the signatures of Gemini’s calls in the reasoning details', () => {
   const signature = Buffer.from('gatehouse:gemini:its-seal').toString('base64')
   const thought = { type: 'thinking', thinking: '', signature }

@@ -5,6 +5,7 @@ import type {
   AssistantPart,
   ChatRequest,
   MediaPart,
+  Message,
   TextPart,
   Tool,
   ToolCallPart,
@@ -43,7 +44,7 @@ export function writeOpenaiRequest(asked: ChatRequest, to: Target): JsonRecord {
   const effort = openaiEffort(request, to)
   return {
     model: to.model,
-    messages: [...systemOf(request, to), ...turnsOf(request.messages).flatMap(writeTurn(to))],
+    messages: [...systemOf(request, to), ...spokenTurns(request, to).flatMap(writeTurn(to))],
     ...toolsOf(request, to),
     ...(maxCompletionTokens === null ? {} : { [limitName(to)]: maxCompletionTokens }),
     ...openaiSampling(request, to, effort),
@@ -183,6 +184,16 @@ const writeTool =
     // there covers them.
     ...(cache !== null && marksTools(to) ? MARK : {}),
   })
+
+/** Leaves out assistant turns without content, which Moonshot and Mistral reject. */
+function spokenTurns({ messages }: ChatRequest, to: Target): Message[] {
+  const hasThoughts = interleavedOf(capabilitiesOf(to)) !== null
+  const isSaid = (part: AssistantPart | UserPart): boolean =>
+    (part.kind !== 'thinking' || hasThoughts) && !('text' in part && part.text === '')
+  const said = turnsOf(messages).filter(({ role, parts }) => role === 'user' || parts.some(isSaid))
+  // The user's turns around one that was left out become one.
+  return said.length === messages.length ? said : turnsOf(said)
+}
 
 const writeTurn =
   (to: Target) =>

@@ -132,6 +132,22 @@ const asked = (members: object) => readResponsesRequest({ input: 'x', ...members
 test.each<[object, object]>([
   [{ reasoning: { effort: 'high' } }, { thinking: { kind: 'effort', effort: 'high' } }],
   [{ reasoning: { effort: 'none' } }, { thinking: { kind: 'off' } }],
+  [
+    {
+      reasoning: { effort: 'low', summary: 'auto' },
+      input: [
+        { role: 'user', content: 'x' },
+        { type: 'configuration_update', id: 'cu_1', reasoning: { effort: 'medium' } },
+        { type: 'configuration_update', text: { format: { type: 'json_object' } } },
+        { type: 'configuration_update', reasoning: { effort: 'high' } },
+      ],
+    },
+    {
+      thinking: { kind: 'effort', effort: 'high' },
+      output: { kind: 'json' },
+      messages: [{ role: 'user' }],
+    },
+  ],
   [{ text: { format: { type: 'json_object' } } }, { output: { kind: 'json' } }],
   [
     { text: { format: { type: 'json_schema', name: 'n', schema: WEATHER, strict: true } } },
@@ -191,6 +207,7 @@ test.each<[object, string]>([
   [{ conversation: 'conv_1' }, 'conversation'],
   [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
   [{ reasoning: { mode: 'pro' } }, 'reasoning.mode'],
+  [{ prompt_cache_options: { prewarm: true } }, 'prompt_cache_options.prewarm'],
   [{ top_logprobs: 3 }, 'top_logprobs'],
   [{ include: ['message.output_text.logprobs'] }, 'include'],
   [{ tool_choice: { type: 'mcp' } }, 'tool_choice'],
@@ -220,6 +237,8 @@ test.each<[object, string]>([
 test.each<[object, string, string]>([
   [{ truncation: 'auto', service_tier: 'flex', seed: 1 }, 'service_tier,truncation,seed', ''],
   [{ context_management: [{ type: 'compaction' }] }, 'context_management', ''],
+  [{ image: { context_compression: 'disabled' } }, 'image', ''],
+  [{ prompt_cache_options: { ttl: '12h', prewarm: false } }, '', ''],
   [{ tools: [{ type: 'tool_search' }] }, '', 'tools[0]'],
 ])('%j is left out: drops "%s", adjusts "%s"', (members, dropped, adjusted) => {
   const notes = new RequestNotes()
@@ -596,6 +615,10 @@ describe('over HTTP', () => {
       ],
     })
     expect(next.output_text).toBe('The answer is forty-two.')
-    expect(next.usage).toMatchObject({ input_tokens: 11, output_tokens: 7 })
+    expect(next.usage).toMatchObject({
+      input_tokens: 11,
+      input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
+      output_tokens: 7,
+    })
   })
 })

@@ -12,11 +12,14 @@ import { instruction, unsupportedField, type Members } from '../canonical/readin
 import { hiddenThought, unwrapSignature } from '../canonical/signature.ts'
 import { conversationOf, type Said } from '../canonical/turns.ts'
 import { isRecord, parseJson } from '../../json/json-value.ts'
-import { asArguments } from './tools/custom-tools.ts'
+import { asArguments } from '../canonical/custom-tools.ts'
 import { readTools } from './tools/read-tools.ts'
 import { SEARCH, type ClientTool, type ToolNames } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
 import { readContent, textPart } from './read-content.ts'
+
+/** Type of an item that changes effort or format for the rest of the conversation. */
+export const CONFIGURATION_UPDATE = 'configuration_update'
 
 /** Contents of a conversation: messages, reasoning, calls, and tools that were added later. */
 interface ReadInput extends Pick<ChatRequest, 'system' | 'messages'> {
@@ -78,6 +81,11 @@ function readItem(item: Members, names: ToolNames): ReadItem {
     case 'web_search_call':
       // The results of an earlier search are in the text that follows.
       item.ignore('action', 'results')
+      return read({})
+    case CONFIGURATION_UPDATE:
+      // `readResponsesRequest` has applied it to the request.
+      item.object('reasoning')
+      item.object('text')
       return read({})
     case 'item_reference':
       throw new AppError('relay_items_not_kept', { field: item.at })

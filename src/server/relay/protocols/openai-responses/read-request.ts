@@ -1,11 +1,18 @@
 import type { ChatRequest, OutputFormat, Thinking, Tool } from '../canonical/chat-request.ts'
 import { invalidField, isAskedFor, Members, unsupportedField } from '../canonical/reading.ts'
 import { RequestNotes } from '../canonical/request-notes.ts'
-import { recordOr, wordOf, type JsonRecord } from '../../json/json-value.ts'
+import {
+  arrayOr,
+  isRecord,
+  present,
+  recordOr,
+  wordOf,
+  type JsonRecord,
+} from '../../json/json-value.ts'
 import { readSchema, readToolChoice, thinkingOfEffort } from '../openai-chat/request-members.ts'
 import { USUAL_TIERS } from '../openai-chat/read-request.ts'
 import { textPart } from './read-content.ts'
-import { readInput } from './read-items.ts'
+import { CONFIGURATION_UPDATE, readInput } from './read-items.ts'
 import { onceEach, readTools, readWebSearch } from './tools/read-tools.ts'
 import { SEARCH, ToolNames, type ClientTool } from './tools/tool-names.ts'
 import { OF_CODEX } from './upstream/of-codex.ts'
@@ -16,7 +23,7 @@ import { OF_CODEX } from './upstream/of-codex.ts'
  * name: stored state, and OpenAI's hosted tools except web search.
  */
 export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes()): ChatRequest {
-  const request = new Members(body, '', notes)
+  const request = new Members(withUpdates(body), '', notes)
   const names = new ToolNames(body)
   refuseState(request)
   const instructions = request.text('instructions')
@@ -49,6 +56,20 @@ export function readResponsesRequest(body: JsonRecord, notes = new RequestNotes(
   return read
 }
 
+/**
+ * Applies the changes of effort and format among the items: each counts until the next one. Source:
+ * OpenAI's API reference, "Create a model response", `configuration_update`.
+ */
+function withUpdates(body: JsonRecord): JsonRecord {
+  const items = arrayOr(body.input).map(recordOr)
+  let { reasoning, text } = body
+  for (const update of items.filter(({ type }) => type === CONFIGURATION_UPDATE)) {
+    if (isRecord(update.reasoning)) reasoning = { ...recordOr(reasoning), ...update.reasoning }
+    if (isRecord(update.text)) text = { ...recordOr(text), ...update.text }
+  }
+  return { ...body, ...present({ reasoning, text }) }
+}
+
 /** Members that only work with stored responses. */
 const STATE = ['previous_response_id', 'conversation', 'prompt'] as const
 
@@ -64,14 +85,17 @@ function refuseState(request: Members): void {
 /** Drops members that only steer, and ignores those without an effect. */
 function leaveOutHints(request: Members): void {
   request.ignore('model', 'stream', 'stream_options', 'user', 'max_tool_calls')
-  request.ignore('prompt_cache_retention', 'prompt_cache_options')
+  request.ignore('prompt_cache_retention')
+  // This only fills OpenAI's cache, without a response.
+  const cache = request.object('prompt_cache_options')
+  if (cache?.flag('prewarm') === true) throw unsupportedField(cache.place('prewarm'))
   // Codex sends its installation id with every call.
   request.ignore('client_metadata', OF_CODEX.member)
   request.reportDropped('metadata')
   if (!USUAL_TIERS.has(request.text('service_tier') ?? 'auto')) request.notes.drop('service_tier')
   // These members allow the API to truncate a long conversation, but do not require it.
   if ((request.text('truncation') ?? 'disabled') !== 'disabled') request.notes.drop('truncation')
-  request.drop('context_management', 'provider', ...OF_CHAT)
+  request.drop('context_management', 'image', 'provider', ...OF_CHAT)
   if ((request.any('top_logprobs') ?? 0) !== 0) throw unsupportedField('top_logprobs')
   // Encrypted reasoning and search results are always included; the other values belong to rejected
   // tools.

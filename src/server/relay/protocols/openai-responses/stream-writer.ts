@@ -420,7 +420,8 @@ function usageOf(usage: TokenUsage): JsonRecord {
   const { promptTokens, completionTokens } = usage
   return {
     input_tokens: promptTokens,
-    input_tokens_details: writePromptDetails(usage),
+    // This API, unlike chat, always reports both figures of the cache.
+    input_tokens_details: { cache_write_tokens: 0, ...writePromptDetails(usage) },
     output_tokens: completionTokens,
     output_tokens_details: writeCompletionDetails(usage),
     total_tokens: promptTokens + completionTokens,

@@ -71,6 +71,11 @@ const FINISHES: Readonly<Record<string, FinishReason>> = {
 }
 
 /**
+ * Stop reasons of failed responses. Source: Amazon Bedrock API reference, "Converse", `stopReason`.
+ */
+const FAILURES: ReadonlySet<unknown> = new Set(['malformed_model_output', 'malformed_tool_use'])
+
+/**
  * Whether the client must return a result for a `toolUse`; the result of a system tool is in the
  * response. Source: Amazon Bedrock API reference, "ToolUseBlock", `type`.
  */
@@ -135,7 +140,11 @@ export class ConverseStreamReader implements StreamReader {
       return { kind: 'usage', usage: readConverseUsage(event.metadata.usage), isEnd: true }
     }
     if (!isRecord(event.messageStop)) return {}
-    const finish = finishNamed(FINISHES, event.messageStop.stopReason)
+    const { stopReason } = event.messageStop
+    if (FAILURES.has(stopReason)) {
+      return { error: { type: stopReason, message: `The model stopped: ${String(stopReason)}` } }
+    }
+    const finish = finishNamed(FINISHES, stopReason)
     return { events: [...this.calls.open(0), { kind: 'finish', choice: 0, finish }] }
   }
 

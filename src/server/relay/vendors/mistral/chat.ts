@@ -3,12 +3,13 @@ import type { ProviderCall } from '../../protocols/dialect/provider.ts'
 import type { Steering } from '../../protocols/dialect/steering.ts'
 import { memberValue, type ScannedBody } from '../../json/body-scan.ts'
 import { type MemberEdit, renamed } from '../../json/body-splice.ts'
-import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
+import { arrayOr, isRecord, present, recordOr, type JsonRecord } from '../../json/json-value.ts'
 import {
   messageEdits,
   systemRole,
   THOUGHTS,
   withoutMembers,
+  type MessageChange,
 } from '../../protocols/openai-chat/message-edits.ts'
 
 /**
@@ -36,8 +37,32 @@ export function mistralEdits(body: ScannedBody, { task }: ProviderCall): MemberE
       ...systemRole(body),
       ...withoutMembers(body, [...THOUGHTS, 'reasoning']),
       withFittingIds,
+      ...documentParts(body),
     ]),
   ]
+}
+
+/**
+ * Mistral takes documents as `document_url`, by URL or as data; its own `file` names a file that is
+ * stored there. Source: Mistral's API reference, `DocumentURLChunk` and `FileChunk`.
+ */
+const documentParts = (body: ScannedBody): MessageChange[] =>
+  body.bytes.includes('"file_data"') ? [withDocuments] : []
+
+function withDocuments(message: JsonRecord): JsonRecord {
+  const { content } = message
+  if (!Array.isArray(content)) return message
+  return { ...message, content: content.map((part) => (isRecord(part) ? asDocument(part) : part)) }
+}
+
+function asDocument(part: JsonRecord): JsonRecord {
+  const { file_data: url, filename } = recordOr(part.file)
+  if (part.type !== 'file' || url === undefined) return part
+  return {
+    type: 'document_url',
+    document_url: url,
+    ...present({ document_name: filename }),
+  }
 }
 
 /** A valid tool call id: exactly nine letters or digits. */

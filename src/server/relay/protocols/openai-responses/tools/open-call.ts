@@ -1,6 +1,6 @@
 import { ArgumentsText } from '../../canonical/arguments-text.ts'
 import { parseJson, type JsonRecord } from '../../../json/json-value.ts'
-import { StreamedInput } from './custom-tools.ts'
+import { StreamedInput } from '../../canonical/custom-tools.ts'
 import type { ClientTool } from './tool-names.ts'
 
 /** Type and members of an event, without the id of its item. */

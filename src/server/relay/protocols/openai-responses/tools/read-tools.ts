@@ -4,7 +4,7 @@ import type { Members } from '../../canonical/reading.ts'
 import { isOpenaiSearch, readSearchTool, type WebSearch } from '../../canonical/web-search.ts'
 import { recordOr, type JsonRecord } from '../../../json/json-value.ts'
 import { readFunction } from '../../openai-chat/request-members.ts'
-import { readCustomTool } from './custom-tools.ts'
+import { readCustomTool } from '../../canonical/custom-tools.ts'
 import { hasSealed, SEARCH, type ToolNames } from './tool-names.ts'
 
 /**

@@ -1,11 +1,13 @@
-import type { Tool } from '../../canonical/chat-request.ts'
-import type { Members } from '../../canonical/reading.ts'
-import { isRecord, parseJson } from '../../../json/json-value.ts'
+import { isRecord, parseJson } from '../../json/json-value.ts'
+import type { ChatEvent } from './chat-answer.ts'
+import type { Tool } from './chat-request.ts'
+import type { Members } from './reading.ts'
 
 /**
- * Tools of the Responses API with plain text input, such as a patch, instead of JSON. They become
- * functions with that text as their only argument. Source: OpenAI's API reference, "Create a model
- * response", `CustomTool`, `custom_tool_call` and `custom_tool_call_output`.
+ * Tools of OpenAI's two text APIs with plain text input, such as a patch, instead of JSON. They
+ * become functions with that text as their only argument. Source: OpenAI's API reference, "Create a
+ * model response", `CustomTool`, `custom_tool_call` and `custom_tool_call_output`; "Create chat
+ * completion", `ChatCompletionCustomTool`.
  */
 
 /** The function's argument. */
@@ -16,13 +18,17 @@ const INPUT = 'input'
  */
 export function readCustomTool(tool: Members, name: string): Tool {
   const format = tool.object('format')
-  const grammar = format?.text('definition') ?? ''
+  // Chat has another object around the grammar.
+  const described = format?.object('grammar') ?? format
+  const grammar = described?.text('definition') ?? ''
   const rules =
     grammar === ''
       ? []
-      : [`"${INPUT}" follows this ${format?.text('syntax') ?? ''} grammar:`, grammar]
+      : [`"${INPUT}" follows this ${described?.text('syntax') ?? ''} grammar:`, grammar]
   const texts = [tool.text('description') ?? '', ...rules].filter((text) => text !== '')
-  format?.ignore('type', 'syntax')
+  described?.ignore('type', 'syntax')
+  described?.done()
+  format?.ignore('type')
   format?.done()
   return {
     name,
@@ -92,6 +98,39 @@ export class StreamedInput {
     return text
   }
 }
+
+/** Turns the arguments of calls of custom tools, in the events of a stream, into their text. */
+export class PlainInputs {
+  private readonly isCustom: (tool: string) => boolean
+  /** Inputs of such calls, by choice and number. */
+  private readonly inputs = new Map<
+    string,
+    { choice: number; call: number; input: StreamedInput }
+  >()
+
+  constructor(isCustom: (tool: string) => boolean) {
+    this.isCustom = isCustom
+  }
+
+  /** Returns the events in place of one event. */
+  of(event: ChatEvent): ChatEvent[] {
+    if (event.kind === 'toolCall' && this.isCustom(event.name)) {
+      const { choice, call } = event
+      this.inputs.set(`${choice}/${call}`, { choice, call, input: new StreamedInput() })
+    }
+    if (event.kind === 'toolArguments') {
+      const { choice, call } = event
+      const input = this.inputs.get(`${choice}/${call}`)?.input
+      return input === undefined ? [event] : said(choice, call, input.push(event.text))
+    }
+    if (event.kind !== 'finish') return [event]
+    const ended = [...this.inputs.values()].filter(({ choice }) => choice === event.choice)
+    return [...ended.flatMap(({ choice, call, input }) => said(choice, call, input.rest())), event]
+  }
+}
+
+const said = (choice: number, call: number, text: string): ChatEvent[] =>
+  text === '' ? [] : [{ kind: 'toolArguments', choice, call, text }]
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
