@@ -7,9 +7,13 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { errorText } from '../../contract/errors.ts'
+import { insertPasskey } from '../passkey/passkey-store.ts'
+import { insertPending } from '../second-factor/second-factor-store.ts'
 import { anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
+import { softPasskey } from '../test/soft-passkey.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
+import { cookieOf } from '../test/visitor.ts'
 import { checkChains } from './audit-chain-store.ts'
 import { deliverAudit } from './audit-sink.ts'
 import { trimAudit } from './audit-upkeep.ts'
@@ -116,6 +120,44 @@ forEachDatabase('the audit', (open) => {
       ])
       expect(JSON.stringify(rows)).not.toContain('my-secret')
       expect((await check()).problems).toEqual([])
+    })
+
+    test('has a wrong second factor and a wrong passkey with the account', async () => {
+      const owner = await aUser(server)
+      const codeHashes = ['none']
+      const factor = { userId: owner.id, secret: 'JBSWY3DPEHPK3PXP', codeHashes, nowSeconds: 1 }
+      await insertPending(server.database.write, factor)
+      await server.database.write.updateTable('second_factors').set({ enabled_at: 1 }).execute()
+      const credentials = { username: owner.username, password: PASSWORD }
+      const asked = await server.call('POST', '/api/user/login', { body: credentials })
+      const { flow_token } = Object(asked.data)
+      await server.call('POST', '/api/user/login/2fa', { body: { code: '000000', flow_token } })
+      await settled()
+      await server.app.options.set('ServerAddress', 'https://gateway.example')
+      const passkey = softPasskey('https://gateway.example', owner.id)
+      await insertPasskey(server.database.write, {
+        credentialId: passkey.id,
+        userId: owner.id,
+        name: '',
+        publicKey: passkey.publicKey.toString('base64url'),
+        counter: 0,
+        transports: [],
+        createdAt: 1,
+        usedAt: 0,
+      })
+      const begun = await server.call('POST', '/api/user/passkey/login/begin')
+      await server.call('POST', '/api/user/passkey/login/finish', {
+        as: { cookie: cookieOf(begun, 'passkey') ?? '' },
+        body: passkey.assert(Object(begun.data), { challenge: 'AAAA' }),
+      })
+      await server.app.options.set('ServerAddress', '')
+      await settled()
+      const target = { target_id: owner.id, target_name: owner.username }
+      const rows = await entries('action=sign_in')
+      expect(rows.slice(0, 2)).toMatchObject([
+        { ...target, after: { code: 'passkey_invalid' } },
+        { ...target, after: { code: 'second_factor_wrong' } },
+      ])
     })
 
     test('has the refused call of a known account, not one without', async () => {
