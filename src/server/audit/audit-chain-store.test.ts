@@ -239,6 +239,12 @@ forEachDatabase('the audit', (open) => {
       for (const close of closing.splice(0)) close()
     })
     const later = () => advance(61)
+    /** One more entry: a server's own timer may still send the last one to the former sink. */
+    const deliverNext = async () => {
+      later()
+      await change(server, 'one more')
+      await deliverAudit(server.app).catch(() => {})
+    }
 
     test('is posted once, signed, and repeated with the same id after a failure', async () => {
       const received: { headers: http.IncomingHttpHeaders; body: string }[] = []
@@ -250,9 +256,9 @@ forEachDatabase('the audit', (open) => {
       closing.push(() => sink.close())
       await once(sink.listen(0, '127.0.0.1'), 'listening')
       const { port } = sink.address() as AddressInfo
-      expect((await setOption('AuditSink', `http://127.0.0.1:${port}/`)).json['success']).toBe(true)
-      await setOption('AuditSinkSecret', 'a secret of the receiver')
       later()
+      await setOption('AuditSinkSecret', 'a secret of the receiver')
+      expect((await setOption('AuditSink', `http://127.0.0.1:${port}/`)).json['success']).toBe(true)
       // The server's own timer may be faster.
       await deliverAudit(server.app).catch(() => {})
       await expect.poll(() => received.length).toBe(1)
@@ -275,21 +281,20 @@ forEachDatabase('the audit', (open) => {
         sent.map((row: { id: number }) => row.id).toSorted((a: number, b: number) => a - b),
       )
       expect(body).not.toContain('a secret of the receiver')
-      await deliverAudit(server.app)
-      const count = received.length
       await change(server, 'one more')
       await deliverAudit(server.app)
-      await expect.poll(() => received.length).toBe(count + 1)
-      expect(JSON.parse(received.at(-1)?.body ?? '').entries).toEqual([
-        expect.objectContaining({ after: { About: 'one more' } }),
-      ])
+      const sentOf = (about: string) =>
+        received
+          .flatMap((post) => JSON.parse(post.body).entries)
+          .filter((row) => row.after?.About === about).length
+      await expect.poll(() => sentOf('one more')).toBe(1)
     })
 
     test('is repeated after a clock that was ahead is corrected', async () => {
       let status = 500
-      let received = 0
+      const answered: number[] = []
       const sink = http.createServer((_request, response) => {
-        received += 1
+        answered.push(status)
         response.writeHead(status).end()
       })
       closing.push(() => sink.close())
@@ -298,34 +303,32 @@ forEachDatabase('the audit', (open) => {
       advance(DAY)
       // The server's own timer may be faster.
       await deliverAudit(server.app).catch(() => {})
-      await expect.poll(() => received).toBe(1)
+      await expect.poll(() => answered).toContain(500)
       advance(-DAY)
       status = 204
       await deliverAudit(server.app)
-      await expect.poll(() => received).toBeGreaterThan(1)
+      await expect.poll(() => answered).toContain(204)
     })
 
     test('is written to a syslog server over TCP and UDP', async () => {
       const tcp = net.createServer()
       closing.push(() => tcp.close())
       await once(tcp.listen(0, '127.0.0.1'), 'listening')
-      const connected = once(tcp, 'connection')
+      const texts: string[] = []
+      tcp.on('connection', async (socket) => texts.push(await text(socket)))
       await setOption('AuditSink', `syslog+tcp://127.0.0.1:${(tcp.address() as AddressInfo).port}`)
-      later()
-      const delivery = deliverAudit(server.app)
-      const [socket] = (await connected) as [net.Socket]
-      const received = await text(socket)
-      await delivery
-      expect(received).toMatch(/^\d+ <109>1 \S+ \S+ gatehouse \d+ option\.update - \{"id":/)
+      await expect.poll(() => deliverNext().then(() => texts.length)).toBeGreaterThan(0)
+      expect(texts[0]).toMatch(/^\d+ <109>1 \S+ \S+ gatehouse \d+ option\.update - \{"id":/)
 
       const udp = dgram.createSocket('udp4')
       closing.push(() => udp.close())
       udp.bind(0, '127.0.0.1')
       await once(udp, 'listening')
-      const packet = once(udp, 'message')
+      const packets: string[] = []
+      udp.on('message', (packet) => packets.push(String(packet)))
       await setOption('AuditSink', `syslog+udp://127.0.0.1:${udp.address().port}`)
-      await deliverAudit(server.app)
-      expect(String((await packet)[0])).toMatch(/^<109>1 /)
+      await expect.poll(() => deliverNext().then(() => packets.length)).toBeGreaterThan(0)
+      expect(packets[0]).toMatch(/^<109>1 /)
     })
 
     test('an invalid address is refused', async () => {
