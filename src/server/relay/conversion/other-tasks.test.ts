@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, test } from 'vitest'
 import { anAdmin } from '../../test/factories.ts'
@@ -11,6 +12,7 @@ import {
   post,
   requestIdOf,
   startRelay,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -67,6 +69,38 @@ describe('counting tokens costs nothing', () => {
       await expectNothingCharged(setup, client)
     },
   )
+
+  test.each([
+    ['anthropic', 14, '/v1/messages/count_tokens', { input_tokens: 321 }],
+    ['gemini', 24, '', { totalTokens: 321 }],
+  ])('a compressed count of %s is read', async (_dialect, type, path, count) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' })
+      response.end(gzipSync(JSON.stringify(count)))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type, base_url: upstream.url })
+    const address = path || `/v1beta/models/${model}:countTokens`
+    const answer = await post(setup, client, { model, messages, contents }, { path: address })
+    expect(answer.json).toEqual(count)
+    await upstream.close()
+  })
+
+  test.each([
+    ['anthropic', 14, '/v1/messages/count_tokens', 'input_tokens'],
+    ['gemini', 24, '', 'totalTokens'],
+  ])('an error of %s with status 200 is no count', async (_dialect, type, path, member) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.end('{"error":{"message":"no route to http://10.0.0.7"}}')
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type, base_url: upstream.url })
+    const address = path || `/v1beta/models/${model}:countTokens`
+    const answer = await post(setup, client, { model, messages, contents }, { path: address })
+    expect(answer.json).toEqual({ [member]: expect.any(Number) })
+    expect(answer.status).toBe(200)
+    await upstream.close()
+  })
 
   test('and is rate limited per token, like the management API per address', async () => {
     const strict = await startRelay(undefined, { GLOBAL_API_RATE_LIMIT: '2' })
