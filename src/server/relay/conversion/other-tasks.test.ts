@@ -127,6 +127,22 @@ describe('counting tokens costs nothing', () => {
 })
 
 describe('embedding', () => {
+  test('a response without a vector leads to another channel, and costs nothing', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.end('{"object":"list","data":[],"model":"x"}')
+    })
+    const own = await aClient(setup)
+    const model = aModel()
+    const path = '/v1/embeddings'
+    await aRoute(setup, model, { base_url: upstream.url, priority: 9 })
+    const refused = await post(setup, own, { model, input: 'a' }, { path })
+    expect(refused.status).toBe(500)
+    await expectNothingCharged(setup, own)
+    await aRoute(setup, model)
+    expect((await post(setup, own, { model, input: 'a' }, { path })).status).toBe(200)
+    await upstream.close()
+  })
+
   test('a client of OpenAI with a channel of Gemini, with several texts', async () => {
     const model = await aServed(24)
     const body = { model, input: ['a', 'b'], dimensions: 4 }

@@ -79,7 +79,7 @@ export async function measureAnswer(
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
   if (typeof sent === 'string') return failedAttempt(call.language, sent)
-  const reading = attempt.upstream.readAnswer(sent)
+  const reading = attempt.upstream.readAnswer(sent, attempt.task)
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
   const error = errorOf(reading, attempt)
   if (reading.kind === 'error' || error !== undefined) {

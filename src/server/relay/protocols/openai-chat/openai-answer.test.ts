@@ -89,6 +89,26 @@ describe('an error with status 200', () => {
     expect(read(text)).toEqual({ kind: 'malformed' })
   })
 
+  test.each([
+    ['chat', '{"code":0,"data":{"page":"console"},"msg":"ok"}'],
+    ['chat', '{"data":{"choices":[{"message":{"content":"x"}}]}}'],
+    ['completions', '{"results":[]}'],
+    ['embeddings', '{"choices":[{"text":"x"}]}'],
+    ['embeddings', '{"object":"list","data":[],"usage":null}'],
+    ['embedContent', '{"data":[ ]}'],
+    ['moderations', '{"data":[{"embedding":[1]}]}'],
+  ] as const)('has no answer to %s: %s', (task, text) => {
+    expect(readOpenaiAnswer(Buffer.from(text), task)).toEqual({ kind: 'malformed' })
+  })
+
+  test.each([
+    ['chat', '{"choices":[{}],"data":null}'],
+    ['embeddings', '{"data":{"embedding":[1]}}'],
+    ['moderations', '{"results":[]}'],
+  ] as const)('has an answer to %s: %s', (task, text) => {
+    expect(readOpenaiAnswer(Buffer.from(text), task).kind).toBe('ok')
+  })
+
   test.each([[''], ['<html>'], ['null'], ['[]'], ['{"choices":['], ['{} trailing']])(
     'malformed: %j',
     (text) => {
