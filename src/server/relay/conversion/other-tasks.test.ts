@@ -127,21 +127,45 @@ describe('counting tokens costs nothing', () => {
 })
 
 describe('embedding', () => {
-  test('a response without a vector leads to another channel, and costs nothing', async () => {
+  const content = { parts: [{ text: 'a' }] }
+  test.each([
+    [1, '/v1/embeddings', { input: 'a' }, { object: 'list', data: [], model: 'x' }],
+    [24, ':embedContent', { content }, { embedding: {} }],
+    [24, ':batchEmbedContents', { requests: [{ content }] }, { embeddings: [] }],
+  ])('a response of type %i to %s without a vector is unreadable', async (type, end, body, none) => {
     const upstream = await startScriptedUpstream((_request, response) => {
-      response.end('{"object":"list","data":[],"model":"x"}')
+      response.end(JSON.stringify(none))
     })
     const own = await aClient(setup)
     const model = aModel()
-    const path = '/v1/embeddings'
-    await aRoute(setup, model, { base_url: upstream.url, priority: 9 })
-    const refused = await post(setup, own, { model, input: 'a' }, { path })
-    expect(refused.status).toBe(500)
+    const path = end.startsWith('/') ? end : `/v1beta/models/${model}${end}`
+    const ask = () => post(setup, own, { model, ...body }, { path })
+    await aRoute(setup, model, { type, base_url: upstream.url, priority: 9 })
+    expect((await ask()).status).toBe(500)
     await expectNothingCharged(setup, own)
-    await aRoute(setup, model)
-    expect((await post(setup, own, { model, input: 'a' }, { path })).status).toBe(200)
+    // Another channel may know the model.
+    await aRoute(setup, model, { type })
+    expect((await ask()).status).toBe(200)
     await upstream.close()
   })
+
+  test.each(['text/plain; charset=utf-8', 'text/event-stream'])(
+    'JSON that the upstream labels %s is JSON for the client',
+    async (type) => {
+      const vectors = '{"data":[{"index":0,"embedding":[1]}]}'
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.writeHead(200, { 'content-type': type })
+        response.end(vectors)
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const path = '/v1/embeddings'
+      const answer = await post(setup, client, { model, input: 'a' }, { path })
+      expect(answer.headers['content-type']).toBe('application/json')
+      expect(answer.text).toBe(vectors)
+      await upstream.close()
+    },
+  )
 
   test('a client of OpenAI with a channel of Gemini, with several texts', async () => {
     const model = await aServed(24)
