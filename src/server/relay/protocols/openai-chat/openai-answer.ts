@@ -68,23 +68,20 @@ export function readOpenaiAnswer(bytes: Buffer, task?: Task): AnswerReading {
  */
 function holdsAnswer(answer: ScannedBody, task: Task | undefined): boolean {
   const only = task && ANSWER_MEMBERS[task]
-  const holds = (name: string): boolean =>
-    (only === undefined || only === name) && isThere(answer, name)
+  const isExpected = (name: string): boolean => only === undefined || only === name
   return (
-    (holds('choices') && listIn(answer, 'choices') === 'filled') ||
-    (holds('data') && listIn(answer, 'data') !== 'empty') ||
-    holds('results')
+    ['choices', 'data'].some((name) => isExpected(name) && holdsElements(answer, name)) ||
+    (isExpected('results') && isThere(answer, 'results'))
   )
 }
 
-/** Whether a member is a list with elements, or without any; null if it is not a list. */
-function listIn(answer: ScannedBody, name: string): 'filled' | 'empty' | null {
+/** Whether a member is a non-empty list. Whitespace bytes are never above 0x20. */
+function holdsElements(answer: ScannedBody, name: string): boolean {
   const bytes = memberBytes(answer, name)
-  if (bytes?.[0] !== LIST_START) return null
+  if (bytes?.[0] !== LIST_START) return false
   let at = 1
-  // Whitespace bytes are never above 0x20.
   while ((bytes[at] ?? LIST_END) <= BLANK) at += 1
-  return bytes[at] === LIST_END ? 'empty' : 'filled'
+  return bytes[at] !== LIST_END
 }
 
 const BLANK = 0x20
