@@ -1,6 +1,7 @@
 import { accountErrors } from './account-errors.ts'
 import { callErrors } from './call-errors.ts'
 import { channelErrors } from './channel-errors.ts'
+import type { Words } from './channel-type-row.ts'
 import { limitErrors } from './limit-errors.ts'
 import { recordErrors } from './record-errors.ts'
 import { relayErrors } from './relay-errors.ts'
@@ -23,7 +24,8 @@ export const errors = {
 }
 
 export type ErrorCode = keyof typeof errors
-export type ErrorParams = Readonly<Record<string, string | number>>
+/** A value with a name of its own in each language is given in both, such as a channel type. */
+export type ErrorParams = Readonly<Record<string, string | number | Words>>
 
 /** An error as data: its code and the parameters of its message. */
 export interface Refusal {
@@ -37,8 +39,12 @@ export interface Refusal {
  * they are dropped.
  */
 export function errorText(code: ErrorCode, language: Language, params: ErrorParams = {}): string {
-  const fill = (whole: string, before: string, name: string, after: string) =>
-    Object.hasOwn(params, name) ? oneBlankAround(`${before}${params[name]}${after}`) : whole
+  const fill = (whole: string, before: string, name: string, after: string) => {
+    const value = params[name]
+    if (value === undefined) return whole
+    const text = typeof value === 'object' ? value[language] : value
+    return oneBlankAround(`${before}${text}${after}`)
+  }
   return errors[code][language].replace(/( ?)\{(\w+)\}( ?)/g, fill).trim()
 }
 

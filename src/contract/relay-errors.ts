@@ -60,6 +60,13 @@ export const relayErrors = {
     zh: '分组 {group} 下没有可用于模型 {model} 的渠道',
     en: 'No channel serves the model {model} in group {group}',
   },
+  model_missing: {
+    // The status of One API, which then looks for a channel that serves a model without a name.
+    status: 503,
+    code: 'no_channel',
+    zh: '请求中没有字段 model，请填写要调用的模型',
+    en: 'The request lacks the field model: name the model to call',
+  },
   relay_body_invalid: {
     status: 400,
     zh: '请求体无法解析：{detail}（第 {offset} 字节）',

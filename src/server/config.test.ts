@@ -118,8 +118,8 @@ test('addresses and networks of both kinds are proxies, and a host may have brac
 })
 
 test.each([
-  ['SESSION_SECRET', 'hunter2', 'at least 16 characters'],
-  ['SESSION_SECRET', 'x', 'at least 16 characters'],
+  ['SESSION_SECRET', 'hunter2', 'at least 16 characters; if it is unset, one is generated'],
+  ['SESSION_SECRET', 'x', 'at least 16 characters; if it is unset, one is generated'],
   ['METRICS_TOKEN', 'x', 'at least 16 characters'],
   ['RELAY_PROXY', 'socks5://me:word@proxy:1080', 'an address that starts with http:// or https://'],
   ['INITIAL_ROOT_PASSWORD', '1234567', '8 characters to 72 bytes'],
@@ -175,7 +175,7 @@ test('unsupported settings of One API are listed once and stop nothing', () => {
   expect(notes).toEqual(['These settings have no effect here: REDIS_CONN_STRING, SYNC_FREQUENCY'])
 })
 
-/** Settings of One API that are unsupported and stop nothing. */
+/** Settings of One API and New API that are unsupported and stop nothing. */
 const IGNORED = [
   'SQLITE_BUSY_TIMEOUT',
   'SQL_MAX_IDLE_CONNS',
@@ -204,13 +204,52 @@ const IGNORED = [
   'GIN_MODE',
   'TIKTOKEN_CACHE_DIR',
   'DATA_GYM_CACHE_DIR',
+  'CRYPTO_SECRET',
+  'SQL_SLOW_THRESHOLD_MS',
+  'STARTUP_RETRY_ATTEMPTS',
+  'STREAMING_TIMEOUT',
+  'RELAY_IDLE_CONN_TIMEOUT',
+  'RELAY_MAX_IDLE_CONNS_PER_HOST',
+  'MAX_REQUEST_BODY_MB',
+  'GLOBAL_API_RATE_LIMIT_ENABLE',
+  'CRITICAL_RATE_LIMIT_DURATION',
+  'SEARCH_RATE_LIMIT',
+  'FORCE_STREAM_OPTION',
+  'GET_MEDIA_TOKEN_NOT_STREAM',
+  'AZURE_DEFAULT_API_VERSION',
+  'UPDATE_TASK',
+  'TASK_TIMEOUT_MINUTES',
+  'ERROR_LOG_ENABLED',
+  'GENERATE_DEFAULT_TOKEN',
+  'SESSION_COOKIE_SECURE',
+  'USER_SESSION_ACTIVE_LIMIT',
+  'LINUX_DO_TOKEN_ENDPOINT',
+  'TLS_INSECURE_SKIP_VERIFY',
 ]
 
-test('each unsupported setting of One API is listed', () => {
+test('each unsupported setting of One API and New API is listed', () => {
   const { notes } = parseConfig(Object.fromEntries(IGNORED.map((name) => [name, '1'])))
   expect(notes).toEqual([`These settings have no effect here: ${IGNORED.join(', ')}`])
   // A setting of this program.
   expect(parseConfig({ METRICS_TOKEN: 'a'.repeat(16) }).notes).toEqual([])
+})
+
+test('a misspelled setting is reported with the right name, other programs’ variables are not', () => {
+  const slips = {
+    SQL_DNS: 'SQL_DSN',
+    DATADIR: 'DATA_DIR',
+    TRUSTED_PROXYS: 'TRUSTED_PROXIES',
+    sql_dsn: 'SQL_DSN',
+    RELAY_TIMOUT: 'RELAY_TIMEOUT',
+  }
+  for (const [given, meant] of Object.entries(slips)) {
+    expect(parseConfig({ [given]: 'postgres://u:p@h/db' }).notes).toEqual([
+      `${given} is not a setting and has no effect; the setting is called ${meant}`,
+    ])
+  }
+  const others = ['HOSTS', 'PORTS', 'LOG_DIR', 'HTTP_PORT', 'OTEL_TRACE_EXPORTER', 'HOSTNAME']
+  expect(parseConfig(Object.fromEntries(others.map((name) => [name, '1']))).notes).toEqual([])
+  expect(parseConfig({ SQL_DNS: 'x', SQL_DSN: 'postgres://u:p@h/db' }).notes).toEqual([])
 })
 
 test('an ignored proxy is reported unless RELAY_PROXY is set', () => {

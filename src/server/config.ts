@@ -5,6 +5,7 @@ import { RELAY_PREFIXES } from '../contract/relay-paths.ts'
 import { length, withoutTrailing } from '../contract/text.ts'
 import { PASSWORD_BYTES_MAX, PASSWORD_LENGTH_MIN } from '../contract/user.ts'
 import { addressesIn, addressTrouble } from './db/postgres-address.ts'
+import { isMisspelling } from './misspelling.ts'
 
 /**
  * Settings of the process: the environment and a `.env` file in the working directory (existing
@@ -180,7 +181,7 @@ export const settings = {
     '0',
   ),
   SESSION_SECRET: setting(
-    z.string().min(16).meta({ wants: 'at least 16 characters' }),
+    z.string().min(16).meta({ wants: 'at least 16 characters; if it is unset, one is generated' }),
     'signs cookies (generated once and kept with the data)',
   ),
   SECRETS_KEY: setting(
@@ -478,9 +479,9 @@ export type Config = {
 export class ConfigError extends Error {}
 
 /**
- * One API settings without an effect here; they do not stop startup. Image addresses are passed to
- * the upstream, so the server downloads nothing for users. SQL statements are never traced, because
- * they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
+ * Settings of One API and New API without an effect here; they do not stop startup. Image addresses
+ * are passed to the upstream, so the server downloads nothing for users. SQL statements are never
+ * traced, because they contain keys. `CHANNEL_UPDATE_FREQUENCY` has no effect in One API either.
  */
 // oxlint-disable-next-line gatehouse/linear-pattern -- anchored, one repetition each
 const IGNORED = new RegExp(
@@ -502,6 +503,36 @@ const IGNORED = new RegExp(
     String.raw`USER_CONTENT_REQUEST_\w+`,
     'CHANNEL_UPDATE_FREQUENCY',
     'DEBUG_SQL',
+    // Of New API.
+    'CRYPTO_SECRET',
+    'SQL_SLOW_THRESHOLD_MS',
+    'SKIP_64BIT_QUOTA_SCHEMA_CHECK',
+    String.raw`STARTUP_RETRY_\w+`,
+    'STREAMING_TIMEOUT',
+    'RELAY_IDLE_CONN_TIMEOUT',
+    String.raw`RELAY_MAX_IDLE_\w+`,
+    'MAX_REQUEST_BODY_MB',
+    'MAX_FILE_DOWNLOAD_MB',
+    'STREAM_SCANNER_MAX_BUFFER_MB',
+    '(GLOBAL_API|GLOBAL_WEB|CRITICAL)_RATE_LIMIT_(ENABLE|DURATION)',
+    String.raw`SEARCH_RATE_LIMIT\w*`,
+    'FORCE_STREAM_OPTION',
+    String.raw`GET_MEDIA_TOKEN\w*`,
+    'AZURE_DEFAULT_API_VERSION',
+    'COHERE_SAFETY_SETTING',
+    'GEMINI_VISION_MAX_IMAGE_NUM',
+    'DIFY_DEBUG',
+    'UPDATE_TASK',
+    'TASK_(QUERY_LIMIT|TIMEOUT_MINUTES|PRICE_PATCH)',
+    'ERROR_LOG_ENABLED',
+    'GENERATE_DEFAULT_TOKEN',
+    'NOTIFY_LIMIT_COUNT',
+    'NOTIFICATION_LIMIT_DURATION_MINUTE',
+    'SESSION_COOKIE_(SECURE|TRUSTED_URL)',
+    String.raw`USER_SESSION_\w+`,
+    'LINUX_DO_(TOKEN|USER)_ENDPOINT',
+    'TRUSTED_REDIRECT_DOMAINS',
+    'TLS_INSECURE_SKIP_VERIFY',
   ].join('|')})$`,
 )
 
@@ -539,6 +570,7 @@ export function parseConfig(
   if (proxies.length > 0 && !environment['RELAY_PROXY']) {
     notes.push(`Not used here: ${proxies.join(', ')}; set the proxy for upstreams in RELAY_PROXY`)
   }
+  notes.push(...misspelledIn(environment))
   const logDsn = logDsnOf(environment, notes)
   const values: Record<string, unknown> = {}
   for (const [name, { schema, default: otherwise }] of Object.entries<Setting>(settings)) {
@@ -560,6 +592,23 @@ export function parseConfig(
   return { config, notes }
 }
 
+/**
+ * Returns a note for each variable whose name is a slip away from that of a setting, such as
+ * `SQL_DNS`, because a setting that is not read is otherwise noticed late.
+ */
+function misspelledIn(environment: Readonly<Record<string, string | undefined>>): string[] {
+  const names = Object.keys(settings)
+  const isKnown = (name: string) => names.includes(name) || IGNORED.test(name)
+  return Object.keys(environment)
+    .filter((given) => !isKnown(given) && !isOfOthers(given, environment))
+    .flatMap((given) => {
+      const meant = names.find((name) => isMisspelling(given, name))
+      return meant === undefined || environment[meant] !== undefined
+        ? []
+        : [`${given} is not a setting and has no effect; the setting is called ${meant}`]
+    })
+}
+
 const POSTGRES = /^postgres(ql)?:\/\//
 
 function checkAddresses({
@@ -575,7 +624,7 @@ function checkAddresses({
   }
   if (dsn !== undefined && !POSTGRES.test(dsn)) {
     throw new ConfigError(
-      'SQL_DSN must start with postgres:// ; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
+      'SQL_DSN must start with postgres:// ; unset it for SQLite; for MySQL or MariaDB create a dump and load it with: gatehouse import FILE.sql',
     )
   }
   if (logDsn !== undefined && logDsn === dsn) {

@@ -175,7 +175,9 @@ test('import loads a dump into an empty database only, and says why not', async 
   expect(again).toMatchObject({ code: 1 })
   expect(again.err).toContain('the database is not empty')
   const missing = await runCommand(['import', '/nowhere/dump.sql'], env)
-  expect(missing.err).toMatch(/^\/nowhere\/dump\.sql: ENOENT/)
+  expect(missing.err).toBe('/nowhere/dump.sql does not exist\n')
+  const noFile = await runCommand(['import', path.dirname(file)], env)
+  expect(noFile.err).toBe(`${path.dirname(file)} is a folder, and a file is needed\n`)
 })
 
 test('a place where import may make no file is named in one line', async () => {
@@ -184,7 +186,7 @@ test('a place where import may make no file is named in one line', async () => {
   fs.symlinkSync(path.join(folder, 'nowhere/else.db'), SQLITE_PATH)
   const { code, err } = await runCommand(['import', MYSQL_DUMP], { SQLITE_PATH })
   expect(code).toBe(1)
-  expect(err).toMatch(/^SQLITE_PATH: \S+new\.db cannot be opened: ENOENT.*\n$/)
+  expect(err).toMatch(/^SQLITE_PATH: \S+new\.db cannot be opened: \S+new\.db does not exist\n$/)
 })
 
 test('a dump that breaks off leaves the database empty', async () => {

@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -198,6 +199,36 @@ test('what is damaged, newer, another program’s or no backup is refused, and n
   expect(await refusal(DATA_DIR)).toContain('is the configured database')
   const folder = newFolder()
   expect(await refusal(folder)).toBe(`${folder} is not a backup: it contains no gatehouse.db\n`)
+})
+
+test('a backup that this user may not read is reported as unreadable, not as incomplete', () => {
+  const folder = newFolder()
+  fs.writeFileSync(path.join(folder, 'gatehouse.db'), '')
+  fs.chmodSync(folder, 0o000)
+  onTestFinished(() => fs.chmodSync(folder, 0o700))
+  const program = `
+    const { restore } = await import(${JSON.stringify(path.join(import.meta.dirname, 'restore.ts'))})
+    // Root may read everything.
+    if (process.getuid() === 0) process.setuid(65_534)
+    const config = { DATA_DIR: '/nowhere', SQLITE_PATH: '/nowhere/gatehouse.db' }
+    await restore(config, ${JSON.stringify(folder)}).catch((error) => console.log(error.message))`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
+    encoding: 'utf8',
+  })
+  expect(stdout).toBe(
+    `${folder} cannot be read: this user may not access ${folder}; check owner and permissions\n`,
+  )
+})
+
+test('a file in the place of the folder for backups is reported in one line', async () => {
+  const DATA_DIR = newFolder()
+  const file = path.join(DATA_DIR, 'gatehouse.db')
+  await emptyDatabase(file)
+  const { code, err } = await runCommand(['backup', '--to', file], { DATA_DIR })
+  expect([code, err]).toEqual([
+    2,
+    `no backup was made: ${file} is a file, and a folder is needed\n`,
+  ])
 })
 
 test('without room on the disk there is no backup, and nothing is left', async () => {

@@ -118,6 +118,15 @@ test('health says whether the server that these settings start takes calls', asy
   await serve({ ...env, HOST: '127.0.0.1', PORT })
   const after = await start(['health'], { ...env, PORT }).ended
   expect(after).toEqual({ code: 0, out: 'ready\n', err: '' })
+  // The port answers there too, but with the console or a page of another program.
+  const elsewhere = await start(['health'], { ...env, PORT, BASE_PATH: '/gatehouse/x/' }).ended
+  expect(elsewhere).toEqual({
+    code: 1,
+    out: '',
+    err:
+      `http://127.0.0.1:${PORT}/gatehouse/x/readyz: ` +
+      'the response is not from a server with these settings; check PORT and BASE_PATH\n',
+  })
 })
 
 test('a unit file of One API may name a folder for its log', async () => {
@@ -363,15 +372,15 @@ test('problems of the data folder and of .env are reported in one line', async (
   const DATA_DIR = path.join(file, 'data')
   const noFolder = await start(['serve', '--port', '0'], { DATA_DIR, SQLITE_PATH }).ended
   expect(noFolder).toMatchObject({ code: 1 })
-  expect(noFolder.err).toMatch(/^DATA_DIR: ENOTDIR.*data'\n$/)
+  expect(noFolder.err).toBe(`DATA_DIR: ${DATA_DIR} lies below a file, and a folder is needed\n`)
   fs.symlinkSync('nowhere', path.join(folder, 'session-secret'))
   const noSecret = await start(['serve', '--port', '0'], { DATA_DIR: folder }).ended
   expect(noSecret).toMatchObject({ code: 1 })
-  expect(noSecret.err).toMatch(/^DATA_DIR: ENOENT.*session-secret'\n$/)
+  expect(noSecret.err).toMatch(/^DATA_DIR: \S+session-secret does not exist\n$/)
   fs.mkdirSync(path.join(folder, '.env'))
   const noEnv = await start(['serve'], {}, folder).ended
   expect(noEnv).toMatchObject({ code: 1 })
-  expect(noEnv.err).toMatch(/^.*\.env cannot be read: EISDIR.*\n$/)
+  expect(noEnv.err).toMatch(/^\S+\.env cannot be read: it is a folder, and a file is needed\n$/)
 })
 
 test('a demo on a port that the system picks says which', async () => {

@@ -39,6 +39,6 @@ test('a .env file is read with comments, quotes and blanks', () => {
 test('a .env that is not a file is reported in one line', () => {
   const file = path.join(folder, '.env')
   fs.mkdirSync(file)
-  const reason = 'EISDIR: illegal operation on a directory, read'
+  const reason = 'it is a folder, and a file is needed'
   expect(() => readEnvFile(folder)).toThrow(new ConfigError(`${file} cannot be read: ${reason}`))
 })

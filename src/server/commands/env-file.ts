@@ -1,6 +1,7 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { ConfigError } from '../config.ts'
+import { fileReason } from '../file-error.ts'
 
 /**
  * Returns the variables in the `.env` file of a folder; empty without a file. Throws `ConfigError`
@@ -21,8 +22,7 @@ function textOf(file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(`${file} cannot be read: ${reason}`)
+    throw new ConfigError(`${file} cannot be read: ${fileReason(error) ?? String(error)}`)
   }
 }
 

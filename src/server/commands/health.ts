@@ -14,7 +14,12 @@ export async function health(config: Config): Promise<void> {
   const { status, said } = await ask(address).catch(() => {
     throw new ConfigError(`${address}: no answer`)
   })
-  if (status !== 200) throw new ConfigError(`${address}: ${status} ${said}`)
+  if (status !== 200) throw new ConfigError(`${address}: ${status} ${said}`.trim())
+  if (said !== 'ready') {
+    throw new ConfigError(
+      `${address}: the response is not from a server with these settings; check PORT and BASE_PATH`,
+    )
+  }
   process.stdout.write(`${said}\n`)
 }
 
@@ -25,9 +30,12 @@ function localHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }
 
+/** Returns no text for a page, of another program or of the console below another path. */
 async function ask(address: string): Promise<{ status: number | undefined; said: string }> {
   const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
     http.get(address, { signal: AbortSignal.timeout(TIMEOUT_MS) }, resolve).on('error', reject)
   })
-  return { status: response.statusCode, said: await text(response) }
+  const said = await text(response)
+  const isText = response.headers['content-type']?.startsWith('text/plain') === true
+  return { status: response.statusCode, said: isText ? said : '' }
 }

@@ -5,6 +5,7 @@ import type { AdoptionChoice } from '../adopt/adopt-database.ts'
 import { loadDumps } from '../adopt/import-dump.ts'
 import { ConfigError, type Config } from '../config.ts'
 import { openBare, type BareDatabase, type DatabaseAddress } from '../db/database.ts'
+import { fileReason } from '../file-error.ts'
 import { cannotBeOpened, configuredAddress, reasonOf } from './open.ts'
 
 /** Loads dumps into the configured database, which must be empty. */
@@ -71,7 +72,7 @@ function headOf(file: string): string {
     fs.readSync(handle, head)
     fs.closeSync(handle)
   } catch (error) {
-    throw new ConfigError(`${file}: ${reasonOf(error)}`)
+    throw new ConfigError(fileReason(error, file) ?? `${file}: ${reasonOf(error)}`)
   }
   return head.toString('hex')
 }

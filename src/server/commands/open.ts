@@ -6,6 +6,7 @@ import { configuredFile, unusedOneApiFile } from '../database-file.ts'
 import { openDatabase } from './open-database.ts'
 import type { Database, DatabaseAddress } from '../db/database.ts'
 import { LostThread } from '../db/sqlite-connection.ts'
+import { fileReason } from '../file-error.ts'
 import { readKeyring } from '../secrets/read-keyring.ts'
 import { fileTrouble, folderTrouble, takeSqliteFile } from '../db/sqlite-file.ts'
 
@@ -125,6 +126,8 @@ export const placeOf = (address: DatabaseAddress): string =>
 export const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return reasonOf(error.errors[0])
   if (!(error instanceof Error)) return String(error)
+  const reason = fileReason(error)
+  if (reason !== null) return reason
   if (error.message.endsWith('database is locked')) {
     return `${error.message}; another program, possibly One API, has the file open: stop it first`
   }

@@ -18,7 +18,7 @@ import {
 } from '../recording/recording-store.ts'
 import { randomText } from '../secrets.ts'
 import { findTokenById } from '../token/token-store.ts'
-import { configuredAddress, openConfigured, placeOf, whyOf } from './open.ts'
+import { configuredAddress, openConfigured, placeOf, reasonOf, whyOf } from './open.ts'
 import { openOurs } from './open-ours.ts'
 
 /** As given on the command line. */
@@ -116,8 +116,7 @@ async function prepareFolder(folder: string): Promise<void> {
     await fs.mkdir(folder, { recursive: true, mode: 0o700 })
     await fs.access(folder, fs.constants.W_OK)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new ConfigError(`--to: cannot write files to ${folder}: ${code}`)
+    throw new ConfigError(`--to: cannot write files to ${folder}: ${reasonOf(error)}`)
   }
 }
 

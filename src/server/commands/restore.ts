@@ -60,12 +60,19 @@ function sourceOf(from: string): Source {
   if (found === undefined) throw new ConfigError(`backup not found: ${from}`)
   if (!found.isDirectory()) return { database: from, secret: null }
   const database = path.join(from, DATABASE_FILE)
-  if (!fs.existsSync(database))
-    throw new ConfigError(`${from} is not a backup: it contains no ${DATABASE_FILE}`)
-  const secret = path.join(from, SECRET_FILE)
-  return {
-    database,
-    secret: fs.existsSync(secret) ? fs.readFileSync(secret, 'utf8').trim() : null,
+  try {
+    const names = fs.readdirSync(from)
+    if (!names.includes(DATABASE_FILE)) {
+      throw new ConfigError(`${from} is not a backup: it contains no ${DATABASE_FILE}`)
+    }
+    const secret = path.join(from, SECRET_FILE)
+    return {
+      database,
+      secret: names.includes(SECRET_FILE) ? fs.readFileSync(secret, 'utf8').trim() : null,
+    }
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    throw new ConfigError(`${from} cannot be read: ${reasonOf(error)}`)
   }
 }
 

@@ -5,7 +5,7 @@ import { createServer, type Server } from '../server.ts'
 import { isWorker, stopWithSupervisor } from '../workers.ts'
 import { DEFAULT_PASSWORD } from '../../contract/user.ts'
 import { stopOnSignals, stopWithParent } from './signals.ts'
-import { cannotBeOpened, configuredAddress, createTrace, openForServer } from './open.ts'
+import { cannotBeOpened, configuredAddress, createTrace, openForServer, reasonOf } from './open.ts'
 
 /** Starts the server, which runs until a signal ends it. Returns its address. */
 export async function serve(
@@ -53,7 +53,7 @@ export async function serve(
 function sayTrouble(config: Config, error: unknown): unknown {
   if (isOutage(error)) return cannotBeOpened(configuredAddress(config), error)
   const isOfFile = error instanceof Error && 'syscall' in error && 'path' in error
-  return isOfFile ? new ConfigError(`DATA_DIR: ${error.message}`) : error
+  return isOfFile ? new ConfigError(`DATA_DIR: ${reasonOf(error)}`) : error
 }
 
 async function listen(config: Config, server: Server): Promise<string> {

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { fileTrouble } from './sqlite-file.ts'
 
 // A server with such a file would start and then reject every call.
 test('a read-only file is rejected', () => {
@@ -22,6 +23,16 @@ test('a read-only file is rejected', () => {
   })
   expect(stdout).toBe('EACCES\n')
 })
+
+// The only file system without space that every Linux has; root may write in it.
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'a full disk is described, where SQLite itself reports an I/O error',
+  () => {
+    expect(fileTrouble('/proc/gatehouse.db', { readonly: true })).toBe(
+      'no space is left on the disk of /proc',
+    )
+  },
+)
 
 test('permission problems are described', () => {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'gatehouse-file-'))

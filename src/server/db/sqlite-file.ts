@@ -27,8 +27,18 @@ export function fileTrouble(file: string, { readonly }: { readonly: boolean }): 
     }
   }
   const folder = folderOf(file)
-  if (mayDo(folder, fs.constants.W_OK)) return null
-  return `this user may not write in the folder ${folder}, where SQLite keeps additional files${ownersOf(folder)}`
+  if (!mayDo(folder, fs.constants.W_OK)) {
+    return `this user may not write in the folder ${folder}, where SQLite keeps additional files${ownersOf(folder)}`
+  }
+  return isDiskFull(folder) ? `no space is left on the disk of ${folder}` : null
+}
+
+/** SQLite creates a file of this size beside the database, also to read. */
+const SHARED_MEMORY_BYTES = 32 * 1024
+
+function isDiskFull(folder: string): boolean {
+  const { bavail, bsize } = fs.statfsSync(folder)
+  return bavail * bsize < SHARED_MEMORY_BYTES
 }
 
 /** States the numeric ids, because user names do not exist inside container volumes. */

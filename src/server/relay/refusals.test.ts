@@ -302,12 +302,13 @@ onSqlite('a call is refused', (open) => {
       expect((await post(setup, refused, chatBody(asked))).status).toBe(403)
     })
 
-    test('no model at all: 503, also with a list of models', async () => {
+    test('no model at all: 503 that asks for one, also with a list of models', async () => {
+      const refusal = { code: 'model_missing', status: 503, wireCode: 'no_channel' } as const
       for (const models of ['', model]) {
         const client = await aClient(setup, { token: { models } })
-        const params = { group: 'default', model: '' }
-        const refusal = { code: 'no_channel', status: 503, params } as const
         await expectRefused(setup, client, { messages: [] }, refusal)
+        const { headers } = await post(setup, client, { messages: [] })
+        expect(headers['x-should-retry']).toBe('false')
       }
     })
 

@@ -18,7 +18,7 @@ export async function readBalance(question: BalanceQuestion): Promise<number> {
   const { type } = question.channel
   const { balance } = vendorOf(type)
   if (balance === undefined) {
-    throw new AppError('channel_balance_unsupported', { type: channelType(type).label.zh })
+    throw new AppError('channel_balance_unsupported', { type: channelType(type).label })
   }
   return Math.round((await balance.read(question)) * PRECISION) / PRECISION
 }

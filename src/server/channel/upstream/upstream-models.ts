@@ -23,8 +23,7 @@ export async function readUpstreamModels(
 ): Promise<string[]> {
   const { modelList } = vendorOf(channel.type)
   if (modelList === undefined) {
-    const { label } = channelType(channel.type)
-    throw new AppError('channel_models_unsupported', { type: label.zh })
+    throw new AppError('channel_models_unsupported', { type: channelType(channel.type).label })
   }
   const parsed = modelList.shape.safeParse(await ask(modelList.question(channel, GEMINI_VERSION)))
   if (!parsed.success) throw new AppError('channel_models_unreadable')

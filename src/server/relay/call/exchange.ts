@@ -250,7 +250,7 @@ export function converting(
   const embedding = embeddingConversion(surface.task, upstream, value, traits)
   if (embedding === null) {
     const label = channelType(chosen.channel.type).label
-    throw new AppError('channel_protocol_unsupported', { type: label[call.language] })
+    throw new AppError('channel_protocol_unsupported', { type: label })
   }
   return {
     sent: bytesOf(embedding.request(modelName)),

@@ -206,7 +206,7 @@ export function planRequest(
   const { type } = channel
   const capabilities = parts.app.models.table().capabilitiesOf(modelName, type)
   const provider = providerOf(type, modelName, surface.task, capabilities)
-  if (provider === null) return noEndpoint(call, channel, false)
+  if (provider === null) return noEndpoint(channel, false)
   const { isStream } = call.figures
   const task = taskOf(parts, call, { provider, chosen, capabilities, changes })
   const dropsHostedTools = holdsType(parts.app.options.text('DropHostedTools'), channel.type)
@@ -217,7 +217,7 @@ export function planRequest(
     notes,
   }
   const place = placeOf(provider, channel, wanted)
-  if (place === null) return noEndpoint(call, channel, CHATS.has(surface.task))
+  if (place === null) return noEndpoint(channel, CHATS.has(surface.task))
   try {
     const { to } = place
     const sent = { channel, to }
@@ -304,7 +304,6 @@ function arrivesWhole(
 
 /** Returns the refusal for a channel that has no endpoint for the call. */
 function noEndpoint(
-  { language }: Call,
   channel: RoutableChannel,
   /**
    * The call is a chat. Every provider supports chat, so the channel's address or account is
@@ -312,8 +311,7 @@ function noEndpoint(
    */
   isIncomplete: boolean,
 ): AppError {
-  const { label, retired } = channelType(channel.type)
-  const type = label[language]
+  const { label: type, retired } = channelType(channel.type)
   if (retired) return new AppError('channel_retired', { type })
   return new AppError(isIncomplete ? 'channel_incomplete' : 'channel_protocol_unsupported', {
     type,

@@ -86,7 +86,9 @@ async function destinationOf(
 }
 
 export const noChannel = ({ groups }: Caller, model: string): AppError =>
-  new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
+  model === ''
+    ? new AppError('model_missing')
+    : new AppError('no_channel', { group: groups.join(', '), model: shown(model) })
 
 /**
  * Returns the channel to ask next, with its key, or null if none is left. If every circuit breaker

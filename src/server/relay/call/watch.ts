@@ -119,7 +119,8 @@ function keepTraceOf(
  * channel serves the model.
  */
 export function noteNoChannel(parts: RelayParts, call: Call, error: unknown): void {
-  if (!(error instanceof AppError) || error.code !== 'no_channel') return
+  if (!(error instanceof AppError)) return
+  if (error.code !== 'no_channel' && error.code !== 'model_missing') return
   const group = call.caller.groups.join()
   keepTraceOf(parts, call, { trail: new Trail('no_channel'), group, tiers: [] })
   call.headers.push('X-Should-Retry', 'false')

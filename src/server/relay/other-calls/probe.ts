@@ -98,7 +98,7 @@ function unasked(type: number, provider: Provider | null): ProbeResult {
   const { label, retired } = channelType(type)
   const unknown = retired ? 'channel_retired' : 'channel_test_unsupported'
   const code = provider === null ? unknown : 'channel_incomplete'
-  return { ok: false, code, params: { type: label.zh }, elapsedMs: 0 }
+  return { ok: false, code, params: { type: label }, elapsedMs: 0 }
 }
 
 interface Probed {

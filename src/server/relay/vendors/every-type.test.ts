@@ -3,6 +3,7 @@ import { BAIDU_ACCOUNT } from '../../../../tools/fake-upstream/providers/baidu-a
 import { SPARK_ACCOUNT } from '../../../../tools/fake-upstream/providers/spark/spark-frames.ts'
 import { TENCENT_ACCOUNT } from '../../../../tools/fake-upstream/providers/tencent-answers.ts'
 import { channelType, channelTypesInListOrder } from '../../../contract/channel-types.ts'
+import { anAdmin } from '../../test/factories.ts'
 import { nativeChannels } from '../../test/native-channels.ts'
 import {
   aRoute,
@@ -137,6 +138,27 @@ describe.each(ended)('type %i, whose service is closed', (type) => {
     expect(setup.upstream.seen()).toEqual([])
     await expectNothingCharged(setup, client)
   })
+})
+
+test('a refusal names a type as the console does in the same language', async () => {
+  await aRoute(setup, 'half-a-key', { type: 15, key: 'half' })
+  const { id } = await setup.database.read
+    .selectFrom('channels')
+    .select('id')
+    .where('models', '=', 'half-a-key')
+    .executeTakeFirstOrThrow()
+  const as = await anAdmin(setup)
+  const { label } = channelType(15)
+  for (const language of ['zh', 'en'] as const) {
+    const headers = { 'accept-language': language }
+    const other = label[language === 'zh' ? 'en' : 'zh']
+    for (const path of ['test', 'update_balance', 'upstream_models']) {
+      const { json } = await setup.call('GET', `/api/channel/${path}/${id}`, { as, headers })
+      expect(json).toMatchObject({ success: false })
+      expect(JSON.stringify(json)).toContain(label[language])
+      expect(JSON.stringify(json)).not.toContain(other)
+    }
+  }
 })
 
 test('the proxy type cannot be called by a model', async () => {
