@@ -132,22 +132,25 @@ describe('embedding', () => {
     [1, '/v1/embeddings', { input: 'a' }, { object: 'list', data: [], model: 'x' }],
     [24, ':embedContent', { content }, { embedding: {} }],
     [24, ':batchEmbedContents', { requests: [{ content }] }, { embeddings: [] }],
-  ])('a response of type %i to %s without a vector is unreadable', async (type, end, body, none) => {
-    const upstream = await startScriptedUpstream((_request, response) => {
-      response.end(JSON.stringify(none))
-    })
-    const own = await aClient(setup)
-    const model = aModel()
-    const path = end.startsWith('/') ? end : `/v1beta/models/${model}${end}`
-    const ask = () => post(setup, own, { model, ...body }, { path })
-    await aRoute(setup, model, { type, base_url: upstream.url, priority: 9 })
-    expect((await ask()).status).toBe(500)
-    await expectNothingCharged(setup, own)
-    // Another channel may know the model.
-    await aRoute(setup, model, { type })
-    expect((await ask()).status).toBe(200)
-    await upstream.close()
-  })
+  ])(
+    'a response of type %i to %s without a vector is unreadable',
+    async (type, end, body, none) => {
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.end(JSON.stringify(none))
+      })
+      const own = await aClient(setup)
+      const model = aModel()
+      const path = end.startsWith('/') ? end : `/v1beta/models/${model}${end}`
+      const ask = () => post(setup, own, { model, ...body }, { path })
+      await aRoute(setup, model, { type, base_url: upstream.url, priority: 9 })
+      expect((await ask()).status).toBe(500)
+      await expectNothingCharged(setup, own)
+      // Another channel may know the model.
+      await aRoute(setup, model, { type })
+      expect((await ask()).status).toBe(200)
+      await upstream.close()
+    },
+  )
 
   test.each(['text/plain; charset=utf-8', 'text/event-stream'])(
     'JSON that the upstream labels %s is JSON for the client',
@@ -218,7 +221,6 @@ describe('embedding', () => {
     const at = (action: string) => ({
       path: `/v1beta/models/${encodeURIComponent(model)}:${action}`,
     })
-    const content = { parts: [{ text: 'a' }] }
     const one = await post(setup, client, { content, outputDimensionality: 4 }, at('embedContent'))
     expect(one.json).toMatchObject({
       embedding: { values: [1, 2, 3, 4].map(() => expect.any(Number)) },

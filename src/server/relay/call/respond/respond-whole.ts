@@ -260,7 +260,10 @@ const HEAD_BYTES = 64
  * Returns the media type for the client: the upstream's, unless it labels a JSON object as
  * something else, which SDKs would return as text.
  */
-function contentTypeOf(body: Buffer, sent: ClientAnswer['contentType']): ClientAnswer['contentType'] {
+function contentTypeOf(
+  body: Buffer,
+  sent: ClientAnswer['contentType'],
+): ClientAnswer['contentType'] {
   const mayBeJson = OBJECT_START.test(body.toString('latin1', 0, HEAD_BYTES))
   if (JSON_TYPE.test(String(sent)) || !mayBeJson) return sent
   return isRecord(parseJson(body.toString('utf8'))) ? 'application/json' : sent
