@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import type { Words } from '../../../contract/channel-type-row.ts'
-import { channelType } from '../../../contract/channel-types.ts'
 import { errorText } from '../../../contract/errors.ts'
 import { formerRows, logReasons, logRows, logText } from '../../../contract/log-sentences.ts'
 import { contentText, isPriceText } from './content-text.ts'
@@ -120,7 +119,7 @@ test.each([
   'channel_incomplete',
   'channel_retired',
 ] as const)('a failed test with %s is shown in the reader’s language', (code) => {
-  const params = { status: 500, type: channelType(15).label }
+  const params = { status: 500, type: 'OpenAI' }
   const content = logText(logRows.test_failed, {
     name: '主力',
     reason: errorText(code, 'zh', params),

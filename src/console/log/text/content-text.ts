@@ -1,6 +1,5 @@
 import { channelErrors } from '../../../contract/channel-errors.ts'
 import type { Words } from '../../../contract/channel-type-row.ts'
-import { channelTypesInListOrder } from '../../../contract/channel-types.ts'
 import {
   formerReasons,
   formerRows,
@@ -55,10 +54,6 @@ function translated(text: string, among: readonly Known[], language: ConsoleLang
 
 function placeText(name: string, text: string, language: ConsoleLanguage): string {
   if (name === 'reason') return translated(text, reasons, language)
-  if (name === 'type') {
-    const label = channelTypesInListOrder.find((row) => row.label.zh === text)?.label
-    return label === undefined ? text : label[language]
-  }
   if (!['amount', 'before', 'after'].includes(name)) return text
   // One API writes a full-width dollar sign; the columns beside the text use the usual one.
   return translated(text, amounts, language).replace(/^＄/, '$')

@@ -125,10 +125,14 @@ function contentOf(request: Members, knowsPurpose: boolean): Content {
     if (text === null) throw unsupportedField(part.at)
     return text
   })
-  const dimensions = request.count('outputDimensionality')
+  // The parameters have an object of their own; its absence is the older form.
+  const config = geminiObject(request, 'embedContentConfig') ?? request
+  const dimensions = config.count('outputDimensionality')
   // The purpose is ignored if the model makes the same vectors for all purposes.
-  const task = knowsPurpose ? request.text('taskType') : null
-  request.ignore('model', 'taskType', 'title', 'content')
+  const task = knowsPurpose ? config.text('taskType') : null
+  config.ignore('taskType', 'title')
+  request.ignore('model', 'content')
+  config.done()
   request.done()
   return { text: parts.join(''), wish: { dimensions, task_type: task } }
 }

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { encode } from 'gpt-tokenizer/encoding/cl100k_base'
 import { describe, expect, test } from 'vitest'
 import { anAdmin } from '../../test/factories.ts'
@@ -11,6 +12,7 @@ import {
   post,
   requestIdOf,
   startRelay,
+  startScriptedUpstream,
   type RelayClient,
   type RelaySetup,
 } from '../../test/relay-setup.ts'
@@ -68,6 +70,38 @@ describe('counting tokens costs nothing', () => {
     },
   )
 
+  test.each([
+    ['anthropic', 14, '/v1/messages/count_tokens', { input_tokens: 321 }],
+    ['gemini', 24, '', { totalTokens: 321 }],
+  ])('a compressed count of %s is read', async (_dialect, type, path, count) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' })
+      response.end(gzipSync(JSON.stringify(count)))
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type, base_url: upstream.url })
+    const address = path || `/v1beta/models/${model}:countTokens`
+    const answer = await post(setup, client, { model, messages, contents }, { path: address })
+    expect(answer.json).toEqual(count)
+    await upstream.close()
+  })
+
+  test.each([
+    ['anthropic', 14, '/v1/messages/count_tokens', 'input_tokens'],
+    ['gemini', 24, '', 'totalTokens'],
+  ])('an error of %s with status 200 is no count', async (_dialect, type, path, member) => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.end('{"error":{"message":"no route to http://10.0.0.7"}}')
+    })
+    const model = aModel()
+    await aRoute(setup, model, { type, base_url: upstream.url })
+    const address = path || `/v1beta/models/${model}:countTokens`
+    const answer = await post(setup, client, { model, messages, contents }, { path: address })
+    expect(answer.json).toEqual({ [member]: expect.any(Number) })
+    expect(answer.status).toBe(200)
+    await upstream.close()
+  })
+
   test('and is rate limited per token, like the management API per address', async () => {
     const strict = await startRelay(undefined, { GLOBAL_API_RATE_LIMIT: '2' })
     const own = await aClient(strict)
@@ -93,6 +127,49 @@ describe('counting tokens costs nothing', () => {
 })
 
 describe('embedding', () => {
+  const content = { parts: [{ text: 'a' }] }
+  test.each([
+    [1, '/v1/embeddings', { input: 'a' }, { object: 'list', data: [], model: 'x' }],
+    [24, ':embedContent', { content }, { embedding: {} }],
+    [24, ':batchEmbedContents', { requests: [{ content }] }, { embeddings: [] }],
+  ])(
+    'a response of type %i to %s without a vector is unreadable',
+    async (type, end, body, none) => {
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.end(JSON.stringify(none))
+      })
+      const own = await aClient(setup)
+      const model = aModel()
+      const path = end.startsWith('/') ? end : `/v1beta/models/${model}${end}`
+      const ask = () => post(setup, own, { model, ...body }, { path })
+      await aRoute(setup, model, { type, base_url: upstream.url, priority: 9 })
+      expect((await ask()).status).toBe(500)
+      await expectNothingCharged(setup, own)
+      // Another channel may know the model.
+      await aRoute(setup, model, { type })
+      expect((await ask()).status).toBe(200)
+      await upstream.close()
+    },
+  )
+
+  test.each(['text/plain; charset=utf-8', 'text/event-stream'])(
+    'JSON that the upstream labels %s is JSON for the client',
+    async (type) => {
+      const vectors = '{"data":[{"index":0,"embedding":[1]}]}'
+      const upstream = await startScriptedUpstream((_request, response) => {
+        response.writeHead(200, { 'content-type': type })
+        response.end(vectors)
+      })
+      const model = aModel()
+      await aRoute(setup, model, { base_url: upstream.url })
+      const path = '/v1/embeddings'
+      const answer = await post(setup, client, { model, input: 'a' }, { path })
+      expect(answer.headers['content-type']).toBe('application/json')
+      expect(answer.text).toBe(vectors)
+      await upstream.close()
+    },
+  )
+
   test('a client of OpenAI with a channel of Gemini, with several texts', async () => {
     const model = await aServed(24)
     const body = { model, input: ['a', 'b'], dimensions: 4 }
@@ -144,7 +221,6 @@ describe('embedding', () => {
     const at = (action: string) => ({
       path: `/v1beta/models/${encodeURIComponent(model)}:${action}`,
     })
-    const content = { parts: [{ text: 'a' }] }
     const one = await post(setup, client, { content, outputDimensionality: 4 }, at('embedContent'))
     expect(one.json).toMatchObject({
       embedding: { values: [1, 2, 3, 4].map(() => expect.any(Number)) },

@@ -24,17 +24,19 @@ export function countContents(counting: Counting, body: JsonRecord): number {
   // A count request may wrap the request; an embedding request may be a list of several.
   const inner = body.generateContentRequest ?? body.generate_content_request
   if (isRecord(inner)) return countContents(counting, inner)
-  let tokens = TURN_TOKENS
-  for (const request of arrayOr(body.requests)) {
-    tokens += countContent(counting, recordOr(recordOr(request).content).parts)
-  }
   const system = recordOr(body.systemInstruction ?? body.system_instruction)
-  tokens += countContent(counting, system.parts) + countContent(counting, partsOf(body.content))
-  const contents: unknown = body.contents
+  let tokens = countContent(counting, system.parts) + countJson(counting, body.tools)
+  tokens += countContent(counting, partsOf(body.content))
+  for (const request of arrayOr(body.requests)) {
+    tokens += countContent(counting, partsOf(recordOr(request).content))
+  }
+  const { contents } = body
+  // The texts of an embedding request have no turns around them.
+  if (contents === undefined) return tokens
   for (const content of Array.isArray(contents) ? contents : [contents]) {
     tokens += TURN_TOKENS + countContent(counting, partsOf(content))
   }
-  return tokens + countJson(counting, body.tools)
+  return tokens + TURN_TOKENS
 }
 
 const partsOf = (content: unknown): unknown => (isRecord(content) ? content.parts : content)

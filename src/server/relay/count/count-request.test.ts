@@ -99,6 +99,21 @@ describe('chat', () => {
   })
 })
 
+describe('an embedding request of Gemini', () => {
+  const content = { parts: [{ text: 'a' }] }
+  test.each([
+    ['a text', { content }, 1],
+    ['texts', { requests: [{ content }, { content: { parts: [{ text: 'b' }] } }] }, 2],
+  ])('counts %s without the delimiters of turns', (_, body, tokens) => {
+    expect(count('contents', body)).toBe(tokens)
+  })
+
+  test('never replaces the prompt of a chat', () => {
+    const contents = [{ parts: [{ text: 'a long prompt '.repeat(100) }] }]
+    expect(count('contents', { contents, content, requests: [] })).toBeGreaterThan(300)
+  })
+})
+
 describe('input', () => {
   test.each([
     ['a text', { prompt: 'The answer is' }, 3],

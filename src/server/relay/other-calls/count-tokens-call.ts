@@ -1,12 +1,14 @@
 import type { SurfaceCall } from '../protocols/dialect/surface.ts'
 import { AppError } from '../../app-error.ts'
 import { planRequest } from '../call/plan.ts'
-import { isRecord, parseJson } from '../json/json-value.ts'
+import { parseJson, recordOr } from '../json/json-value.ts'
 import { sendJson, sendText } from '../call/respond/respond.ts'
 import type { Call, RelayParts } from '../call/call.ts'
 import { providerOf } from '../vendors/registry.ts'
 import { sentModel, type RoutableChannel } from '../routing/choose-channel.ts'
 import { receiveCall } from '../call/run-call.ts'
+import type { DialectName } from '../protocols/canonical/chat-request.ts'
+import { decodedBody } from '../transport/decoded-body.ts'
 import { fetchWhole } from '../call/respond/respond-whole.ts'
 
 /**
@@ -33,15 +35,19 @@ export async function countTokens(
     model: input.model,
     bytes: input.body.bytes,
   })
-  sendJson(
-    call,
-    input.surface.dialect === 'gemini' ? { totalTokens: tokens } : { input_tokens: tokens },
-  )
+  sendJson(call, { [COUNT_MEMBERS[input.surface.dialect]]: tokens })
+}
+
+/** Member of the response that contains the count. OpenAI's dialect has no such endpoint. */
+const COUNT_MEMBERS: Readonly<Record<DialectName, string>> = {
+  anthropic: 'input_tokens',
+  gemini: 'totalTokens',
+  openai: '',
 }
 
 /**
  * Returns the response of the first channel that uses the client's dialect; null if there is no
- * such channel.
+ * such channel, or if its response contains no count (an error with status 200, for example).
  */
 async function askProvider(parts: RelayParts, call: Call): Promise<string | null> {
   const { surface, model } = call.input
@@ -59,6 +65,9 @@ async function askProvider(parts: RelayParts, call: Call): Promise<string | null
     bytesMax: () => plan.answerBytesMax(false),
   })
   if (typeof answer === 'string' || answer.status !== 200) return null
-  const body = answer.body.toString('utf8')
-  return isRecord(parseJson(body)) ? body : null
+  const body = await decodedBody(answer)
+  if (typeof body === 'string') return null
+  const text = body.toString('utf8')
+  const count = recordOr(parseJson(text))[COUNT_MEMBERS[surface.dialect]]
+  return typeof count === 'number' ? text : null
 }

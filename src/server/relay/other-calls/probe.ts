@@ -118,7 +118,7 @@ async function judgedAnswer(heard: UpstreamRefusal | AppError, probed: Probed): 
   const plan = { gathers: 'events' as const, upstream: dialect, wire: wireOf(provider) }
   const whole = await streamAsJson(plan, { ...heard, headers: {}, room: null })
   if (typeof whole !== 'string') {
-    return judged(heard, whole.plan.upstream.readAnswer(whole.answer.body), probed)
+    return judged(heard, whole.plan.upstream.readAnswer(whole.answer.body, 'chat'), probed)
   }
   const error = new AppError(whole === 'cut' ? 'upstream_cut' : 'upstream_answer_invalid')
   return failed((language) => error.text(language))

@@ -96,6 +96,19 @@ describe('reranking', () => {
     })
   })
 
+  test('a response without a list of results is unreadable', async () => {
+    const upstream = await startScriptedUpstream((_request, response) => {
+      response.end('{"code":0,"data":{"page":"console"},"msg":"ok"}')
+    })
+    const own = await aClient(setup)
+    const model = aModel()
+    await aRoute(setup, model, { base_url: upstream.url })
+    const body = { model, query: 'q', documents: ['a'] }
+    expect((await post(setup, own, body, { path })).status).toBe(500)
+    await expectNothingCharged(setup, own)
+    await upstream.close()
+  })
+
   test('costs nothing if it failed', async () => {
     const own = await aClient(setup)
     for (const words of ['fail-500', 'error-200', 'html-200', 'fail-empty']) {

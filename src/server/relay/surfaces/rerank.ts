@@ -16,7 +16,7 @@ import type { AnswerReading } from '../protocols/dialect/dialect.ts'
 import { dialects } from '../conversion/dialects.ts'
 import { approximateTokens } from '../count/estimate.ts'
 import { memberBytes, memberValue, scanAnswer, type ScannedBody } from '../json/body-scan.ts'
-import { arrayOr, recordOr } from '../json/json-value.ts'
+import { recordOr } from '../json/json-value.ts'
 import { readOpenaiAnswer } from '../protocols/openai-chat/openai-answer.ts'
 import { readUsage } from '../protocols/openai-chat/usage.ts'
 
@@ -57,11 +57,10 @@ function read(bytes: Buffer, calls: number): AnswerReading {
   const reading = readOpenaiAnswer(bytes)
   if (reading.kind !== 'ok') return reading
   const answer = scanAnswer(bytes)
-  const results = answer === null ? undefined : memberValue(answer, 'results')
-  if (answer === null || (results === undefined && memberValue(answer, 'data') === undefined)) {
-    return { kind: 'malformed' }
-  }
-  if (results !== undefined && arrayOr(results) !== results) return { kind: 'malformed' }
+  if (answer === null) return { kind: 'malformed' }
+  // Voyage names the results `data`.
+  const results = memberValue(answer, 'results') ?? memberValue(answer, 'data')
+  if (!Array.isArray(results)) return { kind: 'malformed' }
   const meta = recordOr(memberValue(answer, 'meta'))
   const billed = recordOr(meta.billed_units)
   const usage =

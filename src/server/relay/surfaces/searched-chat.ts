@@ -65,7 +65,7 @@ const readingWith = (search: Search): Metering['reading'] => ({
 })
 
 function read(bytes: Buffer, search: Search): AnswerReading {
-  const reading = dialects.openai.readAnswer(bytes)
+  const reading = dialects.openai.readAnswer(bytes, 'chat')
   if (reading.kind !== 'ok') return reading
   const answer = recordOr(parseJson(bytes.toString('utf8')))
   const signs = { told: toldIn(search, answer), isShown: isShownIn(answer) }

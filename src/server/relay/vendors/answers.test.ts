@@ -85,6 +85,10 @@ describe('Ollama', () => {
     expect(look(ollama, 'hello')).toEqual({ kind: 'malformed' })
   })
 
+  test.each([ollama, cohere])('an object of another server is no answer', (dialect) => {
+    expect(look(dialect, { code: 0, data: { page: 'console' } })).toEqual({ kind: 'malformed' })
+  })
+
   test('a stream without its last line is incomplete', () => {
     const line = { message: { content: 'Hi' }, done: false }
     expect(stream(ollama, [line]).outcome).toBe('truncated')

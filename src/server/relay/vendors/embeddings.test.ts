@@ -324,6 +324,21 @@ describe('the purpose of the vectors', () => {
     expect(lastBody()).toMatchObject(sent)
   })
 
+  test('may be in an object of its own, like the size', async () => {
+    const model = await served(VERTEX)
+    const path = `/v1beta/models/${model}:embedContent`
+    const embedContentConfig = { taskType, outputDimensionality: 4, title: 'x' }
+    expect((await post(setup, client, { content, embedContentConfig }, { path })).status).toBe(200)
+    expect(lastBody()).toMatchObject({
+      instances: [{ task_type: taskType }],
+      parameters: { outputDimensionality: 4 },
+    })
+    const twice = { content, embedContentConfig, outputDimensionality: 8 }
+    const refused = await post(setup, client, twice, { path })
+    expect(refused.status).toBe(400)
+    expect(refused.text).toContain('outputDimensionality')
+  })
+
   test('is sent to later models of Vertex beside the text', async () => {
     const model = await aServed(VERTEX, 'gemini-embedding-2')
     const body = { model, input: 'one', input_type: 'search_query' }

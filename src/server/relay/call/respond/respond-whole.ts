@@ -22,6 +22,7 @@ import { decodedBody, type Answer } from '../../transport/decoded-body.ts'
 import type { WholeAnswer } from '../../protocols/dialect/stream-output.ts'
 import { measureTold, type Measured, type UsageSource } from './measure.ts'
 import { isGood, sendAnswer } from './respond.ts'
+import { isRecord, parseJson } from '../../json/json-value.ts'
 import { endCall, onEarlyEnd, stayForAnswer, type Call, type RelayParts } from '../call.ts'
 import { settleCall } from '../settle.ts'
 import { hiddenRefusal, refusedAttempt } from '../../errors/upstream-error.ts'
@@ -79,7 +80,7 @@ export async function measureAnswer(
 ): Promise<MeasuredAnswer | AttemptOutcome> {
   const sent = await decodedBody(answer)
   if (typeof sent === 'string') return failedAttempt(call.language, sent)
-  const reading = attempt.upstream.readAnswer(sent)
+  const reading = attempt.upstream.readAnswer(sent, attempt.task)
   if (reading.kind === 'malformed') return failedAttempt(call.language, 'unreadable')
   const error = errorOf(reading, attempt)
   if (reading.kind === 'error' || error !== undefined) {
@@ -240,11 +241,32 @@ function clientAnswer(
   answer: Answer,
   measured: MeasuredAnswer,
 ): ClientAnswer | null {
-  if (convert === null) return { contentType: answer.headers['content-type'], body: measured.body }
+  if (convert === null) {
+    const { body } = measured
+    return { contentType: contentTypeOf(body, answer.headers['content-type']), body }
+  }
   const converted = convert(measured, measured.used)
   if (converted === null) return null
   const body = Buffer.from(JSON.stringify(converted))
   return { contentType: 'application/json; charset=utf-8', body }
+}
+
+const JSON_TYPE = /^application\/(?:.*\+)?json\b/i
+const OBJECT_START = /^\s*\{/
+/** Number of first bytes that distinguish a JSON object from text. */
+const HEAD_BYTES = 64
+
+/**
+ * Returns the media type for the client: the upstream's, unless it labels a JSON object as
+ * something else, which SDKs would return as text.
+ */
+function contentTypeOf(
+  body: Buffer,
+  sent: ClientAnswer['contentType'],
+): ClientAnswer['contentType'] {
+  const mayBeJson = OBJECT_START.test(body.toString('latin1', 0, HEAD_BYTES))
+  if (JSON_TYPE.test(String(sent)) || !mayBeJson) return sent
+  return isRecord(parseJson(body.toString('utf8'))) ? 'application/json' : sent
 }
 
 /**

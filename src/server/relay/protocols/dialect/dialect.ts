@@ -6,6 +6,7 @@ import type { Embedding } from '../canonical/embedding.ts'
 import type { TokenUsage, UsageReading } from '../canonical/token-usage.ts'
 import type { JsonRecord } from '../../json/json-value.ts'
 import type { RequestNotes } from '../canonical/request-notes.ts'
+import type { Task } from './provider.ts'
 import type { RelayError } from './relay-error.ts'
 import type { Steering } from './steering.ts'
 import type { UpstreamTraits } from './traits.ts'
@@ -47,8 +48,11 @@ export interface UpstreamDialect extends AnswerReader {
 
 /** Reads the responses of upstreams that use a dialect. */
 export interface AnswerReader {
-  /** Reads a whole answer with a good status. */
-  readAnswer(bytes: Buffer): AnswerReading
+  /**
+   * Reads a whole answer with a good status. `task`: the task of the request, in a dialect whose
+   * answers differ by task; absent if a stream was joined.
+   */
+  readAnswer(bytes: Buffer, task?: Task): AnswerReading
   /** Makes a reader for one streamed answer. */
   readStream(): StreamReader
   /** Returns the HTTP status that fits an error in an answer with status 200; undefined if unknown. */

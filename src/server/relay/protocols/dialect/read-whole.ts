@@ -6,20 +6,21 @@ import type { AnswerReading, StreamReader } from './dialect.ts'
 
 /**
  * Reads a whole answer with the stream reader of its protocol. `eventsOf`: splits the answer into
- * events; absent: the answer is a single event.
+ * events, or returns null for an object that is no answer; absent: the answer is a single event.
  */
 export function readWhole(
   bytes: Buffer,
   reader: StreamReader,
-  eventsOf: (answer: JsonRecord) => readonly JsonRecord[] = (answer) => [answer],
+  eventsOf: (answer: JsonRecord) => readonly JsonRecord[] | null = (answer) => [answer],
 ): AnswerReading {
   const answer = parseJson(bytes.toString('utf8'))
-  if (!isRecord(answer)) return { kind: 'malformed' }
+  const sent = isRecord(answer) ? eventsOf(answer) : null
+  if (sent === null) return { kind: 'malformed' }
   let id = ''
   let usage: UsageReading = NO_USAGE
   let extras: UsedExtras | undefined
   const said: ChatEvent[] = []
-  for (const event of eventsOf(answer)) {
+  for (const event of sent) {
     const report = reader.read(event)
     if (report.error !== undefined) return { kind: 'error', error: report.error }
     if (report.kind === 'malformed') return { kind: 'malformed' }

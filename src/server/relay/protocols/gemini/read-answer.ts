@@ -57,12 +57,15 @@ const usageOf = (metadata: unknown, searches: Searches): UsageReading =>
   withSearches(readGeminiUsage(metadata, USAGE_TOKENS_MAX, searches.isReadingFree), searches)
 
 const isSilent = (value: JsonRecord): boolean =>
-  arrayOr(value.candidates).length === 0 && !isBlocked(value) && !isEmbedding(value)
+  arrayOr(value.candidates).length === 0 && !isBlocked(value) && !hasVectors(value)
 
 /** Members of which every answer of this dialect has at least one. */
 const ANSWER_MEMBERS = ['candidates', 'promptFeedback', 'usageMetadata', 'embedding', 'embeddings']
 
 const isEmbedding = (value: JsonRecord): boolean => 'embedding' in value || 'embeddings' in value
+
+const hasVectors = ({ embedding, embeddings }: JsonRecord): boolean =>
+  arrayOr(recordOr(embedding).values).length > 0 || arrayOr(embeddings).length > 0
 
 const isAnswer = (value: JsonRecord): boolean => ANSWER_MEMBERS.some((name) => name in value)
 

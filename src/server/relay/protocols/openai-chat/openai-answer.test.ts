@@ -72,7 +72,7 @@ describe('an error with status 200', () => {
     '{"choices": [\n {"text":""}],"code":0,"message":"ok","detail":null,"errors":[]}',
     '{"choices":[{}],"success":true,"detail":"took 3 s"}',
     '{"data":[{"embedding":[1]}],"code":10000,"msg":"success"}',
-    '{"id":"x","data":{"image_urls":["u"]},"base_resp":{"status_code":0}}',
+    '{"id":"x","data":[{"url":"u"}],"base_resp":{"status_code":0}}',
     '{"id":"modr-1","results":[{"flagged":false}]}',
     '{"results":[]}',
   ])('odd, but an answer: %s', (text) => {
@@ -87,6 +87,27 @@ describe('an error with status 200', () => {
     '{"data":null}',
   ])('answers nothing: %s', (text) => {
     expect(read(text)).toEqual({ kind: 'malformed' })
+  })
+
+  test.each([
+    ['chat', '{"code":0,"data":{"page":"console"},"msg":"ok"}'],
+    ['chat', '{"data":{"choices":[{"message":{"content":"x"}}]}}'],
+    ['completions', '{"results":[]}'],
+    ['embeddings', '{"choices":[{"text":"x"}]}'],
+    ['embeddings', '{"object":"list","data":[],"usage":null}'],
+    ['embeddings', '{"code":0,"data":{"page":"console"},"msg":"ok"}'],
+    ['embedContent', '{"data":[ ]}'],
+    ['moderations', '{"data":[{"embedding":[1]}]}'],
+  ] as const)('has no answer to %s: %s', (task, text) => {
+    expect(readOpenaiAnswer(Buffer.from(text), task)).toEqual({ kind: 'malformed' })
+  })
+
+  test.each([
+    ['chat', '{"choices":[{}],"data":null}'],
+    ['embeddings', '{"data":[{"embedding":[1]}]}'],
+    ['moderations', '{"results":[]}'],
+  ] as const)('has an answer to %s: %s', (task, text) => {
+    expect(readOpenaiAnswer(Buffer.from(text), task).kind).toBe('ok')
   })
 
   test.each([[''], ['<html>'], ['null'], ['[]'], ['{"choices":['], ['{} trailing']])(

@@ -4,6 +4,7 @@ import { arrayOr, isRecord, type JsonRecord } from '../../json/json-value.ts'
 import { BROKEN_OFF, errorOf } from './answer-error.ts'
 import { NO_USAGE, USAGE_TOKENS_MAX } from '../canonical/token-usage.ts'
 import type { AnswerReading } from '../dialect/dialect.ts'
+import type { Task } from '../dialect/provider.ts'
 import { eventsOfCompletion } from './read-answer.ts'
 import { readUsage } from './usage.ts'
 
@@ -28,14 +29,25 @@ const ERROR_WORD = Buffer.from('"error"')
 /** `ERROR_WORD`, or found as the finish reason of a choice. */
 const CHOICE_WORDS = [ERROR_WORD, ...BROKEN_OFF.map((reason) => Buffer.from(`"${reason}"`))]
 
+/** Member that contains the answer of a task. Other tasks have readers that check it themselves. */
+const ANSWER_MEMBERS: Readonly<Partial<Record<Task, string>>> = {
+  chat: 'choices',
+  completions: 'choices',
+  embeddings: 'data',
+  embedContent: 'data',
+  batchEmbedContents: 'data',
+  moderations: 'results',
+}
+
 /**
- * Reads a whole answer of any task. Finds the few members that matter and skips the rest, so that
- * megabytes of embeddings or images cost a scan and no objects.
+ * Reads a whole answer. Finds the few members that matter and skips the rest, so that megabytes of
+ * embeddings or images cost a scan and no objects. `task`: the task of the request; if absent, the
+ * answer of any task is accepted.
  */
-export function readOpenaiAnswer(bytes: Buffer): AnswerReading {
+export function readOpenaiAnswer(bytes: Buffer, task?: Task): AnswerReading {
   const answer = scanAnswer(bytes)
   if (answer === null) return { kind: 'malformed' }
-  const isAnswer = holdsAnswer(answer)
+  const isAnswer = holdsAnswer(answer, task)
   if (!isAnswer || mayBeError(answer)) {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
     const error = isRecord(value) ? errorOf(value) : undefined
@@ -52,27 +64,24 @@ export function readOpenaiAnswer(bytes: Buffer): AnswerReading {
 
 /**
  * Whether the body has an answer: choices of text models, `data` of embeddings and images,
- * `results` of moderations and rerankings. The latter two may be empty lists.
+ * `results` of moderations and rerankings. Only the latter may be an empty list.
  */
-function holdsAnswer(answer: ScannedBody): boolean {
-  const range = memberRange(answer, 'choices')
-  if (range !== null && holdsSomething(answer.bytes, range.start)) return true
-  return isThere(answer, 'results') || (isThere(answer, 'data') && !isWrapped(answer))
+function holdsAnswer(answer: ScannedBody, task: Task | undefined): boolean {
+  const only = task && ANSWER_MEMBERS[task]
+  const isExpected = (name: string): boolean => only === undefined || only === name
+  return (
+    ['choices', 'data'].some((name) => isExpected(name) && holdsElements(answer, name)) ||
+    (isExpected('results') && isThere(answer, 'results'))
+  )
 }
 
-/** Whether `data` is a completion that another server has wrapped. */
-function isWrapped(answer: ScannedBody): boolean {
-  const data = memberBytes(answer, 'data')
-  return data?.[0] === OBJECT_START && data.includes('"choices"')
-}
-
-const OBJECT_START = 0x7b
-
-/** Whether a non-empty list begins here. Whitespace bytes are never above 0x20. */
-function holdsSomething(bytes: Buffer, start: number): boolean {
-  let at = start + 1
+/** Whether a member is a non-empty list. Whitespace bytes are never above 0x20. */
+function holdsElements(answer: ScannedBody, name: string): boolean {
+  const bytes = memberBytes(answer, name)
+  if (bytes?.[0] !== LIST_START) return false
+  let at = 1
   while ((bytes[at] ?? LIST_END) <= BLANK) at += 1
-  return bytes[start] === LIST_START && bytes[at] !== LIST_END
+  return bytes[at] !== LIST_END
 }
 
 const BLANK = 0x20

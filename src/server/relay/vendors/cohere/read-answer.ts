@@ -18,11 +18,15 @@ import { readCohereUsage } from './usage.ts'
 export const readCohereAnswer = (bytes: Buffer): AnswerReading =>
   readWhole(bytes, new CohereStreamReader(), eventsOf)
 
-/** Splits a whole response into events; embeddings report usage in `meta`. */
-function eventsOf(answer: JsonRecord): JsonRecord[] {
+/**
+ * Splits a whole response into events; embeddings report usage in `meta`. Null if it is neither a
+ * message nor embeddings.
+ */
+function eventsOf(answer: JsonRecord): JsonRecord[] | null {
   // `message` is an object in a successful response and a text in an error.
   if (typeof answer.message === 'string') return [{ ...answer, type: undefined }]
   const { id, message, finish_reason, usage = answer.meta } = answer
+  if (!isRecord(message) && !isRecord(answer.embeddings)) return null
   const { tool_plan, content, tool_calls } = recordOr(message)
   const deltas = [
     ['tool-plan-delta', { tool_plan }] as const,

@@ -24,7 +24,12 @@ import { arrayOr, recordOr, textOr, type JsonRecord } from '../../json/json-valu
  * "Streaming".
  */
 export const readOllamaAnswer = (bytes: Buffer): AnswerReading =>
-  readWhole(bytes, new OllamaStreamReader(), (answer) => [{ ...answer, done: true }])
+  readWhole(bytes, new OllamaStreamReader(), (answer) =>
+    MEMBERS.some((name) => name in answer) ? [{ ...answer, done: true }] : null,
+  )
+
+/** Members of a chat, of embeddings and of an error: a whole answer has one of them. */
+const MEMBERS = ['message', 'embeddings', 'error']
 
 /** Reads a stream line by line. Each tool call is complete in one line. */
 export class OllamaStreamReader implements StreamReader {
