@@ -26,7 +26,7 @@ let gate = Promise.resolve()
 let open = (): void => {}
 let reserving = 0
 beforeEach(async () => {
-  // Between the duration of a quick reservation here, also on a busy machine, and that of slow ones.
+  // Between the durations of quick reservations, also on a busy machine, and of slow ones.
   setup = await startRelay(undefined, {}, { slowReservationMs: 5000 })
   const { ledger } = setup.app
   const reserve = ledger.reserve.bind(ledger)

@@ -236,7 +236,7 @@ onSqlite('an upstream that', (open) => {
 
   beforeAll(async () => {
     setup = await startRelay(open, {
-      // Long enough for every fault but silence, also for a name that is slowly found to be unknown.
+      // Long enough for every fault but silence, also for a slow lookup of an unknown name.
       RELAY_FIRST_BYTE_TIMEOUT: '3',
       RELAY_WHOLE_ANSWER_TIMEOUT: '3',
       RELAY_IDLE_TIMEOUT: '3',
