@@ -47,6 +47,44 @@ describe('cleaning a text', () => {
   })
 })
 
+describe('where the upstream is', () => {
+  test.each([
+    ['dial api.inner.example:8443', 'dial ***'],
+    ['connect ECONNREFUSED localhost:8080', 'connect ECONNREFUSED ***'],
+    ['from foo_bar.example:443, then x', 'from foo_***, then x'],
+    ['at ..a.example:80 and A.EXAMPLE:80', 'at *** and ***'],
+    ['no address: chat:8000, 12:30, v1.2:10', 'no address: chat:8000, 12:30, v1.2:10'],
+    ['messages[0] and [12:34:56]:80', 'messages[0] and ***'],
+    ['[::1]:8080 and [2001:db8::7] and [a.b]', '*** and *** and [a.b]'],
+  ])('%s', (text, clean) => {
+    expect(withoutSecrets(text, [])).toBe(clean)
+  })
+})
+
+// An error of an upstream may have a megabyte, and often repeats what the client has sent.
+describe('a long text takes no longer than its length demands', () => {
+  const LENGTH = 2 ** 20
+  test.each([
+    'a.',
+    'aa.',
+    'a-',
+    'xoxb-',
+    'org-',
+    '[:',
+    '[::a',
+    'sk-a...',
+    '***-',
+    '1.1.1.',
+    'dial tcp ',
+  ])('%s', (unit) => {
+    const text = unit.repeat(LENGTH / unit.length)
+    const { user, system } = process.cpuUsage()
+    withoutSecrets(`${text} x`, ['secret'])
+    const used = process.cpuUsage({ user, system })
+    expect((used.user + used.system) / 1000).toBeLessThan(2000)
+  })
+})
+
 const KEYS = 'sk-first\nfastgpt-0123456789abcdef.app'
 const row = { type: 1, key: KEYS, base_url: 'https://inner.example:8443/v1', config: '' }
 

@@ -95,19 +95,28 @@ function withoutMaskedKey(run: string): string {
   return run.endsWith('.') && !run.endsWith('..') ? '***.' : '***'
 }
 
-/**
- * Patterns of server addresses: with a port, as an IP address, or after the words of a failed
- * connection.
- */
+/** Patterns of server addresses: IP addresses, and after the words of a failed connection. */
 const PLACES: readonly [pattern: RegExp, clean: string][] = [
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '***'],
-  [/\[[\da-f]*:[\da-f:.]*:[\da-f.]*\](?::\d{1,5})?/gi, '***'],
-  [/\b(?:localhost|[a-z\d-]+(?:\.[a-z\d-]+)*\.[a-z]{2,}):\d{2,5}\b/gi, '***'],
+  [/\[(?=[\da-f]*:[\da-f.]*:)[\da-f:.]{2,45}\](?::\d{1,5})?/gi, '***'],
   [
     /\b(dial (?:tcp|udp)|lookup|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT) [^\s:,]{2,}(?::\d{1,5})?/g,
     '$1 ***',
   ],
 ]
+
+/**
+ * Characters of a host name and a port. Texts may have a million characters, so a match begins only
+ * where its run begins.
+ */
+const WITH_PORT = /(?<![a-z\d.-])([a-z\d.-]+):\d{2,5}\b/gi
+
+/** Hides a host name with its port. A name without a dot may be an ordinary word. */
+const withoutHost = (text: string, host: string): string =>
+  /localhost$|[a-z\d-]\.[a-z]{2,}$/i.test(host.slice(-HOST_END_LENGTH)) ? '***' : text
+
+/** Characters of the longest end of a host name: a top-level domain of 63, and what precedes it. */
+const HOST_END_LENGTH = 65
 
 /** Replaces every occurrence of a secret, addresses of the upstream, and names of its accounts. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
@@ -117,6 +126,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
     .replace(KEY_RUNS, withoutMaskedKey)
     .replace(/\bhttps?:\/\/[^\s"'<>)]+/gi, '***')
     .replace(/\bsk-[\w-]{8,}/g, 'sk-***')
+    .replace(WITH_PORT, withoutHost)
   for (const [pattern, hidden] of [...ACCOUNTS, ...PLACES]) clean = clean.replace(pattern, hidden)
   return clean
 }

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { openBare } from '../db/database.ts'
+import { addChannelSums } from '../ledger/channel-sums.ts'
+import { beginConversion } from '../log/partition/partition-store.ts'
 import { createPartitionsAhead } from '../log/partition/partitions.ts'
-import { aLogRow, anAdmin } from '../test/factories.ts'
+import { aLogRow, anAdmin, aUser } from '../test/factories.ts'
 import type { OpenTestDatabase } from '../test/for-each-database.ts'
 import { plainPostgres } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
@@ -17,6 +20,7 @@ import {
 import { runCommand } from '../test/run-command.ts'
 
 const DAY = 86_400
+const BLOCKED_MS = 10_000
 
 async function started(): Promise<{ setup: RelaySetup; url: string }> {
   const { url, drop } = await createTestDatabase()
@@ -92,6 +96,28 @@ describe('partition-logs', () => {
     expect(data).toMatchObject({ quota: expect.any(Number) })
   })
 
+  // The index of a large log takes many minutes.
+  test('neither blocks changes of users nor the sums of channels while it runs', async () => {
+    const { setup, url } = await started()
+    const [client, admin, user] = [await aClient(setup), await anAdmin(setup), await aUser(setup)]
+    const model = await aServedModel(setup)
+    const conversion = await openBare({ engine: 'postgres', url })
+    expect(await beginConversion(conversion.db)).toBe(true)
+
+    await post(setup, client, chatBody(model))
+    await addChannelSums(setup.database)
+    const { rows: left } = await sql`SELECT id FROM channel_settled`.execute(setup.database.read)
+    const body = { id: user.id, group: 'vip' }
+    const changed = setup.call('PUT', '/api/user/', { as: admin, body })
+    const late = Promise.withResolvers<string>()
+    const timer = setTimeout(() => late.resolve('blocked'), BLOCKED_MS)
+    const outcome = await Promise.race([changed.then(({ json }) => json), late.promise])
+    clearTimeout(timer)
+    await conversion.close()
+    await changed
+    expect({ left, outcome }).toMatchObject({ left: [], outcome: { success: true } })
+  })
+
   test('changes nothing if rows or views are in the way', async () => {
     const { setup, url } = await started()
     await aLogRow(setup, { nowSeconds: setup.clock.nowSeconds() + 400 * DAY })
@@ -104,6 +130,22 @@ describe('partition-logs', () => {
     expect(viewed).toMatchObject({ code: 1 })
     expect(viewed.out).toContain('drop them: calls')
     expect(await kindOf(url)).toEqual({ kind: 'r' })
+  })
+
+  test('months have partitions again after a clock that was ahead is corrected', async () => {
+    const { setup, url } = await started()
+    const now = setup.clock.nowSeconds()
+    expect(await convert(url)).toMatchObject({ code: 0 })
+    await createPartitionsAhead(setup.database, now + 2000 * DAY)
+    // A row of these months came before the correction: its month cannot have a partition.
+    await aLogRow(setup, { nowSeconds: now + 400 * DAY })
+    const made = createPartitionsAhead(setup.database, now + 400 * DAY)
+    await expect(made).rejects.toThrow('logs_rest')
+    await aLogRow(setup, { nowSeconds: now + 435 * DAY })
+    const { rows } = await sql<{ name: string }>`
+      SELECT CAST(tableoid::regclass AS text) AS name FROM logs ORDER BY created_at
+    `.execute(setup.database.read)
+    expect(rows).toEqual([{ name: 'logs_rest' }, { name: expect.stringMatching(/^logs_\d{6}$/) }])
   })
 
   // From that month on it would reject every settlement.

@@ -35,13 +35,15 @@ export interface HourRange {
   until: number
 }
 
-/** Returns the whole hours of a range, or null if it is negative or too long. */
+/** The end of the year 9999: a date cannot be much later. */
+const LATEST_SECONDS = 253_402_300_800
+
+/** Returns the whole hours of a range, or null if it is negative, too long or too late. */
 export function hourRange(start: number, end: number): HourRange | null {
   const from = hourOf(start)
   const until = end + ((SECONDS_PER_HOUR - (end % SECONDS_PER_HOUR)) % SECONDS_PER_HOUR)
-  return end > start && until - from <= DASHBOARD_DAYS_MAX * SECONDS_PER_DAY
-    ? { from, until }
-    : null
+  const isTooLong = until - from > DASHBOARD_DAYS_MAX * SECONDS_PER_DAY
+  return end > start && !isTooLong && until <= LATEST_SECONDS ? { from, until } : null
 }
 
 /**

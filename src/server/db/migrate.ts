@@ -1,6 +1,7 @@
 import { sql, type Kysely, type RawBuilder, type Transaction } from 'kysely'
 import fs from 'node:fs'
 import { setTimeout as passed } from 'node:timers/promises'
+import { AdvisoryLock } from './advisory-locks.ts'
 import type { Queries } from './database.ts'
 import type { Schema } from './schema.ts'
 import { readSetting } from './setting-store.ts'
@@ -112,7 +113,8 @@ export const alone = <T>(
   work: (trx: Transaction<Schema>) => Promise<T>,
 ): Promise<T> =>
   db.transaction().execute(async (trx) => {
-    if (engine === 'postgres') await sql`SELECT pg_advisory_xact_lock(${LOCK})`.execute(trx)
+    if (engine === 'postgres')
+      await sql`SELECT pg_advisory_xact_lock(${AdvisoryLock.migration})`.execute(trx)
     return work(trx)
   })
 
@@ -180,6 +182,3 @@ async function noteContract(trx: Queries, version: number): Promise<void> {
 async function lastContract(db: Queries): Promise<number> {
   return Number((await readSetting(db, CONTRACT)) ?? 0)
 }
-
-/** Arbitrary number; it must be the same in every process. */
-const LOCK = 7_235_501

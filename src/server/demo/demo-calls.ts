@@ -133,7 +133,6 @@ function callOf(draft: Draft, { dice, ratios }: CallSetting): DemoCall {
       bookedFactors(priceAt(price, promptTokens), used, {
         requestedModel: model.name,
         source: 'upstream',
-        priceVersion: ratios.version,
       }),
     ),
     content: price.ratioText,

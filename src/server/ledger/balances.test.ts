@@ -11,6 +11,7 @@ import {
   reservation,
   runBatch,
   settlement,
+  type Account,
   type Books,
 } from '../test/books.ts'
 import { creditUser, redeemCode, setTokenQuota, setUserQuota } from './balances.ts'
@@ -124,6 +125,23 @@ forEachBooks('setting a user quota', (shared) => {
     },
   )
 
+  // A call may cost more than the balance between the reading and the change.
+  test.each([
+    { target: 0, was: 100, after: -50 },
+    { target: 60, was: 100, after: -50 },
+    { target: 170, was: 100, after: 20 },
+    { target: 0, was: undefined, after: 0 },
+  ])(
+    'of -50 to $target, with $was shown to the caller, results in $after',
+    async ({ target, was, after }) => {
+      const { books } = shared
+      const account = await anAccount(books, { quota: 100 })
+      await owe(books, account)
+      expect(await set(books, account.userId, target, was)).toEqual({ before: -50, after })
+      expect(await figuresOf(books, account)).toMatchObject({ quota: after })
+    },
+  )
+
   test('rejects negative amounts, unknown users and fractions of a point', async () => {
     const { books } = shared
     const { userId } = await anAccount(books, { quota: 100 })
@@ -165,7 +183,26 @@ forEachBooks('setting a user quota', (shared) => {
   })
 })
 
+/** Spends 150 points of the 100 that user and token have. */
+async function owe(books: Books, account: Account): Promise<void> {
+  const requestId = newCallId()
+  await runBatch(books, reservation(account, { requestId, amount: 100 }))
+  const call = settlement(account, { requestId, cost: 150 })
+  await runBatch(books, { kind: 'settle', settlement: call })
+}
+
 forEachBooks('setting a token quota', (shared) => {
+  test('takes nothing from what the token owes when it is lowered', async () => {
+    const { books } = shared
+    const account = await anAccount(books, { quota: 1000, tokenQuota: 100 })
+    await owe(books, account)
+    const change = { ...account, target: 10, was: 100, nowSeconds }
+    expect(await inTransaction(books, (trx) => setTokenQuota(trx, change))).toEqual({
+      before: -50,
+      after: -50,
+    })
+  })
+
   test.each([
     { target: 250, was: undefined, after: 250 },
     { target: 200, was: 160, after: 140 },

@@ -243,13 +243,16 @@ async function lockRow(
   return row?.remain_quota ?? null
 }
 
-/** Adopted negative balances may stay negative; no change makes a balance negative. */
+/**
+ * Adopted negative balances and debts may stay negative; no change makes a balance negative, and
+ * lowering one pays no debt.
+ */
 function targetBalance(
   current: number,
   { target, was }: { target: number; was?: number | undefined },
 ): number {
   const wanted = current + (target - (was ?? current))
-  return Math.min(Math.max(wanted, Math.min(0, target)), QUOTA_MAX)
+  return Math.min(Math.max(wanted, Math.min(0, target, current)), QUOTA_MAX)
 }
 
 function assertPoints(amount: number): void {

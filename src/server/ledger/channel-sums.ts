@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { PostgresAdapter, sql } from 'kysely'
 import type { App } from '../app.ts'
-import type { Database } from '../db/database.ts'
+import { AdvisoryLock } from '../db/advisory-locks.ts'
+import type { Database, Queries } from '../db/database.ts'
 
 /**
  * On PostgreSQL the ledger's batches leave the amounts of channels in `channel_settled`, because
@@ -10,7 +11,10 @@ import type { Database } from '../db/database.ts'
 
 const INTERVAL_MS = 2000
 
-/** Adds up what is there now. Does nothing on SQLite, whose batches write the sums themselves. */
+/**
+ * Adds up what is there now, unless another process is doing so. Does nothing on SQLite, whose
+ * batches write the sums themselves.
+ */
 export async function addChannelSums({
   engine,
   write,
@@ -23,6 +27,23 @@ export async function addChannelSums({
     added = rows[0]?.added ?? 0
   }
 }
+
+/**
+ * Waits until no other process adds up, and keeps them from it until the caller's transaction ends.
+ */
+export async function lockChannelSums(trx: Queries): Promise<void> {
+  if (!isPostgres(trx)) return
+  await sql`SELECT pg_advisory_xact_lock(${AdvisoryLock.channelSums})`.execute(trx)
+}
+
+/** Adds up all that is there in the caller's transaction, for work that needs complete sums. */
+export async function addAllChannelSums(trx: Queries): Promise<void> {
+  if (!isPostgres(trx)) return
+  await lockChannelSums(trx)
+  await addChannelSums({ engine: 'postgres', write: trx })
+}
+
+const isPostgres = (trx: Queries): boolean => trx.getExecutor().adapter instanceof PostgresAdapter
 
 /** Adds up at regular intervals, and a last time when it is stopped. */
 export function startChannelSums({ database, trace }: Pick<App, 'database' | 'trace'>): {

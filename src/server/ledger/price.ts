@@ -30,6 +30,8 @@ export interface Price extends LinePrice {
    * One API expect. For a model that is billed per call: its price and the group ratio.
    */
   ratioText: string
+  /** `Ratios.version` of the ratios that it was found in. */
+  version: string
   /** Precomputed factors. */
   factors: Factors
 }
@@ -113,6 +115,7 @@ function computePrice(ratios: Ratios, name: PricedName): Price | null {
     imageCompletionRatio: ofModel(ratios.imageCompletion) ?? null,
     perCall,
     quotaPerUnit: ratios.quotaPerUnit,
+    version: ratios.version,
     pictureFactor: (size, quality) =>
       pictureFactor(ratios.picture, `${pricedAs}(${channelType})`, { size, quality }) ??
       pictureFactor(ratios.picture, pricedAs, { size, quality }) ??

@@ -126,6 +126,37 @@ forEachDatabase('namedLogPage', (open) => {
     }
   })
 
+  test('finds a channel’s calls whose sums are not added up yet', async () => {
+    const call = { model_name: 'fresh', channel_id: 1, quota: 1 }
+    const tokens = { prompt_tokens: 1, completion_tokens: 1 }
+    await database.write
+      .insertInto('logs')
+      .values({
+        ...call,
+        ...tokens,
+        id: 5000,
+        user_id: 1,
+        username: 'user-0',
+        created_at: T + HOURS * HOUR,
+        token_name: 'common',
+        type: LogType.consume,
+        content: '',
+        request_id: '',
+        elapsed_time: 1,
+        is_stream: false,
+        system_prompt_reset: false,
+      })
+      .execute()
+    await database.write
+      .insertInto('channel_settled')
+      .values({ ...call, ...tokens, hour: T + HOURS * HOUR, requests: 1 })
+      .execute()
+    const filter = { ...everything, channel: 1, model_name: 'fresh' }
+    expect(await namedLogPage(database.heavy, filter, null)).toHaveLength(1)
+    await database.write.deleteFrom('channel_settled').execute()
+    await database.write.deleteFrom('logs').where('id', '=', 5000).execute()
+  })
+
   // Through the days of the kept sums, and the hours not yet in them.
   test('finds a channel’s calls also in kept sums', async () => {
     const at = T + 26 * HOUR

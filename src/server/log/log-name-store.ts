@@ -206,14 +206,18 @@ async function placesOfChannel(
   before: number,
 ): Promise<Place[]> {
   async function hoursOf(from: number, until: number): Promise<Place[]> {
-    const rows = await db
-      .selectFrom('channel_usage_hourly')
-      .select('hour')
-      .where('channel_id', '=', channel)
-      .where('model_name', '=', model_name)
-      .where('hour', '>=', from)
-      .where('hour', '<', until)
-      .where('hour', '>', start_timestamp - SECONDS_PER_HOUR)
+    const hoursIn = (table: 'channel_usage_hourly' | 'channel_settled') =>
+      db
+        .selectFrom(table)
+        .select('hour')
+        .where('channel_id', '=', channel)
+        .where('model_name', '=', model_name)
+        .where('hour', '>=', from)
+        .where('hour', '<', until)
+        .where('hour', '>', start_timestamp - SECONDS_PER_HOUR)
+    const rows = await hoursIn('channel_usage_hourly')
+      // Calls of the last seconds, which are not in the sums yet.
+      .union(hoursIn('channel_settled'))
       .orderBy('hour', 'desc')
       .limit(PLACES_MAX + 1)
       .execute()

@@ -6,7 +6,8 @@ export const isPattern = (text: string): boolean => /[*[]/.test(text)
  * these. Takes at most the product of both lengths in steps, for any pattern.
  */
 export function fitsGlob(pattern: string, name: string): boolean {
-  const parts = partsOf(pattern)
+  const { parts, literal } = globOf(pattern)
+  if (!name.includes(literal)) return false
   let part = 0
   let at = 0
   // Position to continue at if the part after the last star did not match.
@@ -28,6 +29,31 @@ export function fitsGlob(pattern: string, name: string): boolean {
     } else return false
   }
   return parts.slice(part).every((left) => left === '*')
+}
+
+/** Bounded, because operators may change their patterns at any time. */
+const KNOWN_MAX = 5000
+const known = new Map<string, Glob>()
+
+interface Glob {
+  parts: readonly string[]
+  /** The longest text that every matching name contains. */
+  literal: string
+}
+
+function globOf(pattern: string): Glob {
+  const split = known.get(pattern)
+  if (split !== undefined) return split
+  const parts = partsOf(pattern)
+  const literals = parts
+    .map((part) => (isPattern(part) ? '*' : part))
+    .join('')
+    .split('*')
+  const literal = literals.reduce((one, other) => (other.length > one.length ? other : one), '')
+  const glob = { parts, literal }
+  if (known.size >= KNOWN_MAX) known.clear()
+  known.set(pattern, glob)
+  return glob
 }
 
 /** Splits a pattern into characters, stars, and classes with their brackets. */

@@ -146,3 +146,13 @@ test('what a model is for', () => {
   expect(of('gemini-2.5-flash-preview-tts')).toEqual([false, true, true])
   expect(of('gemini-1.5-pro')).toEqual([false, true, false])
 })
+
+// A token may name as many models, and its owner may list them as often as they like.
+test('thousands of unknown names take little time', () => {
+  const unused = table({})
+  const { user, system } = process.cpuUsage()
+  for (let count = 0; count < 13_000; count += 1) unused.capabilitiesOf(`m${count.toString(36)}`)
+  for (const name of ['a', '-', 'gpt-']) unused.capabilitiesOf(name.repeat(65_000 / name.length))
+  const used = process.cpuUsage({ user, system })
+  expect((used.user + used.system) / 1000).toBeLessThan(1500)
+})

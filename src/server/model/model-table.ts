@@ -130,8 +130,12 @@ export class ModelTable {
   }
 
   private fits(pattern: string, { key, hyphened }: Names): boolean {
+    const first = pattern.charAt(0)
+    // Most patterns begin with another letter, and a list may ask about thousands of names.
+    const mayBegin = first === '*' || first === '[' || withHyphens(first) === hyphened.charAt(0)
+    if (!mayBegin) return false
     if (!isPattern(pattern)) return pattern === key || withHyphens(pattern) === hyphened
-    return fitsGlob(pattern, key) || fitsGlob(pattern, hyphened)
+    return fitsGlob(pattern, key) || (hyphened !== key && fitsGlob(pattern, hyphened))
   }
 }
 

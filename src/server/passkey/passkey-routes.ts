@@ -9,6 +9,7 @@ import { recordAudit } from '../audit/audit-store.ts'
 import type { Queries } from '../db/database.ts'
 import { serve, type Actor, type Route } from '../http/handler.ts'
 import { hasAnyFactor, isFactorRequired } from '../second-factor/required-factor.ts'
+import { tried } from '../second-factor/tried.ts'
 import { usesDefaultPassword } from '../sign-in/default-password.ts'
 import { rememberBrowser } from '../sign-in/known-browser.ts'
 import { startSession } from '../sign-in/start-session.ts'
@@ -62,10 +63,12 @@ function signInRoutes(app: App): Route[] {
       const party = relyingParty(app, call)
       const challenge = await takeChallenge(app, call, { purpose: 'login', userId: 0 })
       const passkey = await findPasskey(app.database.read, body.id)
-      const { userId } = await checkAssertion(app, party, { challenge, body, passkey })
+      const { userId } = await tried(app, passkey?.userId ?? 0, () =>
+        checkAssertion(app, party, { challenge, body, passkey }),
+      )
       const user = await findUser(app.database.read, userId)
       if (user === undefined || user.status !== UserStatus.enabled) {
-        throw new AppError('user_disabled')
+        throw new AppError('user_disabled').about(user)
       }
       const mustChangePassword = await usesDefaultPassword(app, call, user)
       const data = await startSession(app, call, { user, mustChangePassword })
@@ -114,6 +117,9 @@ function registrationRoutes(app: App): Route[] {
       const nowSeconds = clock.nowSeconds()
       await database.write.transaction().execute(async (trx) => {
         await lockUser(trx, actor.id)
+        if ((await passkeysOf(trx, actor.id)).length >= PASSKEYS_MAX) {
+          throw new AppError('passkey_limit', { max: PASSKEYS_MAX })
+        }
         const isFirst = !(await hasAnyFactor(trx, actor.id))
         const isNew = await insertPasskey(trx, {
           credentialId: credential.id,

@@ -3,6 +3,7 @@ import { TokenStatus } from '../../contract/token.ts'
 import { addChannelSums } from '../ledger/channel-sums.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
+import { startHeldUpstream } from '../test/held-upstream.ts'
 import {
   aClient,
   aModel,
@@ -59,6 +60,25 @@ forEachDatabase('a call is charged', (open) => {
         completion_ratio: completionRatio,
         group_ratio: '1',
       })
+    })
+
+    test('as it was when the call began, and the row names that price list', async () => {
+      const model = aModel()
+      const prices = (ratio: number) =>
+        setup.app.options.set('ModelRatio', JSON.stringify({ [model]: ratio }))
+      await prices(2)
+      const { version } = setup.app.options.ratios()
+      const held = await startHeldUpstream()
+      await aRoute(setup, model, { base_url: held.url })
+      const answer = post(setup, await aClient(setup), chatBody(model))
+      await expect.poll(() => held.asked()).toBe(1)
+      await prices(3)
+      held.release()
+      const { quota, detail } = await bookedCall(setup, requestIdOf(await answer))
+      await held.close()
+      await setup.app.options.set('ModelRatio', '{}')
+      // 12 tokens.
+      expect([quota, detail['model_ratio'], detail['price_version']]).toEqual([24, '2', version])
     })
 
     test('times the ratio of the owner’s group', async () => {

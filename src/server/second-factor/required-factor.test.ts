@@ -6,7 +6,9 @@ import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { softPasskey, type Asked } from '../test/soft-passkey.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
+import { insertPasskey } from '../passkey/passkey-store.ts'
 import { cookieOf } from '../test/visitor.ts'
+import { insertPending } from './second-factor-store.ts'
 
 const REQUIRED = {
   success: false,
@@ -79,6 +81,30 @@ forEachDatabase('a required second factor', (open) => {
     expect(await tokens(user)).toMatchObject({ success: true })
     expect((await server.call('GET', '/api/user/self', { as: { cookie: other } })).status).toBe(401)
     expect((await logIn(user)).data).toMatchObject({ second_factor_methods: ['passkey'] })
+  })
+
+  test('an app that is not enabled yet does not replace the passkey at sign-in', async () => {
+    await server.app.options.set('SecondFactorRequired', 'everybody')
+    const secret = 'JBSWY3DPEHPK3PXP'
+    const passkey = softPasskey(ORIGIN, user.id)
+    await insertPasskey(server.database.write, {
+      credentialId: passkey.id,
+      userId: user.id,
+      name: '',
+      publicKey: passkey.publicKey.toString('base64url'),
+      counter: 0,
+      transports: [],
+      createdAt: 1,
+      usedAt: 0,
+    })
+    const pending = { userId: user.id, secret, codeHashes: ['none'], nowSeconds: 1 }
+    await insertPending(server.database.write, pending)
+    const { flow_token } = Object((await logIn(user)).data)
+    const timestamp = server.clock.nowSeconds() * 1000
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
+    const body = { code, flow_token }
+    const entered = await server.call('POST', '/api/user/login/2fa', { body })
+    expect(entered.message).toBe(errorText('second_factor_missing', 'zh'))
   })
 
   test('system access tokens keep working', async () => {

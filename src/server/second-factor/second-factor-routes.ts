@@ -29,6 +29,7 @@ import {
   replaceRecoveryCodes,
 } from './second-factor-store.ts'
 import { checkCode, endPending, pendingSignIn } from './second-step.ts'
+import { tried } from './tried.ts'
 
 /** Two-factor sign-in: enrolment, sign-in, recovery codes, reset. Paths and members are New API's. */
 export const secondFactorRoutes = (app: App): Route[] => [
@@ -42,10 +43,10 @@ function signInRoutes(app: App): Route[] {
     serve(secondFactorApi.login, async (call) => {
       const { code, flow_token = '' } = call.body
       const pending = await pendingSignIn(app, call, flow_token)
-      await checkCode(app, pending.userId, code)
+      await tried(app, pending.userId, () => checkCode(app, pending.userId, code))
       const user = await findUser(app.database.read, pending.userId)
       if (user === undefined || user.status !== UserStatus.enabled) {
-        throw new AppError('user_disabled')
+        throw new AppError('user_disabled').about(user)
       }
       await endPending(app, call, pending.idHash)
       const { mustChangePassword } = pending
@@ -116,7 +117,7 @@ function ownRoutes(app: App): Route[] {
       const stored = await findSecondFactor(database.read, actor.id)
       if (stored === undefined) throw new AppError('second_factor_missing')
       if (stored.isEnabled) throw new AppError('second_factor_enabled')
-      await checkCode(app, actor.id, body.code)
+      await checkCode(app, actor.id, body.code, { isFirst: true })
       await database.write.transaction().execute(async (trx) => {
         // A set-up in another window may have replaced the secret of this code.
         if (!(await enable(trx, stored, clock.nowSeconds()))) {

@@ -106,14 +106,22 @@ async function spendAdoptedCode(app: App, userId: number, code: string): Promise
 }
 
 /**
- * Checks a code of the authenticator app, or a recovery code, which is used up by it. Wrong codes
+ * Checks a code of the authenticator app, or a recovery code, which is used up by it. A factor that
+ * is not enabled yet proves nothing, except for `isFirst`, the code that enables it. Wrong codes
  * are limited for each user. Throws `second_factor_missing`, `second_factor_wrong`,
  * `second_factor_attempts`.
  */
-export async function checkCode(app: App, userId: number, code: string): Promise<void> {
+export async function checkCode(
+  app: App,
+  userId: number,
+  code: string,
+  { isFirst = false }: { isFirst?: boolean } = {},
+): Promise<void> {
   const { database, rateLimits, clock } = app
   const factor = await findSecondFactor(database.read, userId)
-  if (factor === undefined) throw new AppError('second_factor_missing')
+  if (factor === undefined || !(factor.isEnabled || isFirst)) {
+    throw new AppError('second_factor_missing')
+  }
   const key = `second factor ${userId}`
   // Counted before the comparison, otherwise parallel guesses would all pass.
   if (!(await rateLimits.signIn.take(key))) {

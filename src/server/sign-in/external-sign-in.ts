@@ -83,7 +83,7 @@ async function unboundOwner(
 async function knownUser(app: App, external: External, userId: number): Promise<StoredUser> {
   const { provider, person } = external
   const user = await usableUser(app, userId)
-  refusePrivileged(app, external, user.role)
+  refusePrivileged(app, external, user)
   const renamed = await showIdentity(app.database.write, { provider, label: person.label }, userId)
   if (renamed) await app.database.announce(`user:${userId}`)
   return user
@@ -100,13 +100,13 @@ const CONFIGURABLE_SERVERS: ReadonlySet<ExternalProvider> = new Set(['oidc', 'we
 async function bindUnbound(app: App, external: External, userId: number): Promise<StoredUser> {
   const { provider, names } = external
   const user = await usableUser(app, userId)
-  refusePrivileged(app, external, user.role)
+  refusePrivileged(app, external, user)
   if (
     CONFIGURABLE_SERVERS.has(provider) &&
     isAdmin(user.role) &&
     !isRoot(app.config.OPTIONS_MIN_ROLE)
   ) {
-    throw new AppError('external_admin_unbound', named(names))
+    throw new AppError('external_admin_unbound', named(names)).about(user)
   }
   await app.database.write.transaction().execute((trx) => bindOrThrow(trx, app, external, userId))
   return user
@@ -127,7 +127,9 @@ async function bindOrThrow(
 
 async function usableUser({ database }: App, userId: number): Promise<StoredUser> {
   const user = await findUser(database.read, userId)
-  if (user === undefined || user.status !== UserStatus.enabled) throw new AppError('user_disabled')
+  if (user === undefined || user.status !== UserStatus.enabled) {
+    throw new AppError('user_disabled').about(user)
+  }
   return user
 }
 
@@ -136,11 +138,11 @@ async function usableUser({ database }: App, userId: number): Promise<StoredUser
  * While administrators may change them, no provider can sign in to root, and only one whose
  * identities include their server can sign in to an administrator.
  */
-function refusePrivileged({ config }: App, { names, person }: External, role: number): void {
+function refusePrivileged({ config }: App, { names, person }: External, user: StoredUser): void {
   if (isRoot(config.OPTIONS_MIN_ROLE)) return
-  if (isRoot(role)) throw new AppError('external_root')
-  if (isAdmin(role) && !person.isProven) {
-    throw new AppError('external_admin_unproven', named(names))
+  if (isRoot(user.role)) throw new AppError('external_root').about(user)
+  if (isAdmin(user.role) && !person.isProven) {
+    throw new AppError('external_admin_unproven', named(names)).about(user)
   }
 }
 
@@ -196,7 +198,7 @@ export async function bind(
   user: StoredUser,
   by: ChangedBy,
 ): Promise<void> {
-  refusePrivileged(app, external, user.role)
+  refusePrivileged(app, external, user)
   const { provider, names, person } = external
   const { read } = app.database
   const owner = await identityOwner(read, { provider, subject: person.subject })

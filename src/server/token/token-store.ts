@@ -1,7 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 import type { CaptureMode } from '../../contract/log.ts'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
-import { TOKEN_PREFIX, TokenStatus, type TokenOrder } from '../../contract/token.ts'
+import { NEVER_EXPIRES, TOKEN_PREFIX, TokenStatus, type TokenOrder } from '../../contract/token.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 import type { TokenRow } from '../db/schema.ts'
@@ -275,16 +275,28 @@ export async function setTokenStatus(db: Queries, id: number, status: number): P
  * Stores that a token has expired or is exhausted. Returns false if it does not apply: the token
  * was changed meanwhile, or running calls hold points that may be returned.
  */
-export async function markToken(db: Queries, id: number, status: number): Promise<boolean> {
+export async function markToken(
+  db: Queries,
+  id: number,
+  { status, nowSeconds }: { status: number; nowSeconds: number },
+): Promise<boolean> {
   let update = db
     .updateTable('tokens')
     .set({ status })
     .where('id', '=', id)
     // Also if already stored: several parallel calls may find it, and each needs the result.
     .where('status', 'in', [TokenStatus.enabled, status])
+  if (status === TokenStatus.expired) {
+    update = update
+      .where(sql<number>`coalesce(expired_time, 0)`, '<', nowSeconds)
+      .where(sql<number>`coalesce(expired_time, 0)`, '<>', NEVER_EXPIRES)
+  }
   if (status === TokenStatus.exhausted) {
     update = update
       .where('remain_quota', '<=', 0)
+      .where(({ or, eb }) =>
+        or([eb('unlimited_quota', 'is', null), eb('unlimited_quota', '=', false)]),
+      )
       .where(({ not, exists, selectFrom }) =>
         not(
           exists(

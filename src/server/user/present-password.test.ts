@@ -62,6 +62,14 @@ forEachDatabase('the current password', (open) => {
     expect(await signsIn('a-first-one')).toBe(true)
   })
 
+  test('a first password needs a proof of identity, which a made-up current one is not', async () => {
+    await withoutPassword()
+    server.clock.advanceSeconds(301)
+    const refused = await change(user, { password: 'stolen-password', old_password: 'made-up' })
+    expect(refused.json).toMatchObject({ success: false, code: 'VERIFICATION_REQUIRED' })
+    expect(await signsIn('stolen-password')).toBe(false)
+  })
+
   test('ten wrong guesses lock the access token, not the owner', async () => {
     const guess = (old_password: string) =>
       change({ accessToken }, { password: 'stolen-password', old_password })

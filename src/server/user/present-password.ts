@@ -1,6 +1,7 @@
 import { AppError } from '../app-error.ts'
 import type { App } from '../app.ts'
 import type { Actor } from '../http/handler.ts'
+import { requireProof } from '../http/proof.ts'
 import { hashingCaller } from './password.ts'
 
 /**
@@ -20,16 +21,21 @@ export function requireSession(actor: Actor): void {
  * session may omit it. An access token must send it and cannot set a first password. Wrong
  * passwords are limited as in sign-in, separately for sessions and access tokens, so guesses with a
  * leaked token do not lock out the owner. Throws `old_password_needed`, `old_password_wrong`,
- * `session_needed`, `too_many_password_attempts`, `busy`.
+ * `session_needed`, `proof_required`, `too_many_password_attempts`, `busy`.
  */
 export async function checkPresentPassword(
-  { passwords, rateLimits }: App,
+  app: App,
   call: { actor: Actor; address: string },
   given: string | undefined,
 ): Promise<void> {
   const { actor } = call
-  // Users of an external sign-in provider may have no password yet.
-  if (actor.user.password === '') return requireSession(actor)
+  const { passwords, rateLimits } = app
+  if (actor.user.password === '') {
+    // Users of an external sign-in provider have no password yet, so none that is sent is a proof.
+    requireSession(actor)
+    requireProof(app, actor)
+    return
+  }
   if (given === undefined) {
     if (hasSession(actor)) return
     throw new AppError('old_password_needed')

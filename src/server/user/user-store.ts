@@ -1,6 +1,7 @@
 import { PostgresAdapter, sql } from 'kysely'
 import { PAGE_SIZE, SEARCH_ROWS_MAX } from '../../contract/paging.ts'
 import { isRoot, Role, UserStatus } from '../../contract/user.ts'
+import { AdvisoryLock } from '../db/advisory-locks.ts'
 import type { Queries } from '../db/database.ts'
 import { takeId } from '../db/ids.ts'
 import { contains, isUniqueViolation } from '../db/sql-text.ts'
@@ -191,10 +192,6 @@ export async function insertUser(db: Queries, user: NewUser): Promise<number | n
   return id
 }
 
-/** Arbitrary numbers; they must be the same in every process. */
-const ADMINISTRATION_LOCK = 7_235_502
-const EMAIL_LOCK = 7_235_503
-
 /**
  * Allows one transaction at a time to change roles and status, until it ends. Two admins who demote
  * each other concurrently must not both succeed. On SQLite the transaction already holds the file's
@@ -202,7 +199,7 @@ const EMAIL_LOCK = 7_235_503
  */
 export async function lockAdministration(trx: Queries): Promise<void> {
   if (!(trx.getExecutor().adapter instanceof PostgresAdapter)) return
-  await sql`SELECT pg_advisory_xact_lock(${ADMINISTRATION_LOCK})`.execute(trx)
+  await sql`SELECT pg_advisory_xact_lock(${AdvisoryLock.administration})`.execute(trx)
 }
 
 /**
@@ -215,7 +212,7 @@ export async function isEmailOfOthers(
   userId: number,
 ): Promise<boolean> {
   if (trx.getExecutor().adapter instanceof PostgresAdapter) {
-    const lock = sql`pg_advisory_xact_lock(${EMAIL_LOCK}::int, hashtext(lower(${email})))`
+    const lock = sql`pg_advisory_xact_lock(${AdvisoryLock.email}::int, hashtext(lower(${email})))`
     await sql`SELECT ${lock}`.execute(trx)
   }
   return (await findUsersByEmail(trx, email)).some(({ id }) => id !== userId)

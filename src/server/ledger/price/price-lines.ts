@@ -227,8 +227,6 @@ export type BookedFactors = Omit<PriceFactors, 'debt' | 'dropped' | 'adjusted'>
 interface CallFacts {
   requestedModel: string
   source: PriceFactors['usage_source']
-  /** `Ratios.version`. */
-  priceVersion: string
   /**
    * Maximum number of completion tokens that the balance covered; null or absent if it covered the
    * full request.
@@ -240,7 +238,7 @@ interface CallFacts {
 export function bookedFactors(
   price: Price,
   used: UsedTokens & { reasoningTokens?: number },
-  { requestedModel, source, priceVersion, outputLimit = null }: CallFacts,
+  { requestedModel, source, outputLimit = null }: CallFacts,
 ): BookedFactors {
   const { reasoningTokens = 0 } = used
   return {
@@ -257,7 +255,7 @@ export function bookedFactors(
     completion_tokens: used.completionTokens,
     ...(reasoningTokens === 0 ? {} : { reasoning_tokens: reasoningTokens }),
     usage_source: source,
-    price_version: priceVersion,
+    price_version: price.version,
     ...(outputLimit === null ? {} : { output_limit: outputLimit }),
   }
 }

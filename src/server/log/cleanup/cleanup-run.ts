@@ -4,7 +4,7 @@ import type { App } from '../../app.ts'
 import { recordAudit, type AuditAuthor } from '../../audit/audit-store.ts'
 import { dayAtOrAfter, hourOf } from '../../clock.ts'
 import type { Queries } from '../../db/database.ts'
-import { addChannelSums } from '../../ledger/channel-sums.ts'
+import { addAllChannelSums } from '../../ledger/channel-sums.ts'
 import type { LogOutbox } from '../outbox/outbox.ts'
 import { dropPartitionsBefore } from '../partition/partitions.ts'
 import { deleteOldest } from '../trace/trace-store.ts'
@@ -185,8 +185,8 @@ class Runner {
       last = keys.at(-1) ?? null
       return keys.length
     })
-    // The rows of a cut-off hour are subtracted from the sums of channels, which may still wait.
-    await addChannelSums(database)
+    // Sums that still wait would be added to hours that are gone.
+    await write.transaction().execute(addAllChannelSums)
     // Sums first, so that they never count rows that are gone.
     await this.untilNothing(() =>
       write.transaction().execute((trx) => deleteHourBefore(trx, target)),

@@ -5,6 +5,7 @@ import { hourOf, SECONDS_PER_HOUR } from '../../clock.ts'
 import type { Database, Queries } from '../../db/database.ts'
 import { moveSetting } from '../../db/setting-store.ts'
 import { LOGS_DELETED_BEFORE } from '../../db/setting-names.ts'
+import { addAllChannelSums, lockChannelSums } from '../../ledger/channel-sums.ts'
 import type { CallSums } from '../storage/log-storage.ts'
 import { boundedTarget } from './cleanup.ts'
 
@@ -175,6 +176,7 @@ const KEYS = {
 
 /** Subtracts these rows of an hour from its sums. */
 async function leaveSums(trx: Queries, cutHour: number, ids: readonly number[]): Promise<void> {
+  await addAllChannelSums(trx)
   for (const [table, keys] of Object.entries(KEYS)) {
     const columns = sql.join(keys.map((key) => sql.ref(key)))
     const isSame = sql.join(
@@ -207,6 +209,7 @@ export async function leaveHour(
   hour: number,
   gone: readonly CallSums[],
 ): Promise<void> {
+  await addAllChannelSums(trx)
   for (const [table, keys] of Object.entries(KEYS)) {
     for (const sums of gone) {
       const isSame = sql.join(
@@ -233,10 +236,14 @@ export async function recountHour(
   hour: number,
 ): Promise<void> {
   if (engine === 'postgres') {
+    // In the order in which the addition of the sums takes both locks.
+    await lockChannelSums(trx)
     // A settlement writes its row first, so it is either counted here or added afterwards.
     await sql`LOCK TABLE usage_hourly, channel_usage_hourly IN SHARE ROW EXCLUSIVE MODE`.execute(
       trx,
     )
+    // The rows of sums that still wait are counted here.
+    await addAllChannelSums(trx)
   }
   for (const [table, keys] of Object.entries(KEYS)) {
     const columns = sql.join(keys.map((key) => sql.ref(key)))

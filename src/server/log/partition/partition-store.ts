@@ -1,4 +1,5 @@
 import { sql, type Kysely } from 'kysely'
+import { AdvisoryLock } from '../../db/advisory-locks.ts'
 import type { Queries } from '../../db/database.ts'
 import type { Schema } from '../../db/schema.ts'
 import { monthName, nextMonth } from './month.ts'
@@ -23,16 +24,13 @@ export async function isPartitioned(db: Queries): Promise<boolean> {
   return rows[0]?.kind === 'p'
 }
 
-/** Arbitrary number of the lock that a conversion holds. */
-const CONVERSION = 7_235_502
-
 /**
  * Marks this connection's session as converting, until it ends. Returns false if another session is
  * converting.
  */
 export async function beginConversion(db: Queries): Promise<boolean> {
   const { rows } = await sql<{ is_held: boolean }>`
-    SELECT pg_try_advisory_lock(${sql.lit(CONVERSION)}) AS is_held`.execute(db)
+    SELECT pg_try_advisory_lock(${sql.lit(AdvisoryLock.logConversion)}) AS is_held`.execute(db)
   return rows[0]?.is_held === true
 }
 
@@ -46,7 +44,9 @@ export async function removeLeftOver(trx: Queries): Promise<void> {
       WHERE conrelid = to_regclass('logs') AND conname = ${OLD_TIMES}) AS is_left`.execute(trx)
   if (rows[0]?.is_left !== true) return
   const free = await sql<{ is_free: boolean }>`
-    SELECT pg_try_advisory_xact_lock(${sql.lit(CONVERSION)}) AS is_free`.execute(trx)
+    SELECT pg_try_advisory_xact_lock(${sql.lit(AdvisoryLock.logConversion)}) AS is_free`.execute(
+    trx,
+  )
   if (free.rows[0]?.is_free !== true) return
   await sql`SET LOCAL lock_timeout = ${sql.lit(LOCK_WAIT)}`.execute(trx)
   await sql`ALTER TABLE logs DROP CONSTRAINT IF EXISTS ${sql.ref(OLD_TIMES)}`.execute(trx)
@@ -163,6 +163,8 @@ export async function createMonth(db: Queries, month: number): Promise<void> {
 /** A partition with an upper bound, which is exclusive. */
 export interface Partition {
   name: string
+  /** Null for the first one, which has no lower bound. */
+  start: number | null
   end: number
 }
 
@@ -173,8 +175,10 @@ export async function partitions(db: Queries): Promise<Partition[]> {
     WHERE i.inhparent = to_regclass('logs')
   `.execute(db)
   return rows.flatMap(({ name, bounds }) => {
-    const end = /TO \('(\d+)'\)$/.exec(bounds)?.[1]
-    return end === undefined ? [] : [{ name, end: Number(end) }]
+    const [, start, end] =
+      /^FOR VALUES FROM \('?(\d+|MINVALUE)'?\) TO \('(\d+)'\)$/.exec(bounds) ?? []
+    if (end === undefined) return []
+    return [{ name, start: start === 'MINVALUE' ? null : Number(start), end: Number(end) }]
   })
 }
 

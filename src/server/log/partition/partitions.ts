@@ -17,7 +17,8 @@ type PartitionedDatabase = Pick<Database, 'engine' | 'read' | 'write'>
 
 /**
  * Creates the partitions of the next months, or removes what a killed conversion left. Several
- * processes may do so in parallel.
+ * processes may do so in parallel. Rejects if a month cannot have one, because the partition for
+ * the rest has rows of it; the other months get theirs.
  */
 export async function createPartitionsAhead(
   database: PartitionedDatabase,
@@ -28,12 +29,19 @@ export async function createPartitionsAhead(
     await database.write.transaction().execute(removeLeftOver)
     return
   }
-  const covered = Math.max(0, ...(await partitions(database.read)).map(({ end }) => end))
+  const known = await partitions(database.read)
+  // Not only later months are missing: a clock that was ahead may have left a gap.
+  const isCovered = (month: number): boolean =>
+    known.some(({ start, end }) => (start ?? 0) <= month && month < end)
   let month = monthOf(nowSeconds)
+  let failure: unknown = null
   for (let ahead = 0; ahead < MONTHS_AHEAD; ahead += 1) {
-    if (month >= covered) await createMonth(database.write, month)
+    if (!isCovered(month)) {
+      await createMonth(database.write, month).catch((error: unknown) => (failure ??= error))
+    }
     month = nextMonth(month)
   }
+  if (failure !== null) throw failure
 }
 
 /** Drops the partitions that end before a second. Returns the number of their rows. */

@@ -122,6 +122,7 @@ export class Call {
   /** Ends the call before its response is complete. The stage that is running sets its effect. */
   breakOff: (reason: BreakReason) => void
 
+  private readonly breakOffUnsent: (reason: BreakReason) => void
   private results: Partial<StageResults> = {}
 
   constructor(begun: BegunCall, breakOff: (call: Call, reason: BreakReason) => void) {
@@ -135,7 +136,14 @@ export class Call {
     this.query = begun.query
     this.dialect = begun.dialect
     this.startedMs = begun.startedMs
-    this.breakOff = breakOff.bind(null, this)
+    this.breakOffUnsent = breakOff.bind(null, this)
+    this.breakOff = this.breakOffUnsent
+  }
+
+  /** A channel has failed: until another one is asked, no upstream request is to be stopped. */
+  leaveAttempt(): void {
+    this.onGone = nothing
+    this.breakOff = this.breakOffUnsent
   }
 
   /** The authenticated caller. Stage: `authenticate.ts`. */

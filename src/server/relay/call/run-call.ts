@@ -124,6 +124,7 @@ async function tryChannels(parts: RelayParts, call: Call): Promise<void> {
         return
       }
       if (!mayGoOn(parts, call, outcome, progress)) break
+      call.leaveAttempt()
     }
   } finally {
     // The reservation of a call without a response is released. Closed calls are not changed.

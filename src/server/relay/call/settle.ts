@@ -80,7 +80,6 @@ export function settlementOf(
       ...bookedFactors(price, used, {
         requestedModel: call.input.model,
         source,
-        priceVersion: app.options.ratios().version,
         outputLimit: attempt.outputLimit,
       }),
       ...noteMembers(call.notes),

@@ -79,3 +79,8 @@ export function append(owner: JsonRecord, name: string, values: readonly unknown
   for (const value of values) list.push(value)
   owner[name] = list
 }
+
+/** Adds values to a list. Spread as arguments, a hundred thousand of them overflow the stack. */
+export function appendAll<Value>(list: Value[], values: readonly Value[]): void {
+  for (const value of values) list.push(value)
+}

@@ -14,6 +14,7 @@ import {
   post,
   requestIdOf,
   someTurns,
+  startCall,
   startRelay,
   startScriptedUpstream,
   type RelayClient,
@@ -21,6 +22,7 @@ import {
   type ScriptedUpstream,
 } from '../../test/relay-setup.ts'
 import { aChannel } from '../../test/factories.ts'
+import { lockUser } from '../../user/user-store.ts'
 
 const PROXY_TYPE = 43
 
@@ -41,7 +43,9 @@ onSqlite('a raw proxy channel', (open) => {
         authorization: request.headers.authorization ?? '',
         cookie: request.headers.cookie ?? '',
       })
-      if (request.url?.includes('redirect')) {
+      if (request.url?.includes('dearer')) {
+        void setup.app.options.set('ProxyCallQuota', '500').then(() => response.end('late'))
+      } else if (request.url?.includes('redirect')) {
         response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end('gone')
       } else if (request.url?.includes('cut')) {
         response.writeHead(200, { 'content-length': 100 })
@@ -70,6 +74,34 @@ onSqlite('a raw proxy channel', (open) => {
     await expectAllWell(setup)
     await upstream.close()
     await setup.close()
+  })
+
+  // The points are reserved only after its client has left.
+  test('is not asked for a client that has left before', async () => {
+    seen.length = 0
+    const isHeld = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    const locked = setup.database.write.transaction().execute(async (trx) => {
+      await lockUser(trx, admin.userId)
+      isHeld.resolve()
+      await mayEnd.promise
+    })
+    await isHeld.promise
+    const sent = startCall(setup, admin, 'body', { path: `/v1/oneapi/proxy/${channel}/late` })
+    await eventually(() => setup.app.ledger.pending > 0, 'the reservation')
+    sent.destroy()
+    await someTurns()
+    mayEnd.resolve()
+    await locked
+    await setup.app.ledger.drain()
+    await expectNothingCharged(setup, admin)
+    expect(seen).toEqual([])
+  })
+
+  test('costs what it did when it began', async () => {
+    const answer = await proxy('/dearer')
+    await setup.app.options.set('ProxyCallQuota', '70')
+    expect((await bookedCall(setup, requestIdOf(answer))).quota).toBe(70)
   })
 
   const proxy = (path: string, own = admin, id: number | string = channel) =>

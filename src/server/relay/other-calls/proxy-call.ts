@@ -40,13 +40,17 @@ export async function relayProxy(parts: RelayParts, call: Call, target: ProxyCal
   const url = proxyUrl(channel.baseUrl, target.path)
   if (url === null) throw new AppError('proxy_path_invalid')
   const body = await readCallBody(parts, call)
-  const wanted = exactly(app.options.number('ProxyCallQuota'))
-  const reserved = await reservePoints(parts, call, { ...wanted, tokens: 0 })
+  const cost = app.options.number('ProxyCallQuota')
+  const reserved = await reservePoints(parts, call, { ...exactly(cost), tokens: 0 })
   if (reserved === null) return
+  if (call.isGone) {
+    await app.ledger.release(call.requestId)
+    return
+  }
   const { recorder } = parts
   const attempted = { caller, channel, body, modelRequested: MODEL, modelSent: MODEL }
   const egress = recorder.isOn ? recorder.tapped(parts.egress, call, attempted) : parts.egress
-  await new ProxyRelay({ ...parts, egress }, call, { caller, channel }).run(
+  await new ProxyRelay({ ...parts, egress }, call, { caller, channel, cost }).run(
     requestOf(parts, call, { url, method, body, channel }),
   )
 }
@@ -89,6 +93,8 @@ function requestOf(
 interface Proxied {
   caller: Caller
   channel: RoutableChannel
+  /** In points, as reserved. */
+  cost: number
 }
 
 /**
@@ -183,8 +189,11 @@ class ProxyRelay {
 
 type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>
 
-function settlementOf({ app }: RelayParts, call: Call, { caller, channel }: Proxied): Settlement {
-  const cost = app.options.number('ProxyCallQuota')
+function settlementOf(
+  { app }: RelayParts,
+  call: Call,
+  { caller, channel, cost }: Proxied,
+): Settlement {
   return {
     requestId: call.requestId,
     nowSeconds: app.clock.nowSeconds(),

@@ -119,7 +119,6 @@ const ANSWERED = [
   'accept-ranges',
   'etag',
   'last-modified',
-  'cache-control',
   'retry-after',
 ] as const
 
@@ -130,8 +129,22 @@ export function answeredHeaders(
     const value = headers[name]
     return typeof value === 'string' ? [name, value] : []
   })
-  // The caller's key may not be in `Authorization`, which is the only place that caches check.
-  return headers['cache-control'] === undefined
-    ? [...answered, 'cache-control', 'private']
-    : answered
+  return [...answered, 'cache-control', cachedPrivately(headers['cache-control'])]
+}
+
+/** Directives for shared caches only. */
+const SHARED = /^(?:public|s-maxage=.*)$/i
+
+/**
+ * Returns the upstream's `Cache-Control` for the client's own cache only: the caller's key may not
+ * be in `Authorization`, which is the only place that shared caches check.
+ */
+function cachedPrivately(value: string | string[] | undefined): string {
+  const directives = [value ?? []]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((directive) => directive.trim())
+    .filter((directive) => directive !== '' && !SHARED.test(directive))
+  const isPrivate = directives.some((directive) => /^(?:private|no-store)$/i.test(directive))
+  return (isPrivate ? directives : ['private', ...directives]).join(', ')
 }

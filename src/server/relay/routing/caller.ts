@@ -127,7 +127,9 @@ export function createCallers({ database, clock, trace, options, tokenKeys }: Ap
     onRefused?.(rows)
     const status = statusOfRefusal(rows.token, reason)
     if (status !== null) byKey.delete(rows.key)
-    const isTrue = status === null || (await markToken(database.write, rows.token.id, status))
+    const mark = (kept: number): Promise<boolean> =>
+      markToken(database.write, rows.token.id, { status: kept, nowSeconds: clock.nowSeconds() })
+    const isTrue = status === null || (await mark(status))
     trace.debug({ tokenId: rows.token.id, reason }, 'a token was refused')
     // Reserved quota is not used up yet, and part of it will be released.
     const isHeld = !isTrue && reason === 'token_exhausted'

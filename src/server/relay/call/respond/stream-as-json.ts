@@ -6,7 +6,7 @@ import type {
   AnswerReader,
   AnswerReading,
 } from '../../protocols/dialect/dialect.ts'
-import type { JsonRecord } from '../../json/json-value.ts'
+import { appendAll, type JsonRecord } from '../../json/json-value.ts'
 import { type EventReader, type SseEvent, beginAsEvents, type Wire } from '../../transport/wire.ts'
 import { decodedBody, type Answer, type BodyFault } from '../../transport/decoded-body.ts'
 
@@ -65,7 +65,7 @@ export class Gathering {
     else if (read.kind !== 'malformed' && read.value !== null) {
       this.hasBegun = true
       this.gatherer?.add(read.value)
-      if (read.kind !== 'idle') this.events.push(...read.events)
+      if (read.kind !== 'idle') appendAll(this.events, read.events)
     }
   }
 }

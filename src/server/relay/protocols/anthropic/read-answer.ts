@@ -9,6 +9,7 @@ import { CallAssembly, type AssembledCall } from '../canonical/tool-calls.ts'
 import { countedUsage, USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading, EventReport, StreamReader, AnswerReader } from '../dialect/dialect.ts'
 import {
+  appendAll,
   arrayOr,
   isRecord,
   parseJson,
@@ -251,7 +252,7 @@ export class AnthropicStreamReader implements StreamReader {
 
   private takeText(text: unknown, citations: readonly unknown[]): void {
     this.said += textOr(text).length
-    this.cited.push(...citations)
+    appendAll(this.cited, citations)
   }
 
   private tellCitations(): ChatEvent[] {

@@ -12,7 +12,7 @@ import { wrapSignature } from '../canonical/signature.ts'
 import type { RunSearch } from '../canonical/web-search.ts'
 import type { TokenUsage } from '../canonical/token-usage.ts'
 import type { AnswerHead, StreamHead, StreamPiece, StreamWriter } from '../dialect/dialect.ts'
-import { arrayOr, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
+import { isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 import { clientCallId } from './call-ids.ts'
 import { citationMember, searchBlocks } from './search-blocks.ts'
 import { writeAnthropicUsage } from './usage.ts'
@@ -59,12 +59,19 @@ const sealText = (signature: Signature | null): string =>
 /** Returns the blocks; the citations of a text are in its block. */
 function withCitations(parts: readonly AnswerPart[]): JsonRecord[] {
   const blocks: JsonRecord[] = []
+  /** Citations of the last block; null before its first one. */
+  let citations: JsonRecord[] | null = null
   for (const part of parts) {
     const last = blocks.at(-1)
-    if (part.kind !== 'citation') blocks.push(...writePart(part))
-    else if (last?.type === 'text') {
-      const citations = [...arrayOr(last.citations), citationMember(part.citation)]
-      blocks.splice(-1, 1, { ...last, citations })
+    if (part.kind !== 'citation') {
+      blocks.push(...writePart(part))
+      citations = null
+    } else if (last?.type === 'text') {
+      if (citations === null) {
+        citations = []
+        blocks.splice(-1, 1, { ...last, citations })
+      }
+      citations.push(citationMember(part.citation))
     }
   }
   return blocks

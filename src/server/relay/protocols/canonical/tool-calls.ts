@@ -15,6 +15,8 @@ export interface CallPiece {
 /** A tool call that is still incomplete. */
 export interface AssembledCall extends CallPiece {
   readonly choice: number
+  /** Number within the choice, in the order of `begin`. */
+  readonly place: number
   /** Number within the choice, as in events; null while the call is held back. */
   call: number | null
   /** Arguments that are held back, because the call is or because they may not be an object. */
@@ -34,11 +36,17 @@ export interface AssembledCall extends CallPiece {
 export class CallAssembly {
   private readonly calls = new Map<number, AssembledCall[]>()
   private readonly opened = new Map<number, number>()
+  /** Calls that have a name and are held back, so that `open` reads no others. */
+  private readonly named = new Map<number, Set<AssembledCall>>()
+  /** Calls by choice and id. */
+  private readonly identified = new Map<string, AssembledCall>()
 
   /** Begins a call. Nothing is reported before `add`. */
   begin(choice: number): AssembledCall {
+    const others = this.calls.get(choice)
     const call: AssembledCall = {
       choice,
+      place: others?.length ?? 0,
       call: null,
       id: '',
       name: '',
@@ -48,7 +56,6 @@ export class CallAssembly {
       signature: null,
       isEnded: false,
     }
-    const others = this.calls.get(choice)
     if (others === undefined) this.calls.set(choice, [call])
     else others.push(call)
     return call
@@ -57,9 +64,10 @@ export class CallAssembly {
   add(call: AssembledCall, piece: Partial<CallPiece>): ChatEvent[] {
     const { id = '', name = '', args = '', signature = null } = piece
     if (call.call === null) {
-      call.id ||= id
+      if (call.id === '' && id !== '') this.identify(call, id)
       call.name = joinedName(call.name, name)
       call.signature ??= signature
+      if (name !== '') this.hold(call)
     }
     if (args !== '') {
       call.args += args
@@ -72,10 +80,9 @@ export class CallAssembly {
 
   /** Reports the calls of a choice that have a name, because another part of the answer follows. */
   open(choice: number): readonly ChatEvent[] {
-    if (!this.calls.has(choice)) return NOTHING
-    return this.of(choice).flatMap((call) =>
-      call.name === '' || call.call !== null ? [] : this.report(call),
-    )
+    const named = this.named.get(choice)
+    if (named === undefined) return NOTHING
+    return [...named].toSorted((a, b) => a.place - b.place).flatMap((call) => this.report(call))
   }
 
   /** Ends a call and returns its remaining events. */
@@ -93,9 +100,22 @@ export class CallAssembly {
     return [...this.calls.values()].flat().flatMap((call) => this.end(call))
   }
 
-  /** All calls of a choice, including those that are held back. */
-  of(choice: number): readonly AssembledCall[] {
-    return this.calls.get(choice) ?? []
+  /** The call of a choice with this id, also if it is held back. */
+  find(choice: number, id: string): AssembledCall | undefined {
+    return this.identified.get(`${choice} ${id}`)
+  }
+
+  private identify(call: AssembledCall, id: string): void {
+    call.id = id
+    const key = `${call.choice} ${id}`
+    // The first of several with the same id.
+    if (!this.identified.has(key)) this.identified.set(key, call)
+  }
+
+  private hold(call: AssembledCall): void {
+    const named = this.named.get(call.choice)
+    if (named === undefined) this.named.set(call.choice, new Set([call]))
+    else named.add(call)
   }
 
   private report(call: AssembledCall): ChatEvent[] {
@@ -104,6 +124,7 @@ export class CallAssembly {
     if (call.call === null) {
       const number = this.opened.get(choice) ?? 0
       this.opened.set(choice, number + 1)
+      this.named.get(choice)?.delete(call)
       call.call = number
       events.push({ kind: 'toolCall', choice, call: number, id: call.id, name, signature })
     }
@@ -146,8 +167,8 @@ export const callIdsIn = (messages: readonly Message[]): Set<string> =>
  */
 export function withOwnCallIds(messages: readonly Message[]): readonly Message[] {
   const uses = new Map<string, number>()
-  /** Calls of the turn before that have no result yet, by their original ids. */
-  let waiting = new Map<string, string[]>()
+  /** Calls of the turn before by their original ids, with the number of their results so far. */
+  let waiting = new Map<string, { ids: string[]; answered: number }>()
   /** Last call of each original id. */
   const last = new Map<string, string>()
   const called = (part: AssistantPart): AssistantPart => {
@@ -155,14 +176,19 @@ export function withOwnCallIds(messages: readonly Message[]): readonly Message[]
     const before = uses.get(part.id) ?? 0
     uses.set(part.id, before + 1)
     const id = before === 0 ? part.id : madeId(`${part.id} ${before}`)
-    waiting.set(part.id, [...(waiting.get(part.id) ?? []), id])
+    const others = waiting.get(part.id)
+    if (others === undefined) waiting.set(part.id, { ids: [id], answered: 0 })
+    else others.ids.push(id)
     last.set(part.id, id)
     return { ...part, id }
   }
   const answered = (part: UserPart): UserPart => {
     if (part.kind !== 'toolResult') return part
     const { callId } = part
-    return { ...part, callId: waiting.get(callId)?.shift() ?? last.get(callId) ?? callId }
+    const calls = waiting.get(callId)
+    const next = calls?.ids[calls.answered]
+    if (calls !== undefined) calls.answered += 1
+    return { ...part, callId: next ?? last.get(callId) ?? callId }
   }
   const renamed = messages.map((message, index): Message => {
     if (message.role === 'user') return { role: 'user', parts: message.parts.map(answered) }

@@ -1,7 +1,7 @@
 import type { UsedExtras } from '../../../ledger/price/price-lines.ts'
 import type { ChatEvent } from '../canonical/chat-answer.ts'
 import { NO_USAGE, type UsageReading } from '../canonical/token-usage.ts'
-import { isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
+import { appendAll, isRecord, parseJson, type JsonRecord } from '../../json/json-value.ts'
 import type { AnswerReading, StreamReader } from './dialect.ts'
 
 /**
@@ -26,7 +26,7 @@ export function readWhole(
     id ||= report.id ?? ''
     usage = report.usage ?? usage
     extras = report.extras ?? extras
-    said.push(...(report.events ?? []))
+    appendAll(said, report.events ?? [])
   }
   const events: ChatEvent[] = [{ kind: 'start', id }, ...said, ...(reader.end?.() ?? [])]
   return { kind: 'ok', usage, ...(extras === undefined ? {} : { extras }), events: () => events }

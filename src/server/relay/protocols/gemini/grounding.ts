@@ -20,9 +20,16 @@ export function readGrounding(metadata: unknown, text: string): Grounding {
     .filter((query) => query !== '')
   const pages = arrayOr(groundingChunks).map((chunk) => pageOf(recordOr(recordOr(chunk).web)))
   const found = pages.filter((page) => page !== null)
-  const citations = arrayOr(groundingSupports).flatMap((sent) => {
-    const { segment, groundingChunkIndices } = recordOr(sent)
-    const span = spanOf(recordOr(segment), text)
+  const supports = arrayOr(groundingSupports).map(recordOr)
+  const placeOf = placesIn(
+    text,
+    supports.flatMap(({ segment }) => {
+      const { startIndex, endIndex } = recordOr(segment)
+      return [startIndex, endIndex].filter((index) => typeof index === 'number')
+    }),
+  )
+  const citations = supports.flatMap(({ segment, groundingChunkIndices }) => {
+    const span = spanOf(recordOr(segment), text, placeOf)
     return arrayOr(groundingChunkIndices).flatMap((index): Citation[] => {
       const page = typeof index === 'number' ? pages[index] : undefined
       return page ? [{ ...page, ...span, quote: null }] : []
@@ -36,19 +43,62 @@ function pageOf({ uri, title }: JsonRecord): FoundPage | null {
   return textOr(uri) === '' ? null : { url: textOr(uri), title: textOr(title) || null }
 }
 
+/** A longer answer is not searched for the text of each of its segments. */
+const SEARCHED_MAX = 1_000_000
+
 /**
  * Range of a segment in UTF-16 units. If the candidate has several parts, the segment is located by
  * its text.
  */
-function spanOf({ startIndex, endIndex, text: words }: JsonRecord, text: string) {
-  const bytes = Buffer.from(text)
-  const placeOf = (index: unknown): number =>
-    typeof index === 'number' && index > 0 ? bytes.subarray(0, index).toString('utf8').length : 0
+function spanOf(
+  { startIndex, endIndex, text: words }: JsonRecord,
+  text: string,
+  placeOf: (index: unknown) => number,
+) {
   const [start, end] = [placeOf(startIndex), placeOf(endIndex)]
   const said = textOr(words)
-  const at = said === '' || text.slice(start, end) === said ? -1 : text.indexOf(said)
+  const isPlaced = said === '' || text.length > SEARCHED_MAX || text.slice(start, end) === said
+  const at = isPlaced ? -1 : text.indexOf(said)
   return at < 0 ? { start, end: Math.max(start, end) } : { start: at, end: at + said.length }
 }
+
+/** Returns a function from the given byte offsets to places in the text. */
+function placesIn(text: string, indices: readonly number[]): (index: unknown) => number {
+  const bytes = Buffer.from(text)
+  const places = sizesBefore(indices, {
+    isInside: (index) => ((bytes[index] ?? 0) & 0xc0) === 0x80,
+    sizeOf: (from, to) => bytes.toString('utf8', from, to).length,
+  })
+  return (index) => (typeof index === 'number' ? (places.get(index) ?? 0) : 0)
+}
+
+/**
+ * Returns the size of the text before each offset. Reads the text once: a malicious upstream may
+ * send any number of offsets.
+ */
+function sizesBefore(
+  offsets: readonly number[],
+  {
+    isInside,
+    sizeOf,
+  }: { isInside(offset: number): boolean; sizeOf(from: number, to: number): number },
+): Map<number, number> {
+  const sizes = new Map<number, number>()
+  let at = 0
+  let size = 0
+  for (const offset of new Set(offsets.filter((one) => one > 0).toSorted((a, b) => a - b))) {
+    // Whole characters; a part of one is measured apart.
+    let end = offset
+    while (end > at && isInside(end)) end -= 1
+    size += sizeOf(at, end)
+    at = end
+    sizes.set(offset, size + (end === offset ? 0 : sizeOf(end, offset)))
+  }
+  return sizes
+}
+
+/** Characters of all segments together; further ones are left out. */
+const QUOTED_MAX = 4_000_000
 
 /** Metadata of a candidate for a client; empty if no search ran. */
 export function writeGrounding(
@@ -61,30 +111,41 @@ export function writeGrounding(
   for (const page of [...searches.flatMap(({ found }) => found), ...citations]) {
     if ((pages.get(page.url)?.title ?? null) === null) pages.set(page.url, page)
   }
-  const urls = [...pages.keys()]
-  const bytesTo = (place: number): number => Buffer.byteLength(text.slice(0, place))
-  const supports = new Map<string, JsonRecord & { groundingChunkIndices: number[] }>()
+  const chunks = new Map([...pages.keys()].map((url, index) => [url, index]))
+  const bytesBefore = sizesBefore(
+    citations.flatMap(({ start, end }) => [start, end]),
+    {
+      isInside: (place) => /^[\udc00-\udfff]$/.test(text.charAt(place)),
+      sizeOf: (from, to) => Buffer.byteLength(text.slice(from, to)),
+    },
+  )
+  const supports = new Map<string, { segment: JsonRecord; chunks: Set<number> }>()
+  let quoted = 0
   for (const { url, start, end } of citations) {
     const key = `${start} ${end}`
-    const chunk = urls.indexOf(url)
+    // Every citation is among the pages.
+    const chunk = chunks.get(url) ?? 0
     const known = supports.get(key)
     if (known === undefined) {
+      quoted += Math.max(0, end - start)
+      if (quoted > QUOTED_MAX) continue
       const segment = {
-        startIndex: bytesTo(start),
-        endIndex: bytesTo(end),
+        startIndex: bytesBefore.get(start) ?? 0,
+        endIndex: bytesBefore.get(end) ?? 0,
         text: text.slice(start, end),
       }
-      supports.set(key, { segment, groundingChunkIndices: [chunk] })
-    } else if (!known.groundingChunkIndices.includes(chunk)) {
-      known.groundingChunkIndices.push(chunk)
-    }
+      supports.set(key, { segment, chunks: new Set([chunk]) })
+    } else known.chunks.add(chunk)
   }
   const groundingMetadata = {
     webSearchQueries: searches.flatMap(({ queries }) => queries),
     groundingChunks: [...pages.values()].map(({ url, title }) => ({
       web: { uri: url, title: title ?? url },
     })),
-    groundingSupports: [...supports.values()],
+    groundingSupports: [...supports.values()].map(({ segment, chunks: cited }) => ({
+      segment,
+      groundingChunkIndices: [...cited],
+    })),
   }
   return { groundingMetadata }
 }

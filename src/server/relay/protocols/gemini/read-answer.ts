@@ -4,6 +4,7 @@ import { objectText } from '../canonical/arguments-text.ts'
 import { USAGE_TOKENS_MAX, type UsageReading } from '../canonical/token-usage.ts'
 import type { AnswerReading, EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
 import {
+  appendAll,
   arrayOr,
   isRecord,
   parseJson,
@@ -224,7 +225,7 @@ export class GeminiStreamReader implements StreamReader {
         // The whole answer is in one event: the search belongs before its text.
         const { search, citations } = this.groundingEvents(metadata, choice)
         events.splice(at, 0, ...search)
-        events.push(...citations)
+        appendAll(events, citations)
       } else this.groundings.set(choice, metadata)
     }
     if (!isFinished) return

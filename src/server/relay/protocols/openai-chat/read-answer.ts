@@ -8,6 +8,7 @@ import type { Signature } from '../canonical/chat-request.ts'
 import { unwrapSignature } from '../canonical/signature.ts'
 import type { EventReport, StreamReader, StreamState } from '../dialect/dialect.ts'
 import {
+  appendAll,
   arrayOr,
   isRecord,
   parseJson,
@@ -113,7 +114,7 @@ function readSaid(delta: JsonRecord, choice: number, events: ChatEvent[]): void 
   if (text !== '') events.push({ kind: 'text', choice, text })
   const refusal = textOr(delta.refusal)
   if (refusal !== '') events.push({ kind: 'refusal', choice, text: refusal })
-  if (delta.images !== undefined) events.push(...imagesIn(delta, choice))
+  if (delta.images !== undefined) appendAll(events, imagesIn(delta, choice))
   if (delta.annotations === undefined) return
   for (const citation of citationsIn(arrayOr(delta.annotations))) {
     events.push({ kind: 'citation', choice, citation })
@@ -194,7 +195,7 @@ export class OpenaiStreamReader implements StreamReader {
     this.readThoughts(delta, index, events)
     readSaid(delta, index, events)
     if (events.length > at) events.splice(at, 0, ...this.calls.open(index))
-    if (delta.reasoning_details !== undefined) events.push(...this.readSeals(delta, index))
+    if (delta.reasoning_details !== undefined) appendAll(events, this.readSeals(delta, index))
     if (delta.tool_calls !== undefined || delta.function_call !== undefined) {
       for (const [place, call] of callsOf(delta).entries()) {
         const placed = { choice: index, index: indexOr(call.index, place) }
@@ -243,9 +244,8 @@ export class OpenaiStreamReader implements StreamReader {
    * event of its own.
    */
   private readSeals(delta: JsonRecord, choice: number): ChatEvent[] {
-    const begun = this.calls.of(choice)
     return [...callSeals(delta)].flatMap(([id, signature]): ChatEvent[] => {
-      const call = begun.find((other) => other.id === id)
+      const call = this.calls.find(choice, id)
       if (call === undefined) this.seals.set(id, signature)
       else if (call.call === null) call.signature ??= signature
       else return [{ kind: 'signature', choice, signature }]
