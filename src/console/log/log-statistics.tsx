@@ -25,7 +25,8 @@ function useSums(list: LogList, isWanted: boolean) {
 export function Statistics({ list }: { list: LogList }) {
   return (
     <div className={styles['statistics']}>
-      <Sums list={list} />
+      {/* Forgets the click on every change, so that earlier filters do not show their sums again. */}
+      <Sums key={JSON.stringify(list.filters)} list={list} />
     </div>
   )
 }
@@ -33,9 +34,7 @@ export function Statistics({ list }: { list: LogList }) {
 function Sums({ list }: { list: LogList }) {
   const { t } = useTranslation()
   const quotaText = useQuotaText()
-  const filtered = JSON.stringify(list.filters)
-  const [shownFor, setShownFor] = useState<string | null>(null)
-  const isWanted = shownFor === filtered
+  const [isWanted, setIsWanted] = useState(false)
   const { data, error, refetch } = useSums(list, isWanted)
   const names = {
     quota: t('消耗额度'),
@@ -55,7 +54,7 @@ function Sums({ list }: { list: LogList }) {
           value: i === 0 ? ask : unknown,
         }))}
         onClick={() => {
-          setShownFor(filtered)
+          setIsWanted(true)
           if (isWanted) void refetch()
         }}
       />
