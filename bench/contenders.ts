@@ -14,7 +14,8 @@ import {
   type GatehouseServer,
 } from './gatehouse-server.ts'
 import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
-import { freePort, startServer, type ServerProcess } from './server-process.ts'
+import { freePort } from '../tools/free-port.ts'
+import { startServer, type ServerProcess } from './server-process.ts'
 
 export const SERVER_CORE = 0
 export const LOAD_CORE = 1

@@ -24,7 +24,8 @@ import { signIn } from './management-client.ts'
 import { startPgbouncer } from './pgbouncer.ts'
 import { connect, type RawResponse } from './raw-http.ts'
 import { markdownTable, publish } from './report.ts'
-import { freePort, type ServerProcess } from './server-process.ts'
+import { freePort } from '../tools/free-port.ts'
+import type { ServerProcess } from './server-process.ts'
 
 type Mode = 'synchronous' | 'asynchronous'
 

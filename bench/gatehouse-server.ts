@@ -5,7 +5,8 @@ import path from 'node:path'
 import Database from 'better-sqlite3'
 import pg from 'pg'
 import { startPostgresCluster } from '../tools/postgres-cluster.ts'
-import { freePort, startServer, type ServerProcess } from './server-process.ts'
+import { freePort } from '../tools/free-port.ts'
+import { startServer, type ServerProcess } from './server-process.ts'
 
 export type DatabaseKind = 'sqlite' | 'postgres'
 

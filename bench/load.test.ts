@@ -18,7 +18,7 @@ const options = {
   body: JSON.stringify({ model: 'gpt-4o-mini', messages: [] }),
   connections: 4,
   warmupSeconds: 0.05,
-  seconds: 0.2,
+  seconds: 1,
   expect: 'forty-two',
 }
 
@@ -52,7 +52,7 @@ describe('the load', () => {
     const result = await driveLoad({ ...options, url: fast.url + path })
     expect(result.failed).toBe(0)
     expect(result.answered).toBe(fast.answered())
-    expect(result.perSecond).toBeGreaterThan(100)
+    expect(result.perSecond).toBeGreaterThan(10)
     expect(result.p50Ms).toBeLessThanOrEqual(result.p99Ms)
     await fast.close()
   })
@@ -68,13 +68,14 @@ describe('the load', () => {
 })
 
 test('the stream clients keep streams open and measure the age of their chunks', async () => {
-  const words = '~slow-chunk-30+chunks-12+stamp'
+  const words = '~slow-chunk-30+chunks-40+stamp'
   const body = JSON.stringify({ model: 'gpt-4o-mini', stream: true })
   const streams = { url: `${upstream.url}/${words}${path}`, headers: {}, body, streams: 20 }
   const result = await runStreams({ ...streams, opensPerSecond: 1000 }, null)
   expect(result).toMatchObject({ complete: 20, broken: 0, concurrent: 20 })
   expect(result.chunks).toBeGreaterThan(20)
-  expect(result.p50Ms).toBeLessThan(1000)
+  // Microseconds would be many more.
+  expect(result.p50Ms).toBeLessThan(10_000)
   const refused = { ...streams, url: `${upstream.url}/~fail-500${path}`, opensPerSecond: 1000 }
   const broken = await runStreams(refused, null)
   expect(broken).toMatchObject({ complete: 0, broken: 20 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serverAccount } from '../tools/postgres-cluster.ts'
-import { freePort } from './server-process.ts'
+import { freePort } from '../tools/free-port.ts'
 
 const START_LIMIT_MS = 10_000
 const POLL_MS = 50

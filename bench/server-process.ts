@@ -1,7 +1,5 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { randomInt } from 'node:crypto'
 import { openSync, readFileSync, readdirSync } from 'node:fs'
-import net from 'node:net'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -36,10 +34,6 @@ export type ServerOptions = {
 const READY_TIMEOUT_MS = 60_000
 const READY_POLL_MS = 20
 const STOP_TIMEOUT_MS = 90_000
-/** Below Linux's ephemeral port range, in which a free port may be taken at any time. */
-const PORT_MIN = 20_000
-const PORT_MAX = 32_000
-const PORT_TRIES = 50
 const KIBIBYTES_PER_MEBIBYTE = 1024
 /** Linux reports processor time in this unit, regardless of the kernel's own tick. */
 const TICKS_PER_SECOND = 100
@@ -163,20 +157,4 @@ function sumOfTree(pid: number, figure: (pid: number) => number): number {
   } catch {
     return 0
   }
-}
-
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = randomInt(PORT_MIN, PORT_MAX)
-    if (await canListen(port)) return port
-  }
-  throw new Error(`no free port between ${PORT_MIN} and ${PORT_MAX}`)
-}
-
-function canListen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = net.createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

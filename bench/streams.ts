@@ -8,7 +8,8 @@ import { parseArgs } from 'node:util'
 import { createGatehouse, ROOT_PASSWORD, type DatabaseKind } from './gatehouse-server.ts'
 import { createChannel, createToken, giveQuota, signIn } from './management-client.ts'
 import { describeMachine, machineClock, markdownTable, publish } from './report.ts'
-import { freePort, startServer, type ServerProcess } from './server-process.ts'
+import { freePort } from '../tools/free-port.ts'
+import { startServer, type ServerProcess } from './server-process.ts'
 import { runStreams, type StreamResult } from './stream-clients.ts'
 
 const SERVER_CORE = 0

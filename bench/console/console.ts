@@ -11,7 +11,7 @@ import { launchBrowser } from '../../e2e/browser.ts'
 import { ROOT_PAGES, VISITOR_PAGES, type PageAddress } from '../../e2e/page-list.ts'
 import { createGatehouse, ROOT_PASSWORD } from '../gatehouse-server.ts'
 import { describeMachine, machineClock, markdownTable, median, publish } from '../report.ts'
-import { freePort } from '../server-process.ts'
+import { freePort } from '../../tools/free-port.ts'
 
 const LIGHTHOUSE = 'lighthouse@13.5.0'
 const CATEGORIES = ['performance', 'accessibility', 'best-practices', 'seo'] as const

@@ -22,7 +22,8 @@ import {
 import { signIn } from '../management-client.ts'
 import { connect } from '../raw-http.ts'
 import { markdownTable, publish } from '../report.ts'
-import { freePort, type ServerProcess } from '../server-process.ts'
+import { freePort } from '../../tools/free-port.ts'
+import type { ServerProcess } from '../server-process.ts'
 import { otherVersion, type OtherVersion } from './other-version.ts'
 
 type UpgradeReport = {

@@ -64,12 +64,10 @@ test('workers share a port and their metrics, and are replaced without a failed 
     expect(response.status).toBe(200)
     await response.text()
   }
-  const metrics = await fetch(`${server.address}metrics`)
-  const text = await metrics.text()
-  expect(metrics.status).toBe(200)
+  const metrics = async (): Promise<string> => (await fetch(`${server.address}metrics`)).text()
   // Each worker served a share; the one that reports counts the calls of all.
-  expect(text).toContain('gatehouse_api_calls_total{status="200"} 20')
-  expect(text).toMatch(/gatehouse_build_info\{version="[^"]+"\} 1/)
+  await expect.poll(metrics).toContain('gatehouse_api_calls_total{status="200"} 20')
+  expect(await metrics()).toMatch(/gatehouse_build_info\{version="[^"]+"\} 1/)
 
   const end = keepCalling(server.address)
   server.program.kill('SIGHUP')

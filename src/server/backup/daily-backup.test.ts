@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { SECONDS_PER_DAY, SECONDS_PER_HOUR } from '../clock.ts'
 import { mailThrough, startMailbox, type Mailbox } from '../test/mailbox.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
@@ -14,11 +14,14 @@ const folder = path.join(parent, 'backups')
 
 beforeAll(async () => {
   const file = path.join(parent, 'gatehouse.db')
+  // The server's own timer must not make the backups that the tests make by hand.
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   server = await startTestServer(() => Promise.resolve({ engine: 'sqlite', path: file }), {
     SQLITE_PATH: file,
     BACKUP_DIR: folder,
     BACKUP_KEEP: '2',
   })
+  vi.useRealTimers()
   mailbox = await startMailbox()
   await mailThrough(server, mailbox)
   await server.database.write

@@ -2,7 +2,6 @@ import Sqlite from 'better-sqlite3'
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { startFastUpstream } from '../../../tools/fake-upstream/fast-upstream.ts'
 import { openDatabase } from './open-database.ts'
@@ -32,22 +31,23 @@ const relayed = async (url: string): Promise<number> => {
   return response.status
 }
 
-/** Makes calls one after another until stopped; returns the number of successful ones. */
-function keepCalling(url: string): { stop(): Promise<number> } {
+/** Makes calls one after another until stopped; counts the successful ones. */
+function keepCalling(url: string): { answered(): number; stop(): Promise<number> } {
   const stopper = new AbortController()
-  const worker = async (): Promise<number> => {
-    let answered = 0
+  let answered = 0
+  const worker = async (): Promise<void> => {
     while (!stopper.signal.aborted) {
       expect(await relayed(url)).toBe(200)
       answered += 1
     }
-    return answered
   }
   const workers = Promise.all(Array.from({ length: 4 }, worker))
   return {
+    answered: () => answered,
     async stop() {
       stopper.abort()
-      return (await workers).reduce((sum, count) => sum + count, 0)
+      await workers
+      return answered
     },
   }
 }
@@ -94,9 +94,10 @@ test('a backup made under load starts elsewhere: books, sessions, tokens and set
   const cookie = signedIn.headers.getSetCookie().map((set) => set.split(';')[0])
 
   const load = keepCalling(server.url)
-  await sleep(300)
+  await expect.poll(load.answered).toBeGreaterThan(10)
   const backup = await runIn(cwd, ['backup', '--to', to], env)
-  await sleep(100)
+  const inBackupMost = load.answered()
+  await expect.poll(load.answered).toBeGreaterThan(inBackupMost + 10)
   const answered = await load.stop()
   expect(backup).toMatchObject({ code: 0, err: '' })
   const folder = backupIn(to)

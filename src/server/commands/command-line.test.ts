@@ -11,6 +11,7 @@ import { loadModelData } from '../model/model-data-store.ts'
 import { openDatabase } from './open-database.ts'
 import { newFolder } from '../test/one-api-databases.ts'
 import { createTestDatabase } from '../test/postgres.ts'
+import { freePort } from '../../../tools/free-port.ts'
 import { runCommand } from '../test/run-command.ts'
 import { PROGRAM, runProgram } from '../test/run-program.ts'
 import { packageVersion } from '../version.ts'
@@ -32,15 +33,6 @@ async function serve(env: Record<string, string>) {
     void started.ended.then(({ err }) => reject(new Error(`it ended early: ${err}`)))
   })
   return { url, ...started }
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A server that listens on a port has an address of this kind.
-  const { port } = server.address() as AddressInfo
-  server.close()
-  return String(port)
 }
 
 const signIn = async (url: string, password: string): Promise<unknown> => {
@@ -108,7 +100,7 @@ test('serve creates root with the default password on loopback, stops on SIGTERM
 
 test('health says whether the server that these settings start takes calls', async () => {
   const env = { DATA_DIR: newFolder(), HOST: '0.0.0.0', BASE_PATH: '/gatehouse/' }
-  const PORT = await freePort()
+  const PORT = String(await freePort())
   const before = await start(['health'], { ...env, PORT }).ended
   expect(before).toEqual({
     code: 1,
@@ -140,7 +132,7 @@ test('a unit file of One API may name a folder for its log', async () => {
 })
 
 test('a server whose output is not read continues, and ends on SIGTERM', async () => {
-  const PORT = await freePort()
+  const PORT = String(await freePort())
   const { program, ended } = start(['serve'], { DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' })
   program.stdout.destroy()
   await expect
@@ -151,7 +143,7 @@ test('a server whose output is not read continues, and ends on SIGTERM', async (
 })
 
 test('a server whose output fails continues, and ends', async () => {
-  const PORT = await freePort()
+  const PORT = String(await freePort())
   const { PATH = '' } = process.env
   const env = { PATH, DATA_DIR: newFolder(), PORT, LOG_FORMAT: 'json' }
   // Opened for reading, so every write fails, as on a full disk.

@@ -20,7 +20,7 @@ import {
 import { runCommand } from '../test/run-command.ts'
 
 const DAY = 86_400
-const BLOCKED_MS = 10_000
+const BLOCKED_MS = 60_000
 
 async function started(): Promise<{ setup: RelaySetup; url: string }> {
   const { url, drop } = await createTestDatabase()
@@ -105,8 +105,12 @@ describe('partition-logs', () => {
     expect(await beginConversion(conversion.db)).toBe(true)
 
     await post(setup, client, chatBody(model))
-    await addChannelSums(setup.database)
-    const { rows: left } = await sql`SELECT id FROM channel_settled`.execute(setup.database.read)
+    // The server's own timer may be adding up at this moment.
+    const left = async () => {
+      await addChannelSums(setup.database)
+      return (await sql`SELECT id FROM channel_settled`.execute(setup.database.read)).rows
+    }
+    await expect.poll(left).toEqual([])
     const body = { id: user.id, group: 'vip' }
     const changed = setup.call('PUT', '/api/user/', { as: admin, body })
     const late = Promise.withResolvers<string>()
@@ -115,7 +119,7 @@ describe('partition-logs', () => {
     clearTimeout(timer)
     await conversion.close()
     await changed
-    expect({ left, outcome }).toMatchObject({ left: [], outcome: { success: true } })
+    expect(outcome).toMatchObject({ success: true })
   })
 
   test('changes nothing if rows or views are in the way', async () => {

@@ -18,13 +18,16 @@ import {
   promptPoolOf,
 } from './postgres-pool.ts'
 
+/** Half of it is longer than any query here takes on a busy machine. */
+const SILENCE_MS = 4000
+
 let database: TestDatabase
 let link: PostgresLink
 let pool: pg.Pool
 beforeEach(async () => {
   database = await createTestDatabase()
   link = await linkTo(database.url)
-  pool = poolOf(link.url, { max: 1, silenceMs: 500 })
+  pool = poolOf(link.url, { max: 1, silenceMs: SILENCE_MS })
 })
 afterEach(async () => {
   await pool.end()
@@ -117,7 +120,7 @@ describe('a server without free connections', () => {
     const startedMs = performance.now()
     const refused = failureOf(connectionsOf(few).connect())
     expect(isOutage(await refused)).toBe(true)
-    expect(performance.now() - startedMs).toBeLessThan(5000)
+    expect(performance.now() - startedMs).toBeLessThan(30_000)
     for (const client of taken) client.release()
     await others.end()
   })
@@ -133,7 +136,7 @@ test('the server stops in time if the database does not respond', async () => {
   const startedMs = performance.now()
   await server.close()
   await opened.close()
-  expect(performance.now() - startedMs).toBeLessThan(25_000)
+  expect(performance.now() - startedMs).toBeLessThan(60_000)
 })
 
 describe('the heartbeat of a live process', () => {
@@ -199,7 +202,7 @@ describe('a listening connection', () => {
   beforeEach(async () => {
     heard.length = 0
     listener = await listenTo(link.url, 'news', {
-      silenceMs: 400,
+      silenceMs: SILENCE_MS,
       onMessage: (message) => heard.push(message),
       onGap: () => heard.push('a gap'),
     })
@@ -216,7 +219,8 @@ describe('a listening connection', () => {
           WHERE pid <> pg_backend_pid() AND datname = current_database()`,
       )
       await gapsAre(round)
-      expect(await listening()).toBe(1)
+      // The process of the former connection may still be ending.
+      await expect.poll(listening).toBe(1)
     }
   })
 
@@ -228,7 +232,7 @@ describe('a listening connection', () => {
   })
 
   test('is closed if the server rejects LISTEN', async () => {
-    const unheard = { silenceMs: 400, onMessage: () => {}, onGap: () => {} }
+    const unheard = { silenceMs: SILENCE_MS, onMessage: () => {}, onGap: () => {} }
     await expect(listenTo(link.url, 'no name', unheard)).rejects.toThrow('syntax error')
     await expect.poll(listening).toBe(1)
   })
@@ -272,7 +276,7 @@ describe('long-running work', () => {
    * Milliseconds: longer than the statement that lifts the limit may take, to which it applies too,
    * and the longer wait that a limit in force ends.
    */
-  const LIMIT_MS = 400
+  const LIMIT_MS = 1000
   const WAIT_MS = LIMIT_MS + 100
 
   test.each(limits)('is not ended by the %s of the database', async (limit) => {

@@ -61,8 +61,8 @@ function call(egress: Egress, url: string, proxy?: string): Promise<string> {
       method: 'GET',
       headers: {},
       body: null,
-      firstByteTimeoutMs: 2000,
-      idleTimeoutMs: 2000,
+      firstByteTimeoutMs: 60_000,
+      idleTimeoutMs: 60_000,
       ...(proxy === undefined ? {} : { proxy }),
     },
     {
@@ -132,7 +132,7 @@ describe('with any permission', () => {
   ])('%s is rejected without a connection', async (host) => {
     const started = performance.now()
     expect(await call(egressOf({ allowPrivate: true }), `http://${host}:${port}/x`)).toBe('refused')
-    expect(performance.now() - started).toBeLessThan(1000)
+    expect(performance.now() - started).toBeLessThan(10_000)
   })
 
   test.each(['http://[::1%25lo]/', 'http://', 'not a url', 'http://a b/', 'file:///etc/passwd'])(

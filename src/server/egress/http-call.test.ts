@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 const call = (path: string, over: Partial<HttpCall> = {}) =>
-  callHttp(egress, { url: base + path, method: 'GET', timeoutMs: 2000, bytesMax: 1000, ...over })
+  callHttp(egress, { url: base + path, method: 'GET', timeoutMs: 60_000, bytesMax: 1000, ...over })
 const reasonOf = async (answer: Promise<unknown>): Promise<string> => {
   const error = await answer.catch((thrown: unknown) => thrown)
   return error instanceof HttpCallFailed ? error.reason : 'answered'
@@ -67,7 +67,7 @@ test.each([
 test('private addresses require the operator’s permission', async () => {
   const strict = createEgress({ allowPrivate: false })
   for (const url of [base, base.replace('127.0.0.1', 'localhost')]) {
-    const answer = callHttp(strict, { url, method: 'GET', timeoutMs: 2000, bytesMax: 10 })
+    const answer = callHttp(strict, { url, method: 'GET', timeoutMs: 60_000, bytesMax: 10 })
     expect(await reasonOf(answer)).toBe('refused')
   }
   await strict.close()

@@ -35,7 +35,7 @@ forEachDatabase('endpoints for operators', (open) => {
       ['GET', 'HEAD'].map((method) => server.call(method, '/readyz')),
     )
     expect(answers.map(({ status }) => status)).toEqual([503, 503])
-    expect(performance.now() - begunMs).toBeLessThan(5000)
+    expect(performance.now() - begunMs).toBeLessThan(20_000)
     // Figures that need no database are still reported.
     const { status, text } = await server.call('GET', '/metrics')
     expect(status).toBe(200)

@@ -5,7 +5,7 @@ import { startRelay, type RelaySetup } from '../test/relay-setup.ts'
 
 let setup: RelaySetup
 beforeAll(async () => {
-  const times = { headMs: 100, checkMs: 20, bodyMs: 100, relayBodyMs: 100, restMs: 100 }
+  const times = { headMs: 100, checkMs: 20, bodyMs: 100, relayBodyMs: 100 }
   setup = await startRelay(undefined, {}, times)
 })
 afterAll(() => setup.close())

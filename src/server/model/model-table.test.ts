@@ -93,9 +93,10 @@ test('every override has a source and patterns that can match', () => {
 
 test('a cached lookup costs less than a microsecond', () => {
   capabilitiesOf({ model: 'gpt-5.2', type: 1 })
-  const started = performance.now()
+  const before = process.threadCpuUsage()
   for (let call = 0; call < 100_000; call++) capabilitiesOf({ model: 'gpt-5.2', type: 1 })
-  expect(performance.now() - started).toBeLessThan(1000)
+  const { user, system } = process.threadCpuUsage(before)
+  expect((user + system) / 1000).toBeLessThan(1000)
 })
 
 /** Prices depend on these. */

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { TokenStatus } from '../../contract/token.ts'
-import { addChannelSums } from '../ledger/channel-sums.ts'
+import { addAllChannelSums } from '../ledger/channel-sums.ts'
 import { findLimits, saveLimits } from '../limit/limit-store.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
 import { startHeldUpstream } from '../test/held-upstream.ts'
@@ -196,7 +196,7 @@ forEachDatabase('a call is charged', (open) => {
         used_quota: COST,
         accessed_time: setup.clock.nowSeconds(),
       })
-      await addChannelSums(database)
+      await database.write.transaction().execute(addAllChannelSums)
       const { used_quota } = await database.read
         .selectFrom('channels')
         .select('used_quota')
@@ -266,7 +266,7 @@ forEachDatabase('a call is charged', (open) => {
       const limits = await findLimits(setup.database.read, user)
       const oneCall = { ...limits, requests_per_minute: 1, calls_at_once: 1 }
       await saveLimits(setup.database.write, user, oneCall)
-      const body = chatBody(await twoPrices('slow-500', 10), { max_tokens: 500 })
+      const body = chatBody(await twoPrices('slow-2000', 10), { max_tokens: 500 })
       const call = post(setup, client, body)
       await eventually(
         async () => (await heldPoints(setup, client.userId)) >= 5000,

@@ -230,13 +230,13 @@ describe('clients that go away', () => {
     // A call that was forgotten would keep the server from stopping.
     const stoppingMs = performance.now()
     await setup.close()
-    expect(performance.now() - stoppingMs).toBeLessThan(10_000)
+    expect(performance.now() - stoppingMs).toBeLessThan(25_000)
   })
 
   test('500 together are all detected and settled once, and delay no other call', async () => {
     const setup = await startRelay()
     const client = await aClient(setup, { quota: 100_000_000 })
-    const model = await aServedModel(setup, 'chunks-600+tokens-600+slow-chunk-100+no-usage')
+    const model = await aServedModel(setup, 'chunks-3000+tokens-3000+slow-chunk-100+no-usage')
     const quick = await aServedModel(setup)
     const count = 500
     const answers = await Promise.all(

@@ -24,7 +24,10 @@ import {
 } from '../test/relay-setup.ts'
 import { useRelaySetup } from '../test/use-relay.ts'
 
-/** Every limit here is one second; the tests of a group wait side by side. */
+/**
+ * Limits of a few seconds, because the calls that end in time are slow on a busy machine, too. The
+ * tests of a group wait side by side.
+ */
 
 const TIMED_OUT = { code: 'upstream_timeout', status: 504 } as const
 
@@ -42,9 +45,9 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
   let setup: RelaySetup
   useRelaySetup((started) => (setup = started), {
     settings: {
-      RELAY_FIRST_BYTE_TIMEOUT: '1',
-      RELAY_WHOLE_ANSWER_TIMEOUT: '1',
-      RELAY_IDLE_TIMEOUT: '1',
+      RELAY_FIRST_BYTE_TIMEOUT: '4',
+      RELAY_WHOLE_ANSWER_TIMEOUT: '4',
+      RELAY_IDLE_TIMEOUT: '4',
     },
   })
 
@@ -162,7 +165,7 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
   )
 
   test('is not one that sends slowly but steadily', async () => {
-    const model = await aServedModel(setup, 'slow-chunk-300')
+    const model = await aServedModel(setup, 'slow-chunk-1000')
     const answer = await stream(setup, await aClient(setup), chatBody(model))
     expect(eventsOf(answer.text()).at(-1)).toBe('[DONE]')
   })
@@ -170,14 +173,14 @@ describe.concurrent('an upstream that is silent for longer than it may be', () =
 
 describe.concurrent('of an answer in one piece nothing comes before all of it is made', () => {
   let setup: RelaySetup
-  useRelaySetup((started) => (setup = started), { settings: { RELAY_FIRST_BYTE_TIMEOUT: '1' } })
+  useRelaySetup((started) => (setup = started), { settings: { RELAY_FIRST_BYTE_TIMEOUT: '2' } })
 
   test.for([
     ['an answer gets five times as long as a stream', '/v1/chat/completions', false, 200],
     ['a stream does not', '/v1/chat/completions', true, 504],
     ['a recording does', '/v1/audio/speech', false, 200],
   ] as const)('%s', async ([, path, isStream, status]) => {
-    const model = await aServedModel(setup, 'slow-2000')
+    const model = await aServedModel(setup, 'slow-4000')
     const body = { ...chatBody(model, { stream: isStream }), input: 'hello', voice: 'a' }
     const answer = await post(setup, await aClient(setup), body, { path })
     expect(answer.status).toBe(status)
@@ -186,7 +189,7 @@ describe.concurrent('of an answer in one piece nothing comes before all of it is
   test('a raw call does, since its format is unknown', async () => {
     const channel = await aChannel(setup, {
       type: ChannelTypeNumber.proxy,
-      base_url: `${setup.upstream.url}/~slow-2000`,
+      base_url: `${setup.upstream.url}/~slow-4000`,
       models: '',
     })
     const admin = await aClient(setup, { role: Role.admin })
@@ -200,13 +203,14 @@ describe.concurrent('of an answer in one piece nothing comes before all of it is
     const began = performance.now()
     const path = '/v1/messages/count_tokens'
     expect((await post(setup, await aClient(setup), chatBody(model), { path })).status).toBe(200)
-    expect(performance.now() - began).toBeLessThan(4000)
+    // Whole answers may take 10 seconds.
+    expect(performance.now() - began).toBeLessThan(9000)
   })
 })
 
 describe.concurrent('a call that takes longer than the operator allows', () => {
   let setup: RelaySetup
-  useRelaySetup((started) => (setup = started), { settings: { RELAY_TIMEOUT: '1' } })
+  useRelaySetup((started) => (setup = started), { settings: { RELAY_TIMEOUT: '3' } })
 
   test.for([
     ['hang', false],
@@ -235,7 +239,7 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
 
   test('with half a stream: an error event, and the half is charged', async () => {
     const client = await aClient(setup)
-    const model = await aServedModel(setup, 'chunks-40+tokens-40+slow-chunk-100')
+    const model = await aServedModel(setup, 'chunks-80+tokens-80+slow-chunk-100')
     const answer = await stream(setup, client, chatBody(model))
     expect(answer.end).toBe('complete')
     expect(eventsOf(answer.text()).at(-1)).toContain('upstream_timeout')
@@ -266,7 +270,7 @@ describe.concurrent('a call that takes longer than the operator allows', () => {
   })
 
   test('leaves its upstream', async () => {
-    const own = await startRelay(undefined, { RELAY_TIMEOUT: '1' })
+    const own = await startRelay(undefined, { RELAY_TIMEOUT: '3' })
     const model = await aServedModel(own, 'hang')
     await post(own, await aClient(own), chatBody(model))
     const [seen] = own.upstream.seen()

@@ -36,7 +36,7 @@ import { useRelaySetup } from '../test/use-relay.ts'
 
 const ANSWER = 'The answer is forty-two.'
 const KEEP_ALIVE_MS = 1000
-const settings = { RELAY_KEEP_ALIVE: '1', RELAY_FIRST_BYTE_TIMEOUT: '3', RELAY_IDLE_TIMEOUT: '2' }
+const settings = { RELAY_KEEP_ALIVE: '1', RELAY_FIRST_BYTE_TIMEOUT: '5', RELAY_IDLE_TIMEOUT: '2' }
 
 const chunk = (content: string): string =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`
@@ -84,6 +84,12 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
     return answer
   }
 
+  /** Counted in turns of the event loop, because a stalled machine delays keep-alives, too. */
+  async function almostKeepAlive(): Promise<false> {
+    for (let turn = 0; turn < 45; turn += 1) await sleep(KEEP_ALIVE_MS / 50)
+    return false
+  }
+
   const pingsIn = (text: string): number => text.match(/^: ping$/gm)?.length ?? 0
 
   async function expectServedBy(
@@ -117,16 +123,15 @@ describe.concurrent('before an answer has begun, a client of a stream', () => {
   })
 
   test('receives it immediately if the upstream accepts the call late', async () => {
-    let waitedMs = Infinity
+    let isImmediate = false
     const answer = await askedOf(async (response, heard) => {
       await sleep(KEEP_ALIVE_MS * 1.5)
       beginEvents(response)
-      const began = performance.now()
+      isImmediate = await Promise.race([heard.then(() => true), almostKeepAlive()])
       await heard
-      waitedMs = performance.now() - began
       response.end(chunk('a') + END)
     })
-    expect(waitedMs).toBeLessThan(KEEP_ALIVE_MS * 0.9)
+    expect(isImmediate).toBe(true)
     expect(pingsIn(answer.text())).toBe(1)
   })
 

@@ -26,7 +26,8 @@ let gate = Promise.resolve()
 let open = (): void => {}
 let reserving = 0
 beforeEach(async () => {
-  setup = await startRelay(undefined, {}, { slowReservationMs: 25 })
+  // Between the durations of quick reservations, also on a busy machine, and of slow ones.
+  setup = await startRelay(undefined, {}, { slowReservationMs: 5000 })
   const { ledger } = setup.app
   const reserve = ledger.reserve.bind(ledger)
   ledger.reserve = async (reservation) => {

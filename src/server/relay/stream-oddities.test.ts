@@ -204,7 +204,7 @@ describe('the end', () => {
     const started = performance.now()
     const { events } = await streamed(chunk('a') + FINISH + DONE, { isHeld: true })
     expect(events.at(-1)).toBe('[DONE]')
-    expect(performance.now() - started).toBeLessThan(5000)
+    expect(performance.now() - started).toBeLessThan(20_000)
   })
 
   test('without a finish reason or usage proves nothing: an error event', async () => {

@@ -236,9 +236,10 @@ onSqlite('an upstream that', (open) => {
 
   beforeAll(async () => {
     setup = await startRelay(open, {
-      RELAY_FIRST_BYTE_TIMEOUT: '1',
-      RELAY_WHOLE_ANSWER_TIMEOUT: '1',
-      RELAY_IDLE_TIMEOUT: '1',
+      // Long enough for every fault but silence, also for a slow lookup of an unknown name.
+      RELAY_FIRST_BYTE_TIMEOUT: '3',
+      RELAY_WHOLE_ANSWER_TIMEOUT: '3',
+      RELAY_IDLE_TIMEOUT: '3',
     })
     await setup.app.options.set('AutomaticDisableChannelEnabled', 'false')
     const identity = { cert: TEST_CERTIFICATE, key: TEST_CERTIFICATE_KEY }

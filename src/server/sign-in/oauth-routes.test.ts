@@ -553,7 +553,7 @@ forEachDatabase('signing in with GitHub and Lark', (open) => {
       github.trouble('/user', 'silence')
       const started = performance.now()
       expect((await wholeTrip()).message).toContain('无法连接')
-      expect(performance.now() - started).toBeLessThan(8000)
+      expect(performance.now() - started).toBeLessThan(30_000)
     })
   })
 

@@ -8,7 +8,7 @@ import { newChannels, type ChannelFields } from '../channel/channel.ts'
 import { insertChannels } from '../channel/channel-store.ts'
 import { SESSION_COOKIE } from '../http/sessions.ts'
 import { creditUser, openToken } from '../ledger/balances.ts'
-import { addChannelSums } from '../ledger/channel-sums.ts'
+import { addAllChannelSums } from '../ledger/channel-sums.ts'
 import type { Settlement } from '../ledger/operations.ts'
 import { insertLog, type NewLog } from '../log/log-store.ts'
 import { insertRedemptions } from '../redemption/redemption-store.ts'
@@ -179,7 +179,8 @@ export async function aSettledCall(
   })
   if (refusal !== null) throw new Error(`not reserved: ${refusal}`)
   await app.ledger.settle(settlement)
-  await addChannelSums(app.database)
+  // Also waits for the server's own timer.
+  await app.database.write.transaction().execute(addAllChannelSums)
   return settlement
 }
 

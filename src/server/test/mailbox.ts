@@ -43,7 +43,7 @@ export interface MailboxSettings {
 }
 
 /** Maximum time a test waits for a mail. */
-const WAIT_MS = 10_000
+const WAIT_MS = 60_000
 
 export async function startMailbox(settings: MailboxSettings = {}): Promise<Mailbox> {
   const { encryption = 'none', account } = settings

@@ -356,7 +356,7 @@ export async function quotaOf({ database }: RelaySetup, userId: number): Promise
 }
 
 const POLL_MS = 5
-const EVENTUALLY_MS = 30_000
+const EVENTUALLY_MS = 60_000
 
 /** Repeats `ask` until the result is neither false, null nor undefined. */
 export async function eventually<T>(

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { LogType } from '../../contract/log.ts'
-import { addChannelSums } from '../ledger/channel-sums.ts'
+import { addAllChannelSums } from '../ledger/channel-sums.ts'
 import { saveCaptureMode } from '../log/body/body-store.ts'
 import { captureMessage } from '../log/body/capture.ts'
 import { addFinishedHours } from '../log/log-sums.ts'
@@ -85,7 +85,7 @@ export function testRelayedLog(
     for (const table of ['logs', 'log_bodies', 'route_traces'] as const) {
       expect(await setup.database.read.selectFrom(table).selectAll().execute()).toEqual([])
     }
-    await addChannelSums(setup.database)
+    await setup.database.write.transaction().execute(addAllChannelSums)
     const rows = await get(`/api/log/?request_id=${requestId}`)
     expect(rows).toMatchObject([
       { request_id: requestId, type: LogType.consume, model_name: model, has_body: true },
@@ -124,7 +124,7 @@ export function testRelayedLog(
     }
     await aLogRow(setup, { nowSeconds: began + HOUR + 1100 })
     setup.clock.advanceSeconds(4 * HOUR)
-    await addChannelSums(setup.database)
+    await setup.database.write.transaction().execute(addAllChannelSums)
     await addFinishedHours(setup.app, new AbortController().signal)
     const target = began + HOUR + 1500
     await setup.call('POST', '/api/verify', { as: admin, body: { password: PASSWORD } })

@@ -57,8 +57,8 @@ export const plainCall = (method: UpstreamRequest['method'], url: string): Upstr
   method,
   headers: {},
   body: null,
-  firstByteTimeoutMs: 5000,
-  idleTimeoutMs: 5000,
+  firstByteTimeoutMs: 60_000,
+  idleTimeoutMs: 60_000,
 })
 
 /** Returns how a call ends, `end` or its failure, if its listener throws at the first bytes. */

@@ -137,8 +137,11 @@ forEachBooks('during a storage outage', (shared) => {
     faults.isMute = true
     const refused = ledger.reserve(toReserve(account, newCallId(), 100))
     await expect(refused).rejects.toThrow('terminated')
+    // The release is tried half a second later, and must not commit before the figures are read.
+    faults.isUnreachable = true
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 900, held: 100 })
     faults.isMute = false
+    faults.isUnreachable = false
     await ledger.drain()
     expect(await figuresOf(shared.books, account)).toMatchObject({ quota: 1000, held: 0 })
   })

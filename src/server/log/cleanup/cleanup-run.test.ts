@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { errorText } from '../../../contract/errors.ts'
 import { addFailures } from '../../dashboard/failure-store.ts'
 import { reconcile } from '../../ledger/reconcile.ts'
@@ -27,7 +27,10 @@ forEachDatabase('log cleanup', (open) => {
   let tokenId: number
 
   beforeAll(async () => {
+    // The server's own timers must not do what the tests do by hand.
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
     server = await startTestServer(open)
+    vi.useRealTimers()
   })
   afterAll(() => server.close())
   beforeEach(async () => {

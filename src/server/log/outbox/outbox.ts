@@ -184,8 +184,11 @@ export async function startLogOutbox(
     waiting: () => inTime(countWaiting(waitingRows)),
     oldestSeconds: () => inTime(oldestWaiting(waitingRows)),
     look() {
-      retryAtMs = -Infinity
-      running = running.then(look)
+      running = running.then(() => {
+        // Set here, because a look that is still running may fail and set it.
+        retryAtMs = -Infinity
+        return look()
+      })
       return running
     },
     isWaiting: (before) => isWaitingBefore(waitingRows, before),

@@ -11,6 +11,7 @@ import {
   eventually,
   post,
   requestIdOf,
+  someTurns,
   startScriptedUpstream,
   stream,
   type RelayClient,
@@ -51,9 +52,27 @@ forEachDatabase('recorder', (open) => {
       expires_at: setup.clock.nowSeconds() + 600,
     })
     const announce = async () => {
-      await setup.database.announce(RECORDINGS_MESSAGE)
-      // Every process reads the row once more.
-      await new Promise((resolve) => setTimeout(resolve, 100))
+      const { read } = setup.database
+      const { promise: isRead, resolve } = Promise.withResolvers<void>()
+      const queries = new WeakSet<object>()
+      // The recorder then reads all recordings.
+      setup.database.read = read.withPlugin({
+        transformQuery({ node, queryId }) {
+          if (JSON.stringify(node).includes('"recordings"')) queries.add(queryId)
+          return node
+        },
+        transformResult({ queryId, result }) {
+          if (queries.has(queryId)) resolve()
+          return Promise.resolve(result)
+        },
+      })
+      try {
+        await setup.database.announce(RECORDINGS_MESSAGE)
+        await isRead
+      } finally {
+        setup.database.read = read
+      }
+      await someTurns()
     }
     await announce()
     onTestFinished(async () => {

@@ -469,7 +469,7 @@ describe('transcription', () => {
 describe('several images of a call', () => {
   let hurried: RelaySetup
   useRelaySetup((started) => (hurried = started), {
-    settings: { RELAY_WHOLE_ANSWER_TIMEOUT: '1' },
+    settings: { RELAY_WHOLE_ANSWER_TIMEOUT: '3' },
   })
 
   test('together have the timeout of a whole response', async () => {
@@ -479,7 +479,7 @@ describe('several images of a call', () => {
       response.setHeader('content-type', 'application/json')
       const parts = [{ inlineData: { mimeType: 'image/png', data: 'AA==' } }]
       const answer = JSON.stringify({ candidates: [{ content: { parts } }] })
-      setTimeout(() => response.end(answer), 600)
+      setTimeout(() => response.end(answer), 1800)
     })
     const model = aModel()
     const mapping = JSON.stringify({ [model]: DRAWS })
