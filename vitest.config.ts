@@ -56,6 +56,9 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           maxWorkers: 3,
           ...TIMEOUTS,
+          // Long enough for several waits of a minute, so that the one that ended names the reason.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
           sequence: { groupOrder: 1 },
         },
       },

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { violations } from './axe.ts'
 import { loadedRows } from './expect-page.ts'
@@ -47,6 +47,9 @@ afterAll(async () => {
   expect(problems).toEqual([])
 })
 
+// The page stays open, and deletes channels.
+beforeEach(() => visit.keepProven(visit.root))
+
 const create = (channel: Record<string, unknown>) =>
   visit.ask(visit.root, 'POST /api/channel/', {
     type: 1,
@@ -85,8 +88,8 @@ test('the selection survives paging, sorting and searching', async () => {
   await boxOf('批 13').check()
   await expect.poll(count).toBe('已选 1 个')
   // Selecting the first one does not move anything.
-  expect(await loadedRows(page).first().boundingBox()).toEqual(before)
-  expect(await pageBox().evaluate((box) => box.matches(':indeterminate'))).toBe(true)
+  await expect.poll(() => loadedRows(page).first().boundingBox()).toEqual(before)
+  await expect.poll(() => pageBox().evaluate((box) => box.matches(':indeterminate'))).toBe(true)
   await page.getByRole('button', { name: '第 2 页', exact: true }).click()
   await boxOf('批 1').check()
   await page.getByRole('columnheader', { name: '名称' }).getByRole('button').click()
@@ -97,9 +100,10 @@ test('the selection survives paging, sorting and searching', async () => {
   await page.getByRole('searchbox').fill('')
   await expect.poll(() => boxOf('批 13').isChecked()).toBe(true)
   await expect.poll(count).toBe('已选 3 个')
+  await settled(page)
   expect(await violations(page)).toEqual([])
   await act('清除选择')
-  expect(await bar().count()).toBe(0)
+  await expect.poll(() => bar().count()).toBe(0)
 })
 
 test('the header selects a page, Shift a range, and a search all its results', async () => {
@@ -227,6 +231,7 @@ test('the selection survives a visit to a form, except for deleted channels', as
   await expect.poll(count).toBe('已选 1 个')
   await act('删除')
   await expectText('删除选中的 1 个渠道（「批 9 改」）')
+  await page.getByRole('dialog').locator(':focus').waitFor()
   await page.keyboard.press('Escape')
   await act('清除选择')
 })

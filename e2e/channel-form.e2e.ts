@@ -112,10 +112,10 @@ const oneOfEachShape = channelTypesInListOrder.filter(
 test('the list offers every type', async () => {
   await openForm()
   await field('类型').click()
-  const offered = await page.getByRole('option').allInnerTexts()
-  expect(offered.toSorted()).toEqual(
-    channelTypesInListOrder.map(({ label }) => label.zh).toSorted(),
-  )
+  const offered = async () => (await page.getByRole('option').allInnerTexts()).toSorted()
+  await expect
+    .poll(offered)
+    .toEqual(channelTypesInListOrder.map(({ label }) => label.zh).toSorted())
   await page.keyboard.press('Escape')
 })
 
@@ -430,7 +430,7 @@ describe('models', () => {
     await says('已移除 m1，m2，第 1 个，共 68 个，按 Delete 键移除')
     await page.keyboard.press('End')
     await page.keyboard.press('ArrowRight')
-    expect(await page.locator('[data-marked]').count()).toBe(0)
+    await expect.poll(() => page.locator('[data-marked]').count()).toBe(0)
     await page.keyboard.press('Backspace')
     await says('已移除 m70')
     await expectText('已选 67 个')

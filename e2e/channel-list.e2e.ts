@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startFakeUpstream, type FakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { violations } from './axe.ts'
 import { callModel, makeKey } from './call-model.ts'
@@ -25,6 +25,9 @@ afterAll(async () => {
   await upstream.close()
   expect(problems).toEqual([])
 })
+
+// The page stays open, and deletes channels.
+beforeEach(() => visit.keepProven(visit.root))
 
 const row = (name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
@@ -168,9 +171,9 @@ describe('one channel', () => {
     await rowButton('主力', '测试').click()
     const turning = row('主力').locator('.mantine-Loader-root')
     await turning.waitFor()
-    expect((await turning.boundingBox())?.width).toBeGreaterThan(8)
-    expect(await places()).toEqual(before)
-    expect((await row('主力').boundingBox())?.height).toBe(40)
+    await expect.poll(async () => (await turning.boundingBox())?.width).toBeGreaterThan(8)
+    await expect.poll(places).toEqual(before)
+    await expect.poll(async () => (await row('主力').boundingBox())?.height).toBe(40)
     answer()
     await turning.waitFor({ state: 'detached' })
     await page.unroute('**/api/channel/test/**')
@@ -192,8 +195,7 @@ describe('one channel', () => {
   test('a failed test reports its reason, and the list shows the failure', async () => {
     await rowButton('坏的', '测试').click()
     await expectText(/测试失败/)
-    await settled(page)
-    expect((await cells('坏的'))[5]).toBe('测试失败')
+    await expect.poll(async () => (await cells('坏的'))[5]).toBe('测试失败')
   })
 
   test('a channel with rejected keys is not shown as healthy', async () => {
@@ -288,10 +290,11 @@ describe('one channel', () => {
     const places = () =>
       buttons.evaluateAll((all) => all.map((it) => it.getBoundingClientRect().left))
     await buttons.filter({ hasText: 'Disable' }).waitFor()
+    await settled(opened.page)
     const before = await places()
     await buttons.filter({ hasText: 'Disable' }).click()
     await buttons.filter({ hasText: 'Enable' }).waitFor()
-    expect(await places()).toEqual(before)
+    await expect.poll(places).toEqual(before)
     await buttons.filter({ hasText: 'Enable' }).click()
     await buttons.filter({ hasText: 'Disable' }).waitFor()
     await opened.close()
@@ -337,9 +340,8 @@ describe('many channels', () => {
   })
 
   test('ten per page, newest first', async () => {
-    const shown = await names()
-    expect(shown.slice(0, 2)).toEqual(['批 12', '批 11'])
-    expect(shown).toHaveLength(10)
+    await expect.poll(names).toHaveLength(10)
+    expect((await names()).slice(0, 2)).toEqual(['批 12', '批 11'])
     await page.getByRole('button', { name: '第 2 页', exact: true }).click()
     await expect.poll(names).toContain('批 01')
     await expect.poll(() => page.url()).toContain('page=2')
@@ -367,7 +369,8 @@ describe('many channels', () => {
   })
 
   test('are all tested, with progress visible to every administrator', async () => {
-    await create({ name: '慢的', models: 'slow-1500' })
+    // Long enough for a busy machine to show the progress.
+    await create({ name: '慢的', models: 'slow-6000' })
     await openList()
     await page.getByRole('button', { name: '测试全部', exact: true }).click()
     await expectText('向每个渠道发出一次真实的对话请求？可能产生费用')

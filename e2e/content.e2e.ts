@@ -151,8 +151,12 @@ describe('the notice', () => {
     const closing = notice.getByRole('button', { name: '关闭', exact: true })
     await expect.poll(() => isShown(notice.getByRole('heading', { name: '更新' }))).toBe(true)
     await notice.getByRole('heading', { name: '更新' }).hover()
-    await page.mouse.wheel(0, 3000)
-    await expect.poll(() => isShown(notice.getByText('第 40 条'))).toBe(true)
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, 3000)
+        return isShown(notice.getByText('第 40 条'))
+      })
+      .toBe(true)
     expect(await isShown(closing)).toBe(true)
     await close()
     await visit.setOption('Notice', '')

@@ -217,14 +217,19 @@ test('with one point per dollar, the axis shows whole, short amounts', async () 
   await page.goto(`${visit.gatehouse.url}/dashboard`)
   const labels = page.locator('.recharts-yAxis-tick-labels text')
   await expect.poll(() => labels.last().textContent()).toMatch(/^\$[\d.]+[BT]$/)
-  const chart = await page.locator('.recharts-surface').first().boundingBox()
-  for (const label of await labels.all()) {
-    const box = await label.boundingBox()
-    expect(box?.x).toBeGreaterThanOrEqual(chart?.x ?? 0)
-  }
+  await settled(page)
+  /** How far the labels begin to the left of the chart. */
+  const cut = () =>
+    page.evaluate(() => {
+      const left = (part: Element | null) => part?.getBoundingClientRect().left ?? Number.NaN
+      const chart = left(document.querySelector('.recharts-surface'))
+      const all = [...document.querySelectorAll('.recharts-yAxis-tick-labels text')]
+      return chart - Math.min(...all.map(left))
+    })
+  await expect.poll(cut).toBeLessThanOrEqual(0)
   await page.setViewportSize({ width: 390, height: 844 })
   for (const label of ['消耗额度', '请求次数', '提示 tokens', '补全 tokens']) {
-    const isCut = figure(label).evaluate((box) => box.scrollWidth > box.clientWidth)
-    expect(await isCut).toBe(false)
+    const isCut = () => figure(label).evaluate((box) => box.scrollWidth > box.clientWidth)
+    await expect.poll(isCut).toBe(false)
   }
 })

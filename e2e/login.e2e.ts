@@ -163,7 +163,9 @@ describe('other sign-in methods', () => {
     })
 
     test('reports an image that fails to load, with a retry', async () => {
+      await dialog().waitFor()
       await page.keyboard.press('Escape')
+      await dialog().waitFor({ state: 'detached' })
       await page.route('**/qrcode.svg', (route) => route.abort())
       await page.getByRole('button', { name: '使用微信登录', exact: true }).click()
       await expectSeen(dialog().getByText('二维码加载失败'))

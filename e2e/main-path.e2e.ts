@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../src/server/test/postgres.ts'
 import { startFakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { launchBrowser, WAIT_MS } from './browser.ts'
+import { keepToasts, launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 /**
@@ -21,8 +21,8 @@ const PROMPT_TOKENS = 11
 const COMPLETION_TOKENS = 7
 const MODEL_RATIO = 0.075
 const COMPLETION_RATIO = 4
-/** Takes five seconds to respond, unless the client disconnects. It has no price of its own. */
-const SLOW_MODEL = 'slow-chunk-100+chunks-50'
+/** Takes a minute to respond, unless the client disconnects. It has no price of its own. */
+const SLOW_MODEL = 'slow-chunk-100+chunks-600'
 const POINTS = Math.ceil((PROMPT_TOKENS + COMPLETION_TOKENS * COMPLETION_RATIO) * MODEL_RATIO)
 
 const ROOT_QUOTA = 500_000_000_000_000
@@ -71,6 +71,7 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     const context = await browser.newContext({ locale: 'zh-CN' })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gatehouse.url })
     context.setDefaultTimeout(WAIT_MS)
+    await keepToasts(context)
     page = await context.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {
@@ -234,13 +235,16 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     await page.getByText('点击查看统计').first().click()
     await page.getByText(`${total.toLocaleString('en-US')} 点`).waitFor()
 
-    const [token] = await ask<{ used_quota: number; remain_quota: number }[]>('/api/token/?p=0')
-    expect(token).toMatchObject({ used_quota: total, remain_quota: 500_000 - total })
-    expect(await ask('/api/user/self')).toMatchObject({
-      used_quota: total,
-      quota: ROOT_QUOTA - total,
-      request_count: CALLS,
-    })
+    await expect
+      .poll(async () => (await ask<unknown[]>('/api/token/?p=0'))[0])
+      .toMatchObject({ used_quota: total, remain_quota: 500_000 - total })
+    await expect
+      .poll(() => ask('/api/user/self'))
+      .toMatchObject({
+        used_quota: total,
+        quota: ROOT_QUOTA - total,
+        request_count: CALLS,
+      })
   })
 
   test('the books balance, and the browser logged no errors', async () => {

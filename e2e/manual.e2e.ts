@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { launchBrowser } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 
 /** The built manual and the API reference, as a server shows them. */
@@ -35,10 +35,13 @@ afterAll(async () => {
 /** Opens a page and collects its errors, warnings and requests to other servers. */
 async function openPage(colorScheme: 'light' | 'dark', width: number) {
   const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } })
+  context.setDefaultTimeout(WAIT_MS)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('pageerror', (error) => problems.push(String(error)))
   page.on('console', (message) => {
+    // Chromium warns if a machine takes seconds to use a file that it has preloaded.
+    if (/preloaded .*but not used/.test(message.text())) return
     if (['error', 'warning'].includes(message.type())) problems.push(message.text())
   })
   page.on('request', (request) => {
@@ -90,6 +93,7 @@ async function openReference(
   { query = '', language }: { query?: string; language?: 'zh' | 'en' },
 ) {
   const { page, problems } = await openPage(scheme, width)
+  page.setDefaultTimeout(2 * WAIT_MS)
   if (language) await page.addInitScript(`localStorage.setItem('language', '${language}')`)
   await page.goto(`${gatehouse.url}/api/docs${query}`)
   await page.getByText('/api/status').first().waitFor({ state: 'attached' })
@@ -134,7 +138,11 @@ test('the manual leads to the API reference in its language', async () => {
 
 test('finds Chinese words, and goes to the same page in the other language', async () => {
   const { page, problems } = await openPage('light', 1440)
-  await page.goto(`${gatehouse.url}/docs/proxy.html`, { waitUntil: 'networkidle' })
+  await page.goto(`${gatehouse.url}/docs/proxy.html`)
+  // The button is there before the script that serves it.
+  await expect
+    .poll(() => page.evaluate<boolean>("document.querySelector('#app')?.__vue_app__ !== undefined"))
+    .toBe(true)
   await page.getByRole('button', { name: '搜索' }).click()
   await page.locator('#localsearch-input').fill('每日备份')
   await page.locator('#localsearch-list').getByText('备份与恢复').first().waitFor()
@@ -155,16 +163,15 @@ test('the console links each page to its chapter, in the language of the console
   await page.getByLabel('密码', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: '登录', exact: true }).click()
   await page.getByRole('heading', { name: '令牌' }).waitFor()
-  const chapterOf = async (path: string, name = '使用手册') => {
+  const expectChapter = async (path: string, chapter: string, name = '使用手册') => {
     await page.goto(gatehouse.url + path)
-    return page.getByRole('link', { name }).getAttribute('href')
+    await expect.poll(() => page.getByRole('link', { name }).getAttribute('href')).toBe(chapter)
   }
-  expect(await chapterOf('/channel/add')).toBe('/docs/channels.html')
-  expect(await chapterOf('/setting?tab=model')).toBe('/docs/models.html')
+  await expectChapter('/channel/add', '/docs/channels.html')
+  await expectChapter('/setting?tab=model', '/docs/models.html')
   await page.evaluate("localStorage.setItem('language', 'en')")
-  const chapter = await chapterOf('/log', 'Manual')
-  expect(chapter).toBe('/docs/en/monitoring.html')
-  await page.goto(gatehouse.url + chapter)
+  await expectChapter('/log', '/docs/en/monitoring.html', 'Manual')
+  await page.goto(`${gatehouse.url}/docs/en/monitoring.html`)
   await page.getByRole('heading', { name: 'Monitoring and logs', level: 1 }).waitFor()
   expect(problems).toEqual([])
   await page.context().close()

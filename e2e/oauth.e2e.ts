@@ -119,20 +119,26 @@ describe('errors', () => {
 
   test('a request without a response is retried after two seconds', async () => {
     let calls = 0
-    await page.context().route('**/api/oauth/github**', (route) => {
+    const { promise: isSeen, resolve: letRetry } = Promise.withResolvers<void>()
+    await page.context().route('**/api/oauth/github**', async (route) => {
       calls += 1
-      return calls === 1 ? route.abort() : route.continue()
+      if (calls === 1) return route.abort()
+      await isSeen
+      return route.continue()
     })
     const provider = await goTo('使用 GitHub 登录', 'octocat')
     await expectSeen(provider.getByText('出现错误，第 1 次重试中（最多 3 次）…'))
+    letRetry()
     await expectAt(provider, `${visit.gatehouse.url}/`)
     expect(calls).toBe(2)
   })
 
   test('after three more attempts without a response, it leads to the settings', async () => {
     let calls = 0
-    await page.context().route('**/api/oauth/github**', (route) => {
+    let letFail = () => {}
+    await page.context().route('**/api/oauth/github**', async (route) => {
       calls += 1
+      if (calls > 1) await new Promise<void>((fail) => (letFail = fail))
       return route.abort()
     })
     await page.clock.install()
@@ -141,6 +147,7 @@ describe('errors', () => {
       await expectSeen(page.getByText(`第 ${attempt} 次重试中`))
       await page.clock.fastForward(attempt * 2000)
       await expect.poll(() => calls).toBe(attempt + 1)
+      letFail()
     }
     // A visitor has no settings and is redirected to the sign-in page.
     await expectAt(page, '**/login')

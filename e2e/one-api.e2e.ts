@@ -181,6 +181,7 @@ describe('failures', () => {
     const { page } = await open('userone', '/token')
     const row = page.getByRole('row').filter({ hasText: '第三个令牌' })
     await row.waitFor()
+    await settled(page)
     server.answerOnce('/api/token', { status, body: '' })
     await row.getByRole('button', { name: '禁用', exact: true }).click()
     await expectSeen(page.getByText(sentence))

@@ -125,7 +125,7 @@ describe.each(['zh', 'en'] as const)('passkeys (%s)', (language) => {
     await expectSeen(page.getByText('a'.repeat(60)))
     await page.setViewportSize({ width: 390, height: 800 })
     const wide = () => page.evaluate(() => document.documentElement.scrollWidth)
-    expect(await wide()).toBe(390)
+    await expect.poll(wide).toBe(390)
     await page.setViewportSize({ width: 1280, height: 1000 })
     await press(words.rename)
     await dialog.getByLabel(words.label).fill('MacBook')

@@ -40,9 +40,11 @@ test('shows the ratio, the price in dollars with four decimals, and the completi
     await page.getByRole('searchbox', { name: '搜索模型' }).fill(model)
     const row = rowOf(visited, model)
     await row.waitFor()
-    const [name = '', ...figures] = await row.getByRole('cell').allTextContents()
-    expect(name.replace(/缓存命中.*/, '')).toBe(model)
-    expect(figures).toEqual([...cells])
+    const shown = async () => {
+      const [name = '', ...figures] = await row.getByRole('cell').allTextContents()
+      return [name.replace(/缓存命中.*/, ''), ...figures]
+    }
+    await expect.poll(shown).toEqual([model, ...cells])
   }
   expect(problems).toEqual([])
   await visited.close()
@@ -123,12 +125,15 @@ test('with thousands of models, only visible rows are rendered', async () => {
   const { page, close } = await visit.open('/setting?tab=price', somebody)
   const box = page.getByRole('region', { name: '模型价格' })
   await box.waitFor()
+  await settled(page)
   const total = Number(await box.getByRole('table').getAttribute('aria-rowcount'))
   expect(total).toBeGreaterThan(1000)
   await expect.poll(() => box.getByRole('row').count()).toBeLessThan(80)
-  await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
   await expect
-    .poll(() => box.getByRole('row').last().getAttribute('aria-rowindex'))
+    .poll(async () => {
+      await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+      return box.getByRole('row').last().getAttribute('aria-rowindex')
+    })
     .toBe(String(total))
   await close()
 })

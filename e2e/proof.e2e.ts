@@ -52,8 +52,8 @@ describe.each(['zh', 'en'] as const)('a proof of identity (%s)', (language) => {
 
   beforeAll(async () => {
     const person = await visit.person(`proof-${language}`)
-    expireProofs()
     ;({ page } = await visit.open('/setting', person, { language }))
+    expireProofs()
   })
 
   test('is asked for before something dangerous; without it nothing is done', async () => {
@@ -72,13 +72,13 @@ describe.each(['zh', 'en'] as const)('a proof of identity (%s)', (language) => {
     await dialog().getByLabel(words.field).fill(PASSWORD)
     await page.keyboard.press('Enter')
     await expectSeen(page.getByText(words.made))
-    expect(await dialog().count()).toBe(0)
+    await expect.poll(() => dialog().count()).toBe(0)
   })
 })
 
 test('after it, a form of settings with several guarded options is saved by one click', async () => {
-  expireProofs()
   const { page } = await visit.open('/setting?tab=system', visit.root)
+  expireProofs()
   await page.getByLabel('SMTP 服务器').fill('smtp.example.com')
   await page.getByLabel('SMTP 账户').fill('a@example.com')
   await page.getByRole('button', { name: '保存 SMTP 设置' }).click()

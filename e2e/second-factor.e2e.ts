@@ -94,7 +94,9 @@ describe.each(['zh', 'en'] as const)('two-factor sign-in (%s)', (language) => {
     await expectSeen(dialog.locator('ol').getByRole('figure'))
     // It opens at the first step, although it is higher than a phone's window.
     await page.setViewportSize({ width: 390, height: 700 })
-    expect(await dialog.evaluate((it) => [it.scrollTop, it.scrollHeight > 700])).toEqual([0, true])
+    await expect
+      .poll(() => dialog.evaluate((it) => [it.scrollTop, it.scrollHeight > 700]))
+      .toEqual([0, true])
     secret = await dialog.locator('code').innerText()
     recovery = await dialog.locator('ul li').allInnerTexts()
     expect(recovery).toHaveLength(10)

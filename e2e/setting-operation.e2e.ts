@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { expectSeen } from './expect-page.ts'
 import { startSettings, type SettingsVisit } from './settings-visit.ts'
 import { closeToasts, type Visit } from './visit.ts'
@@ -19,6 +19,8 @@ beforeAll(async () => {
 afterAll(() => visit.stop())
 
 afterEach(() => closeToasts(page))
+// The page stays open, and sends what needs a proof of identity.
+beforeEach(() => visit.keepProven(visit.root))
 
 const group = (name: string) => settings.group(name)
 const option = (key: string) => settings.option(key)
@@ -278,6 +280,7 @@ describe('ratios', () => {
     const person = await visit.person('pricer', 10)
     const theirs = await visit.open('/setting?tab=operation', person)
     const area = theirs.page.getByRole('textbox', { name: '模型倍率', exact: true })
+    await expect.poll(() => area.inputValue()).toContain('"gpt-4o-mini": 0.1')
     // Only the number, because Chromium needs seconds to enter a whole list of prices.
     await area.evaluate((element: HTMLTextAreaElement) => {
       const start = element.value.indexOf('"gpt-4o-mini": 0.1') + '"gpt-4o-mini": '.length
@@ -366,8 +369,12 @@ describe('ratios', () => {
     await page.getByText('2,000 个', { exact: true }).waitFor()
     const box = page.getByRole('region', { name: '模型价格' })
     await expect.poll(() => box.getByRole('row').count()).toBeLessThan(80)
-    await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
-    await cell('模型倍率', 'many-1999').waitFor()
+    await expect
+      .poll(async () => {
+        await box.evaluate((element) => element.scrollTo(0, element.scrollHeight))
+        return cell('模型倍率', 'many-1999').count()
+      })
+      .toBe(1)
     await giveUp()
     await search('')
   })
@@ -464,7 +471,7 @@ describe('prices from a public list', () => {
     const { data } = await visit.api('GET', '/api/prices')
     expect(Object(data).completion_ratio).toContain('"gpt-4.1":4.5')
     expect(await option('ModelRatio')).toBe(before.replace(/\}$/, ',"served":1}'))
-    expect(await page.getByRole('button', { name: '个没有价格' }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('button', { name: '个没有价格' }).count()).toBe(0)
   })
 
   test('is unavailable while ratios are unsaved', async () => {
@@ -481,11 +488,12 @@ test('appears in English if chosen', async () => {
   const opened = await visit.open('/setting?tab=operation', visit.root, screen)
   const form = opened.page.getByRole('form', { name: 'Ratios' })
   await form.getByRole('columnheader', { name: 'Completion ratio' }).waitFor()
-  const cut = form
-    .locator('th, td:has(button)')
-    .filter({ visible: true })
-    .evaluateAll((cells) => cells.filter((it) => it.scrollWidth > it.clientWidth).length)
-  expect(await cut).toBe(0)
+  const cut = () =>
+    form
+      .locator('th, td:has(button)')
+      .filter({ visible: true })
+      .evaluateAll((cells) => cells.filter((it) => it.scrollWidth > it.clientWidth).length)
+  await expect.poll(cut).toBe(0)
   await form.getByRole('textbox', { name: 'Model ratio', exact: true }).fill('{')
   await form.getByRole('button', { name: 'Save ratios', exact: true }).click()
   await form.getByText('Model ratio is not valid JSON').waitFor()

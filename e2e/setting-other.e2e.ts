@@ -167,11 +167,11 @@ describe('leaving with edits', () => {
     })
 
   test('asks once, for any number of edited groups, by link, by tab and by the browser', async () => {
-    expect(await isAskedByBrowser()).toBe(false)
+    await expect.poll(isAskedByBrowser).toBe(false)
     await group('公告').getByLabel('公告内容').fill('not saved')
     await group('页脚').getByLabel('页脚 HTML').fill('not saved')
     await group('页脚').getByText('1 处未保存').waitFor()
-    expect(await isAskedByBrowser()).toBe(true)
+    await expect.poll(isAskedByBrowser).toBe(true)
     const menu = page.getByRole('navigation', { name: '主菜单' })
     for (const elsewhere of [
       tab('系统设置'),
@@ -194,7 +194,7 @@ describe('leaving with edits', () => {
     await group('页脚').getByLabel('页脚 HTML').fill('saved')
     await settings.save('页脚')
     await group('页脚').getByText('未保存').waitFor({ state: 'detached' })
-    expect(await isAskedByBrowser()).toBe(false)
+    await expect.poll(isAskedByBrowser).toBe(false)
     await tab('运营设置').click()
     await group('通用').waitFor()
   })

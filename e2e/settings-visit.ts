@@ -26,6 +26,7 @@ export async function startSettings(
   const group = (name: string) => page.getByRole('form', { name, exact: true })
   async function press(name: string): Promise<void> {
     await closeToasts(page)
+    await visit.keepProven(visit.root)
     await group(name)
       .getByRole('button', { name: /^(保存|更新)/ })
       .click()

@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core'
+import { WAIT_MS } from './browser.ts'
 
 /** Requests of a page without a response so far. */
 const underWay = new WeakMap<Page, Set<unknown>>()
@@ -12,8 +13,6 @@ export function watchCalls(page: Page): void {
   page.on('requestfailed', (request) => calls.delete(request))
 }
 
-const LOOKS = 600
-
 /**
  * Waits until a watched page is complete: its heading is present, no loading placeholder is shown,
  * and no request is pending, twice in a row with a frame in between. Faster and stricter than
@@ -23,7 +22,8 @@ export async function settled(page: Page): Promise<void> {
   const calls = underWay.get(page)
   if (calls === undefined) throw new Error('call watchCalls() before this page navigates')
   let quietLooks = 0
-  for (let look = 0; look < LOOKS; look += 1) {
+  const end = performance.now() + WAIT_MS
+  while (performance.now() < end) {
     const isDrawn = await page.evaluate(async () => {
       await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 0)))
       const isLoading = document.querySelector('[data-loading], [aria-busy=true]') !== null

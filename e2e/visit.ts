@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchBrowser, WAIT_MS } from './browser.ts'
+import { keepToasts, launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 import { settled, watchCalls } from './settled.ts'
 
@@ -11,6 +11,11 @@ export interface Visit {
   /** Calls the API as a user; returns `data`, throws on an error. */
   ask<T = unknown>(as: Person, call: `${string} ${string}`, body?: unknown): Promise<T>
   setOption(key: string, value: string): Promise<void>
+  /**
+   * Lets a person prove their identity again if their proof may soon expire. `open` does so, too; a
+   * page that stays open longer needs it before it sends something guarded.
+   */
+  keepProven(as: Person): Promise<void>
   /** Opens a new window, which may read and write the clipboard. */
   open(path: string, as?: Person, screen?: Screen): Promise<VisitedPage>
   /** Creates an ordinary user or an administrator. */
@@ -94,6 +99,9 @@ export async function startVisit(
   }
   /** A person of a long test, whose proof of identity has expired, gives it again. */
   const prove = (as: Person) => api('POST', '/api/verify', { as, body: { password: PASSWORD } })
+  const keepProven = async (as: Person) => {
+    if (performance.now() - startedAt > PROOF_AGE_MS) await prove(as)
+  }
   const ask: Visit['ask'] = async <T>(as: Person, call: string, body?: unknown) => {
     const [method = '', path = ''] = call.split(' ')
     let answer = await api(method, path, { as, body })
@@ -111,6 +119,7 @@ export async function startVisit(
     root,
     api: (method, path, body) => api(method, path, { body }),
     ask,
+    keepProven,
     async setOption(key, value) {
       await ask(root, 'PUT /api/option/', { key, value })
     },
@@ -129,7 +138,7 @@ export async function startVisit(
         kept.push(opened)
       }
       await prepareWindow(opened, { url, as, screen })
-      if (as !== undefined && performance.now() - startedAt > PROOF_AGE_MS) await prove(as)
+      if (as !== undefined) await keepProven(as)
       await opened.page.goto(`${url}${path}`)
       // The problems of a later visit to this window are not this one's.
       return { ...opened }
@@ -153,10 +162,10 @@ export async function closeToasts(page: Page): Promise<void> {
   await page.mouse.move(0, 0)
   const close = page.locator('.mantine-Notification-closeButton')
   while ((await close.count()) > 0) {
-    await close
-      .first()
-      .click({ timeout: 500 })
-      .catch(() => {})
+    // A click of the mouse waits for a toast that moves, or that is about to vanish.
+    await close.evaluateAll((buttons: HTMLElement[]) => {
+      for (const button of buttons) button.click()
+    })
   }
 }
 
@@ -184,6 +193,7 @@ async function openWindow(
 ): Promise<Window> {
   const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
+  await keepToasts(context)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
   await context.addInitScript(
     ([stored, chosen]) => {

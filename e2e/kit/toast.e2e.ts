@@ -15,8 +15,11 @@ test('trouble is an alert, good news a status, and the same words stand there on
 
 test('a toast goes by itself after its time; a notice stays until it is closed', async () => {
   const { page, reported } = await open()
-  await page.clock.install()
+  await page.clock.install({ time: 0 })
   await page.reload()
+  await page.getByRole('button', { name: 'notice' }).waitFor()
+  // Only the test moves the time.
+  await page.clock.pauseAt(3_600_000)
   await page.getByRole('button', { name: 'notice' }).click()
   await page.getByRole('button', { name: 'error' }).click()
   await page.clock.runFor(4000)
