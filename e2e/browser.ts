@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
-import type { Browser, BrowserContext } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 
 const run = promisify(execFile)
 const require = createRequire(import.meta.url)
@@ -61,21 +61,6 @@ export async function launchBrowser(more: readonly string[] = []): Promise<Brows
     args,
     // In the C locale, Chromium cannot write 新年.txt as a file name and calls the file `download`.
     env: { ...definedEnvironment(), LC_ALL: 'C.UTF-8', ...env },
-  })
-}
-
-/**
- * Lets every toast stay for at least eight seconds on pages opened from then on: a busy machine may
- * look too late for one that stays for 1.5 seconds. Only timers of toasts have fractions of a
- * millisecond (`src/console/app/shell/toast-stack.tsx`).
- */
-export async function keepToasts(context: BrowserContext): Promise<void> {
-  await context.addInitScript(() => {
-    const later = window.setTimeout
-    Object.assign(window, {
-      setTimeout: (handler: () => void, ms = 0, ...rest: unknown[]) =>
-        later(handler, Number.isInteger(ms) ? ms : Math.max(ms, 8000), ...rest),
-    })
   })
 }
 

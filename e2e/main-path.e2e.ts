@@ -4,8 +4,9 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../src/server/test/postgres.ts'
 import { startFakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
-import { keepToasts, launchBrowser, WAIT_MS } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
+import { keepToasts } from './visit.ts'
 
 /**
  * The main use case, from an empty database to balanced books: sign in, connect an upstream, create

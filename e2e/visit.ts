@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { keepToasts, launchBrowser, WAIT_MS } from './browser.ts'
+import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
 import { settled, watchCalls } from './settled.ts'
 
@@ -155,6 +155,21 @@ export async function startVisit(
       if (faults.length > 0) throw new Error(faults.join('\n'))
     },
   }
+}
+
+/**
+ * Lets every toast stay for at least eight seconds on pages opened from then on: a busy machine may
+ * look too late for one that stays for 1.5 seconds. Only timers of toasts have fractions of a
+ * millisecond (`src/console/app/shell/toast-stack.tsx`).
+ */
+export async function keepToasts(context: BrowserContext): Promise<void> {
+  await context.addInitScript(() => {
+    const later = window.setTimeout
+    Object.assign(window, {
+      setTimeout: (handler: () => void, ms = 0, ...rest: unknown[]) =>
+        later(handler, Number.isInteger(ms) ? ms : Math.max(ms, 8000), ...rest),
+    })
+  })
 }
 
 /** Closes the toasts, which may cover what is clicked next. */
