@@ -101,20 +101,26 @@ describe('the bar fits a long name, a large balance and a chat entry', () => {
   })
 })
 
-test('a tooltip explains a disabled button, and restores the title', async () => {
-  const { page, close, problems } = await visit.open('/user', visit.root)
+test('a tooltip appears after 50 ms, explains a disabled button, and restores the title', async () => {
+  const { page, context, problems } = await visit.open('/user', visit.root)
   await settled(page)
+  // Only the test moves the time.
+  await page.clock.install({ time: 0 })
+  await page.clock.pauseAt(1000)
   const button = page.getByRole('row').filter({ hasText: 'userone' }).getByText('降级')
   const tooltip = page.getByRole('tooltip')
   const why = '该用户已经是普通用户'
   await button.hover({ force: true })
-  await expect.poll(() => tooltip.allInnerTexts()).toEqual([why])
   await expect.poll(() => page.getByTitle(why).count()).toBe(0)
+  await page.clock.runFor(49)
+  expect(await tooltip.count()).toBe(0)
+  await page.clock.runFor(1)
+  await expect.poll(() => tooltip.allInnerTexts()).toEqual([why])
   await page.mouse.move(0, 0)
   await tooltip.waitFor({ state: 'hidden' })
   await expect.poll(() => page.getByTitle(why).count()).toBe(1)
   expect(problems).toEqual([])
-  await close()
+  await context.close()
 })
 
 test('a tooltip follows changes of the title and disappears with it', async () => {

@@ -84,15 +84,15 @@ const rows: Row[] = [
     path: '/v1beta/models/MODEL:embedContent',
     body: { content: CONTENT },
     type: 24,
-    left: 11,
-    counted: 11,
+    left: 5,
+    counted: 5,
   },
   {
     path: '/v1beta/models/MODEL:batchEmbedContents',
     body: { requests: [PART] },
     type: 24,
-    left: 11,
-    counted: 11,
+    left: 5,
+    counted: 5,
   },
 ]
 
