@@ -6,7 +6,6 @@ import { createTestDatabase } from '../src/server/test/postgres.ts'
 import { startFakeUpstream } from '../tools/fake-upstream/fake-upstream.ts'
 import { launchBrowser, WAIT_MS } from './browser.ts'
 import { startGatehouse, type RunningGatehouse } from './running-gatehouse.ts'
-import { keepToasts } from './visit.ts'
 
 /**
  * The main use case, from an empty database to balanced books: sign in, connect an upstream, create
@@ -72,7 +71,6 @@ describe.each(ENGINES)('the main path on $name', ({ database }) => {
     const context = await browser.newContext({ locale: 'zh-CN' })
     await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: gatehouse.url })
     context.setDefaultTimeout(WAIT_MS)
-    await keepToasts(context)
     page = await context.newPage()
     page.on('pageerror', (error) => problems.push(String(error)))
     page.on('console', (message) => {

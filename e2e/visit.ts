@@ -157,21 +157,6 @@ export async function startVisit(
   }
 }
 
-/**
- * Lets every toast stay for at least eight seconds on pages opened from then on: a busy machine may
- * look too late for one that stays for 1.5 seconds. Only timers of toasts have fractions of a
- * millisecond (`src/console/app/shell/toast-stack.tsx`).
- */
-export async function keepToasts(context: BrowserContext): Promise<void> {
-  await context.addInitScript(() => {
-    const later = window.setTimeout
-    Object.assign(window, {
-      setTimeout: (handler: () => void, ms = 0, ...rest: unknown[]) =>
-        later(handler, Number.isInteger(ms) ? ms : Math.max(ms, 8000), ...rest),
-    })
-  })
-}
-
 /** Closes the toasts, which may cover what is clicked next. */
 export async function closeToasts(page: Page): Promise<void> {
   await page.mouse.move(0, 0)
@@ -208,7 +193,6 @@ async function openWindow(
 ): Promise<Window> {
   const context = await browser.newContext({ locale: 'zh-CN', reducedMotion: 'reduce' })
   context.setDefaultTimeout(WAIT_MS)
-  await keepToasts(context)
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: url })
   await context.addInitScript(
     ([stored, chosen]) => {
