@@ -7,11 +7,10 @@ import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Role } from '../../contract/user.ts'
 import { errorText } from '../../contract/errors.ts'
-import { insertPasskey } from '../passkey/passkey-store.ts'
 import { insertPending } from '../second-factor/second-factor-store.ts'
 import { anAdmin, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase, type DatabaseLocation } from '../test/for-each-database.ts'
-import { softPasskey } from '../test/soft-passkey.ts'
+import { softPasskey, storePasskey } from '../test/soft-passkey.ts'
 import { startTestServer, type TestServer } from '../test/test-app.ts'
 import { cookieOf } from '../test/visitor.ts'
 import { checkChains } from './audit-chain-store.ts'
@@ -135,16 +134,7 @@ forEachDatabase('the audit', (open) => {
       await settled()
       await server.app.options.set('ServerAddress', 'https://gateway.example')
       const passkey = softPasskey('https://gateway.example', owner.id)
-      await insertPasskey(server.database.write, {
-        credentialId: passkey.id,
-        userId: owner.id,
-        name: '',
-        publicKey: passkey.publicKey.toString('base64url'),
-        counter: 0,
-        transports: [],
-        createdAt: 1,
-        usedAt: 0,
-      })
+      await storePasskey(server.database.write, passkey, owner.id)
       const begun = await server.call('POST', '/api/user/passkey/login/begin')
       await server.call('POST', '/api/user/passkey/login/finish', {
         as: { cookie: cookieOf(begun, 'passkey') ?? '' },

@@ -4,9 +4,8 @@ import { errorText } from '../../contract/errors.ts'
 import { Role } from '../../contract/user.ts'
 import { anAccessToken, aUser, PASSWORD, type TestUser } from '../test/factories.ts'
 import { forEachDatabase } from '../test/for-each-database.ts'
-import { softPasskey, type Asked } from '../test/soft-passkey.ts'
+import { softPasskey, storePasskey, type Asked } from '../test/soft-passkey.ts'
 import { startTestServer, type TestCaller, type TestServer } from '../test/test-app.ts'
-import { insertPasskey } from '../passkey/passkey-store.ts'
 import { cookieOf } from '../test/visitor.ts'
 import { insertPending } from './second-factor-store.ts'
 
@@ -87,16 +86,7 @@ forEachDatabase('a required second factor', (open) => {
     await server.app.options.set('SecondFactorRequired', 'everybody')
     const secret = 'JBSWY3DPEHPK3PXP'
     const passkey = softPasskey(ORIGIN, user.id)
-    await insertPasskey(server.database.write, {
-      credentialId: passkey.id,
-      userId: user.id,
-      name: '',
-      publicKey: passkey.publicKey.toString('base64url'),
-      counter: 0,
-      transports: [],
-      createdAt: 1,
-      usedAt: 0,
-    })
+    await storePasskey(server.database.write, passkey, user.id)
     const pending = { userId: user.id, secret, codeHashes: ['none'], nowSeconds: 1 }
     await insertPending(server.database.write, pending)
     const { flow_token } = Object((await logIn(user)).data)

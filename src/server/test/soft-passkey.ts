@@ -1,5 +1,7 @@
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
+import type { Queries } from '../db/database.ts'
+import { insertPasskey } from '../passkey/passkey-store.ts'
 
 /** An authenticator in software: a passkey whose key the test holds. */
 export interface SoftPasskey {
@@ -134,4 +136,18 @@ export function softPasskey(origin: string, userId: number): SoftPasskey {
     },
   }
   return passkey
+}
+
+/** Stores a passkey as that of a user, without a registration. */
+export async function storePasskey(db: Queries, { id, publicKey }: SoftPasskey, userId: number) {
+  await insertPasskey(db, {
+    credentialId: id,
+    userId,
+    name: '',
+    publicKey: publicKey.toString('base64url'),
+    counter: 0,
+    transports: [],
+    createdAt: 1,
+    usedAt: 0,
+  })
 }

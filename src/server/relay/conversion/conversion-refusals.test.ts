@@ -268,7 +268,7 @@ describe('a client of Gemini', () => {
       },
       'contents[0].parts[0].mediaResolution',
     ],
-  ])('does without %j at others, and is told so', (members, field) => {
+  ])('%j is dropped for other dialects, and listed', (members, field) => {
     const notes = new RequestNotes()
     dialects.gemini.readRequest({ ...gemini, ...members }, notes)
     expect(notes.dropped).toEqual([field])

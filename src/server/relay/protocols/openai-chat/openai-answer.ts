@@ -26,8 +26,8 @@ const ERROR_MEMBERS = [
  * escaped.
  */
 const ERROR_WORD = Buffer.from('"error"')
-/** `ERROR_WORD`, or found as the finish reason of a choice. */
-const CHOICE_WORDS = [ERROR_WORD, ...BROKEN_OFF.map((reason) => Buffer.from(`"${reason}"`))]
+/** Finish reasons of failed choices; `error` is also the member of a choice with an error. */
+const CHOICE_WORDS = BROKEN_OFF.map((reason) => Buffer.from(`"${reason}"`))
 
 /** Member that contains the answer of a task. Other tasks have readers that check it themselves. */
 const ANSWER_MEMBERS: Readonly<Partial<Record<Task, string>>> = {
